@@ -1,0 +1,65 @@
+/** The service's records and what one call comes back with. Types only. */
+
+/** Company part of a person record, and the bare company record; unknown fields are kept. */
+export interface CompanyRecord {
+  readonly [field: string]: unknown;
+  readonly name?: string | null;
+  readonly domain?: string | null;
+  readonly employees?: number | null;
+  readonly revenue?: string | null;
+  readonly industry?: string | null;
+  readonly stack?: readonly string[] | null;
+}
+
+/** What /v1/enrich answers: the specification's fields, and whatever else the service sends. */
+export interface PersonRecord {
+  readonly [field: string]: unknown;
+  readonly email?: string | null;
+  readonly name?: string | null;
+  readonly title?: string | null;
+  readonly company?: CompanyRecord | null;
+  readonly verified?: boolean | null;
+}
+
+/** One e-mail's verdict; `result` and `confidence` are read from whichever name the service uses. */
+export interface VerificationResult {
+  readonly [field: string]: unknown;
+  readonly email: string;
+  /** `deliverable`, `undeliverable`, `risky`, `unknown`, or a value the service added later. */
+  readonly result: string;
+  /** 0..100, or null. */
+  readonly confidence: number | null;
+  readonly reason: string | null;
+}
+
+/** Response headers as undici gives them: names in lower case. */
+export type ResponseHeaders = Readonly<Record<string, string | string[] | undefined>>;
+
+/** What is known of a response whatever it means. `status` 0: no response came. */
+export interface CallMeta {
+  readonly status: number;
+  readonly headers: ResponseHeaders;
+  readonly requestId: string | null;
+  /** `X-Credits-Charged`, 0 when absent. */
+  readonly credits: number;
+  /** From sending to the last byte, milliseconds (monotonic). */
+  readonly latencyMs: number;
+}
+
+/** What one attempt came to. The client decides the kind; whoever paces and retries acts on it. Never thrown. */
+export type CallResult<T> =
+  | { readonly kind: 'ok'; readonly value: T; readonly meta: CallMeta }
+  /** Found nothing: 404 with a JSON body, or 200 with null, {} or a record without any person or company field. */
+  | { readonly kind: 'miss'; readonly meta: CallMeta }
+  /** 451: the person asked to be removed. */
+  | { readonly kind: 'suppressed'; readonly meta: CallMeta }
+  /** 400, 413, 422 and other 4xx of this one request: asking again would not help. `code` is the service's own, else `http_<status>`. */
+  | { readonly kind: 'rejected'; readonly code: string; readonly detail: string; readonly meta: CallMeta }
+  /** 401, 402, 403: key refused or out of credits; ends the job. */
+  | { readonly kind: 'denied'; readonly code: string; readonly detail: string; readonly meta: CallMeta }
+  /** A 404 that is no miss: this is not such a service. Ends the job. */
+  | { readonly kind: 'wrong_address'; readonly detail: string; readonly meta: CallMeta }
+  /** 429, or 503 with Retry-After: later, at no cost in retries. `retryAfterMs` null: the service did not say. */
+  | { readonly kind: 'throttled'; readonly retryAfterMs: number | null; readonly meta: CallMeta }
+  /** Worth another attempt: 408, 409 idempotency_in_flight, 425, 5xx, network errors, timeouts, unreadable success bodies. `code` such as `http_500`, `timeout`, `network`, `bad_body`. */
+  | { readonly kind: 'retryable'; readonly code: string; readonly detail: string; readonly retryAfterMs: number | null; readonly meta: CallMeta };

@@ -1,0 +1,71 @@
+/**
+ * Errors that end a run, each with the exit code of the contract and words for the person who meets it.
+ * What ends only one record is not an error of this kind: it becomes that record's outcome.
+ */
+
+/** Exit codes a scheduler may rely on; `docs/exit-codes.md` explains each. */
+export const EXIT = {
+  ok: 0,
+  tooManyFailed: 1,
+  usage: 64,
+  input: 65,
+  unavailable: 69,
+  bug: 70,
+  storage: 74,
+  stopped: 75,
+  refused: 77,
+  config: 78,
+} as const;
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+/**
+ * A failure that ends the run.
+ * `message` says what happened and where (file and line, or key); `hint` says what to do next.
+ */
+export class MillraceError extends Error {
+  override readonly name: string = 'MillraceError';
+  readonly exitCode: ExitCode;
+  /** Stable, snake_case, for scripts and logs. */
+  readonly code: string;
+  readonly hint: string | undefined;
+
+  constructor(exitCode: ExitCode, code: string, message: string, options: { hint?: string; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.exitCode = exitCode;
+    this.code = code;
+    this.hint = options.hint;
+  }
+}
+
+/** Bad flags: exit 64. */
+export class UsageError extends MillraceError {
+  override readonly name = 'UsageError';
+  constructor(code: string, message: string, options?: { hint?: string; cause?: unknown }) {
+    super(EXIT.usage, code, message, options);
+  }
+}
+
+/** A job that cannot be run as it is defined: exit 78. */
+export class ConfigError extends MillraceError {
+  override readonly name = 'ConfigError';
+  constructor(code: string, message: string, options?: { hint?: string; cause?: unknown }) {
+    super(EXIT.config, code, message, options);
+  }
+}
+
+/** Input that is missing, unreadable, unusable or changed; an output that is not this job's: exit 65. */
+export class InputError extends MillraceError {
+  override readonly name = 'InputError';
+  constructor(code: string, message: string, options?: { hint?: string; cause?: unknown }) {
+    super(EXIT.input, code, message, options);
+  }
+}
+
+/** Disk (or later S3) failed while reading or writing: exit 74, resumable. */
+export class StorageError extends MillraceError {
+  override readonly name = 'StorageError';
+  constructor(code: string, message: string, options?: { hint?: string; cause?: unknown }) {
+    super(EXIT.storage, code, message, options);
+  }
+}

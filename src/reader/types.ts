@@ -1,0 +1,81 @@
+/** What the reader hands to the rest of the program. Types only. */
+
+export type InputFormat = 'csv' | 'tsv' | 'jsonl';
+export type Compression = 'none' | 'gzip' | 'zstd';
+export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252';
+
+/** The columns a lookup key can come from. */
+export type KeyColumn = 'email' | 'domain' | 'linkedin_url';
+
+/**
+ * A place where reading can start: the first byte of a record, or the end of a file.
+ * `offset` counts decompressed bytes as they stand in the file (before any change of encoding).
+ * For an archive, `frame` is the last gzip member or zstd frame that begins at or before `offset`.
+ */
+export interface Position {
+  /** Index into the manifest's files. */
+  readonly file: number;
+  /** Physical line, from 1. */
+  readonly line: number;
+  readonly offset: number;
+  readonly frame: Frame | null;
+}
+
+/** Where a gzip member or zstd frame begins, in compressed and in decompressed bytes. */
+export interface Frame {
+  readonly at: number;
+  readonly offset: number;
+}
+
+/** One input file as it was when the job first started. Frozen in the checkpoint. */
+export interface InputFile {
+  /** As the user would name it: a path, or `-`. */
+  readonly uri: string;
+  /** Where its bytes are on this machine (for `-`: the spool). */
+  readonly path: string;
+  /** Bytes on disk; what is appended later is not read. */
+  readonly size: number;
+  /** SHA-256 (hex) over its first and last 64 KiB. */
+  readonly digest: string;
+  readonly compression: Compression;
+  readonly encoding: Encoding;
+  /** csv and tsv only. */
+  readonly delimiter: string | null;
+  /** Its own header, in order (csv and tsv); empty for jsonl. */
+  readonly header: readonly string[];
+  /** The first record. */
+  readonly start: Position;
+}
+
+/** The whole input, frozen at the first start of a job. Plain JSON: it is kept in the checkpoint. */
+export interface InputManifest {
+  readonly format: InputFormat;
+  readonly files: readonly InputFile[];
+  /** Union of the files' headers in order of first sight; for jsonl the union of top-level keys, or empty where not asked for. */
+  readonly columns: readonly string[];
+  /** Which column holds which key: an index into `columns` for csv and tsv. */
+  readonly keyIndex: Readonly<Record<KeyColumn, number | null>>;
+  /** Which column holds which key, by name. */
+  readonly keyName: Readonly<Record<KeyColumn, string | null>>;
+}
+
+/** One input record. Exactly one of `values` and `json` carries its content. */
+export interface InputRecord {
+  readonly file: number;
+  /** The record's first physical line, from 1. */
+  readonly line: number;
+  /** Where the next record begins: reading from here yields everything after this one. */
+  readonly end: Position;
+  /** csv, tsv: one value a column of the manifest (absent: ''). For a bad row, its one physical line split plainly. */
+  readonly values: readonly string[] | null;
+  /** jsonl: the record's own text, verbatim without the line end; for a bad row, a JSON string literal of the line. */
+  readonly json: string | null;
+  /** The values of the key columns, as they stand (jsonl: strings only; anything else is ''). */
+  readonly email: string;
+  readonly domain: string;
+  readonly linkedinUrl: string;
+  /** Set when the record could not be read: why, in a few words. */
+  readonly bad: string | null;
+  /** Bad rows only: the line as it stands, at most 4 KiB. */
+  readonly raw: string | null;
+}

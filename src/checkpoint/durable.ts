@@ -1,0 +1,33 @@
+/** Writing small files so that they are at all times whole: temporary file, flush, rename, flush of the folder. */
+import { open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+/** Makes a rename in this folder survive a power cut. Folders that cannot be flushed (some network disks) are let be. */
+export async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r').catch(() => null);
+  if (folder === null) return;
+  try {
+    await folder.sync().catch(() => undefined);
+  } finally {
+    await folder.close();
+  }
+}
+
+/** Replaces the file at `path` by `text`, whole or not at all; mode 0600. One writer at a time. */
+export async function replaceFile(path: string, text: string): Promise<void> {
+  const temporary = `${path}.tmp`;
+  try {
+    const file = await open(temporary, 'w', 0o600);
+    try {
+      await file.writeFile(text);
+      await file.datasync();
+    } finally {
+      await file.close();
+    }
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true }).catch(() => undefined);
+    throw error;
+  }
+  await syncFolder(dirname(path));
+}

@@ -1,0 +1,54 @@
+/**
+ * The low watermark: results come in any order and leave in the order of their numbers. Pure.
+ *
+ * Numbers start at 0 and each is put exactly once. The gap between the watermark and the highest number is capped by
+ * whoever hands out numbers (see `span`), which bounds both memory and what a crash repeats.
+ */
+export class LowWatermark<T> {
+  #ring: (T | undefined)[];
+  #mask: number;
+  #next = 0;
+
+  /** @param capacity a power of two; grows when a number lies further ahead */
+  constructor(capacity = 1_024) {
+    this.#ring = new Array<T | undefined>(capacity);
+    this.#mask = capacity - 1;
+  }
+
+  /** Everything below this number has left. */
+  get watermark(): number {
+    return this.#next;
+  }
+
+  /** Puts result `number`; hands over all results that are now in order. */
+  put(number: number, value: T, emit: (value: T, number: number) => void): void {
+    if (number < this.#next) throw new Error(`result ${number} was put twice: the watermark is at ${this.#next}`);
+    if (number === this.#next) {
+      this.#next++;
+      emit(value, number);
+      this.#release(emit);
+      return;
+    }
+    while (number - this.#next > this.#mask) this.#grow();
+    this.#ring[number & this.#mask] = value;
+  }
+
+  #release(emit: (value: T, number: number) => void): void {
+    for (;;) {
+      const slot = this.#next & this.#mask;
+      const value = this.#ring[slot];
+      if (value === undefined) return;
+      this.#ring[slot] = undefined;
+      const number = this.#next++;
+      emit(value, number);
+    }
+  }
+
+  #grow(): void {
+    const old = this.#ring;
+    const oldMask = this.#mask;
+    this.#ring = new Array<T | undefined>(old.length * 2);
+    this.#mask = this.#ring.length - 1;
+    for (let number = this.#next; number <= this.#next + oldMask; number++) this.#ring[number & this.#mask] = old[number & oldMask];
+  }
+}

@@ -1,0 +1,11 @@
+/** `millrace plan [JOB]` */
+import type { ExitCode } from '../../errors.ts';
+import type { Invocation } from '../invocation.ts';
+import { readJob } from '../read-job.ts';
+
+/** Checks everything and calls nothing; needs no API key. */
+export async function plan(invocation: Invocation): Promise<ExitCode> {
+  const { job, json } = await readJob('plan', invocation);
+  const { planCommand } = await import('../../job/plan-command.ts');
+  return planCommand(job, { json });
+}

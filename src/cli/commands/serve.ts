@@ -1,0 +1,66 @@
+/** `millrace serve` */
+import { EXIT, UsageError } from '../../errors.ts';
+import type { ExitCode } from '../../errors.ts';
+import { didYouMean, nearest } from '../../job/definition/nearest.ts';
+import type { Invocation } from '../invocation.ts';
+import { withStopSignals } from '../signals.ts';
+
+const FLAGS = ['host', 'port', 'store', 'region', 'sample', 'latency-ms', 'latency-jitter-ms', 'error-rate', 'throttle-rate', 'drop-rate', 'hang-rate', 'fault-seed'];
+/** Regions of the service; a key belongs to one. */
+const REGIONS = ['us', 'eu', 'apac'] as const;
+const MAX_PORT = 65_535;
+const MAX_LATENCY_MS = 600_000;
+const MAX_SEED = 2 ** 32 - 1;
+
+/** Serves until a signal comes; then what is in flight is answered. */
+export async function serve(invocation: Invocation): Promise<ExitCode> {
+  for (const flag of invocation.flags.keys()) {
+    if (FLAGS.includes(flag)) continue;
+    const near = nearest(flag, FLAGS);
+    throw new UsageError('unknown_flag', `\`millrace serve\` has no flag --${flag.slice(0, 80)}${didYouMean(near === null ? null : `--${near}`)}`);
+  }
+  const text = (flag: string): string | null => textOf(invocation, flag);
+  const whole = (flag: string, fallback: number, max: number): number => numberOf(flag, text(flag), fallback, max, /^\d{1,10}$/);
+  const rate = (flag: string): number => numberOf(flag, text(flag), 0, 1, /^\d?\.?\d{1,12}$/);
+  const settings = {
+    host: text('host') ?? '127.0.0.1',
+    port: whole('port', 8080, MAX_PORT),
+    store: text('store'),
+    region: regionOf(text('region')),
+    sample: invocation.flags.get('sample') === true,
+    faults: {
+      latencyMs: whole('latency-ms', 0, MAX_LATENCY_MS),
+      latencyJitterMs: whole('latency-jitter-ms', 0, MAX_LATENCY_MS),
+      errorRate: rate('error-rate'),
+      throttleRate: rate('throttle-rate'),
+      dropRate: rate('drop-rate'),
+      hangRate: rate('hang-rate'),
+      seed: whole('fault-seed', 1, MAX_SEED),
+    },
+  };
+  const service = await import('../../service/serve-command.ts');
+  await withStopSignals(({ drain }) => service.serve(settings, drain));
+  return EXIT.ok;
+}
+
+function regionOf(text: string | null): (typeof REGIONS)[number] {
+  const found = REGIONS.find((region) => region === (text ?? 'us'));
+  if (found === undefined) throw new UsageError('bad_value', `--region must be ${REGIONS.join(', ')}, got ${JSON.stringify(text?.slice(0, 80))}`);
+  return found;
+}
+
+function textOf(invocation: Invocation, flag: string): string | null {
+  const value = invocation.flags.get(flag);
+  if (value === undefined) return null;
+  if (typeof value === 'string' && value !== '') return value;
+  const problem = typeof value === 'object' ? 'is given more than once' : 'needs a value';
+  throw new UsageError(typeof value === 'object' ? 'repeated_flag' : 'missing_value', `--${flag} ${problem}`);
+}
+
+function numberOf(flag: string, text: string | null, fallback: number, max: number, shape: RegExp): number {
+  if (text === null) return fallback;
+  const value = Number(text);
+  if (shape.test(text) && value <= max) return value;
+  const kind = max === 1 ? 'a number from 0 to 1' : `a whole number from 0 to ${max}`;
+  throw new UsageError('bad_value', `--${flag} must be ${kind}, got ${JSON.stringify(text.slice(0, 80))}`);
+}

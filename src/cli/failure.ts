@@ -1,0 +1,51 @@
+/** Errors in words, for the person at the terminal. */
+import { EXIT, MillraceError, StorageError } from '../errors.ts';
+import type { ExitCode } from '../errors.ts';
+
+const RED = '\u001b[31m';
+const PLAIN = '\u001b[39m';
+
+/** The text for standard error and the exit code. Whatever Millrace did not foresee is a bug: 70, with its stack. */
+export function describeFailure(error: unknown, colour: boolean): { text: string; exitCode: ExitCode } {
+  const head = colour ? `${RED}millrace:${PLAIN}` : 'millrace:';
+  if (error instanceof MillraceError) {
+    const hint = error.hint === undefined ? '' : `  ${error.hint}\n`;
+    return { text: `${head} ${error.message}\n${hint}`, exitCode: error.exitCode };
+  }
+  const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  const text = `${head} this is a bug in Millrace: please report it with the lines below\n${stack}\n`;
+  return { text, exitCode: EXIT.bug };
+}
+
+/** Prints an error and sets the exit code; the process ends by itself once all is closed. */
+export function fail(error: unknown): void {
+  const { text, exitCode } = describeFailure(error, process.stderr.isTTY && (process.env['NO_COLOR'] ?? '') === '');
+  process.stderr.write(text);
+  process.exitCode = exitCode;
+}
+
+/** What nobody caught ends the process as Node ends it, with its stack, but with the exit code of a bug. */
+export function watchForBugs(): void {
+  process.once('uncaughtExceptionMonitor', () => {
+    process.stderr.write('millrace: this is a bug in Millrace: please report it with the lines below\n');
+    process.once('exit', () => {
+      process.exitCode = EXIT.bug;
+    });
+  });
+}
+
+/**
+ * A reader that went away (`| head`) is no error of ours, and a terminal that closed neither. What else fails on
+ * standard output is storage, unless whoever writes the rows listens and says so.
+ */
+export function tolerateClosedPipes(): void {
+  process.stderr.on('error', () => {});
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE' || process.stdout.listenerCount('error') > 1) return;
+    fail(new StorageError('output_failed', `standard output could not be written: ${error.message}`, { cause: error }));
+    // Not now alone: the command may still end well and say 0.
+    process.once('exit', () => {
+      process.exitCode = EXIT.storage;
+    });
+  });
+}

@@ -1,0 +1,83 @@
+/** What `--help` prints: by hand, so that each page fits a screen of 24 lines and 100 columns. Tests hold it to the flags. */
+
+const MAIN = `Usage: millrace COMMAND
+
+Enrich and verify files of contacts: as fast as the plan permits, never over it, never paying twice.
+
+  run [JOB]      run a job, or resume it where it stopped
+  plan [JOB]     check everything and call nothing: records, lookups, requests, time
+  status [JOB]   progress of a running, stopped or finished job
+  serve          the data service, on this machine
+
+  --help         of each command: its flags and an example
+  --version      the version of Millrace
+
+JOB is a path, or a name under jobs/. Every key of a job has a flag and an environment variable:
+docs/configuration.md. Exit codes: docs/exit-codes.md.
+
+Example: millrace run sample`;
+
+const JOB_FLAGS = `  --input FILE       path, glob, folder or -       --output FILE    csv, tsv, jsonl; .gz, .zst; or -
+  --steps LIST       enrich,verify                 --base-url URL   the data service
+  --region NAME      with --service.regions.NAME   --embedded       or one inside the run, to try it
+  --plan NAME        growth, scale or enterprise   --rpm N          or requests a minute
+  --concurrency N    requests in flight, or auto   --timeout-ms N   longest wait for one answer
+  --checkpoint FILE  where progress is kept        --ledger FILE    answers already paid for
+  --max-calls N      calls at most; then exit 77   --max-errors N   or 5%; more failed: exit 1
+  --limit N          records at most: a pilot`;
+
+const RUN = `Usage: millrace run [JOB] [flags]
+
+Runs a job, or resumes it where it stopped: the same command either way. JOB is a path, or a name
+under jobs/; left out, the flags alone are the job.
+
+${JOB_FLAGS}
+
+  --fresh            start over, ledger kept       --date DAY       what {date} stands for
+  --scratch DIR      for state that grows          --progress KIND  auto, bar, log or none
+  --log-level LEVEL  debug, info, warn, ...
+
+Every other key of a job is a flag too, by its dotted path: docs/configuration.md.
+The API key comes from MILLRACE_API_KEY, or a file that MILLRACE_API_KEY_FILE names.
+
+Example: millrace run --input leads.csv --output enriched.csv --embedded`;
+
+const PLAN = `Usage: millrace plan [JOB] [flags]
+
+Checks the job and its input and calls nothing: records, unique lookups, how many the ledger has,
+requests needed, and the time they take at the plan's rate. It takes the flags of a run:
+
+${JOB_FLAGS}
+
+  --date DAY         what {date} stands for        --json           print JSON
+
+Example: millrace plan sample --plan growth`;
+
+const STATUS = `Usage: millrace status [JOB] [flags]
+
+Progress of a running, stopped or finished job, from its checkpoint. It takes the flags that the run
+was given, so that it finds the same checkpoint:
+
+${JOB_FLAGS}
+
+  --date DAY         what {date} stands for        --json           print JSON
+
+Example: millrace status sample --json`;
+
+const SERVE = `Usage: millrace serve [flags]
+
+The data service, on this machine. Prints {"url": ..., "pid": ...} once it is ready; Ctrl-C ends it.
+
+  --host ADDRESS    where to listen (127.0.0.1)    --port N               0: any free port (8080)
+  --store FILE      the service's own data         --region NAME          region of its keys (us)
+  --sample          the sample set, with the key sample-key on the enterprise plan
+
+To try out how a client takes trouble:
+  --latency-ms N    every answer waits this long   --latency-jitter-ms N  up to this much more
+  --error-rate R    share of 500s, 0 to 1          --throttle-rate R      share of 429s
+  --drop-rate R     share of broken connections    --hang-rate R          share left unanswered
+  --fault-seed N    the same seed, the same faults
+
+Example: millrace serve --sample --port 8080`;
+
+export const HELP: Readonly<Record<string, string>> = { '': MAIN, run: RUN, plan: PLAN, status: STATUS, serve: SERVE };

@@ -1,0 +1,50 @@
+/** What the command line says, taken apart: no meaning yet. Types and the checks that yargs leaves out. */
+import { UsageError } from '../errors.ts';
+import { SWITCHES } from '../job/definition/flags.ts';
+import type { FlagValue } from '../job/definition/layers.ts';
+
+export interface Invocation {
+  /** A path or a name, or null. */
+  readonly job: string | null;
+  /** By name as typed, without the leading `--`. */
+  readonly flags: ReadonlyMap<string, FlagValue>;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/** The switches of other commands than run. */
+const OTHER_SWITCHES = ['fresh', 'json', 'sample'];
+
+/**
+ * What must be refused before yargs sees it: a switch with a value that is neither true nor false (yargs takes it for
+ * false), and names that every JavaScript object has (yargs stumbles over them).
+ */
+export function checkArguments(argv: readonly string[]): void {
+  for (const argument of argv) {
+    if (argument === '--') return;
+    const [, name = '', value] = /^--?([^=]+)(?:=(.*))?$/s.exec(argument) ?? [];
+    if (name in Object.prototype) throw new UsageError('unknown_flag', `There is no flag --${name}`);
+    if (value !== undefined && value !== 'true' && value !== 'false' && [...SWITCHES, ...OTHER_SWITCHES].includes(name)) {
+      throw new UsageError('bad_value', `--${name} must be true or false, got ${JSON.stringify(value.slice(0, 80))}`, {
+        hint: `--${name} alone is true, --no-${name} is false.`,
+      });
+    }
+  }
+}
+
+/** yargs' result as an invocation. Throws UsageError for arguments beyond the one that the command takes. */
+export function toInvocation(parsed: Readonly<Record<string, unknown>>, env: NodeJS.ProcessEnv): Invocation {
+  const extra = (parsed['_'] as readonly string[])[1];
+  if (extra !== undefined) {
+    throw new UsageError('extra_argument', `There is one argument too many: ${JSON.stringify(extra.slice(0, 80))}`, {
+      hint: 'Quote names with spaces, and globs too: Millrace expands them itself.',
+    });
+  }
+  const flags = new Map<string, FlagValue>();
+  for (const [name, value] of Object.entries(parsed)) {
+    if (['_', '$0', 'JOB', 'help', 'h'].includes(name)) continue;
+    if (typeof value === 'string' || typeof value === 'boolean') flags.set(name, value);
+    if (Array.isArray(value)) flags.set(name, value.map(String));
+  }
+  const job = parsed['JOB'];
+  return { job: typeof job === 'string' ? job : null, flags, env };
+}

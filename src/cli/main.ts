@@ -1,0 +1,124 @@
+/** yargs: which command, which flags. Each command's module is loaded when it runs, and not for its help. */
+import { readFile } from 'node:fs/promises';
+import yargs from 'yargs';
+import type { Argv, Options } from 'yargs';
+import { UsageError } from '../errors.ts';
+import type { ExitCode } from '../errors.ts';
+import { RUN_FLAGS, SHORT_FLAGS, SWITCHES } from '../job/definition/flags.ts';
+import { didYouMean, nearest } from '../job/definition/nearest.ts';
+import { fail, tolerateClosedPipes, watchForBugs } from './failure.ts';
+import { HELP } from './help.ts';
+import { checkArguments, toInvocation } from './invocation.ts';
+import type { Invocation } from './invocation.ts';
+
+type Run = (invocation: Invocation) => Promise<ExitCode>;
+
+const value: Options = { type: 'string', nargs: 1 };
+const flag: Options = { type: 'boolean' };
+const JOB_OPTIONS = Object.fromEntries([
+  ...Object.values(SHORT_FLAGS).map((name) => [name, value] as const),
+  ...SWITCHES.map((name) => [name, flag] as const),
+]);
+const RUN_OPTIONS = { ...JOB_OPTIONS, ...Object.fromEntries(RUN_FLAGS.map((name) => [name, name === 'fresh' ? flag : value])) };
+const REPORT_OPTIONS = { ...JOB_OPTIONS, date: value, json: flag };
+const SERVE_VALUES = ['host', 'port', 'store', 'region', 'latency-ms', 'latency-jitter-ms', 'error-rate', 'throttle-rate', 'drop-rate', 'hang-rate', 'fault-seed'];
+
+interface Command {
+  readonly usage: string;
+  readonly options: Record<string, Options>;
+  readonly load: () => Promise<Run>;
+}
+
+const COMMANDS: Readonly<Record<string, Command>> = {
+  run: { usage: 'run [JOB]', options: RUN_OPTIONS, load: async () => (await import('./commands/run.ts')).run },
+  plan: { usage: 'plan [JOB]', options: REPORT_OPTIONS, load: async () => (await import('./commands/plan.ts')).plan },
+  status: { usage: 'status [JOB]', options: REPORT_OPTIONS, load: async () => (await import('./commands/status.ts')).status },
+  serve: {
+    usage: 'serve',
+    options: { ...Object.fromEntries(SERVE_VALUES.map((name) => [name, value])), sample: flag },
+    load: async () => (await import('./commands/serve.ts')).serve,
+  },
+};
+
+/** Commands of the contract that this version does not have yet. */
+const LATER_COMMANDS = ['retry', 'enrich', 'verify', 'import', 'export', 'suppress', 'keys', 'ledger'];
+
+/** Runs the command line (without node and the script); sets the exit code and returns when all is closed. */
+export async function main(argv: readonly string[]): Promise<void> {
+  watchForBugs();
+  tolerateClosedPipes();
+  try {
+    checkArguments(argv);
+    await parser(argv).parseAsync();
+  } catch (error) {
+    fail(inOurWords(error));
+  }
+}
+
+function parser(argv: readonly string[]): Argv {
+  const program = yargs([...argv])
+    .scriptName('millrace')
+    .parserConfiguration({
+      // --input X --input.columns.email Y are two flags, not a flag and its member.
+      'dot-notation': false,
+      'camel-case-expansion': false,
+      'parse-numbers': false,
+      'parse-positional-numbers': false,
+    })
+    .locale('en')
+    .help(false)
+    .version(false)
+    .option('help', { alias: 'h', type: 'boolean' })
+    .exitProcess(false)
+    .fail(false);
+  for (const [name, command] of Object.entries(COMMANDS)) {
+    program.command(
+      command.usage,
+      name,
+      (options) => options.options(command.options),
+      async (parsed) => {
+        if (parsed['help'] === true) return print(HELP[name] ?? '');
+        const run = await command.load();
+        process.exitCode = await run(toInvocation(parsed, process.env));
+      },
+    );
+  }
+  return program.command('$0', 'help', (options) => options, withoutCommand);
+}
+
+/** `millrace` alone, `--help`, `--version`, and words that are no command. */
+async function withoutCommand(parsed: Readonly<Record<string, unknown>>): Promise<void> {
+  const word = (parsed['_'] as readonly unknown[])[0];
+  if (typeof word === 'string' && word !== 'help') throw unknownCommand(word);
+  if (parsed['version'] === true) return print(await version());
+  const stray = Object.keys(parsed).find((name) => !['_', '$0', 'help', 'h'].includes(name));
+  if (stray !== undefined) {
+    throw new UsageError('unknown_command', `--${stray} needs a command before it`, { hint: 'Such as: millrace run --input leads.csv --output enriched.csv --embedded' });
+  }
+  return print(HELP[''] ?? '');
+}
+
+function unknownCommand(word: string): UsageError {
+  if (LATER_COMMANDS.includes(word)) return new UsageError('not_available', `millrace ${word} is not in this version`, { hint: 'millrace --help lists the commands.' });
+  const shown = JSON.stringify(word.slice(0, 80));
+  return new UsageError('unknown_command', `There is no command ${shown}${didYouMean(nearest(word, Object.keys(COMMANDS)))}`, {
+    hint: `To run a job of that name: millrace run ${word.slice(0, 80)}`,
+  });
+}
+
+/** yargs' own refusals, which are about flags without a value, as a UsageError. */
+function inOurWords(error: unknown): unknown {
+  if (!(error instanceof Error) || error.name !== 'YError') return error;
+  const name = /^Not enough arguments following: (.+)$/.exec(error.message)?.[1];
+  if (name === undefined) return new UsageError('bad_usage', error.message);
+  return new UsageError('missing_value', `--${name} needs a value`, { hint: `Write --${name} VALUE, or --${name}=VALUE where it begins with a dash.` });
+}
+
+async function version(): Promise<string> {
+  const text = await readFile(new URL('../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}

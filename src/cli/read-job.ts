@@ -1,0 +1,45 @@
+/** Invocation -> compiled job and run options; the warnings go to standard error. */
+import { compileJob, loadJobFile } from '../job/definition/compile-job.ts';
+import { RUN_FLAGS } from '../job/definition/flags.ts';
+import { KEY_BY_FLAG } from '../job/definition/keys.ts';
+import { unknownFlag } from '../job/definition/layers.ts';
+import { compileRunOptions } from '../job/definition/run-options.ts';
+import { UsageError } from '../errors.ts';
+import type { CompiledJob, RunOptions } from '../job/types.ts';
+import type { FlagValue } from '../job/definition/layers.ts';
+import type { Invocation } from './invocation.ts';
+
+/** Flags that belong to a command and not to the job. */
+const OWN_FLAGS = { run: RUN_FLAGS, plan: ['date', 'json'], status: ['date', 'json'] } as const;
+
+export interface ReadJob {
+  readonly job: CompiledJob;
+  readonly options: RunOptions;
+  readonly json: boolean;
+}
+
+/** Throws UsageError (64) and ConfigError (78), as `compileJob` does. */
+export async function readJob(command: 'run' | 'plan' | 'status', invocation: Invocation): Promise<ReadJob> {
+  const own: readonly string[] = OWN_FLAGS[command];
+  const ownFlags = new Map<string, FlagValue>();
+  const jobFlags = new Map<string, FlagValue>();
+  for (const [flag, value] of invocation.flags) {
+    if (!own.includes(flag) && (RUN_FLAGS.includes(flag) || flag === 'json')) throw elsewhere(flag, command);
+    (own.includes(flag) ? ownFlags : jobFlags).set(flag, value);
+  }
+  for (const flag of jobFlags.keys()) {
+    const known = flag.includes('.') || KEY_BY_FLAG.has(flag);
+    if (!known) throw unknownFlag(flag, [...KEY_BY_FLAG.keys(), ...own]);
+  }
+  const { options, date } = compileRunOptions(invocation.env, ownFlags);
+  const file = invocation.job === null ? null : await loadJobFile(invocation.job);
+  const today = new Date().toISOString().slice(0, 10);
+  const { job, warnings } = compileJob({ file, env: invocation.env, flags: jobFlags, date, today });
+  for (const warning of warnings) process.stderr.write(`millrace: ${warning}\n`);
+  return { job, options, json: ownFlags.get('json') === true };
+}
+
+function elsewhere(flag: string, command: string): UsageError {
+  const owner = flag === 'json' ? '`millrace plan` and `millrace status`' : '`millrace run`';
+  return new UsageError('unknown_flag', `--${flag} is a flag of ${owner}, not of \`millrace ${command}\``, { hint: 'Leave it out.' });
+}

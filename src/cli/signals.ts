@@ -1,0 +1,26 @@
+/** Signals as abort signals: the one place that listens for them. */
+
+const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+export interface StopSignals {
+  /** The first signal: take in no more, finish what is in flight. */
+  readonly drain: AbortSignal;
+  /** The second: cancel what is in flight too. */
+  readonly abort: AbortSignal;
+}
+
+/** Runs `work` while listening; afterwards signals mean what they meant before. */
+export async function withStopSignals<T>(work: (signals: StopSignals) => Promise<T>): Promise<T> {
+  const drain = new AbortController();
+  const abort = new AbortController();
+  const onSignal = (name: string): void => {
+    if (!drain.signal.aborted) drain.abort(name);
+    else abort.abort(name);
+  };
+  for (const name of STOP_SIGNALS) process.on(name, onSignal);
+  try {
+    return await work({ drain: drain.signal, abort: abort.signal });
+  } finally {
+    for (const name of STOP_SIGNALS) process.off(name, onSignal);
+  }
+}

@@ -1,0 +1,72 @@
+/** Where the API key comes from, and what a key may look like. No message here ever prints one. */
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { ConfigError } from '../errors.ts';
+
+/** A key file is one line; larger than this it is some other file. */
+export const MAX_KEY_FILE_BYTES = 16 * 1024;
+
+/** It travels in a header, and servers cut those off at 8 KiB and more. */
+const MAX_KEY_LENGTH = 4096;
+
+/** Visible ASCII: anything else could end the header line, or be read differently by the server. */
+const KEY = /^[\x21-\x7e]+$/;
+
+/**
+ * The API key from `MILLRACE_API_KEY`, else from the file that `MILLRACE_API_KEY_FILE` names; null when neither is set.
+ * An empty variable counts as not set. With both set the variable wins: the file usually belongs to the deployment,
+ * the variable to the one who starts this run.
+ *
+ * @throws ConfigError `api_key_file` (missing, unreadable, empty, too large; names the file) or `bad_api_key`.
+ */
+export async function readApiKey(env: NodeJS.ProcessEnv): Promise<string | null> {
+  const direct = env['MILLRACE_API_KEY']?.trim();
+  if (direct) return checkApiKey(direct, 'MILLRACE_API_KEY');
+  const file = env['MILLRACE_API_KEY_FILE'];
+  if (!file) return null;
+  const key = (await readKeyFile(file)).trim();
+  if (key === '') throw badFile(file, 'is empty');
+  return checkApiKey(key, `the key in ${file}`);
+}
+
+/**
+ * Returns the key when it may stand in a header.
+ * @throws ConfigError `bad_api_key`, naming `source` but not the key.
+ */
+export function checkApiKey(key: string, source: string): string {
+  const hint = 'A key is one word of printable ASCII. Check for a line break, a space or quotes around it.';
+  if (key === '') throw new ConfigError('bad_api_key', `${source} is empty`, { hint });
+  if (key.length > MAX_KEY_LENGTH) {
+    throw new ConfigError('bad_api_key', `${source} is longer than ${MAX_KEY_LENGTH} characters`, { hint });
+  }
+  if (!KEY.test(key)) throw new ConfigError('bad_api_key', `${source} holds characters that a key cannot have`, { hint });
+  return key;
+}
+
+async function readKeyFile(path: string): Promise<string> {
+  let handle: FileHandle | undefined;
+  try {
+    // Non-blocking (where the system knows it): opening a pipe without a writer would wait without end.
+    handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+    const stat = await handle.stat();
+    if (!stat.isFile()) throw badFile(path, 'is not a regular file');
+    if (stat.size > MAX_KEY_FILE_BYTES) throw badFile(path, `is larger than ${MAX_KEY_FILE_BYTES} bytes: not a key file`);
+    const buffer = Buffer.alloc(MAX_KEY_FILE_BYTES);
+    const { bytesRead } = await handle.read(buffer, 0, buffer.length, 0);
+    return buffer.toString('utf8', 0, bytesRead);
+  } catch (error) {
+    if (error instanceof ConfigError) throw error;
+    const code = (error as NodeJS.ErrnoException).code;
+    throw badFile(path, code === 'ENOENT' ? 'does not exist' : `cannot be read (${code ?? 'unknown error'})`, error);
+  } finally {
+    await handle?.close();
+  }
+}
+
+function badFile(path: string, what: string, cause?: unknown): ConfigError {
+  return new ConfigError('api_key_file', `MILLRACE_API_KEY_FILE: ${path} ${what}`, {
+    hint: 'The file holds the API key and nothing else.',
+    ...(cause === undefined ? {} : { cause }),
+  });
+}

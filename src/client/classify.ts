@@ -1,0 +1,144 @@
+/**
+ * What an answer means ("What the client must understand from a service it does not know" of the service's definitions).
+ * Pure: the clock is an argument. Liberal in what it reads, and it never throws.
+ */
+import { headerOf, withBodyId } from './answer.ts';
+import type { Answer } from './answer.ts';
+import { isObject, oneLine, readProblem } from './problem.ts';
+import type { Problem } from './problem.ts';
+import type { Redactor } from './redactor.ts';
+import { parseRetryAfter } from './retry-after.ts';
+import type { CallMeta, CallResult } from './types.ts';
+
+/** What a call that brought no record came to. */
+export type Unsuccessful = Exclude<CallResult<never>, { kind: 'ok' }>;
+
+export interface ClassifyOptions {
+  /** For messages, such as `POST https://api.example.com/v1/enrich`. */
+  readonly call: string;
+  /** Whether this is a lookup, which may find nothing (404, 204). */
+  readonly lookup: boolean;
+  readonly redactor: Redactor;
+  /** Epoch milliseconds, asked only when a date must be read and the answer has none. */
+  readonly clock: () => number;
+}
+
+/** 200 and 201 carry a result, and so belong to whoever knows its shape. */
+export function isSuccess(answer: Answer): boolean {
+  return answer.failure === null && (answer.status === 200 || answer.status === 201);
+}
+
+/** Judges everything but a success. */
+export function classify(answer: Answer, options: ClassifyOptions): Unsuccessful {
+  const { status, failure } = answer;
+  const says = read(answer, options);
+  if (failure !== null && (failure.code === 'aborted' || !standsAlone(status))) return retryable(answer, says, failure.code, failure.detail, options);
+  if (status === 204 && options.lookup) return { kind: 'miss', meta: says.meta };
+  if (status < 300) return retryable(answer, says, `http_${status}`, 'a success without a result', options);
+  if (status < 400) return { kind: 'wrong_address', detail: redirect(answer, options), meta: says.meta };
+
+  const code = says.problem.code ?? `http_${status}`;
+  const detail = says.problem.detail || `HTTP ${status}`;
+  switch (status) {
+    case 401:
+    case 402:
+    case 403:
+      return { kind: 'denied', code, detail, meta: says.meta };
+    case 404:
+      return options.lookup && isMiss(answer, says)
+        ? { kind: 'miss', meta: says.meta }
+        : { kind: 'wrong_address', detail: oneLine(`${options.call} answered 404: ${detail}`), meta: says.meta };
+    case 408:
+    case 425:
+      return retryable(answer, says, code, detail, options);
+    case 409:
+      return code === 'idempotency_in_flight'
+        ? retryable(answer, says, code, detail, options)
+        : { kind: 'rejected', code, detail, meta: says.meta };
+    case 429:
+      return { kind: 'throttled', retryAfterMs: retryAfter(answer, options), meta: says.meta };
+    case 451:
+      return { kind: 'suppressed', meta: says.meta };
+    case 503: {
+      const retryAfterMs = retryAfter(answer, options);
+      return retryAfterMs === null ? retryable(answer, says, code, detail, options) : { kind: 'throttled', retryAfterMs, meta: says.meta };
+    }
+    default:
+      return status < 500 ? { kind: 'rejected', code, detail, meta: says.meta } : retryable(answer, says, code, detail, options);
+  }
+}
+
+/** An unreadable success: worth another attempt. */
+export function badBody(answer: Answer, detail: string): Unsuccessful {
+  return { kind: 'retryable', code: 'bad_body', detail, retryAfterMs: null, meta: answer.meta };
+}
+
+interface Said {
+  readonly problem: Problem;
+  /** The parsed body, undefined when it is not JSON. */
+  readonly json: unknown;
+  readonly meta: CallMeta;
+}
+
+function read(answer: Answer, { redactor }: ClassifyOptions): Said {
+  const json = parse(answer.text);
+  const problem = readProblem(json, answer.text);
+  return {
+    // Masked before it is cut: half a key at the edge would no longer be recognised.
+    problem: { code: problem.code === null ? null : safeCode(problem.code, redactor), detail: oneLine(redactor.words(problem.detail)) },
+    json,
+    meta: withBodyId(answer.meta, json),
+  };
+}
+
+function safeCode(code: string, redactor: Redactor): string | null {
+  return redactor.words(code) === code ? code : null;
+}
+
+function parse(text: string): unknown {
+  if (text === '') return undefined;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * These statuses say all there is to say, with or without their body. The others do not: a 404 that broke off
+ * may have been a miss or a wrong address, and only another attempt tells.
+ */
+function standsAlone(status: number): boolean {
+  return status === 429 || status >= 500;
+}
+
+/**
+ * A 404 is a miss when it speaks JSON. But `not_found` of a problem+json is what a service of this specification says of a
+ * path it does not have (a lookup that found nothing is `no_match`), and then the address is wrong.
+ */
+function isMiss(answer: Answer, says: Said): boolean {
+  const type = (headerOf(answer.meta.headers, 'content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
+  if (type === 'application/problem+json' && isObject(says.json) && says.json['code'] === 'not_found') return false;
+  if (isObject(says.json)) return true;
+  const saysJson = type === 'application/json' || type.endsWith('+json');
+  return saysJson && (says.json !== undefined || answer.text.trim() === '');
+}
+
+/** A redirect is not followed: a POST with a key must not wander off. Where it leads is told, without query and credentials. */
+function redirect(answer: Answer, { call, redactor }: ClassifyOptions): string {
+  const location = headerOf(answer.meta.headers, 'location');
+  if (location === undefined) return oneLine(`${call} answered ${answer.status}`);
+  const bare = location.replace(/[?#].*$/s, '').replace(/^([a-z][a-z0-9+.-]*:)?\/\/[^/]*@/i, '$1//');
+  return oneLine(redactor.words(`${call} answered ${answer.status} and points to ${bare}`));
+}
+
+function retryAfter(answer: Answer, { clock }: ClassifyOptions): number | null {
+  const { headers } = answer.meta;
+  const value = headers['retry-after'];
+  return value === undefined ? null : parseRetryAfter(value, headers['date'], clock());
+}
+
+function retryable(answer: Answer, says: Said, code: string, detail: string, options: ClassifyOptions): Unsuccessful {
+  const words = oneLine(options.redactor.words(detail));
+  return { kind: 'retryable', code, detail: words, retryAfterMs: retryAfter(answer, options), meta: says.meta };
+}

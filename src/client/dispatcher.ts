@@ -1,0 +1,72 @@
+/** Opens the way to the service: a pool of sockets, or the proxy that the environment asks for. The one place that sets up undici. */
+import { isIP } from 'node:net';
+import { EnvHttpProxyAgent, Pool } from 'undici';
+import type { Dispatcher } from 'undici';
+import { ConfigError } from '../errors.ts';
+import type { BaseUrl } from './base-url.ts';
+
+/** TCP and TLS together. */
+export const CONNECT_TIMEOUT_MS = 10_000;
+
+/**
+ * An idle socket is given up before most servers and balancers would close it (Node's own: 5 s), so that hardly a
+ * request meets a closing socket; a server's `Keep-Alive: timeout` hint is followed, less a second, up to a minute.
+ */
+const KEEP_ALIVE_MS = 4_000;
+const KEEP_ALIVE_HINT_MAX_MS = 60_000;
+
+export interface DispatcherSettings {
+  readonly connections: number;
+  /** Until the headers are there, and between two pieces of the body. */
+  readonly timeoutMs: number;
+}
+
+/** @throws ConfigError `bad_proxy` when a proxy variable that applies is no URL. */
+export function openDispatcher(base: BaseUrl, settings: DispatcherSettings, env: NodeJS.ProcessEnv): Dispatcher {
+  const options: Pool.Options = {
+    connections: settings.connections,
+    pipelining: 1,
+    // HTTP/1.1 only: for one small answer a call HTTP/2 costs several times as much.
+    allowH2: false,
+    headersTimeout: settings.timeoutMs,
+    bodyTimeout: settings.timeoutMs,
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    keepAliveMaxTimeout: KEEP_ALIVE_HINT_MAX_MS,
+  };
+  const proxy = proxyFor(base, env);
+  if (proxy === null) return new Pool(base.origin, options);
+  // undici hands its own options to some of the pools it makes for a proxy, and none of the timeouts to others.
+  const factory = (origin: URL | string, own: object): Dispatcher => new Pool(origin, { ...options, ...own });
+  try {
+    return new EnvHttpProxyAgent({
+      ...options,
+      factory,
+      // Without this, a proxy that accepts and then says nothing is waited for for five minutes.
+      clientFactory: (origin, own) => new Pool(origin, { ...options, headersTimeout: CONNECT_TIMEOUT_MS, ...own }),
+      noProxy: env['no_proxy'] || env['NO_PROXY'] || '',
+      ...(base.protocol === 'https:' ? { httpsProxy: proxy, httpProxy: '' } : { httpProxy: proxy, httpsProxy: '' }),
+    });
+  } catch (error) {
+    // The value may hold a password: only the variable is named.
+    const name = base.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY';
+    throw new ConfigError('bad_proxy', `${name} cannot be used: ${(error as NodeJS.ErrnoException).code ?? 'not a proxy address'}`, {
+      hint: 'Expected an address such as http://proxy.example.com:3128.',
+    });
+  }
+}
+
+/**
+ * The proxy variable that stands for this address, or null. NO_PROXY is left to undici. Loopback is never proxied:
+ * the embedded service must be reachable wherever it runs.
+ */
+export function proxyFor(base: Pick<BaseUrl, 'protocol' | 'hostname'>, env: NodeJS.ProcessEnv): string | null {
+  if (isLoopback(base.hostname)) return null;
+  const value = base.protocol === 'https:' ? env['https_proxy'] || env['HTTPS_PROXY'] : env['http_proxy'] || env['HTTP_PROXY'];
+  return value || null;
+}
+
+function isLoopback(hostname: string): boolean {
+  if (hostname === 'localhost' || hostname.endsWith('.localhost') || hostname === '::1') return true;
+  return isIP(hostname) === 4 && hostname.startsWith('127.');
+}

@@ -1,0 +1,83 @@
+/** Sends one POST and brings back what came of it. No retry, no pacing, no redirect, and no opinion on what an answer means. */
+import type { Dispatcher } from 'undici';
+import type { BaseUrl } from './base-url.ts';
+import { CONNECT_TIMEOUT_MS, openDispatcher } from './dispatcher.ts';
+import { Exchange } from './exchange.ts';
+import { InFlight } from './in-flight.ts';
+
+export interface TransportOptions {
+  readonly base: BaseUrl;
+  readonly apiKey: string | null;
+  readonly userAgent: string;
+  readonly timeoutMs: number;
+  readonly connections: number;
+  readonly maxResponseBytes: number;
+}
+
+export interface SendOptions {
+  readonly idempotencyKey?: string;
+  readonly signal?: AbortSignal;
+}
+
+/** A call as a whole may take this many times `timeoutMs`: a body that dribbles must not live for ever. */
+const TOTAL_FACTOR = 2;
+
+export class Transport {
+  readonly #dispatcher: Dispatcher;
+  readonly #inFlight: InFlight;
+  readonly #origin: string;
+  readonly #headers: string[];
+  readonly #maxBytes: number;
+  #closing: Promise<void> | null = null;
+  #destroyed: Promise<void> | null = null;
+
+  constructor(options: TransportOptions) {
+    const totalMs = options.timeoutMs * TOTAL_FACTOR;
+    this.#inFlight = new InFlight({ totalMs, unsentMs: totalMs + CONNECT_TIMEOUT_MS });
+    this.#dispatcher = openDispatcher(options.base, options, process.env);
+    this.#origin = options.base.origin;
+    this.#maxBytes = options.maxResponseBytes;
+    // One flat list for all calls: undici reads it faster than an object.
+    this.#headers = [
+      ...(options.apiKey === null ? [] : ['authorization', `Bearer ${options.apiKey}`]),
+      'content-type', 'application/json',
+      'accept', 'application/json',
+      'accept-encoding', 'identity',
+      'user-agent', options.userAgent,
+    ];
+  }
+
+  /** Rejects with what undici says of a call that cannot be put on the wire (a programmer error); for nothing else. */
+  post(path: string, body: string, options: SendOptions | undefined): Promise<Exchange> {
+    return new Promise((resolve, reject) => {
+      const exchange = new Exchange(this.#inFlight, this.#maxBytes, resolve, reject);
+      this.#inFlight.add(exchange);
+      if (this.#closing !== null || this.#destroyed !== null) exchange.fail({ code: 'aborted', detail: 'the client is closed' });
+      if (options?.signal !== undefined) exchange.watch(options.signal);
+      if (!exchange.settled) this.#dispatch(path, body, options?.idempotencyKey, exchange);
+    });
+  }
+
+  /** Waits for what is under way, then closes the sockets. */
+  close(): Promise<void> {
+    this.#closing ??= this.#inFlight.whenEmpty().then(() => this.destroy());
+    return this.#closing;
+  }
+
+  /** Cancels what is under way. */
+  destroy(): Promise<void> {
+    this.#inFlight.abortAll('cancelled: the client was destroyed');
+    this.#destroyed ??= this.#dispatcher.destroy();
+    return this.#destroyed;
+  }
+
+  #dispatch(path: string, body: string, idempotencyKey: string | undefined, exchange: Exchange): void {
+    const headers = idempotencyKey === undefined ? this.#headers : [...this.#headers, 'idempotency-key', idempotencyKey];
+    try {
+      this.#dispatcher.dispatch({ origin: this.#origin, path, method: 'POST', headers, body }, exchange);
+    } catch (error) {
+      // undici's pools report everything to the handler; its proxy agents throw some of it.
+      exchange.onResponseError(null, error as Error);
+    }
+  }
+}

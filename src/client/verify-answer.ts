@@ -1,0 +1,104 @@
+/** The answer of /v1/emails/verify: verdicts by e-mail, from whichever form the service uses. Pure. */
+import { withBodyId } from './answer.ts';
+import { badBody } from './classify.ts';
+import type { Answer } from './answer.ts';
+import { isObject } from './problem.ts';
+import type { JsonObject } from './problem.ts';
+import type { CallResult, VerificationResult } from './types.ts';
+
+/** Verdicts by lower-cased e-mail. What was asked for and is not here, the service did not answer. */
+export interface VerifyAnswer {
+  readonly byEmail: ReadonlyMap<string, VerificationResult>;
+}
+
+/** The specification's own words, which are told apart from others whatever their case. */
+const VERDICTS: ReadonlySet<string> = new Set(['deliverable', 'undeliverable', 'risky', 'unknown']);
+
+/** The form under which e-mails are compared. */
+export function emailKey(email: string): string {
+  return email.trim().toLowerCase();
+}
+
+/** Reads a 200. `body` is the request's own JSON: an answer about none of its e-mails is unreadable. */
+export function readVerification(answer: Answer, body: string): CallResult<VerifyAnswer> {
+  let json: unknown;
+  try {
+    json = JSON.parse(answer.text);
+  } catch {
+    return badBody(answer, answer.text.trim() === '' ? 'the answer is empty' : 'the answer is not JSON');
+  }
+  const entries = entriesOf(json);
+  const percent = isPercent(entries);
+  const byEmail = new Map<string, VerificationResult>();
+  for (const entry of entries) {
+    const email = entry['email'];
+    const result = verdictOf(entry);
+    if (typeof email !== 'string' || result === null) continue;
+    const key = emailKey(email);
+    // The first whole one wins; the position says nothing.
+    if (key !== '' && !byEmail.has(key)) byEmail.set(key, toResult(entry, email, result, percent));
+  }
+  return askedFor(body).some((email) => byEmail.has(emailKey(email)))
+    ? { kind: 'ok', value: { byEmail }, meta: withBodyId(answer.meta, json) }
+    : badBody(answer, 'the answer has no result for any of the addresses asked for');
+}
+
+/** Under `data`, `results`, bare, or a single one. */
+function entriesOf(json: unknown): readonly JsonObject[] {
+  if (Array.isArray(json)) return json.filter(isObject);
+  if (!isObject(json)) return [];
+  for (const inner of [json['data'], json['results']]) {
+    if (Array.isArray(inner)) return inner.filter(isObject);
+    if (isObject(inner)) return [inner];
+  }
+  return [json];
+}
+
+function verdictOf(entry: JsonObject): string | null {
+  for (const value of [entry['result'], entry['status']]) {
+    if (typeof value !== 'string' || value.trim() === '') continue;
+    const plain = value.trim().toLowerCase();
+    return VERDICTS.has(plain) ? plain : value;
+  }
+  return null;
+}
+
+function rawConfidence(entry: JsonObject): number | null {
+  for (const value of [entry['confidence'], entry['score']]) {
+    const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+    if (typeof number === 'number' && Number.isFinite(number)) return number;
+  }
+  return null;
+}
+
+/**
+ * Whether confidences count to 100 rather than to 1. A single 1 could be either, so the whole answer decides: anything
+ * over 1 means 100; otherwise a fraction means 1; whole numbers alone are taken as they stand.
+ */
+function isPercent(entries: readonly JsonObject[]): boolean {
+  let fraction = false;
+  for (const entry of entries) {
+    const value = rawConfidence(entry);
+    if (value === null) continue;
+    if (value > 1) return true;
+    fraction ||= !Number.isInteger(value);
+  }
+  return !fraction;
+}
+
+/** The entry as it was sent, with the fields that everyone reads under one name and scale. */
+function toResult(entry: JsonObject, email: string, result: string, percent: boolean): VerificationResult {
+  const raw = rawConfidence(entry);
+  // Rounded: 0.29 * 100 is not 29.
+  const scaled = raw === null || percent ? raw : Math.round(raw * 1e4) / 1e2;
+  const confidence = scaled === null || scaled < 0 || scaled > 100 ? null : scaled;
+  const reason = entry['reason'];
+  return { ...entry, email, result, confidence, reason: typeof reason === 'string' && reason !== '' ? reason : null };
+}
+
+function askedFor(body: string): readonly string[] {
+  const json: unknown = JSON.parse(body);
+  if (!isObject(json)) return [];
+  const list = Array.isArray(json['emails']) ? (json['emails'] as readonly unknown[]) : [json['email']];
+  return list.filter((email) => typeof email === 'string');
+}

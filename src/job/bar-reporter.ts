@@ -1,0 +1,80 @@
+import type { Reporter } from './reporter.ts';
+import { snapshots, type Snapshot } from './snapshot.ts';
+import { summaryTable } from './summary.ts';
+import type { CompiledJob } from './types.ts';
+import { count, duration } from './words.ts';
+
+const REDRAW_MS = 200;
+/** Off a terminal a bar cannot be redrawn: a plain line now and then. */
+const PLAIN_LINE_MS = 5_000;
+const BAR_WIDTH = 24;
+
+/** Where the bar is drawn: standard error, or a stand-in for it. */
+export interface Terminal {
+  write(text: string): unknown;
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+}
+
+/** A progress bar for people. */
+export function barReporter(job: CompiledJob, out: Terminal): Reporter {
+  const live = out.isTTY === true;
+  let timer: NodeJS.Timeout | null = null;
+  let draw: () => void = () => undefined;
+  const erase = (): void => {
+    if (live && timer !== null) out.write('\r\x1b[2K');
+  };
+  const say = (text: string): void => {
+    erase();
+    out.write(`${text}\n`);
+  };
+  const stop = (): void => {
+    if (timer === null) return;
+    erase();
+    clearInterval(timer);
+    timer = null;
+  };
+  return {
+    info: (_event, text) => say(text),
+    warn: (_event, text) => say(`warning: ${text}`),
+    start: (running) => {
+      const { checkpoint, resumed } = running;
+      if (resumed) say(`Resuming ${job.name} after ${count(checkpoint.mark.tally.total)} rows.`);
+      const snapshot = snapshots(running, job.service.rpm, job.limits.limit, () => performance.now());
+      draw = () => {
+        const line = progressLine(job.name, snapshot());
+        out.write(live ? `\r\x1b[2K${line.slice(0, Math.max(20, (out.columns ?? 100) - 1))}` : `${line}\n`);
+      };
+      timer = setInterval(draw, live ? REDRAW_MS : PLAIN_LINE_MS);
+    },
+    stop,
+    stopped: (report) => {
+      stop();
+      say(`Stopped after ${count(report.records.total)} rows; the same command resumes.`);
+    },
+    finished: (report, paths) => {
+      stop();
+      say(summaryTable(report, paths));
+    },
+    done: (report, paths) => say(`This job had finished, and its input has not changed: nothing was called.\n${summaryTable(report, paths)}`),
+    close: async () => stop(),
+  };
+}
+
+/** One line: name, bar, share, rows, rate, quota used, ETA, outcomes, and what holds it up. */
+export function progressLine(name: string, now: Snapshot): string {
+  const filled = Math.round(now.share * BAR_WIDTH);
+  const parts = [
+    `${name} [${'█'.repeat(filled)}${'░'.repeat(BAR_WIDTH - filled)}] ${Math.floor(now.share * 100)}%`,
+    `${count(now.tally.total)} rows`,
+    `${count(Math.round(now.rowsPerSecond))}/s`,
+  ];
+  if (now.quotaShare !== null) parts.push(`quota ${Math.round(now.quotaShare * 100)}%`);
+  if (now.circuitOpen) parts.push('SERVICE DOWN, waiting');
+  else if (now.pausedMs > 1_000) parts.push(`THROTTLED, ${duration(now.pausedMs)}`);
+  else if (now.etaMs !== null && now.share < 1) parts.push(`ETA ${duration(now.etaMs)}`);
+  const outcomes = Object.entries(now.tally.outcomes).filter(([, n]) => n > 0);
+  if (outcomes.length > 0) parts.push(outcomes.map(([outcome, n]) => `${outcome} ${count(n)}`).join(' '));
+  if (now.retries > 0) parts.push(`retries ${count(now.retries)}`);
+  return parts.join(' · ');
+}

@@ -1,0 +1,250 @@
+/** Raw layers become a compiled job, once: defaults filled in, relations checked, frozen. */
+import { resolve } from 'node:path';
+import { ConfigError, UsageError } from '../../errors.ts';
+import type { CompiledJob, Step } from '../types.ts';
+import { expand, isDate } from './expand.ts';
+import { fingerprintOf } from './fingerprint.ts';
+import { KEYS } from './keys.ts';
+import { envLayer, fileLayer, flagLayer, notAvailable } from './layers.ts';
+import type { FlagValue, JobFile, Layer } from './layers.ts';
+import { nameOf, refusal, show } from './origin.ts';
+import type { Origin } from './origin.ts';
+import { bareName, checkField, outputShape } from './output-shape.ts';
+import { jobSchema } from './schema.ts';
+import type { RawJob } from './schema.ts';
+import { chooseService, dropReplacedChoices } from './service-choice.ts';
+
+export { describeDifference } from './fingerprint.ts';
+export { loadJobFile } from './load-job-file.ts';
+
+export interface JobSources {
+  readonly file: JobFile | null;
+  readonly env: NodeJS.ProcessEnv;
+  /** By flag name as typed, without the leading `--`; the flags of one execution (`fresh`, `date`, ...) left out. */
+  readonly flags: ReadonlyMap<string, FlagValue>;
+  /** `--date`, YYYY-MM-DD, or null. */
+  readonly date: string | null;
+  /** YYYY-MM-DD in UTC. */
+  readonly today: string;
+}
+
+/** What the relations need to know of the layers: where each value came from, and what date and variables stand for. */
+interface Scene {
+  readonly sources: JobSources;
+  readonly warnings: string[];
+  readonly originOf: (path: string) => Origin | null;
+  readonly expand: (uri: string, path: string) => string;
+}
+
+/**
+ * Raw layers -> compiled job, deeply frozen; a flag wins over the environment, which wins over the file.
+ * Throws UsageError (64) for what a flag says and ConfigError (78) for the job file and the environment, naming the
+ * key and where it came from. Warnings are for the user to read; the job runs all the same.
+ */
+export function compileJob(sources: JobSources): { job: CompiledJob; warnings: string[] } {
+  const warnings: string[] = [];
+  if (sources.date !== null && !isDate(sources.date)) {
+    throw new UsageError('bad_date', `--date must be a day written YYYY-MM-DD, got ${show(sources.date)}`);
+  }
+  const layers = [
+    sources.file === null ? new Map<string, never>() : fileLayer(sources.file),
+    envLayer(sources.env, warnings),
+    flagLayer(sources.flags),
+  ];
+  dropReplacedChoices(layers);
+  const merged = merge(layers);
+  const originOf = (path: string): Origin | null => merged.get(path)?.origin ?? null;
+  const scene: Scene = {
+    sources,
+    warnings,
+    originOf,
+    expand: (uri, path) => {
+      const origin = originOf(path);
+      if (origin === null) return uri;
+      const expanded = expand(uri, origin, { date: sources.date ?? sources.today, env: sources.env });
+      checkLocal(expanded, origin);
+      return expanded;
+    },
+  };
+  const draft = compile(jobSchema.parse(nest(merged)), scene);
+  return { job: deepFreeze({ ...draft, fingerprint: fingerprintOf(draft) }), warnings };
+}
+
+/** Later layers win, key by key; in maps entry by entry, where null takes all entries back. */
+function merge(layers: readonly Layer[]): Layer {
+  const merged: Layer = new Map();
+  const maps = KEYS.filter((key) => key.kind === 'map');
+  for (const layer of layers) {
+    for (const map of maps) {
+      if (layer.has(map.path)) {
+        for (const path of merged.keys()) if (path.startsWith(`${map.path}.`)) merged.delete(path);
+      } else if ([...layer.keys()].some((path) => path.startsWith(`${map.path}.`))) {
+        merged.delete(map.path);
+      }
+    }
+    for (const [path, sourced] of layer) merged.set(path, sourced);
+  }
+  return merged;
+}
+
+/** Dotted paths back into the shape of a job file. */
+function nest(merged: Layer): unknown {
+  const root: Record<string, unknown> = {};
+  const set = (segments: readonly string[], value: unknown): void => {
+    let at = root;
+    for (const segment of segments.slice(0, -1)) at = (at[segment] ??= {}) as Record<string, unknown>;
+    // Defined, not assigned: a column may be called __proto__.
+    Object.defineProperty(at, segments.at(-1) ?? '', { value, enumerable: true, writable: true, configurable: true });
+  };
+  for (const key of KEYS) {
+    const own = merged.get(key.path);
+    if (own !== undefined) set(key.path.split('.'), own.value);
+    if (key.kind !== 'map') continue;
+    for (const [path, entry] of merged) {
+      if (path.startsWith(`${key.path}.`)) set([...key.path.split('.'), path.slice(key.path.length + 1)], entry.value);
+    }
+  }
+  return root;
+}
+
+function compile(raw: RawJob, scene: Scene): Omit<CompiledJob, 'fingerprint'> {
+  const uris = compileInput(raw, scene);
+  const output = compileOutput(raw, scene);
+  const steps = compileSteps(raw.steps, scene.originOf('steps'));
+  const { baseUrl, embedded, plan, rpm } = chooseService(raw.service, scene.originOf, scene.warnings);
+  warnOfIdleColumns(output.fields, steps, scene);
+  const job = {
+    name: compileName(raw, output.uri, scene),
+    input: {
+      uris,
+      format: raw.input.format,
+      delimiter: raw.input.delimiter === 'tab' || raw.input.delimiter === String.raw`\t` ? '\t' : raw.input.delimiter,
+      encoding: raw.input.encoding,
+      columns: withoutUndefined(raw.input.columns),
+      ifMissing: raw.input.ifMissing,
+    },
+    steps,
+    service: { baseUrl, embedded, rpm, plan, concurrency: raw.service.concurrency, timeoutMs: raw.service.timeoutMs, domainField: raw.service.fields.domain },
+    verify: { when: raw.verify.when, patienceMs: raw.verify.patienceMs },
+    output,
+    checkpoint: { uri: compileStateUri(raw.checkpoint.uri, 'checkpoint', output.uri, scene), everyMs: raw.checkpoint.everyMs },
+    ledger: { uri: compileStateUri(raw.ledger.uri, 'ledger', output.uri, scene), maxAgeDays: raw.ledger.maxAgeDays },
+    limits: { ...raw.limits, maxErrors: compileMaxErrors(raw.limits.maxErrors) },
+  };
+  const kept = scene.originOf('ledger.maxAgeDays');
+  if (raw.ledger.maxAgeDays > 0 && raw.ledger.uri === null && kept !== null) {
+    throw refusal(kept, 'ledger_uri', `${nameOf(kept)}: answers that later jobs may use need a ledger of their own`, 'Say where: --ledger FILE, or ledger.uri in the job file.');
+  }
+  checkDistinct(job, scene);
+  return job;
+}
+
+function compileInput(raw: RawJob, scene: Scene): readonly string[] {
+  const { uri } = raw.input;
+  if (uri === undefined) throw missing('no_input', 'input.uri', '--input FILE', scene);
+  const uris = (typeof uri === 'string' ? [uri] : uri).map((one) => scene.expand(one, 'input.uri'));
+  const origin = scene.originOf('input.uri');
+  if (origin !== null && new Set(uris).size < uris.length) {
+    throw refusal(origin, 'same_file', `${nameOf(origin)} names the same input twice`, 'Each record is read once: keep one of them.');
+  }
+  return uris;
+}
+
+function compileOutput(raw: RawJob, scene: Scene): CompiledJob['output'] {
+  const origin = scene.originOf('output.uri');
+  if (raw.output.uri === undefined || origin === null) throw missing('no_output', 'output.uri', '--output FILE', scene);
+  const uri = scene.expand(raw.output.uri, 'output.uri');
+  const { format, compression } = outputShape(uri, raw.output.format, origin);
+  return { uri, format, compression, fields: raw.output.fields, escapeFormulas: raw.output.escapeFormulas };
+}
+
+function missing(code: string, key: string, flag: string, scene: Scene): Error {
+  const { file } = scene.sources;
+  const hint = `Say ${flag}, or set ${key} in a job file.`;
+  if (file === null) return new UsageError(code, `There is no job file, and ${flag} is not given`, { hint: `${hint} \`millrace run sample\` runs the sample job.` });
+  return new ConfigError(code, `${key} is missing (${file.path})`, { hint });
+}
+
+function compileSteps(steps: readonly Step[], origin: Origin | null): readonly Step[] {
+  const ordered = (['enrich', 'verify'] as const).filter((step) => steps.includes(step));
+  if (origin !== null && ordered.join() !== steps.join()) {
+    throw refusal(origin, 'bad_value', `${nameOf(origin)} must name each step once, in the order of the flow, got ${show(steps)}`, `Write ${ordered.join(',')}.`);
+  }
+  return ordered;
+}
+
+function compileName(raw: RawJob, output: string, scene: Scene): string {
+  if (raw.name !== undefined) return raw.name;
+  const derived = scene.sources.file?.name ?? (output === '-' ? 'stdout' : bareName(output));
+  if (jobSchema.shape.name.safeParse(derived).success) return derived;
+  throw new ConfigError('bad_name', `The job needs a name: ${show(derived)} cannot be one`, { hint: 'Give a shorter, printable one: --name NAME.' });
+}
+
+/** The default lies beside the output. Standard output has no checkpoint, and so no default for either: ''. */
+function compileStateUri(uri: string | null, kind: 'checkpoint' | 'ledger', output: string, scene: Scene): string {
+  if (uri === null) return output === '-' ? '' : `${output}${kind === 'checkpoint' ? '.checkpoint.json' : '.ledger'}`;
+  const origin = scene.originOf(`${kind}.uri`);
+  if (output === '-' && kind === 'checkpoint' && origin !== null) {
+    throw refusal(origin, 'no_checkpoint', `${nameOf(origin)}: rows that go to standard output have no checkpoint`, 'Leave it out, or write to a file.');
+  }
+  return scene.expand(uri, `${kind}.uri`);
+}
+
+function compileMaxErrors(value: number | string): CompiledJob['limits']['maxErrors'] {
+  return typeof value === 'number' ? { count: value } : { share: Number(value.slice(0, -1)) / 100 };
+}
+
+function warnOfIdleColumns(fields: Readonly<Record<string, string>> | null, steps: readonly Step[], scene: Scene): void {
+  for (const [name, path] of Object.entries(fields ?? {})) {
+    const origin = scene.originOf(`output.fields.${name}`);
+    const step = origin === null ? null : checkField(name, path, origin);
+    if (step !== null && !steps.includes(step)) scene.warnings.push(`output.fields: the column ${show(name)} stays empty: the step ${step} is not configured`);
+  }
+}
+
+/** S3 and Redis are of later versions; other schemes are nothing that Millrace reads or writes. */
+function checkLocal(uri: string, origin: Origin): void {
+  const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):\/\//.exec(uri)?.[1]?.toLowerCase();
+  if (scheme === undefined) return;
+  if (scheme === 's3' || scheme.startsWith('redis')) throw notAvailable(origin, `${scheme}://`);
+  throw refusal(origin, 'bad_value', `${nameOf(origin)} must be a path on this machine, got ${show(uri)}`, 'Write the path without a scheme.');
+}
+
+/** The job's own files must not overwrite one another or what is read. */
+function checkDistinct(job: Omit<CompiledJob, 'fingerprint'>, scene: Scene): void {
+  const seen = new Map<string, string>();
+  const named: [string, string][] = [
+    ...job.input.uris.map((uri): [string, string] => ['input.uri', uri]),
+    ['output.uri', job.output.uri],
+    ['checkpoint.uri', job.checkpoint.uri],
+    ['ledger.uri', job.ledger.uri],
+  ];
+  for (const [key, uri] of named) {
+    if (uri === '-' || uri === '') continue;
+    const path = resolve(uri);
+    const other = seen.get(path);
+    if (other !== undefined && other !== key) {
+      const origin = scene.originOf(key) ?? scene.originOf(other);
+      const message = `${key} and ${other} are the same file, ${show(uri)}`;
+      const hint = 'Write the result elsewhere: the input is never changed.';
+      throw origin === null ? new ConfigError('same_file', message, { hint }) : refusal(origin, 'same_file', message, hint);
+    }
+    seen.set(path, key);
+  }
+}
+
+function withoutUndefined(columns: RawJob['input']['columns']): CompiledJob['input']['columns'] {
+  return {
+    ...(columns.email === undefined ? {} : { email: columns.email }),
+    ...(columns.domain === undefined ? {} : { domain: columns.domain }),
+    ...(columns.linkedin_url === undefined ? {} : { linkedin_url: columns.linkedin_url }),
+  };
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const member of Object.values(value)) deepFreeze(member);
+  }
+  return value;
+}

@@ -1,0 +1,52 @@
+/** `{date}`, `{date:-1d}` and `{env:NAME}` in URIs. Pure: the date and the environment are handed in. */
+import { ConfigError } from '../../errors.ts';
+import { nameOf, placeOf, refusal, show } from './origin.ts';
+import type { Origin } from './origin.ts';
+
+const DAY_MS = 86_400_000;
+/** A placeholder: braces without a comma or `..`, which are a glob's alternatives and ranges. */
+const PLACEHOLDER = /\{(?![^{}]*(?:,|\.\.))([^{}]*)\}/g;
+const SHIFTED_DATE = /^date(?::([+-]\d{1,5})d)?$/;
+const VARIABLE = /^env:([A-Za-z_][A-Za-z0-9_]*)$/;
+const HINT = 'Known: {date}, {date:-1d} and {env:NAME}. Braces with a comma, such as {a,b}, are a glob.';
+
+export interface Surroundings {
+  /** YYYY-MM-DD, UTC. */
+  readonly date: string;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/** True for a day that the calendar has, written YYYY-MM-DD (RFC 3339 full-date). */
+export function isDate(text: string): boolean {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
+  const time = Date.parse(`${text}T00:00:00Z`);
+  return Number.isFinite(time) && new Date(time).toISOString().startsWith(text);
+}
+
+/** `days` later (or earlier), YYYY-MM-DD. */
+export function shiftDate(date: string, days: number): string {
+  return new Date(Date.parse(`${date}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10);
+}
+
+/**
+ * Expands the placeholders of one URI; what a variable holds is not expanded again.
+ * Throws for unknown placeholders (by where the URI came from) and ConfigError for variables that are not set.
+ */
+export function expand(uri: string, origin: Origin, surroundings: Surroundings): string {
+  return uri.replaceAll(PLACEHOLDER, (whole, word: string) => {
+    const date = SHIFTED_DATE.exec(word);
+    if (date !== null) return shiftDate(surroundings.date, Number(date[1] ?? '0'));
+    const name = VARIABLE.exec(word)?.[1];
+    if (name === undefined) throw refusal(origin, 'bad_placeholder', `${nameOf(origin)}: ${show(whole)} is none of the placeholders`, HINT);
+    if (name.startsWith('MILLRACE_API_KEY')) {
+      throw refusal(origin, 'key_in_job', `${nameOf(origin)}: the API key does not belong in a path`, 'Paths appear in logs, reports and checkpoints.');
+    }
+    const value = surroundings.env[name];
+    if (value === undefined || value === '') {
+      throw new ConfigError('env_missing', `${nameOf(origin)} needs the variable ${name}, which is not set${placeOf(origin)}`, {
+        hint: `Set ${name}, or write its value in place of {env:${name}}.`,
+      });
+    }
+    return value;
+  });
+}

@@ -1,0 +1,50 @@
+/** What of a definition must stay the same between a start and its resumes. Pure. */
+import type { CompiledJob } from '../types.ts';
+import { show } from './origin.ts';
+
+/**
+ * The definition by dotted key, without what may change on resume: plan, rpm, concurrency, timeout and limits.
+ * Values are after defaults and expansion, so a default that is now written out is no change.
+ */
+export function fingerprintOf(job: Omit<CompiledJob, 'fingerprint'>): Record<string, unknown> {
+  return {
+    name: job.name,
+    'input.uri': job.input.uris,
+    'input.format': job.input.format,
+    'input.delimiter': job.input.delimiter,
+    'input.encoding': job.input.encoding,
+    'input.columns.email': job.input.columns.email ?? null,
+    'input.columns.domain': job.input.columns.domain ?? null,
+    'input.columns.linkedin_url': job.input.columns.linkedin_url ?? null,
+    'input.ifMissing': job.input.ifMissing,
+    steps: job.steps,
+    'service.baseUrl': job.service.baseUrl,
+    'service.embedded': job.service.embedded,
+    'service.fields.domain': job.service.domainField,
+    'verify.when': job.verify.when,
+    'verify.patienceMs': job.verify.patienceMs,
+    'output.uri': job.output.uri,
+    'output.format': job.output.format,
+    'output.compression': job.output.compression,
+    'output.fields': job.output.fields,
+    'output.escapeFormulas': job.output.escapeFormulas,
+    'checkpoint.uri': job.checkpoint.uri,
+    'checkpoint.everyMs': job.checkpoint.everyMs,
+    'ledger.uri': job.ledger.uri,
+    'ledger.maxAgeDays': job.ledger.maxAgeDays,
+  };
+}
+
+/**
+ * The first key whose value is another now, with both values: `input.uri was ["a.csv"] and is now ["b.csv"]`; null
+ * where nothing changed. `frozen` may come from a checkpoint, that is from JSON.
+ */
+export function describeDifference(frozen: Record<string, unknown>, now: Record<string, unknown>): string | null {
+  for (const key of new Set([...Object.keys(now), ...Object.keys(frozen)])) {
+    // As text, because the order of lists and of output columns is part of what was asked for.
+    if (JSON.stringify(frozen[key]) !== JSON.stringify(now[key])) {
+      return `${key} was ${show(frozen[key])} and is now ${show(now[key])}`;
+    }
+  }
+  return null;
+}

@@ -1,0 +1,110 @@
+/** Every key of the schema, flat, with its flag and its variable. Derived once, by walking the schema. */
+import type { z } from 'zod';
+import { SHORT_FLAGS, variableOf } from './flags.ts';
+import { jobSchema, keyNotes } from './schema.ts';
+
+/** How a text becomes a value: `either` is a number where it looks like one. */
+export type Kind = 'text' | 'number' | 'switch' | 'list' | 'map' | 'either';
+
+export interface Key {
+  /** Dotted path in a job file. */
+  readonly path: string;
+  /** Without the leading `--`. */
+  readonly flag: string;
+  readonly variable: string;
+  readonly kind: Kind;
+  readonly nullable: boolean;
+  readonly split: ',' | '\n' | null;
+  readonly expected: string;
+  readonly later: string | null;
+  readonly description: string;
+  /** undefined: none. */
+  readonly default: unknown;
+  readonly schema: z.ZodType;
+}
+
+/** What the walk needs of zod's definitions. */
+interface Definition {
+  readonly type: string;
+  readonly innerType?: z.ZodType;
+  readonly options?: readonly z.ZodType[];
+}
+
+const definition = (schema: z.ZodType): Definition => schema.def;
+const WRAPPERS = new Set(['default', 'prefault', 'nullable', 'optional']);
+
+function kindOf(schema: z.ZodType): Kind {
+  const def = definition(schema);
+  switch (def.type) {
+    case 'number':
+    case 'literal':
+      return 'number';
+    case 'boolean':
+      return 'switch';
+    case 'array':
+      return 'list';
+    case 'record':
+      return 'map';
+    case 'union':
+      return (def.options ?? []).some((option) => definition(option).type === 'array') ? 'list' : 'either';
+    default:
+      return 'text';
+  }
+}
+
+function describeKey(path: string, schema: z.ZodType): Key {
+  const notes = keyNotes.get(schema);
+  if (notes === undefined) throw new Error(`The schema says nothing of what ${path} expects.`);
+  let inner = schema;
+  let nullable = false;
+  while (WRAPPERS.has(definition(inner).type)) {
+    nullable ||= definition(inner).type === 'nullable';
+    inner = definition(inner).innerType ?? inner;
+  }
+  const flag = SHORT_FLAGS[path] ?? path;
+  return {
+    path,
+    flag,
+    variable: variableOf(flag),
+    kind: kindOf(inner),
+    nullable: nullable || definition(inner).type === 'null',
+    split: notes.split ?? null,
+    expected: notes.expected,
+    later: notes.later ?? null,
+    description: schema.description ?? '',
+    default: schema.safeParse(undefined).data,
+    schema,
+  };
+}
+
+/** Sections of the schema by dotted path (the whole is ''), each with the names of its keys. */
+const sections = new Map<string, readonly string[]>();
+const keys: Key[] = [];
+
+function walk(path: string, schema: z.ZodType): void {
+  let inner = schema;
+  while (definition(inner).type === 'prefault') inner = definition(inner).innerType ?? inner;
+  if (definition(inner).type !== 'object') {
+    keys.push(describeKey(path, schema));
+    return;
+  }
+  const shape = (inner as z.ZodObject).shape as Record<string, z.ZodType>;
+  sections.set(path, Object.keys(shape));
+  for (const [name, member] of Object.entries(shape)) walk(path === '' ? name : `${path}.${name}`, member);
+}
+walk('', jobSchema);
+
+export const KEYS: readonly Key[] = keys;
+export const SECTIONS: ReadonlyMap<string, readonly string[]> = sections;
+export const KEY_BY_PATH: ReadonlyMap<string, Key> = new Map(keys.map((key) => [key.path, key]));
+export const KEY_BY_FLAG: ReadonlyMap<string, Key> = new Map(keys.map((key) => [key.flag, key]));
+
+/** `output.fields.Job Title` is an entry of the map `output.fields`; null when `name` is no entry of any map. */
+export function entryOf(name: string): { readonly key: Key; readonly entry: string } | null {
+  for (const key of keys) {
+    if (key.kind === 'map' && name.length > key.path.length + 1 && name.startsWith(`${key.path}.`)) {
+      return { key, entry: name.slice(key.path.length + 1) };
+    }
+  }
+  return null;
+}

@@ -1,0 +1,44 @@
+/** Format, compression and columns of the output, from its name and its keys. Pure. */
+import type { OutputCompression, OutputFormat } from '../types.ts';
+import { nameOf, refusal, show } from './origin.ts';
+import type { Origin } from './origin.ts';
+
+const FORMATS: Readonly<Record<string, OutputFormat>> = { csv: 'csv', tsv: 'tsv', jsonl: 'jsonl', ndjson: 'jsonl' };
+const COMPRESSIONS: Readonly<Record<string, OutputCompression>> = { gz: 'gzip', zst: 'zstd' };
+/** Where an output column may come from: the answer's parts, or `input.<column>` with the column's name to the letter. */
+const RESULT_PATH = /^result\.(?:outcome|error)$/;
+const STEP_PATH = /^(enrich|verify)(?:\.[A-Za-z0-9_]+)+$/;
+const INPUT_PATH = /^input\..+$/;
+
+/** The base name without folders, compression and format extensions: `out/leads.csv.gz` is `leads`. */
+export function bareName(uri: string): string {
+  const base = uri.slice(Math.max(uri.lastIndexOf('/'), uri.lastIndexOf('\\')) + 1);
+  const plain = base.replace(/\.(?:gz|zst)$/i, '').replace(/\.(?:csv|tsv|jsonl|ndjson)$/i, '');
+  return plain === '' ? base : plain;
+}
+
+/** Format (unless given) and compression by extension. Throws where the extension says nothing. */
+export function outputShape(uri: string, format: OutputFormat | null, origin: Origin): { format: OutputFormat; compression: OutputCompression } {
+  if (uri === '-') return { format: format ?? 'csv', compression: 'none' };
+  const extensions = uri.slice(uri.lastIndexOf('/') + 1).toLowerCase().split('.').slice(1);
+  const compression = COMPRESSIONS[extensions.at(-1) ?? ''] ?? 'none';
+  const byName = FORMATS[extensions.at(compression === 'none' ? -1 : -2) ?? ''];
+  const found = format ?? byName;
+  if (found === undefined) {
+    const hint = 'End it in .csv, .tsv, .jsonl or .ndjson, with .gz or .zst after that to compress; or say --output.format csv.';
+    throw refusal(origin, 'output_format', `${nameOf(origin)}: the format of ${show(uri)} is not clear from its name`, hint);
+  }
+  return { format: found, compression };
+}
+
+/** Checks where one column comes from; returns the step that it needs, or null. */
+export function checkField(name: string, path: string, origin: Origin): 'enrich' | 'verify' | null {
+  if (/[\p{Cc}]/u.test(name)) throw refusal(origin, 'bad_fields', `output.fields: the column name ${show(name)} has a control character`);
+  if (RESULT_PATH.test(path) || INPUT_PATH.test(path)) return null;
+  const step = STEP_PATH.exec(path)?.[1];
+  if (step === undefined) {
+    const hint = 'Write result.outcome, result.error, enrich.<field>, verify.<field> or input.<column>.';
+    throw refusal(origin, 'bad_fields', `output.fields: ${show(path)}, for the column ${show(name)}, is no path into a result`, hint);
+  }
+  return step === 'enrich' ? 'enrich' : 'verify';
+}

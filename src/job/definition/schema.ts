@@ -1,0 +1,195 @@
+/**
+ * The one schema of a job file: every key of the contract with its words, unit, bounds and default. The flags, the
+ * variables, `docs/job.schema.json` and `docs/configuration.md` all follow from it.
+ */
+import { z } from 'zod';
+
+/** What zod does not hold about a key. */
+export interface KeyNotes {
+  /** Completes "must be ...". */
+  readonly expected: string;
+  /** Set where this version takes the default only: what the key will be for. */
+  readonly later?: string;
+  /** How one text (a flag, a variable) becomes several values. */
+  readonly split?: ',' | '\n';
+}
+
+/** The notes of each key, by its schema. */
+export const keyNotes = z.registry<KeyNotes>();
+
+/** Bounds, named once. Times in milliseconds. */
+export const BOUNDS = {
+  name: 100,
+  uri: 4096,
+  uris: 10_000,
+  column: 200,
+  fields: 1000,
+  rpm: 10_000_000,
+  concurrency: 1024,
+  timeoutMs: [100, 600_000],
+  everyMs: [50, 600_000],
+  waitMs: 7 * 24 * 3_600_000,
+  ageDays: 3650,
+} as const;
+
+function key<T extends z.ZodType>(schema: T, notes: KeyNotes | string, description: string): T {
+  const described = schema.describe(description);
+  keyNotes.add(described, typeof notes === 'string' ? { expected: notes } : notes);
+  return described;
+}
+
+/** A path or pattern: no control characters, bounded. */
+const uri = z
+  .string()
+  .min(1)
+  .max(BOUNDS.uri)
+  .regex(/^[^\u0000-\u001f\u007f]+$/);
+const column = z.string().min(1).max(BOUNDS.column);
+const count = z.int().min(1).max(Number.MAX_SAFE_INTEGER).nullable().default(null);
+const COUNT = 'a whole number from 1, or null';
+const waitMs = z.int().min(0).max(BOUNDS.waitMs);
+const WAIT = `milliseconds, a whole number from 0 to ${BOUNDS.waitMs} (7 days)`;
+const columnName = "a column's name as text";
+
+const input = z.strictObject({
+  uri: key(
+    z.union([uri, z.array(uri).min(1).max(BOUNDS.uris)]).optional(),
+    { expected: 'a path, a glob, a directory or - (standard input), or a list of them', split: '\n' },
+    'What to read: a path, a glob, a directory, or - for standard input; or a list of them. Relative paths start at the working directory.',
+  ),
+  format: key(z.enum(['csv', 'tsv', 'jsonl']).nullable().default(null), 'csv, tsv or jsonl', 'Format of the input. null: by extension.'),
+  delimiter: key(
+    z
+      .string()
+      .regex(/^(?:tab|\\t|[\t !#-/:-@[-`{-~])$/)
+      .nullable()
+      .default(null),
+    'one character such as , ; | or the word tab',
+    'What stands between two fields: one ASCII character that is no letter, digit or double quote, or the word tab. null: found in the header.',
+  ),
+  encoding: key(
+    z.enum(['utf-8', 'utf-16', 'windows-1252']).nullable().default(null),
+    'utf-8, utf-16 or windows-1252',
+    'Encoding of the input. null: by its byte order mark, else utf-8.',
+  ),
+  columns: z
+    .strictObject({
+      email: key(column.optional(), columnName, 'The column that holds the e-mail address. Default: found by its aliases.'),
+      domain: key(column.optional(), columnName, "The column that holds the company's domain or website. Default: found by its aliases."),
+      linkedin_url: key(column.optional(), columnName, "The column that holds the profile's URL. Default: found by its aliases."),
+    })
+    .prefault({})
+    .describe('Which column holds which key, where the aliases do not find it.'),
+  ifMissing: key(z.enum(['fail', 'succeed']).default('fail'), 'fail or succeed', 'What to do when no file is there: fail (exit 65), or succeed, as there is nothing to do.'),
+});
+
+const service = z.strictObject({
+  baseUrl: key(z.string().min(1).max(BOUNDS.uri).nullable().default(null), 'an http or https URL', 'Address of the data service, with a path prefix if it has one. Exactly one of baseUrl, region and embedded.'),
+  region: key(z.string().regex(/^[a-z][a-z0-9-]{0,30}$/).nullable().default(null), 'a name that service.regions knows, such as us', 'Which of regions to ask.'),
+  regions: key(
+    z.record(z.string().regex(/^[a-z][a-z0-9-]{0,30}$/), z.string().min(1).max(BOUNDS.uri)).default({}),
+    'a mapping of region names (lower case) to http or https URLs',
+    'Address of the data service in each region.',
+  ),
+  embedded: key(z.boolean().default(false), 'true or false', 'Start a data service with the sample set inside the run, for trying things out: no account needed.'),
+  plan: key(
+    z.enum(['growth', 'scale', 'enterprise']).nullable().default(null),
+    'growth, scale or enterprise',
+    "The plan's requests a minute: growth 1,000, scale 5,000, enterprise unlimited. Either plan or rpm. null: enterprise when embedded, else growth, with a warning.",
+  ),
+  rpm: key(z.int().min(1).max(BOUNDS.rpm).nullable().default(null), `a whole number from 1 to ${BOUNDS.rpm}, or null`, 'Requests a minute, exactly, instead of a plan.'),
+  concurrency: key(
+    z.union([z.literal('auto'), z.int().min(1).max(BOUNDS.concurrency)]).default('auto'),
+    `auto, or a whole number from 1 to ${BOUNDS.concurrency}`,
+    'Requests in flight at once. auto: as many as the quota and the latency call for.',
+  ),
+  timeoutMs: key(
+    z.int().min(BOUNDS.timeoutMs[0]).max(BOUNDS.timeoutMs[1]).default(30_000),
+    `milliseconds, a whole number from ${BOUNDS.timeoutMs[0]} to ${BOUNDS.timeoutMs[1]}`,
+    'Longest wait for one answer, in milliseconds.',
+  ),
+  quota: key(z.null().default(null), { expected: 'null', later: 'one quota for several processes (redis://)' }, 'Only null in this version.'),
+  fields: z
+    .strictObject({
+      domain: key(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,63}$/).default('domain'), 'a field name: letters, digits and _', 'The name under which /v1/enrich takes a domain.'),
+    })
+    .prefault({})
+    .describe('Names that the interface specification leaves open.'),
+});
+
+const output = z.strictObject({
+  uri: key(uri.optional(), 'a path, or - (standard output)', 'Where the result goes: a path, or - for standard output (no checkpoint, no resume). Format and compression by extension: .csv .tsv .jsonl .ndjson, then .gz or .zst.'),
+  format: key(z.enum(['csv', 'tsv', 'jsonl']).nullable().default(null), 'csv, tsv or jsonl', 'Format of the output. null: by extension; csv on standard output.'),
+  fields: key(
+    z
+      .record(column, z.string().min(1).max(BOUNDS.column))
+      .refine((fields) => Object.keys(fields).length > 0 && Object.keys(fields).length <= BOUNDS.fields)
+      .nullable()
+      .default(null),
+    `a mapping of 1 to ${BOUNDS.fields} column names to paths such as enrich.title, or null`,
+    'Column name to path (result.*, enrich.*, verify.* or input.<column>): these columns instead of the standard ones.',
+  ),
+  escapeFormulas: key(z.boolean().default(false), 'true or false', 'Put an apostrophe before values that a spreadsheet would run as a formula (csv and tsv).'),
+});
+
+const limits = z.strictObject({
+  maxCalls: key(count, COUNT, 'Calls at most over the whole job, resumes included; then exit 77.'),
+  maxErrors: key(
+    z.union([z.int().min(0).max(Number.MAX_SAFE_INTEGER), z.string().regex(/^(?:100(?:\.0+)?|\d{1,2}(?:\.\d{1,6})?)%$/)]).default('5%'),
+    'a whole number from 0, or a share such as 5%',
+    'More failed records than this, as a number or a share of all records, and the finished run exits with 1. Never stops a run.',
+  ),
+  limit: key(count, COUNT, 'Records at most, from the beginning of the input: a pilot. A higher limit resumes.'),
+  maxWaitMs: key(waitMs.default(900_000), WAIT, 'Longest pause that the service may ask for, in milliseconds; beyond it, exit 69.'),
+  maxOutageMs: key(waitMs.default(600_000), WAIT, 'How long the service may be unavailable, in milliseconds; then exit 69.'),
+  trustMisses: key(z.boolean().default(false), 'true or false', 'Believe a service whose first 100 answers are all misses.'),
+});
+
+const steps = key(
+  z.array(z.enum(['enrich', 'verify'])).min(1).max(2).default(['enrich', 'verify']),
+  { expected: 'a list out of enrich and verify', split: ',' },
+  'What is done to each record, in this order.',
+);
+
+export const jobSchema = z
+  .strictObject({
+    name: key(
+      z.string().regex(/^[^\p{C}/\\]{1,100}$/u).optional(),
+      `text of 1 to ${BOUNDS.name} printable characters without slashes`,
+      "Name of the job. Default: the job file's base name; without a file, the output's.",
+    ),
+    input: input.prefault({}).describe('What is read.'),
+    steps,
+    service: service.prefault({}).describe('Whom to ask, and how fast.'),
+    verify: z
+      .strictObject({
+        when: key(z.enum(['always', 'unverified']).default('always'), 'always or unverified', 'unverified: only addresses that enrich did not call verified.'),
+        patienceMs: key(z.literal(0).default(0), { expected: '0', later: 'asking again for verdicts that are pending' }, 'Only 0 in this version.'),
+      })
+      .prefault({})
+      .describe('The verify step.'),
+    output: output.prefault({}).describe('What is written.'),
+    checkpoint: z
+      .strictObject({
+        uri: key(uri.nullable().default(null), 'a path, or null', "Where progress is kept. null: the output's path + .checkpoint.json."),
+        everyMs: key(
+          z.int().min(BOUNDS.everyMs[0]).max(BOUNDS.everyMs[1]).default(1000),
+          `milliseconds, a whole number from ${BOUNDS.everyMs[0]} to ${BOUNDS.everyMs[1]}`,
+          'Time between two durable checkpoints, in milliseconds: what a crash may repeat.',
+        ),
+      })
+      .prefault({})
+      .describe('Progress, for resuming.'),
+    ledger: z
+      .strictObject({
+        uri: key(uri.nullable().default(null), 'a path, or null', "Where paid answers are kept. null: the output's path + .ledger."),
+        maxAgeDays: key(z.int().min(0).max(BOUNDS.ageDays).default(0), `days, a whole number from 0 to ${BOUNDS.ageDays}`, 'How long later jobs may use an answer, in days. 0: this job only. More needs a uri.'),
+      })
+      .prefault({})
+      .describe('Answers already paid for.'),
+    limits: limits.prefault({}).describe('When to stop, and when to call a finished run a failure.'),
+  })
+  .describe('A Millrace job. Every key may be left out and given by a flag or a variable instead.');
+
+/** A job file's content after the defaults, before relations are checked. */
+export type RawJob = z.output<typeof jobSchema>;

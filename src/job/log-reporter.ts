@@ -1,0 +1,44 @@
+import { pino } from 'pino';
+import type { Reporter } from './reporter.ts';
+import { snapshots } from './snapshot.ts';
+import type { CompiledJob } from './types.ts';
+
+const PROGRESS_EVERY_MS = 10_000;
+
+/** JSON lines on standard error by pino, one progress line every 10 s. */
+export function logReporter(job: CompiledJob, level: string): Reporter {
+  const logger = pino({ level, base: { job: job.name }, timestamp: pino.stdTimeFunctions.isoTime }, pino.destination({ fd: 2, sync: true }));
+  let timer: NodeJS.Timeout | null = null;
+  const stop = (): void => {
+    if (timer !== null) clearInterval(timer);
+    timer = null;
+  };
+  return {
+    info: (event, text) => logger.info({ event }, text),
+    warn: (event, text) => logger.warn({ event }, text),
+    start: (running) => {
+      const snapshot = snapshots(running, job.service.rpm, job.limits.limit, () => performance.now());
+      const { checkpoint, resumed } = running;
+      logger.info({ event: resumed ? 'resumed' : 'started', run: checkpoint.run, files: checkpoint.manifest.files.length, rows: checkpoint.mark.tally.total, keys: checkpoint.manifest.keyName }, resumed ? 'resumed where it stopped' : 'started');
+      timer = setInterval(() => {
+        const { tally, share, rowsPerSecond, callsPerSecond, quotaShare, etaMs, retries, throttled, pausedMs, circuitOpen } = snapshot();
+        logger.info({
+          event: 'progress', rows: tally.total, ...tally.outcomes, share: round(share, 4), rowsPerSecond: round(rowsPerSecond, 1), callsPerSecond: round(callsPerSecond, 1),
+          quotaShare: quotaShare === null ? null : round(quotaShare, 3), etaS: etaMs === null ? null : Math.round(etaMs / 1_000), retries, throttled, pausedMs: Math.round(pausedMs), serviceDown: circuitOpen,
+        }, 'progress');
+      }, PROGRESS_EVERY_MS);
+    },
+    stop,
+    stopped: (report) => logger.warn({ event: 'stopped', ...report }, 'stopped early; the same command resumes'),
+    finished: (report) => logger.info({ event: 'finished', ...report }, 'finished'),
+    done: (report) => logger.info({ event: 'nothing_to_do', ...report }, 'this job had finished, and its input has not changed: nothing was called'),
+    close: async () => {
+      stop();
+      logger.flush();
+    },
+  };
+}
+
+function round(value: number, digits: number): number {
+  return Math.round(value * 10 ** digits) / 10 ** digits;
+}

@@ -1,0 +1,48 @@
+/** The files a job owns, all named after its output. Pure. */
+import { createHash } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { partialPath } from '../writer/partial-file.ts';
+import type { CompiledJob, RunOptions } from './types.ts';
+
+export interface JobPaths {
+  readonly output: string;
+  readonly errors: string;
+  readonly report: string;
+  readonly checkpoint: string;
+  readonly lock: string;
+  readonly ledger: string;
+  /** Where standard input is kept while the job needs it. */
+  readonly spool: string;
+  /** Folder for state that grows and is of no use after the run. */
+  readonly scratch: string;
+}
+
+/** Everything absolute. For `--output -` only ledger, spool and scratch mean anything. */
+export function jobPaths(job: CompiledJob, options: Pick<RunOptions, 'scratch'>): JobPaths {
+  const output = resolve(job.output.uri);
+  const ledger = resolve(job.ledger.uri);
+  const checkpoint = resolve(job.checkpoint.uri);
+  const scratch = options.scratch === null ? (job.output.uri === '-' ? tmpdir() : dirname(ledger)) : resolve(options.scratch);
+  const id = createHash('sha256').update(`${job.name}\n${output}`).digest('hex').slice(0, 12);
+  return {
+    output,
+    errors: `${output}.errors.jsonl`,
+    report: `${output}.report.json`,
+    checkpoint,
+    lock: `${checkpoint}.lock`,
+    ledger,
+    spool: join(scratch, `.millrace-stdin-${id}`),
+    scratch,
+  };
+}
+
+/** Tells the job's own files, which its input glob must never match. */
+export function ownFiles(paths: JobPaths): (absolutePath: string) => boolean {
+  const own = new Set([paths.output, paths.errors, paths.report, paths.checkpoint, paths.lock, paths.ledger, paths.spool]);
+  const prefixes = [paths.checkpoint, paths.lock, paths.ledger, paths.spool].map((path) => `${path}.`);
+  for (const path of [paths.output, paths.errors]) own.add(partialPath(path)).add(`${partialPath(path)}.copy`);
+  for (const suffix of ['-wal', '-shm']) own.add(`${paths.ledger}${suffix}`);
+  own.add(`${paths.output}.report.html`);
+  return (path) => own.has(path) || prefixes.some((prefix) => path.startsWith(prefix));
+}

@@ -1,0 +1,170 @@
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { EXIT, type ExitCode } from '../errors.ts';
+import { Ledger } from '../ledger/ledger.ts';
+import { enrichKey, verifyKey } from '../processor/keys.ts';
+import { VERIFY_BATCH } from '../processor/verify.ts';
+import { readRecords } from '../reader/read-records.ts';
+import type { InputManifest, InputRecord } from '../reader/types.ts';
+import { jobPaths } from './paths.ts';
+import { serviceOrigin } from './service-origin.ts';
+import { decideStart } from './start.ts';
+import type { CompiledJob } from './types.ts';
+import { count, duration } from './words.ts';
+
+/** What a run would do. `requests.verify` counts the addresses the input has; an address that enrich finds may add to it. */
+export interface Plan {
+  readonly job: string;
+  /** `new`, `resume` or `finished`: what `millrace run` would do. */
+  readonly start: 'new' | 'resume' | 'finished';
+  readonly files: number;
+  readonly bytes: number;
+  readonly keys: InputManifest['keyName'];
+  readonly records: number;
+  readonly invalid: number;
+  readonly lookups: { readonly unique: number; readonly fromLedger: number };
+  readonly requests: { readonly enrich: number; readonly verify: number; readonly total: number };
+  readonly rpm: number | null;
+  /** At the plan's rate; null when it is unlimited. */
+  readonly seconds: number | null;
+}
+
+/** Checks everything and calls nothing. Reads the whole input once. */
+export async function planCommand(job: CompiledJob, options: { json: boolean }): Promise<ExitCode> {
+  const plan = await makePlan(job, serviceOrigin(job));
+  process.stdout.write(options.json ? `${JSON.stringify(plan)}\n` : describe(plan));
+  return EXIT.ok;
+}
+
+/** @throws MillraceError whatever would keep the job from running */
+export async function makePlan(job: CompiledJob, serviceOrigin: string): Promise<Plan> {
+  const scratch = await mkdtemp(join(tmpdir(), 'millrace-plan-'));
+  const paths = { ...jobPaths(job, { scratch: null }), spool: join(scratch, 'stdin') };
+  const start = await decideStart(job, paths, { fresh: false, now: () => new Date(), signal: new AbortController().signal });
+  const { manifest, run } = start.checkpoint;
+  const ledger = existsSync(paths.ledger) ? Ledger.open({ path: paths.ledger, job: job.name, run, maxAgeDays: job.ledger.maxAgeDays, now: Date.now, peek: true }) : null;
+  const seen = new KeySet(join(scratch, 'keys'));
+  try {
+    const counting = new Counting(job, seen, ledger, serviceOrigin);
+    const limit = job.limits.limit ?? Infinity;
+    reading: for await (const batch of readRecords(manifest, null)) {
+      for (const record of batch) {
+        if (counting.records >= limit) break reading;
+        counting.add(record);
+      }
+    }
+    const finished = start.kind === 'done' || start.kind === 'finish';
+    const requests = finished ? { enrich: 0, verify: 0, total: 0 } : counting.requests();
+    return {
+      job: job.name,
+      start: finished ? 'finished' : start.resumed ? 'resume' : 'new',
+      files: manifest.files.length,
+      bytes: manifest.files.reduce((sum, file) => sum + file.size, 0),
+      keys: manifest.keyName,
+      records: counting.records,
+      invalid: counting.invalid,
+      lookups: { unique: counting.unique, fromLedger: counting.fromLedger },
+      requests,
+      rpm: job.service.rpm,
+      seconds: job.service.rpm === null ? null : Math.ceil((requests.total / job.service.rpm) * 60),
+    };
+  } finally {
+    ledger?.close();
+    seen.close();
+    await rm(scratch, { recursive: true, force: true });
+  }
+}
+
+class Counting {
+  records = 0;
+  invalid = 0;
+  unique = 0;
+  fromLedger = 0;
+  #enrichCalls = 0;
+  #verifyAddresses = 0;
+  readonly #job: CompiledJob;
+  readonly #seen: KeySet;
+  readonly #ledger: Ledger | null;
+  readonly #scopes: { email: number; domain: number; verify: number };
+
+  constructor(job: CompiledJob, seen: KeySet, ledger: Ledger | null, origin: string) {
+    this.#job = job;
+    this.#seen = seen;
+    this.#ledger = ledger;
+    this.#scopes = { email: ledger?.scope(origin, 'enrich', 'by email') ?? -1, domain: ledger?.scope(origin, 'enrich', 'by domain') ?? -1, verify: ledger?.scope(origin, 'verify', '') ?? -1 };
+  }
+
+  add(record: InputRecord): void {
+    this.records++;
+    const { steps, verify } = this.#job;
+    const email = verifyKey(record.email);
+    if (record.bad !== null) {
+      this.invalid++;
+    } else if (steps[0] === 'verify') {
+      if (email === null) this.invalid++;
+      else if (this.#isNew('verify', email)) this.#verifyAddresses++;
+    } else {
+      const lookup = enrichKey(record.email, record.domain);
+      if (typeof lookup === 'string') {
+        this.invalid++;
+        return;
+      }
+      if (this.#isNew(lookup.by, lookup.key)) this.#enrichCalls++;
+      if (steps.includes('verify') && verify.when === 'always' && email !== null && this.#isNew('verify', email)) this.#verifyAddresses++;
+    }
+  }
+
+  requests(): Plan['requests'] {
+    const verify = Math.ceil(this.#verifyAddresses / VERIFY_BATCH);
+    return { enrich: this.#enrichCalls, verify, total: this.#enrichCalls + verify };
+  }
+
+  /** True for a lookup that would be paid for. */
+  #isNew(kind: 'email' | 'domain' | 'verify', key: string): boolean {
+    if (!this.#seen.add(`${kind} ${key}`)) return false;
+    this.unique++;
+    if (this.#ledger?.has(this.#scopes[kind], key) !== true) return true;
+    this.fromLedger++;
+    return false;
+  }
+}
+
+/** A set of keys on disk: memory does not grow with the input. */
+class KeySet {
+  readonly #db: DatabaseSync;
+  readonly #insert;
+
+  constructor(path: string) {
+    this.#db = new DatabaseSync(path);
+    this.#db.exec('PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; CREATE TABLE keys (key TEXT PRIMARY KEY) WITHOUT ROWID, STRICT; BEGIN');
+    this.#insert = this.#db.prepare('INSERT OR IGNORE INTO keys VALUES (?)');
+  }
+
+  /** True when the key was not there before. */
+  add(key: string): boolean {
+    return this.#insert.run(key).changes === 1;
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+}
+
+function describe(plan: Plan): string {
+  const { requests, lookups, keys } = plan;
+  const mapped = Object.entries(keys).flatMap(([key, column]) => (column === null ? [] : [`${key} from "${column}"`]));
+  const rows: [string, string][] = [
+    ['input', `${count(plan.files)} file${plan.files === 1 ? '' : 's'}, ${count(plan.bytes)} bytes${mapped.length > 0 ? `; ${mapped.join(', ')}` : ''}`],
+    ['records', `${count(plan.records)}${plan.invalid > 0 ? `, of them ${count(plan.invalid)} with nothing to look up` : ''}`],
+    ['unique lookups', count(lookups.unique)],
+    ['already in the ledger', count(lookups.fromLedger)],
+    ['requests needed', `${count(requests.total)} (enrich ${count(requests.enrich)}, verify ${count(requests.verify)})`],
+    ['time', plan.seconds === null ? 'no limit: as fast as the service answers' : `${duration(plan.seconds * 1_000)} at ${count(plan.rpm ?? 0)} requests a minute`],
+    ['millrace run', plan.start === 'finished' ? 'has nothing to do: the job is finished' : plan.start === 'resume' ? 'would resume where it stopped' : 'would start'],
+  ];
+  const width = Math.max(...rows.map(([name]) => name.length));
+  return `${rows.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n')}\n`;
+}

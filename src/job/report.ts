@@ -1,0 +1,58 @@
+import type { Checkpoint } from '../checkpoint/checkpoint-file.ts';
+import { replaceFile } from '../checkpoint/durable.ts';
+import { StorageError } from '../errors.ts';
+import { LatencyHistogram } from './latency-histogram.ts';
+
+/** `report.json`. Totals cover all resumes; the outcomes sum to `records.total`. */
+export interface Report {
+  readonly job: string;
+  readonly startedAt: string;
+  readonly finishedAt: string | null;
+  readonly exitCode: number | null;
+  readonly records: Readonly<Record<'total' | 'matched' | 'no_match' | 'invalid' | 'suppressed' | 'failed', number>>;
+  readonly verification: Readonly<Record<string, number>>;
+  readonly calls: Readonly<Record<string, number>>;
+  readonly lookups: { readonly unique: number; readonly fromLedger: number };
+  readonly retries: number;
+  readonly throttled: { readonly events: number; readonly waitedMs: number };
+  readonly credits: number;
+  /** `rpm` null: unlimited. `usedShare`: calls made of those the plan allowed while the job ran. */
+  readonly quota: { readonly rpm: number | null; readonly usedShare: number | null };
+  readonly latencyMs: { readonly p50: number | null; readonly p95: number | null; readonly p99: number | null };
+  readonly output: { readonly uri: string; readonly rows: number; readonly bytes: number; readonly sha256: string | null };
+}
+
+const MINUTE_MS = 60_000;
+
+/** @param uri the output as the user named it */
+export function buildReport(checkpoint: Checkpoint, uri: string, rpm: number | null): Report {
+  const { mark, totals, result } = checkpoint;
+  const tally = result?.tally ?? mark.tally;
+  const latency = new LatencyHistogram(totals.latency);
+  const calls = Object.values(totals.calls).reduce((sum, count) => sum + count, 0);
+  return {
+    job: checkpoint.job,
+    startedAt: checkpoint.startedAt,
+    finishedAt: checkpoint.finishedAt,
+    exitCode: checkpoint.exitCode,
+    records: { total: tally.total, ...tally.outcomes },
+    verification: tally.verification,
+    calls: totals.calls,
+    lookups: totals.lookups,
+    retries: totals.retries,
+    throttled: totals.throttled,
+    credits: totals.credits,
+    quota: { rpm, usedShare: rpm === null || totals.activeMs < 1_000 ? null : Math.round((calls / ((rpm * totals.activeMs) / MINUTE_MS)) * 1_000) / 1_000 },
+    latencyMs: { p50: latency.percentile(0.5), p95: latency.percentile(0.95), p99: latency.percentile(0.99) },
+    output: { uri, rows: tally.total, bytes: result?.bytes ?? mark.bytes, sha256: result?.sha256 ?? null },
+  };
+}
+
+/** @throws StorageError */
+export async function writeReport(path: string, report: Report): Promise<void> {
+  try {
+    await replaceFile(path, `${JSON.stringify(report, null, 2)}\n`);
+  } catch (error) {
+    throw new StorageError('report_failed', `the report ${path} could not be written: ${(error as Error).message}`, { hint: 'Mend the folder, then run the same command: the rest is done.', cause: error });
+  }
+}

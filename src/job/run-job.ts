@@ -1,0 +1,274 @@
+/**
+ * The whole program in the order in which a record flows: reader, limiter, pool, steps, writer, checkpoint.
+ */
+import { hash } from 'node:crypto';
+import { LowWatermark } from '../checkpoint/low-watermark.ts';
+import type { Checkpoint } from '../checkpoint/checkpoint-file.ts';
+import { DataServiceClient } from '../client/data-service-client.ts';
+import { EXIT, MillraceError } from '../errors.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { Limiter } from '../limiter/limiter.ts';
+import { CallPool } from '../pool/call-pool.ts';
+import { notSuchAServiceError } from '../pool/fatal-errors.ts';
+import { EnrichStep } from '../processor/enrich.ts';
+import { RecordProcessor } from '../processor/process-record.ts';
+import type { RecordResult } from '../processor/result.ts';
+import { TrustGate } from '../processor/trust-gate.ts';
+import { VerifyStep } from '../processor/verify.ts';
+import { readRecords } from '../reader/read-records.ts';
+import type { InputRecord } from '../reader/types.ts';
+import type { Mark } from '../writer/mark.ts';
+import type { Tally } from '../writer/tally.ts';
+import type { Counters } from './counters.ts';
+import { sizeOf } from './record-size.ts';
+import type { CompiledJob } from './types.ts';
+
+/** Where rows go: the partial file, or standard output. */
+export interface RowSink {
+  readonly tally: Tally;
+  write(record: InputRecord, result: RecordResult): void;
+  room(): Promise<void> | null;
+  sync(): Promise<Mark>;
+  finish(): Promise<{ mark: Mark; bytes: number; errorBytes: number; tally: Tally }>;
+  commit(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface JobParts {
+  readonly job: CompiledJob;
+  readonly checkpoint: Checkpoint;
+  readonly ledger: Ledger;
+  readonly sink: RowSink;
+  readonly counters: Counters;
+  readonly service: { readonly baseUrl: string; readonly origin: string; readonly apiKey: string | null };
+  /** Writes a checkpoint; called every `everyMs` and when the run stops. */
+  readonly keep: (mark: Mark, state: 'running' | 'stopped', trusted: boolean) => Promise<void>;
+  readonly drain: AbortSignal;
+  readonly abort: AbortSignal;
+}
+
+/** Records between the low watermark and the reader: bounds memory, and what fills a verify request. */
+const WINDOW_RECORDS = 16_384;
+const WINDOW_BYTES = 48 * 1024 * 1024;
+/** How long a drain waits for what is in flight. */
+export const DRAIN_MS = 25_000;
+/** Sockets when concurrency is found by watching: its upper bound. */
+const AUTO_CONNECTIONS = 128;
+
+/** Why a run ended. */
+export type RunEnd = { readonly kind: 'whole'; readonly trusted: boolean } | { readonly kind: 'stopped'; readonly error: unknown };
+
+/** One execution, from where the checkpoint stands to the end of the input or of its patience. */
+export class RunningJob {
+  readonly #parts: JobParts;
+  readonly #client: DataServiceClient;
+  readonly limiter: Limiter;
+  readonly pool: CallPool;
+  readonly #gate: TrustGate;
+  readonly #enrich: EnrichStep | null;
+  readonly #verify: VerifyStep | null;
+  readonly #processor: RecordProcessor;
+  readonly #watermark = new LowWatermark<{ record: InputRecord; result: RecordResult }>();
+  readonly #stopReading = new AbortController();
+  #started = 0;
+  #windowBytes = 0;
+  /** What the reader waits for, when it may not go further. */
+  #readerWaits: (() => void) | null = null;
+  #readerEnded = false;
+  #movingOn = false;
+  #stop: { error: unknown } | null = null;
+  #stopped: () => void = () => undefined;
+  /** The last position written, for the progress line. */
+  lastWritten: InputRecord['end'] | null = null;
+
+  constructor(parts: JobParts) {
+    this.#parts = parts;
+    const { job, counters, ledger, service } = parts;
+    const monotonicNow = (): number => performance.now();
+    this.#client = new DataServiceClient({
+      baseUrl: service.baseUrl,
+      apiKey: service.apiKey,
+      timeoutMs: job.service.timeoutMs,
+      domainField: job.service.domainField,
+      connections: job.service.concurrency === 'auto' ? AUTO_CONNECTIONS : job.service.concurrency,
+    });
+    this.limiter = new Limiter({ rpm: job.service.rpm, monotonicNow, wallNow: Date.now, onThrottled: (waitMs) => counters.throttled(waitMs) });
+    this.pool = new CallPool({
+      limiter: this.limiter,
+      concurrency: job.service.concurrency,
+      mayCall: () => job.limits.maxCalls === null || counters.allCalls < job.limits.maxCalls,
+      maxWaitMs: job.limits.maxWaitMs,
+      maxOutageMs: job.limits.maxOutageMs,
+      events: counters,
+      onFatal: (error) => this.#stopFor(error),
+      monotonicNow,
+      random: Math.random,
+    });
+    this.#gate = new TrustGate({ trusted: parts.checkpoint.trusted || job.limits.trustMisses, onDistrust: (answers, kind) => this.#stopFor(notSuchAServiceError(answers, kind)) });
+    const context = { client: this.#client, pool: this.pool, ledger, gate: this.#gate, idempotencyKey: idempotencyKeys(parts.checkpoint), onProgress: () => this.#moveOn() };
+    const scope = (step: string, options: string): number => ledger.scope(service.origin, step, options);
+    this.#enrich = job.steps.includes('enrich') ? new EnrichStep(context, { email: scope('enrich', 'by email'), domain: scope('enrich', 'by domain') }) : null;
+    this.#verify = job.steps.includes('verify') ? new VerifyStep(context, scope('verify', '')) : null;
+    this.#processor = new RecordProcessor(job, { enrich: this.#enrich, verify: this.#verify });
+  }
+
+  /** Runs until the input is through, a signal comes or something fails. Never throws; the checkpoint is kept. */
+  async run(): Promise<RunEnd> {
+    const { drain, abort, job, keep, checkpoint } = this.#parts;
+    const stopped = new Promise<void>((resolve) => {
+      this.#stopped = resolve;
+    });
+    const onDrain = (): void => this.#stopFor(signalled());
+    const onAbort = (): void => {
+      this.#stopFor(signalled());
+      void this.#client.destroy();
+    };
+    drain.addEventListener('abort', onDrain, { once: true });
+    abort.addEventListener('abort', onAbort, { once: true });
+    if (drain.aborted) onDrain();
+    const keeping = this.#keepEvery(job.checkpoint.everyMs);
+    try {
+      await keep(checkpoint.mark, 'running', this.#gate.trusted);
+      await Promise.race([this.#readAll(), stopped]);
+      await this.#drainPool();
+      await keeping.end();
+      if (this.#stop === null) return { kind: 'whole', trusted: this.#gate.trusted };
+      await this.#keepNow('stopped');
+    } catch (error) {
+      this.#stop ??= { error };
+      await this.#drainPool();
+      await keeping.end();
+      // The failure that stopped the run may be the disk itself; the checkpoint before is then the one that counts.
+      await this.#keepNow('stopped').catch(() => undefined);
+    } finally {
+      drain.removeEventListener('abort', onDrain);
+      abort.removeEventListener('abort', onAbort);
+      await this.#client.close();
+    }
+    return { kind: 'stopped', error: this.#stop?.error };
+  }
+
+  /** Reads, starts and writes every record that is left. */
+  async #readAll(): Promise<void> {
+    const { checkpoint, job } = this.#parts;
+    const { mark, manifest } = checkpoint;
+    let left = job.limits.limit === null ? Infinity : job.limits.limit - mark.tally.total;
+    if (left > 0) {
+      reading: for await (const batch of readRecords(manifest, mark.position, this.#stopReading.signal)) {
+        for (const record of batch) {
+          for (let wait = this.#room(); wait !== null && this.#stop === null; wait = this.#room()) await wait;
+          if (this.#stop !== null) return;
+          this.#start(record);
+          if (--left <= 0) break reading;
+        }
+      }
+    }
+    this.#readerEnded = true;
+    while (this.#stop === null && this.#watermark.watermark < this.#started) {
+      await new Promise<void>((resolve) => {
+        this.#readerWaits = resolve;
+        this.#moveOn();
+      });
+    }
+  }
+
+  #start(record: InputRecord): void {
+    const number = this.#started++;
+    this.#windowBytes += sizeOf(record);
+    this.#processor.process(record, number, (result) => {
+      this.#watermark.put(number, { record, result }, (ready) => this.#write(ready));
+    });
+  }
+
+  #write({ record, result }: { record: InputRecord; result: RecordResult }): void {
+    this.#parts.sink.write(record, result);
+    this.lastWritten = record.end;
+    this.#windowBytes -= sizeOf(record);
+    if (this.#readerWaits !== null && (this.#readerEnded ? this.#watermark.watermark === this.#started : this.#windowOpen())) this.#wakeReader();
+  }
+
+  #wakeReader(): void {
+    const wake = this.#readerWaits;
+    this.#readerWaits = null;
+    wake?.();
+  }
+
+  #windowOpen(): boolean {
+    return this.#started - this.#watermark.watermark < WINDOW_RECORDS && this.#windowBytes < WINDOW_BYTES;
+  }
+
+  /** Back-pressure: null when the next record may start. */
+  #room(): Promise<void> | null {
+    if (!this.#windowOpen()) {
+      return new Promise((resolve) => {
+        this.#readerWaits = resolve;
+        this.#moveOn();
+      });
+    }
+    return this.pool.room() ?? this.#parts.sink.room();
+  }
+
+  /**
+   * When the reader may not go further and nothing is in flight, what waits for company must go alone: first a verify
+   * request that is not full, then answers held back until the service is trusted.
+   */
+  #moveOn(): void {
+    if (this.#movingOn) return;
+    this.#movingOn = true;
+    // Letting go of held answers may give verify something to ask, and so on: until something is in flight again.
+    while (this.#readerWaits !== null && this.#stop === null && (this.#enrich?.callsPending ?? 0) === 0 && (this.#verify?.callsPending ?? 0) === 0) {
+      if ((this.#verify?.addressesWaiting ?? 0) > 0) this.#verify?.flush();
+      else if (this.#gate.holding > 0) this.#gate.releaseHeld();
+      else break;
+    }
+    this.#movingOn = false;
+  }
+
+  #stopFor(error: unknown): void {
+    if (this.#stop !== null) return;
+    this.#stop = { error };
+    this.#stopReading.abort();
+    this.#wakeReader();
+    this.#stopped();
+  }
+
+  /** Sends nothing more and waits for what was sent; what takes too long is cancelled. */
+  async #drainPool(): Promise<void> {
+    const timer = setTimeout(() => void this.#client.destroy(), DRAIN_MS);
+    await this.pool.drain();
+    clearTimeout(timer);
+  }
+
+  async #keepNow(state: 'running' | 'stopped'): Promise<void> {
+    this.#parts.ledger.flush();
+    await this.#parts.keep(await this.#parts.sink.sync(), state, this.#gate.trusted);
+  }
+
+  /** A checkpoint every so often, one at a time. A failure stops the run. */
+  #keepEvery(everyMs: number): { end: () => Promise<void> } {
+    let keeping: Promise<void> | null = null;
+    const timer = setInterval(() => {
+      keeping ??= this.#keepNow('running')
+        .catch((error: unknown) => this.#stopFor(error))
+        .finally(() => {
+          keeping = null;
+        });
+    }, everyMs);
+    return {
+      end: async () => {
+        clearInterval(timer);
+        await keeping;
+      },
+    };
+  }
+}
+
+/** `Idempotency-Key` = hash(job, generation, request body): attempts and resumes that send the same body repeat it. */
+function idempotencyKeys(checkpoint: Checkpoint): (body: string) => string {
+  const prefix = `${checkpoint.job}\n${checkpoint.generation}\n`;
+  return (body) => hash('sha256', prefix + body, 'base64url');
+}
+
+function signalled(): MillraceError {
+  return new MillraceError(EXIT.stopped, 'signalled', 'stopped by a signal', { hint: 'Run the same command: the job resumes where it stopped.' });
+}

@@ -1,0 +1,108 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { EXIT, StorageError, type ExitCode } from '../errors.ts';
+import { Ledger } from '../ledger/ledger.ts';
+import { START_MARK, type Mark } from '../writer/mark.ts';
+import type { RowFormat } from '../writer/row-format.ts';
+import { rowFormat } from '../writer/row-format.ts';
+import { EMPTY_TALLY, Tallying, type Tally } from '../writer/tally.ts';
+import { Counters } from './counters.ts';
+import { jobPaths } from './paths.ts';
+import { buildReport } from './report.ts';
+import type { Reporter } from './reporter.ts';
+import type { RunContext } from './run-command.ts';
+import { RunningJob, type RowSink } from './run-job.ts';
+import { freezeJobInput, newCheckpoint } from './start.ts';
+import type { CompiledJob, RunOptions } from './types.ts';
+
+const HIGH_WATER_BYTES = 1024 * 1024;
+
+/** `--output -`: rows to standard output, without checkpoint, lock or resume. */
+export async function runToStandardOutput(job: CompiledJob, options: RunOptions, context: RunContext, reporter: Reporter): Promise<ExitCode> {
+  // What grows (the spool, and a ledger that nobody named) lives in a folder that goes with the run.
+  const folder = await mkdtemp(join(options.scratch === null ? tmpdir() : resolve(options.scratch), 'millrace-'));
+  try {
+    const paths = { ...jobPaths(job, options), spool: join(folder, 'stdin') };
+    const manifest = await freezeJobInput(job, paths, context.drain);
+    const checkpoint = newCheckpoint(job, paths, manifest, 1, new Date());
+    const ledger = Ledger.open({ path: job.ledger.maxAgeDays > 0 ? paths.ledger : join(folder, 'ledger'), job: job.name, run: checkpoint.run, maxAgeDays: job.ledger.maxAgeDays, now: Date.now });
+    try {
+      const counters = new Counters(null, () => performance.now());
+      const sink = new StandardOutput(rowFormat(job, manifest));
+      const running = new RunningJob({
+        job, checkpoint, ledger, sink, counters,
+        service: { baseUrl: context.baseUrl, origin: context.serviceOrigin, apiKey: context.apiKey },
+        keep: async () => undefined,
+        drain: context.drain,
+        abort: context.abort,
+      });
+      reporter.start({ checkpoint, resumed: false, running, counters, sink });
+      const end = await running.run();
+      reporter.stop();
+      if (end.kind === 'stopped') throw end.error;
+      await sink.finish();
+      const { tally } = sink;
+      const { maxErrors } = job.limits;
+      const exitCode = tally.outcomes.failed > ('count' in maxErrors ? maxErrors.count : maxErrors.share * tally.total) ? EXIT.tooManyFailed : EXIT.ok;
+      reporter.finished(buildReport({ ...checkpoint, state: 'finished', exitCode, finishedAt: new Date().toISOString(), totals: counters.totals(ledger.totals()), result: { tally, bytes: 0, errorBytes: 0, sha256: '' } }, '-', job.service.rpm), null);
+      return exitCode;
+    } finally {
+      ledger.close();
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+class StandardOutput implements RowSink {
+  readonly #format: RowFormat;
+  readonly #tallying = new Tallying(EMPTY_TALLY);
+  #failure: StorageError | null = null;
+
+  constructor(format: RowFormat) {
+    this.#format = format;
+    process.stdout.on('error', (error) => {
+      this.#failure = new StorageError('output_closed', `standard output was closed before the last row: ${error.message}`, { hint: 'Whoever read it stopped reading; run again with a file as --output to be able to resume.' });
+    });
+    if (format.header !== null) process.stdout.write(format.header);
+  }
+
+  get tally(): Tally {
+    return this.#tallying.snapshot();
+  }
+
+  write(...[record, result]: Parameters<RowSink['write']>): void {
+    process.stdout.write(this.#format.row(record, result));
+    this.#tallying.add(result);
+  }
+
+  room(): Promise<void> | null {
+    if (this.#failure !== null) throw this.#failure;
+    if (process.stdout.writableLength < HIGH_WATER_BYTES) return null;
+    return this.#drained();
+  }
+
+  async sync(): Promise<Mark> {
+    if (this.#failure !== null) throw this.#failure;
+    return START_MARK;
+  }
+
+  async finish(): ReturnType<RowSink['finish']> {
+    await this.#drained();
+    if (this.#failure !== null) throw this.#failure;
+    return { mark: START_MARK, bytes: 0, errorBytes: 0, tally: this.tally };
+  }
+
+  async commit(): Promise<void> {}
+
+  async close(): Promise<void> {}
+
+  /** Resolves when what was written has left, or cannot. */
+  async #drained(): Promise<void> {
+    if (this.#failure !== null) return;
+    await new Promise<void>((resolve) => {
+      process.stdout.write('', () => resolve());
+    });
+  }
+}

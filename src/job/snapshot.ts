@@ -1,0 +1,82 @@
+/** What the progress line shows, taken from the running parts. */
+import type { Checkpoint } from '../checkpoint/checkpoint-file.ts';
+import type { InputManifest, Position } from '../reader/types.ts';
+import type { Tally } from '../writer/tally.ts';
+import type { Counters } from './counters.ts';
+import type { RowSink, RunningJob } from './run-job.ts';
+
+export interface Running {
+  readonly checkpoint: Checkpoint;
+  readonly resumed: boolean;
+  readonly running: Pick<RunningJob, 'limiter' | 'pool' | 'lastWritten'>;
+  readonly counters: Counters;
+  readonly sink: Pick<RowSink, 'tally'>;
+}
+
+export interface Snapshot {
+  readonly tally: Tally;
+  /** Share of the input's bytes that is written, 0..1. */
+  readonly share: number;
+  /** Rows a second since the last snapshot. */
+  readonly rowsPerSecond: number;
+  readonly callsPerSecond: number;
+  /** Calls a minute now, of those the plan allows; null when it is unlimited. */
+  readonly quotaShare: number | null;
+  readonly etaMs: number | null;
+  readonly retries: number;
+  readonly throttled: number;
+  /** Waiting because the service said so. */
+  readonly pausedMs: number;
+  readonly circuitOpen: boolean;
+}
+
+/** How much of the remembered rate a new reading replaces: the shown rate and ETA stay calm. */
+const SMOOTHING = 0.2;
+
+/** Makes snapshots; each call measures the time since the one before. `now`: monotonic milliseconds. */
+export function snapshots(source: Running, rpm: number | null, limit: number | null, now: () => number): () => Snapshot {
+  let last = { at: now(), rows: source.sink.tally.total, calls: source.counters.callsNow };
+  const begun = { at: last.at, share: shareOf(source, limit) };
+  let rowsPerSecond: number | null = null;
+  let callsPerSecond: number | null = null;
+  return () => {
+    const at = now();
+    const { tally } = source.sink;
+    const seconds = Math.max(0.001, (at - last.at) / 1_000);
+    const smooth = (before: number | null, reading: number): number => (before === null ? reading : before + SMOOTHING * (reading - before));
+    rowsPerSecond = smooth(rowsPerSecond, (tally.total - last.rows) / seconds);
+    callsPerSecond = smooth(callsPerSecond, (source.counters.callsNow - last.calls) / seconds);
+    last = { at, rows: tally.total, calls: source.counters.callsNow };
+    const share = shareOf(source, limit);
+    const done = share - begun.share;
+    return {
+      tally,
+      share,
+      rowsPerSecond,
+      callsPerSecond,
+      quotaShare: rpm === null ? null : Math.min(1, (callsPerSecond * 60) / rpm),
+      etaMs: done > 0.001 ? ((at - begun.at) / done) * (1 - share) : null,
+      retries: source.counters.retries,
+      throttled: source.counters.throttledEvents,
+      pausedMs: source.running.limiter.pausedMs(),
+      circuitOpen: source.running.pool.circuitOpen,
+    };
+  };
+}
+
+function shareOf(source: Running, limit: number | null): number {
+  const byBytes = writtenShare(source.checkpoint.manifest, source.running.lastWritten ?? source.checkpoint.mark.position);
+  return limit === null ? byBytes : Math.max(byBytes, Math.min(1, source.sink.tally.total / limit));
+}
+
+/** Share of the input's bytes before a position. In archives it goes by frames, and for a single one cannot say. */
+export function writtenShare(manifest: InputManifest, position: Position | null): number {
+  const all = manifest.files.reduce((sum, file) => sum + file.size, 0);
+  if (all === 0) return 1;
+  if (position === null) return 0;
+  let before = 0;
+  for (let i = 0; i < position.file; i++) before += manifest.files[i]?.size ?? 0;
+  const file = manifest.files[position.file];
+  if (file !== undefined) before += Math.min(file.size, file.compression === 'none' ? position.offset : (position.frame?.at ?? 0));
+  return Math.min(1, before / all);
+}

@@ -1,0 +1,36 @@
+import { readCheckpoint } from '../checkpoint/checkpoint-file.ts';
+import { currentHolder } from '../checkpoint/job-lock.ts';
+import { EXIT, type ExitCode } from '../errors.ts';
+import { jobPaths } from './paths.ts';
+import { buildReport } from './report.ts';
+import { writtenShare } from './snapshot.ts';
+import { summaryTable } from './summary.ts';
+import type { CompiledJob } from './types.ts';
+import { count } from './words.ts';
+
+/**
+ * Progress of a running, stopped or finished job, from its checkpoint. `--json`: the report's shape plus `state`
+ * (`not_started`, `running`, `stopped`, `finished`) and `position`.
+ */
+export async function statusCommand(job: CompiledJob, options: { json: boolean }): Promise<ExitCode> {
+  const paths = jobPaths(job, { scratch: null });
+  const checkpoint = await readCheckpoint(paths.checkpoint);
+  if (checkpoint === null) {
+    process.stdout.write(options.json ? `${JSON.stringify({ job: job.name, state: 'not_started', position: null })}\n` : `${job.name}: not started (no checkpoint at ${paths.checkpoint})\n`);
+    return EXIT.ok;
+  }
+  const holder = await currentHolder(paths.lock, Date.now());
+  const state = checkpoint.state === 'finished' ? 'finished' : holder === null ? 'stopped' : 'running';
+  const report = buildReport(checkpoint, job.output.uri, job.service.rpm);
+  const share = state === 'finished' ? 1 : writtenShare(checkpoint.manifest, checkpoint.mark.position);
+  const { position } = checkpoint.mark;
+  if (options.json) {
+    const where = position === null ? null : { file: checkpoint.manifest.files[position.file]?.uri ?? null, line: position.line, offset: position.offset };
+    process.stdout.write(`${JSON.stringify({ ...report, state, position: where, share, updatedAt: checkpoint.updatedAt })}\n`);
+    return EXIT.ok;
+  }
+  const held = state === 'running' && holder !== null ? ` by process ${holder.pid} on ${holder.host} since ${holder.since}` : '';
+  process.stdout.write(`${job.name}: ${state}${held}, ${Math.floor(share * 100)} % of the input, ${count(report.records.total)} rows written, checkpoint of ${checkpoint.updatedAt}\n`);
+  process.stdout.write(`${summaryTable(report, state === 'finished' ? paths : null)}\n`);
+  return EXIT.ok;
+}

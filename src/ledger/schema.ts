@@ -1,0 +1,39 @@
+import type { DatabaseSync } from 'node:sqlite';
+
+/** Numbered migrations: `user_version` says how many of them a file has had. Never edit one that was released. */
+const MIGRATIONS: readonly string[] = [
+  `CREATE TABLE scopes (
+     id INTEGER PRIMARY KEY, origin TEXT NOT NULL, step TEXT NOT NULL, options TEXT NOT NULL,
+     UNIQUE (origin, step, options)) STRICT;
+   CREATE TABLE runs (
+     id INTEGER PRIMARY KEY, job TEXT NOT NULL, run TEXT NOT NULL UNIQUE,
+     lookups INTEGER NOT NULL DEFAULT 0, reused INTEGER NOT NULL DEFAULT 0) STRICT;
+   CREATE TABLE answers (
+     id INTEGER PRIMARY KEY, scope INTEGER NOT NULL, key TEXT NOT NULL, run INTEGER NOT NULL,
+     at INTEGER NOT NULL, kind INTEGER NOT NULL, body TEXT NOT NULL,
+     UNIQUE (key, scope)) STRICT;`,
+];
+
+/** `PRAGMA application_id`: marks a file as a ledger, so that another SQLite file is never written to. */
+const APPLICATION_ID = 0x4d4c4c47;
+
+/** Prepares an opened file; throws when it is somebody else's database or from a newer version. */
+export function prepareLedger(db: DatabaseSync): void {
+  const pragma = (name: string): number => Number(Object.values(db.prepare(`PRAGMA ${name}`).get() ?? {})[0] ?? 0);
+  // Large pages: answers are 0.3 to 3 kB each, and few large writes cost half of many small ones.
+  db.exec('PRAGMA busy_timeout = 15000; PRAGMA page_size = 16384; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -16384;');
+  if (pragma('user_version') === MIGRATIONS.length && pragma('application_id') === APPLICATION_ID) return;
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    const version = pragma('user_version');
+    const tables = Number(db.prepare('SELECT count(*) AS n FROM sqlite_schema').get()?.['n'] ?? 0);
+    if (tables > 0 && pragma('application_id') !== APPLICATION_ID) throw new Error('it is a database of another program');
+    if (version > MIGRATIONS.length) throw new Error('it was written by a newer version of Millrace');
+    for (const migration of MIGRATIONS.slice(version)) db.exec(migration);
+    db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${MIGRATIONS.length};`);
+    db.exec('COMMIT');
+  } catch (error) {
+    db.exec('ROLLBACK');
+    throw error;
+  }
+}

@@ -1,0 +1,71 @@
+/**
+ * What a response says about the quota. Pure: local time is passed in, and epochs are read against the response's own
+ * `Date`, so that a wrong local clock does no harm.
+ */
+
+export interface RateReading {
+  /** Permits the service says are left; null when it does not say. */
+  readonly remaining: number | null;
+  /** Milliseconds from the response until the quota is restored; null when it does not say or says nonsense. */
+  readonly resetMs: number | null;
+  /** `X-RateLimit-Limit: 0`: the plan is unlimited. */
+  readonly unlimited: boolean;
+}
+
+type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
+const WINDOW_MS = 60_000;
+/** Deltas up to two windows are seconds, beyond that milliseconds. */
+const LARGEST_DELTA_SECONDS = (2 * WINDOW_MS) / 1_000;
+const EPOCH_SECONDS_FROM = 1e9;
+const EPOCH_MS_FROM = 1e11;
+/** A reset further away than this is nonsense (a wrong unit or a broken clock) and is not believed. */
+const LONGEST_RESET_MS = 24 * 3_600_000;
+
+/**
+ * Reads `X-RateLimit-Limit`, `-Remaining` and `-Reset`.
+ * @param headers names in lower case
+ * @param localNowMs local wall clock, used only when the response has no readable `Date`
+ */
+export function readRateHeaders(headers: Headers, localNowMs: number): RateReading {
+  const remaining = integer(headers['x-ratelimit-remaining']);
+  return {
+    remaining: remaining === null ? null : Math.max(0, remaining),
+    resetMs: readReset(one(headers['x-ratelimit-reset']), serviceNow(headers, localNowMs)),
+    unlimited: integer(headers['x-ratelimit-limit']) === 0,
+  };
+}
+
+function readReset(raw: string | null, nowMs: number): number | null {
+  if (raw === null || raw === '') return null;
+  const value = Number(raw);
+  if (Number.isNaN(value)) {
+    const at = Date.parse(raw);
+    return Number.isNaN(at) ? null : believable(at - nowMs);
+  }
+  if (value < 0) return null;
+  if (value >= EPOCH_MS_FROM) return believable(value - nowMs);
+  if (value >= EPOCH_SECONDS_FROM) return believable(value * 1_000 - nowMs);
+  return believable(value <= LARGEST_DELTA_SECONDS ? value * 1_000 : value);
+}
+
+function believable(ms: number): number | null {
+  if (!Number.isFinite(ms) || ms > LONGEST_RESET_MS) return null;
+  return Math.max(0, ms);
+}
+
+function serviceNow(headers: Headers, localNowMs: number): number {
+  const date = Date.parse(one(headers['date']) ?? '');
+  return Number.isNaN(date) ? localNowMs : date;
+}
+
+function integer(raw: string | string[] | undefined): number | null {
+  const text = one(raw);
+  if (text === null || !/^-?\d{1,15}(\.\d+)?$/.test(text)) return null;
+  return Math.floor(Number(text));
+}
+
+function one(raw: string | string[] | undefined): string | null {
+  const text = Array.isArray(raw) ? raw[0] : raw;
+  return text === undefined ? null : text.trim();
+}

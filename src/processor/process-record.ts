@@ -1,0 +1,84 @@
+import { LowWatermark } from '../checkpoint/low-watermark.ts';
+import type { CompiledJob } from '../job/types.ts';
+import type { InputRecord } from '../reader/types.ts';
+import type { EnrichOutcome, EnrichStep } from './enrich.ts';
+import { enrichKey, verifyKey } from './keys.ts';
+import { invalid, type RecordResult } from './result.ts';
+import type { VerifyOutcome, VerifyStep } from './verify.ts';
+
+type Done = (result: RecordResult) => void;
+
+/** A record that is ready for (or past) its verify step, in its turn. */
+type VerifyTurn = { readonly email: string; readonly sofar: RecordResult; readonly done: Done } | null;
+
+/** Takes one record through the configured steps. `number` counts the run's records from 0, without gaps. */
+export class RecordProcessor {
+  readonly #job: CompiledJob;
+  readonly #enrich: EnrichStep | null;
+  readonly #verify: VerifyStep | null;
+  readonly #verifyTurns = new LowWatermark<{ turn: VerifyTurn }>();
+
+  constructor(job: CompiledJob, steps: { enrich: EnrichStep | null; verify: VerifyStep | null }) {
+    this.#job = job;
+    this.#enrich = steps.enrich;
+    this.#verify = steps.verify;
+  }
+
+  process(record: InputRecord, number: number, done: Done): void {
+    if (record.bad !== null) {
+      this.#finish(number, invalid('bad_row'), done);
+    } else if (this.#enrich === null) {
+      this.#startWithVerify(record, number, done);
+    } else {
+      const lookup = enrichKey(record.email, record.domain);
+      if (typeof lookup === 'string') this.#finish(number, invalid(lookup), done);
+      else this.#enrich.ask(lookup, (outcome) => this.#afterEnrich(record, number, lookup.key, outcome, done));
+    }
+  }
+
+  #startWithVerify(record: InputRecord, number: number, done: Done): void {
+    const email = verifyKey(record.email);
+    if (email === null) this.#finish(number, invalid(record.email.trim() === '' ? 'no_key' : 'bad_email'), done);
+    else this.#takeTurn(number, { email, sofar: NOTHING_YET, done });
+  }
+
+  #afterEnrich(record: InputRecord, number: number, key: string, outcome: EnrichOutcome, done: Done): void {
+    if (outcome.kind === 'suppressed') {
+      this.#finish(number, { outcome: 'suppressed', error: null, enrich: null, verify: null, failure: null }, done);
+      return;
+    }
+    if (outcome.kind === 'failed') {
+      const { code, attempts, requestId } = outcome;
+      this.#finish(number, { outcome: 'failed', error: code, enrich: null, verify: null, failure: { step: 'enrich', key, code, attempts, requestId } }, done);
+      return;
+    }
+    const answer = outcome.kind === 'hit' ? outcome.answer : null;
+    const sofar: RecordResult = { outcome: answer === null ? 'no_match' : 'matched', error: null, enrich: answer, verify: null, failure: null };
+    const wanted = this.#verify !== null && !(this.#job.verify.when === 'unverified' && answer?.record.verified === true);
+    const found = answer?.record.email;
+    const email = wanted ? verifyKey(record.email.trim() === '' && typeof found === 'string' ? found : record.email) : null;
+    if (email === null) this.#finish(number, sofar, done);
+    else this.#takeTurn(number, { email, sofar, done });
+  }
+
+  /** Ends a record without a verify step; those behind it may now take their turn. */
+  #finish(number: number, result: RecordResult, done: Done): void {
+    this.#takeTurn(number, null);
+    done(result);
+  }
+
+  #takeTurn(number: number, turn: VerifyTurn): void {
+    if (this.#verify === null) return;
+    this.#verifyTurns.put(number, { turn }, ({ turn: next }) => {
+      if (next !== null) this.#verify?.ask(next.email, (outcome) => next.done(withVerdict(next, outcome, this.#enrich !== null)));
+    });
+  }
+}
+
+const NOTHING_YET: RecordResult = { outcome: 'matched', error: null, enrich: null, verify: null, failure: null };
+
+function withVerdict({ sofar, email }: { sofar: RecordResult; email: string }, outcome: VerifyOutcome, laterStep: boolean): RecordResult {
+  if (outcome.kind === 'verdict') return { ...sofar, verify: outcome.answer };
+  const { code, attempts, requestId } = outcome;
+  return { ...sofar, outcome: 'failed', error: laterStep ? `verify:${code}` : code, failure: { step: 'verify', key: email, code, attempts, requestId } };
+}

@@ -1,0 +1,152 @@
+import type { VerifyAnswer } from '../client/data-service-client.ts';
+import type { VerificationResult } from '../client/types.ts';
+import type { LedgerAnswer, LedgerEntry } from '../ledger/ledger.ts';
+import type { Settled } from '../pool/call-pool.ts';
+import type { StepContext } from './context.ts';
+import type { Answered } from './result.ts';
+
+export type VerifyOutcome =
+  | { readonly kind: 'verdict'; readonly answer: Answered<VerificationResult> }
+  | { readonly kind: 'failed'; readonly code: string; readonly attempts: number; readonly requestId: string | null };
+
+type Done = (outcome: VerifyOutcome) => void;
+
+/** The specification's limit for one request. */
+export const VERIFY_BATCH = 1_000;
+/** An answer that leaves some of its addresses out is asked again for those, this often in all. */
+const ASK_FOR_MISSING = 3;
+
+/**
+ * The verify step: fills requests of 1,000 across records. Addresses are offered in input order, so that a job that was
+ * killed fills the same requests again and a service that honours Idempotency-Key charges them once.
+ */
+export class VerifyStep {
+  readonly #context: StepContext;
+  readonly #scope: number;
+  readonly #inFlight = new Map<string, Done[]>();
+  #filling: string[] = [];
+  #sent = 0;
+
+  constructor(context: StepContext, scope: number) {
+    this.#context = context;
+    this.#scope = scope;
+  }
+
+  /** Calls on their way or waiting for their turn. */
+  get callsPending(): number {
+    return this.#sent;
+  }
+
+  /** Addresses waiting for a request to fill up. */
+  get addressesWaiting(): number {
+    return this.#filling.length;
+  }
+
+  ask(email: string, done: Done): void {
+    const waiting = this.#inFlight.get(email);
+    if (waiting !== undefined) {
+      waiting.push(done);
+      return;
+    }
+    const known = this.#context.ledger.get(this.#scope, email);
+    if (known !== null) {
+      done(fromLedger(known));
+      return;
+    }
+    this.#inFlight.set(email, [done]);
+    this.#filling.push(email);
+    if (this.#filling.length >= VERIFY_BATCH) this.flush();
+  }
+
+  /** Sends what has been gathered, full or not. */
+  flush(): void {
+    if (this.#filling.length === 0) return;
+    const emails = this.#filling;
+    this.#filling = [];
+    this.#send(emails, 1);
+  }
+
+  #send(emails: readonly string[], asked: number): void {
+    const { client, pool } = this.#context;
+    const body = client.verifyBody(emails);
+    const options = { idempotencyKey: this.#context.idempotencyKey(body) };
+    this.#sent++;
+    pool.submit<VerifyAnswer>({
+      step: 'verify',
+      send: () => client.callVerify(body, options),
+      settle: (settled) => {
+        this.#sent--;
+        this.#settle(emails, asked, settled);
+        this.#context.onProgress();
+      },
+    });
+  }
+
+  #settle(emails: readonly string[], asked: number, settled: Settled<VerifyAnswer>): void {
+    if (settled.kind === 'ok') {
+      this.#context.gate.vouch();
+      this.#answered(emails, asked, settled);
+      return;
+    }
+    const failure = settled.kind === 'failed' ? settled : { ...settled, kind: 'failed' as const, rejected: true, code: settled.kind };
+    if (failure.rejected && emails.length > 1) {
+      // One of them offends: halve until it stands alone, so that its neighbours are not lost with it.
+      this.#context.gate.judge(`${failure.status} ${failure.code}`, null);
+      const half = Math.ceil(emails.length / 2);
+      this.#send(emails.slice(0, half), 1);
+      this.#send(emails.slice(half), 1);
+      return;
+    }
+    const deliver = (): void => this.#fail(emails, failure);
+    if (failure.rejected) this.#context.gate.judge(`${failure.status} ${failure.code}`, deliver);
+    else deliver();
+  }
+
+  #answered(emails: readonly string[], asked: number, settled: Settled<VerifyAnswer> & { kind: 'ok' }): void {
+    const entries: LedgerEntry[] = [];
+    const outcomes: [string, VerifyOutcome][] = [];
+    const missing: string[] = [];
+    for (const email of emails) {
+      const record = settled.value.byEmail.get(email);
+      if (record === undefined) {
+        missing.push(email);
+        continue;
+      }
+      const text = JSON.stringify(record);
+      entries.push({ scope: this.#scope, key: email, answer: { kind: record.result === 'unknown' ? 'unsettled' : 'hit', text } });
+      outcomes.push([email, { kind: 'verdict', answer: { record, text } }]);
+    }
+    this.#context.ledger.put(entries);
+    for (const [email, outcome] of outcomes) this.#deliver(email, outcome);
+    if (missing.length === 0) return;
+    if (asked < ASK_FOR_MISSING) this.#send(missing, asked + 1);
+    else this.#fail(missing, { code: 'no_result', attempts: asked, requestId: settled.requestId });
+  }
+
+  #fail(emails: readonly string[], { code, attempts, requestId }: { code: string; attempts: number; requestId: string | null }): void {
+    const failed = { kind: 'failed', code, attempts, requestId } as const;
+    this.#context.ledger.put(emails.map((key) => ({ scope: this.#scope, key, answer: failed })));
+    for (const email of emails) this.#deliver(email, failed);
+  }
+
+  #deliver(email: string, outcome: VerifyOutcome): void {
+    const waiting = this.#inFlight.get(email) ?? [];
+    this.#inFlight.delete(email);
+    for (const done of waiting) done(outcome);
+  }
+}
+
+function fromLedger(known: LedgerAnswer): VerifyOutcome {
+  switch (known.kind) {
+    case 'hit':
+    case 'unsettled':
+      return { kind: 'verdict', answer: { record: JSON.parse(known.text) as VerificationResult, text: known.text } };
+    case 'failed':
+      return known;
+    case 'miss':
+    case 'suppressed':
+      return { kind: 'failed', code: known.kind, attempts: 0, requestId: null };
+    default:
+      return known satisfies never;
+  }
+}

@@ -1,0 +1,41 @@
+/** Whether the input is still what it was when the job first started: by name, size and content, never by mtime. */
+import { InputError } from '../errors.ts';
+import { digestSource, statSource } from './local-source.ts';
+import type { InputFile, InputManifest } from './types.ts';
+
+/** null when nothing changed, else a sentence naming the file and what changed. Throws only when a file may not be read. */
+export async function describeChange(manifest: InputManifest): Promise<string | null> {
+  for (const file of manifest.files) {
+    let size: number;
+    try {
+      size = (await statSource(file.path, file.uri)).size;
+    } catch (error) {
+      if (error instanceof InputError && error.code === 'input_missing') return `${file.uri} is no longer there.`;
+      throw error;
+    }
+    const change = compare(file, { size, digest: size === file.size ? await digestSource(file.path, size, file.uri) : '' });
+    if (change !== null) return change;
+  }
+  return null;
+}
+
+/** Compare the input frozen at the first start with what is found now: null, or a sentence. */
+export function compareManifests(frozen: InputManifest, now: InputManifest): string | null {
+  for (const [index, file] of frozen.files.entries()) {
+    const other = now.files[index];
+    if (other === undefined) return `${file.uri} is no longer part of the input.`;
+    if (other.uri !== file.uri) {
+      return now.files.some(({ uri }) => uri === file.uri) ? `${other.uri} was added to the input before ${file.uri}.` : `${file.uri} is no longer part of the input.`;
+    }
+    const change = compare(file, other);
+    if (change !== null) return change;
+  }
+  const added = now.files[frozen.files.length];
+  return added === undefined ? null : `${added.uri} was added to the input.`;
+}
+
+function compare(frozen: InputFile, now: Pick<InputFile, 'size' | 'digest'>): string | null {
+  if (now.size !== frozen.size) return `${frozen.uri} had ${frozen.size} bytes and has ${now.size} now.`;
+  if (now.digest !== frozen.digest) return `${frozen.uri} has the same size but other content than before (in its first or last 64 KiB).`;
+  return null;
+}

@@ -1,0 +1,104 @@
+/** Framed csv and tsv records as input records: one value for each column of the manifest. */
+import { readQuoted } from './csv-fields.ts';
+import type { FramedRecord } from './framed.ts';
+import { MAX_BATCH_CELLS, MAX_BATCH_RECORDS, MAX_RAW_CHARS } from './limits.ts';
+import type { InputManifest, InputRecord } from './types.ts';
+
+const NOT_READABLE = {
+  unclosed: 'a quote is not closed',
+  overlong: 'longer than 4 MiB',
+} as const;
+
+/** How one file's fields become values: the columns of its own header, and where each stands among the manifest's. */
+export interface CsvLayout {
+  readonly delimiter: string;
+  /** Fields read of a record; what is beyond is dropped. */
+  readonly width: number;
+  /** Per column of the manifest, the field of this file that holds it, or -1; null when they are the same. */
+  readonly fieldOf: readonly number[] | null;
+  readonly columns: number;
+  readonly email: number;
+  readonly domain: number;
+  readonly linkedinUrl: number;
+}
+
+export function layoutOf(manifest: InputManifest, file: number): CsvLayout {
+  const header = manifest.files[file]?.header ?? [];
+  const { columns, keyIndex } = manifest;
+  const same = header.length === columns.length && header.every((name, index) => name === columns[index]);
+  return {
+    delimiter: manifest.files[file]?.delimiter ?? ',',
+    width: header.length,
+    fieldOf: same ? null : columns.map((name) => header.indexOf(name)),
+    columns: columns.length,
+    email: keyIndex.email ?? -1,
+    domain: keyIndex.domain ?? -1,
+    linkedinUrl: keyIndex.linkedin_url ?? -1,
+  };
+}
+
+/** Input records, in batches bounded in records and in cells. */
+export async function* readCsvRecords(framed: readonly FramedRecord[], layout: CsvLayout): AsyncGenerator<InputRecord[], void, void> {
+  const size = Math.max(1, Math.min(MAX_BATCH_RECORDS, Math.floor(MAX_BATCH_CELLS / Math.max(1, layout.columns))));
+  for (let from = 0; from < framed.length; from += size) {
+    const part = framed.length <= size ? framed : framed.slice(from, from + size);
+    const quoted = part.filter(({ kind }) => kind === 'quoted' || kind === 'dirty');
+    const read =
+      quoted.length === 0
+        ? []
+        : await readQuoted(
+            quoted.map(({ text }) => text),
+            quoted.map(({ kind }) => kind === 'quoted'),
+            layout.delimiter,
+          );
+    let next = 0;
+    yield part.map((record) => {
+      switch (record.kind) {
+        case 'plain':
+          return toRecord(record, record.text.split(layout.delimiter, layout.width), layout);
+        case 'quoted':
+        case 'dirty':
+          return toRecord(record, read[next++] ?? [], layout);
+        case 'unclosed':
+          return toRecord(record, record.text.split(layout.delimiter, layout.width), layout);
+        case 'overlong':
+          // Its first bytes would pass for its values; they are in `raw`.
+          return toRecord(record, [], layout);
+        default:
+          return record.kind satisfies never;
+      }
+    });
+  }
+}
+
+function toRecord(record: FramedRecord, fields: string[], layout: CsvLayout): InputRecord {
+  const { kind, end } = record;
+  const values = toValues(fields, layout);
+  let bad: string | null = null;
+  if (kind === 'unclosed' || kind === 'overlong') bad = NOT_READABLE[kind];
+  else if (!record.valid) bad = 'not valid utf-8';
+  // No key of a bad row is looked up: its fields may not be what they seem.
+  const keyed = bad === null;
+  return {
+    file: end.file,
+    line: record.line,
+    end,
+    values,
+    json: null,
+    email: keyed ? (values[layout.email] ?? '') : '',
+    domain: keyed ? (values[layout.domain] ?? '') : '',
+    linkedinUrl: keyed ? (values[layout.linkedinUrl] ?? '') : '',
+    bad,
+    raw: keyed ? null : record.text.slice(0, MAX_RAW_CHARS),
+  };
+}
+
+function toValues(fields: string[], layout: CsvLayout): string[] {
+  if (layout.fieldOf !== null) {
+    // A surplus field must not slip into a column that this file does not have.
+    return layout.fieldOf.map((field) => (field === -1 ? '' : (fields[field] ?? '')));
+  }
+  if (fields.length > layout.width) fields.length = layout.width;
+  while (fields.length < layout.columns) fields.push('');
+  return fields;
+}

@@ -1,0 +1,98 @@
+/** From the bytes of a file to bytes that can be framed (ASCII delimiters and line ends), and from those to text. */
+import { isUtf8 } from 'node:buffer';
+import type { Encoding } from './types.ts';
+
+/** The bytes of a byte order mark, per encoding. */
+const BOMS: readonly (readonly [Encoding, Buffer])[] = [
+  ['utf-8', Buffer.from([0xef, 0xbb, 0xbf])],
+  ['utf-16le', Buffer.from([0xff, 0xfe])],
+  ['utf-16be', Buffer.from([0xfe, 0xff])],
+];
+
+/** The encoding that a byte order mark states, and its length in bytes. */
+export function findBom(head: Buffer): { encoding: Encoding; length: number } | null {
+  for (const [encoding, bom] of BOMS) {
+    if (head.length >= bom.length && head.compare(bom, 0, bom.length, 0, bom.length) === 0) return { encoding, length: bom.length };
+  }
+  return null;
+}
+
+/** windows-1252 where it differs from ISO 8859-1, bytes 0x80 to 0x9f (WHATWG Encoding, index windows-1252; the five unassigned stay as they are). */
+const WINDOWS_1252 = '\u20ac\u0081\u201a\u0192\u201e\u2026\u2020\u2021\u02c6\u2030\u0160\u2039\u0152\u008d\u017d\u008f\u0090\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\u009d\u017e\u0178';
+const C1 = /[\x80-\x9f]/g;
+
+export interface Codec {
+  /** Source bytes to bytes for framing: themselves, or UTF-8 made of UTF-16. */
+  readonly convert: (bytes: Buffer) => Buffer;
+  /** What `convert` still held back at the end of the source. */
+  readonly flush: () => Buffer;
+  /** How many source bytes a range of framed bytes was. */
+  readonly measure: (bytes: Buffer, from: number, to: number) => number;
+  /** The text of a range of framed bytes. */
+  readonly text: (bytes: Buffer, from: number, to: number) => string;
+  /** Whether these bytes are what the encoding allows. */
+  readonly valid: (bytes: Buffer) => boolean;
+}
+
+const EMPTY = Buffer.alloc(0);
+
+const UTF8: Codec = {
+  convert: (bytes) => bytes,
+  flush: () => EMPTY,
+  measure: (_bytes, from, to) => to - from,
+  text: (bytes, from, to) => bytes.toString('utf8', from, to),
+  valid: isUtf8,
+};
+
+const WESTERN: Codec = {
+  ...UTF8,
+  text: (bytes, from, to) => bytes.toString('latin1', from, to).replace(C1, (unit) => WINDOWS_1252[unit.charCodeAt(0) - 0x80] ?? unit),
+  valid: () => true,
+};
+
+/** A codec for one pass over one file (UTF-16 keeps state between chunks). */
+export function createCodec(encoding: Encoding): Codec {
+  switch (encoding) {
+    case 'utf-8':
+      return UTF8;
+    case 'windows-1252':
+      return WESTERN;
+    case 'utf-16le':
+    case 'utf-16be':
+      return createUtf16(encoding === 'utf-16be');
+    default:
+      return encoding satisfies never;
+  }
+}
+
+/**
+ * UTF-16 goes through UTF-8. Nothing is lost in counting: a lone surrogate becomes U+FFFD, which is one unit as well,
+ * so the source's bytes are always twice the text's units.
+ */
+function createUtf16(bigEndian: boolean): Codec {
+  /** Half a unit, or the first unit of a pair, whose rest is still to come. (StringDecoder splits pairs that arrive byte by byte.) */
+  let held: Buffer = EMPTY;
+  const toUtf8 = (bytes: Buffer): Buffer => Buffer.from((bigEndian ? Buffer.from(bytes).swap16() : bytes).toString('utf16le'), 'utf8');
+  return {
+    convert(bytes) {
+      const all = held.length === 0 ? bytes : Buffer.concat([held, bytes]);
+      let end = all.length & ~1;
+      const last = all[bigEndian ? end - 2 : end - 1] ?? 0;
+      if (end > 0 && last >= 0xd8 && last <= 0xdb) end -= 2;
+      held = Buffer.from(all.subarray(end));
+      return toUtf8(all.subarray(0, end));
+    },
+    flush: () => toUtf8(held.subarray(0, held.length & ~1)),
+    measure(bytes, from, to) {
+      let units = 0;
+      for (let i = from; i < to; i += 1) {
+        const byte = bytes[i] ?? 0;
+        if (byte >= 0xf0) units += 2;
+        else if (byte < 0x80 || byte >= 0xc0) units += 1;
+      }
+      return units * 2;
+    },
+    text: UTF8.text,
+    valid: () => true,
+  };
+}

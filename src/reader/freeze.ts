@@ -1,0 +1,132 @@
+/** The input, found, checked and frozen: what a job reads from its first start to its last resume. */
+import { resolve } from 'node:path';
+import { InputError } from '../errors.ts';
+import { findKeyColumns, KEY_COLUMNS, noKeyError, type KeyNames } from './aliases.ts';
+import { checkHeader, unionOf } from './columns.ts';
+import { discover, type FoundFile } from './discover.ts';
+import { inspectFile, type InspectedFile } from './inspect.ts';
+import { scanJsonlKeys } from './jsonl-keys.ts';
+import { spool } from './spool.ts';
+import type { InputFormat, InputManifest, KeyColumn } from './types.ts';
+
+export { compareManifests, describeChange } from './changes.ts';
+
+export interface FreezeOptions {
+  /** Paths, globs, directories, '-'. */
+  readonly uris: readonly string[];
+  readonly format: InputFormat | null;
+  readonly delimiter: string | null;
+  readonly encoding: 'utf-8' | 'utf-16' | 'windows-1252' | null;
+  readonly columns: { readonly email?: string; readonly domain?: string; readonly linkedin_url?: string };
+  readonly ifMissing: 'fail' | 'succeed';
+  /** True for the job's own files (output, partial, checkpoint, ledger ...): never matched by a glob or directory. */
+  readonly isOwn: (absolutePath: string) => boolean;
+  /** Names an output already uses; an input column of one of these: InputError. */
+  readonly reservedColumns: readonly string[];
+  /** jsonl only: also find the union of top-level keys, which takes one pass over the input. */
+  readonly needColumns: boolean;
+  /** Where standard input is spooled (a file path). */
+  readonly spoolPath: string;
+  /** Default process.stdin. */
+  readonly stdin?: NodeJS.ReadableStream;
+  readonly signal?: AbortSignal;
+}
+
+const NO_KEYS: KeyNames = { email: null, domain: null, linkedin_url: null };
+
+/**
+ * Find the input's files and look at each. An empty or header-only file is not an error; it has no records.
+ * A file named or matched twice is read once, in its first place.
+ *
+ * Throws InputError: `input_missing`, `input_unreadable`, `input_binary`, `input_encoding`, `input_compression`, `input_truncated`,
+ * `input_mixed_formats`, `input_json_array`, `input_delimiter`, `input_header`, `input_no_columns`, `input_duplicate_columns`,
+ * `input_reserved_column`, `input_too_many_columns`. StorageError when the disk fails or standard input cannot be kept.
+ */
+export async function freezeInput(options: FreezeOptions): Promise<InputManifest> {
+  checkDelimiter(options.delimiter);
+  const found = await findFiles(options);
+  if (found.length === 0 && options.ifMissing === 'fail') {
+    throw new InputError('input_missing', `Nothing matches the input ${options.uris.join(', ')}.`, { hint: 'Check --input, or set input.ifMissing to succeed when there may be nothing to do.' });
+  }
+  const inspected: InspectedFile[] = [];
+  for (const file of found) {
+    options.signal?.throwIfAborted();
+    inspected.push(await inspectFile(file, inspected.length, options));
+  }
+  const format = options.format ?? oneFormat(inspected) ?? 'csv';
+  // What is empty says nothing of its own format.
+  const files = inspected.map(({ file, format: own }) => (own === null ? { ...file, delimiter: format === 'jsonl' ? null : (file.delimiter ?? ',') } : file));
+  return format === 'jsonl' ? await freezeJsonl({ format, files, columns: [], keyIndex: noIndexes(), keyName: NO_KEYS }, options) : freezeCsv({ format, files }, inspected, options);
+}
+
+async function findFiles(options: FreezeOptions): Promise<FoundFile[]> {
+  const found = new Map<string, FoundFile>();
+  for (const uri of options.uris) {
+    if (uri === '-') {
+      const path = resolve(options.spoolPath);
+      await spool(options.stdin ?? process.stdin, path, options.signal);
+      found.set(path, { uri, path });
+      continue;
+    }
+    for (const file of await discover(uri, options.ifMissing === 'succeed', options)) {
+      if (!found.has(file.path)) found.set(file.path, file);
+    }
+  }
+  return [...found.values()];
+}
+
+function oneFormat(inspected: readonly InspectedFile[]): InputFormat | null {
+  let first: InspectedFile | null = null;
+  for (const one of inspected) {
+    if (one.format === null) continue;
+    first ??= one;
+    if (one.format !== first.format) {
+      throw new InputError('input_mixed_formats', `The input mixes formats: ${first.file.uri} is ${first.format}, ${one.file.uri} is ${one.format}.`, {
+        hint: 'Give the files of one format, e.g. with a glob such as *.csv, or say which they are with --input.format.',
+      });
+    }
+  }
+  return first?.format ?? null;
+}
+
+function freezeCsv(input: Pick<InputManifest, 'format' | 'files'>, inspected: readonly InspectedFile[], options: FreezeOptions): InputManifest {
+  for (const file of input.files) checkHeader(file, options.reservedColumns);
+  const columns = unionOf(input.files.map(({ header }) => header));
+  const filled = inspected.filter(({ hasRecords }) => hasRecords);
+  const keyName = columns.length === 0 || (filled.length === 0 && !hasKey(columns, options)) ? NO_KEYS : findKeyColumns(columns, options.columns);
+  for (const { file } of filled) {
+    if (!KEY_COLUMNS.some((key) => file.header.includes(keyName[key] ?? ''))) throw noKeyError(file.uri, file.header);
+  }
+  const index = (key: KeyColumn): number | null => {
+    const name = keyName[key];
+    return name === null ? null : columns.indexOf(name);
+  };
+  return { ...input, columns, keyName, keyIndex: { email: index('email'), domain: index('domain'), linkedin_url: index('linkedin_url') } };
+}
+
+/** Without records there is nothing that a missing column could spoil. */
+function hasKey(columns: readonly string[], options: FreezeOptions): boolean {
+  return Object.values(findKeyColumns(columns, options.columns, true)).some((name) => name !== null && columns.includes(name));
+}
+
+async function freezeJsonl(manifest: InputManifest, options: FreezeOptions): Promise<InputManifest> {
+  const seen = await scanJsonlKeys(manifest, options);
+  checkHeader({ uri: manifest.files.length === 1 ? (manifest.files[0]?.uri ?? '') : 'The input', header: seen.columns }, options.reservedColumns);
+  if (seen.sampled === 0) return { ...manifest, columns: seen.columns };
+  const keyName = findKeyColumns(seen.sampleColumns, options.columns, true);
+  if (!Object.values(keyName).some((name) => name !== null && seen.sampleColumns.includes(name))) {
+    throw noKeyError(manifest.files.length === 1 ? (manifest.files[0]?.uri ?? '') : 'The input', seen.sampleColumns);
+  }
+  return { ...manifest, columns: seen.columns, keyName };
+}
+
+function noIndexes(): InputManifest['keyIndex'] {
+  return { email: null, domain: null, linkedin_url: null };
+}
+
+function checkDelimiter(delimiter: string | null): void {
+  if (delimiter === null || /^[\x01-\x09\x0b\x0c\x0e-\x21\x23-\x7f]$/.test(delimiter)) return;
+  throw new InputError('input_delimiter', `The delimiter ${JSON.stringify(delimiter)} cannot separate columns: it must be one ASCII character, no quote and no line end.`, {
+    hint: 'Set --input.delimiter to , or ; or | or a tab, or leave it out.',
+  });
+}

@@ -1,0 +1,103 @@
+/** One file looked at once: compression, encoding, format, delimiter, header, and where its first record begins. */
+import { InputError } from '../errors.ts';
+import { readQuoted } from './csv-fields.ts';
+import { formatOfName, type FoundFile } from './discover.ts';
+import { readFramed, type FramedRecord } from './framed.ts';
+import { CHUNK_BYTES, SAMPLE_BYTES } from './limits.ts';
+import { digestSource, readRange, statSource } from './local-source.ts';
+import { COMPRESSION_MAGIC_BYTES, findCompression, readPieces, type Readable } from './pieces.ts';
+import { createCodec } from './encoding.ts';
+import { findDelimiter, findEncoding, findFormat, type Sample } from './sniff.ts';
+import type { Compression, InputFile, InputFormat, Position } from './types.ts';
+
+export interface InspectOptions {
+  readonly format: InputFormat | null;
+  readonly delimiter: string | null;
+  readonly encoding: 'utf-8' | 'utf-16' | 'windows-1252' | null;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** An input file, its format (null: empty, and nothing states one), and whether any record follows its header. */
+export interface InspectedFile {
+  readonly file: InputFile;
+  readonly format: InputFormat | null;
+  readonly hasRecords: boolean;
+}
+
+/** Look at one file. `index` is its place in the manifest. Throws InputError with a code and words for each way in which it is unusable. */
+export async function inspectFile(found: FoundFile, index: number, options: InspectOptions): Promise<InspectedFile> {
+  const { uri, path } = found;
+  const { size } = await statSource(path, uri);
+  const digest = await digestSource(path, size, uri);
+  const compression = await compressionOf(found, size);
+  const readable: Readable = { uri, path, size, compression };
+  const sample = await takeSample(readable, options.signal);
+  const { encoding, bom } = findEncoding(sample, options.encoding);
+  const text = createCodec(encoding).convert(sample.bytes.subarray(bom)).toString(encoding === 'windows-1252' ? 'latin1' : 'utf8');
+  const format = options.format ?? formatOfName(uri) ?? findFormat(uri, text);
+  const begin: Position = { file: index, line: 1, offset: bom, frame: startFrame(compression) };
+  const delimiter = format === 'jsonl' ? null : (options.delimiter ?? (format === 'tsv' ? '\t' : findDelimiter(firstLine(text))));
+  const draft: InputFile = { uri, path, size, digest, compression, encoding, delimiter, header: [], start: begin };
+  if (format === null || format === 'jsonl') return { file: draft, format, hasRecords: format !== null && text.trim() !== '' };
+  const [header, first] = await firstRecords(draft, 2, options.signal);
+  if (header === undefined) return { file: draft, format, hasRecords: false };
+  return { file: { ...draft, header: await headerNames(header, draft), start: header.end }, format, hasRecords: first !== undefined };
+}
+
+async function compressionOf({ uri, path }: FoundFile, size: number): Promise<Compression> {
+  const parts: Buffer[] = [];
+  const range = { start: 0, end: Math.min(size, COMPRESSION_MAGIC_BYTES) };
+  for await (const part of readRange(path, range, { name: uri, chunkBytes: COMPRESSION_MAGIC_BYTES })) parts.push(part);
+  return findCompression(uri, Buffer.concat(parts));
+}
+
+/** The first decompressed bytes. */
+async function takeSample(file: Readable, signal: AbortSignal | undefined): Promise<Sample> {
+  const parts: Buffer[] = [];
+  let length = 0;
+  for await (const { bytes } of readPieces(file, { offset: 0, frame: startFrame(file.compression) }, { chunkBytes: CHUNK_BYTES, signal })) {
+    parts.push(bytes);
+    length += bytes.length;
+    if (length > SAMPLE_BYTES) break;
+  }
+  return { uri: file.uri, bytes: Buffer.concat(parts).subarray(0, SAMPLE_BYTES), whole: length <= SAMPLE_BYTES };
+}
+
+function startFrame(compression: Compression): Position['frame'] {
+  return compression === 'none' ? null : { at: 0, offset: 0 };
+}
+
+function firstLine(text: string): string {
+  return /[^\r\n]+/.exec(text)?.[0] ?? '';
+}
+
+async function firstRecords(file: InputFile, count: number, signal: AbortSignal | undefined): Promise<FramedRecord[]> {
+  const records: FramedRecord[] = [];
+  for await (const batch of readFramed(file, file.start, { chunkBytes: CHUNK_BYTES, signal })) {
+    records.push(...batch.slice(0, count - records.length));
+    if (records.length === count) break;
+  }
+  return records;
+}
+
+async function headerNames(header: FramedRecord, file: InputFile): Promise<string[]> {
+  if (header.kind === 'unclosed' || header.kind === 'overlong') {
+    const why = header.kind === 'unclosed' ? 'a quote in it is not closed' : 'it is longer than 4 MiB';
+    throw new InputError('input_header', `The header of ${file.uri} (line ${header.line}) cannot be read: ${why}.`, { hint: 'Correct the first line of the file.' });
+  }
+  const delimiter = file.delimiter ?? ',';
+  const [names = []] = header.kind === 'plain' ? [header.text.split(delimiter)] : await readQuoted([header.text], [header.kind === 'quoted'], delimiter);
+  return nameBlanks(names);
+}
+
+/** Blank header cells, common at the end of a line, are named `column_<n>` (n from 1) so that they stay distinct. */
+function nameBlanks(names: readonly string[]): string[] {
+  const taken = new Set(names);
+  return names.map((name, index) => {
+    if (name.trim() !== '') return name;
+    let given = `column_${index + 1}`;
+    while (taken.has(given)) given = `${given}_`;
+    taken.add(given);
+    return given;
+  });
+}

@@ -1,0 +1,127 @@
+/** JSON Lines: one object a line, kept verbatim; its keys, and its values as text for a csv output. */
+import type { FramedRecord } from './framed.ts';
+import { MAX_BATCH_RECORDS, MAX_RAW_CHARS } from './limits.ts';
+import type { KeyNames } from './aliases.ts';
+import type { InputRecord } from './types.ts';
+
+/** JSON's own white space (RFC 8259, 2), which is less than what `trim` takes off. */
+const SPACES = ' \t\r\n';
+
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** The text without white space around it; '' for a blank line. */
+export function trimJson(text: string): string {
+  // By hand: a regular expression for the end looks at every run of spaces in between, which a hostile line makes quadratic.
+  let from = 0;
+  let to = text.length;
+  while (from < to && SPACES.includes(text.charAt(from))) from += 1;
+  while (to > from && SPACES.includes(text.charAt(to - 1))) to -= 1;
+  return from === 0 && to === text.length ? text : text.slice(from, to);
+}
+
+/** The object that a line is, or why it is none. */
+export function parseObject(text: string): JsonObject | string {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return 'not valid JSON';
+  }
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : 'not a JSON object';
+}
+
+/** Input records, in bounded batches. A blank line is none. */
+export function* readJsonlRecords(framed: readonly FramedRecord[], keys: KeyNames): Generator<InputRecord[], void, void> {
+  let batch: InputRecord[] = [];
+  for (const record of framed) {
+    const text = trimJson(record.text);
+    if (text === '') continue;
+    batch.push(toRecord(record, text, keys));
+    if (batch.length < MAX_BATCH_RECORDS) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+}
+
+function toRecord(record: FramedRecord, text: string, keys: KeyNames): InputRecord {
+  const { end } = record;
+  const parsed = record.kind === 'overlong' ? 'longer than 4 MiB' : record.valid ? parseObject(text) : 'not valid utf-8';
+  const bad = typeof parsed === 'string' ? parsed : null;
+  const object = typeof parsed === 'string' ? null : parsed;
+  return {
+    file: end.file,
+    line: record.line,
+    end,
+    values: null,
+    json: bad === null ? text : JSON.stringify(record.text),
+    email: keyOf(object, keys.email),
+    domain: keyOf(object, keys.domain),
+    linkedinUrl: keyOf(object, keys.linkedin_url),
+    bad,
+    raw: bad === null ? null : record.text.slice(0, MAX_RAW_CHARS),
+  };
+}
+
+function keyOf(object: JsonObject | null, name: string | null): string {
+  if (object === null || name === null || !Object.hasOwn(object, name)) return '';
+  const value = object[name];
+  return typeof value === 'string' ? value : '';
+}
+
+/**
+ * The values of a JSON object's text under the given top-level keys, as text for a csv row: strings as they are, null and absent keys '',
+ * everything else (numbers to the last digit, booleans, objects, arrays) as its JSON stands. What is no object has no values.
+ */
+export function jsonlValues(json: string, columns: readonly string[]): string[] {
+  const members = parseObject(json);
+  if (typeof members === 'string') return columns.map(() => '');
+  let texts: Map<string, string> | null = null;
+  return columns.map((column) => {
+    if (!Object.hasOwn(members, column)) return '';
+    const value = members[column];
+    if (typeof value === 'string') return value;
+    if (value === null) return '';
+    if (typeof value === 'boolean') return String(value);
+    texts ??= memberTexts(json);
+    return texts.get(column) ?? '';
+  });
+}
+
+/**
+ * Each top-level member's value as its text stands, of a text that is known to be a JSON object.
+ * Parsing and printing again would round long numbers and recurse into deep nesting.
+ */
+function memberTexts(json: string): Map<string, string> {
+  const texts = new Map<string, string>();
+  let depth = 0;
+  let key: string | null = null;
+  let valueFrom = -1;
+  for (let at = 0; at < json.length; at += 1) {
+    const unit = json[at];
+    if (unit === '"') {
+      const end = stringEnd(json, at);
+      if (depth === 1 && key === null) key = JSON.parse(json.slice(at, end)) as string;
+      at = end - 1;
+    } else if (unit === ':' && depth === 1 && valueFrom === -1) {
+      valueFrom = at + 1;
+    } else if (unit === '{' || unit === '[') {
+      depth += 1;
+    } else if (unit === '}' || unit === ']' || unit === ',') {
+      if (depth === 1 && key !== null) {
+        texts.set(key, trimJson(json.slice(valueFrom, at)));
+        key = null;
+        valueFrom = -1;
+      }
+      if (unit !== ',') depth -= 1;
+    }
+  }
+  return texts;
+}
+
+/** The place after the string that begins at `open`. */
+function stringEnd(json: string, open: number): number {
+  let at = open + 1;
+  while (json[at] !== '"') at += json[at] === '\\' ? 2 : 1;
+  return at + 1;
+}

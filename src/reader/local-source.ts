@@ -1,0 +1,118 @@
+/**
+ * Files on this machine as a source: stat, digest, and a range of bytes as a stream of buffers.
+ * Everything above (compression, framing, formats) sees bytes only, so another source fits behind the same functions.
+ */
+import { createHash } from 'node:crypto';
+import { open, stat, type FileHandle } from 'node:fs/promises';
+import { InputError, StorageError, type MillraceError } from '../errors.ts';
+import { DIGEST_BYTES } from './limits.ts';
+
+/** From `start` up to, not including, `end`. */
+export interface ByteRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+export interface FileFacts {
+  readonly size: number;
+  readonly kind: 'file' | 'directory' | 'other';
+}
+
+/** What the operating system says, in the words of a MillraceError. `name` is the file as the user calls it. */
+export function sourceError(error: unknown, name: string): MillraceError {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  switch (code) {
+    case 'ENOENT':
+    case 'ENOTDIR':
+      return new InputError('input_missing', `There is no input ${name}.`, { hint: 'Check --input, or set input.ifMissing to succeed.', cause: error });
+    case 'EACCES':
+    case 'EPERM':
+      return new InputError('input_unreadable', `The input ${name} may not be read (${code}).`, { hint: 'Check the permissions of the file and of its folders.', cause: error });
+    case 'EISDIR':
+      return new InputError('input_unreadable', `The input ${name} is a directory.`, { cause: error });
+    case 'EIO':
+    case 'EMFILE':
+    case 'ENFILE':
+    case 'ESTALE':
+      return new StorageError('input_read_failed', `Reading ${name} failed (${code}).`, { hint: 'Run the same command again once the disk answers: it resumes.', cause: error });
+    default:
+      return new InputError('input_unreadable', `The input ${name} cannot be read: ${error instanceof Error ? error.message : String(error)}.`, { cause: error });
+  }
+}
+
+/** Size and kind. Throws `input_missing` or `input_unreadable`. */
+export async function statSource(path: string, name: string): Promise<FileFacts> {
+  try {
+    const found = await stat(path);
+    return { size: found.size, kind: found.isFile() ? 'file' : found.isDirectory() ? 'directory' : 'other' };
+  } catch (error) {
+    throw sourceError(error, name);
+  }
+}
+
+/** SHA-256 (hex) over the first and the last 64 KiB of the first `size` bytes; they overlap in a smaller file. */
+export async function digestSource(path: string, size: number, name: string): Promise<string> {
+  const hash = createHash('sha256');
+  const tail = Math.max(0, size - DIGEST_BYTES);
+  for (const range of [{ start: 0, end: Math.min(size, DIGEST_BYTES) }, { start: tail, end: size }]) {
+    for await (const chunk of readRange(path, range, { name, chunkBytes: DIGEST_BYTES })) hash.update(chunk);
+  }
+  return hash.digest('hex');
+}
+
+/**
+ * The bytes of a range, in chunks, one read ahead of the consumer.
+ * A file that ends before the range does has changed since it was looked at: `input_changed`.
+ */
+export async function* readRange(
+  path: string,
+  range: ByteRange,
+  options: { readonly name: string; readonly chunkBytes: number; readonly signal?: AbortSignal | undefined },
+): AsyncGenerator<Buffer, void, void> {
+  if (range.start >= range.end) return;
+  let handle: FileHandle;
+  try {
+    handle = await open(path, 'r');
+  } catch (error) {
+    throw sourceError(error, options.name);
+  }
+  let ahead: Promise<Buffer> | null = null;
+  try {
+    let at = range.start;
+    const next = (): Promise<Buffer> => {
+      const read = readChunk(handle, at, Math.min(options.chunkBytes, range.end - at));
+      // Seen by whoever awaits it; until then a failure is not an unhandled one.
+      read.catch(() => undefined);
+      return read;
+    };
+    ahead = next();
+    while (at < range.end) {
+      options.signal?.throwIfAborted();
+      let chunk: Buffer;
+      try {
+        chunk = await ahead;
+      } catch (error) {
+        throw sourceError(error, options.name);
+      }
+      if (chunk.length === 0) {
+        throw new InputError('input_changed', `The input ${options.name} became shorter while it was read: it ends at byte ${at}, and had ${range.end} bytes at the start.`, {
+          hint: 'Put the file back as it was and run again, or start over with --fresh.',
+        });
+      }
+      at += chunk.length;
+      ahead = at < range.end ? next() : null;
+      yield chunk;
+      if (ahead === null) break;
+    }
+  } finally {
+    // A read still under way must end before its file is closed under it.
+    await ahead?.catch(() => undefined);
+    await handle.close();
+  }
+}
+
+async function readChunk(handle: FileHandle, position: number, length: number): Promise<Buffer> {
+  const buffer = Buffer.allocUnsafeSlow(length);
+  const { bytesRead } = await handle.read(buffer, 0, length, position);
+  return bytesRead === length ? buffer : buffer.subarray(0, bytesRead);
+}

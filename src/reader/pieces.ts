@@ -1,0 +1,72 @@
+/** A file's decompressed bytes from a position on, whatever the compression. */
+import { InputError } from '../errors.ts';
+import { ByteCursor } from './byte-cursor.ts';
+import { isGzip, readGzip, type Piece } from './gzip.ts';
+import { readRange } from './local-source.ts';
+import type { Compression, Position } from './types.ts';
+import { isZstd, readZstd } from './zstd.ts';
+
+/** What must be known of a file to read its bytes. */
+export interface Readable {
+  readonly uri: string;
+  readonly path: string;
+  readonly size: number;
+  readonly compression: Compression;
+}
+
+export interface PieceOptions {
+  readonly chunkBytes: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Bytes that tell the compression, if any: more is not needed. */
+export const COMPRESSION_MAGIC_BYTES = 4;
+
+/** By magic bytes, which a name cannot overrule; a name that claims an archive which is none is `input_compression`. */
+export function findCompression(uri: string, head: Buffer): Compression {
+  if (isGzip(head)) return 'gzip';
+  if (isZstd(head)) return 'zstd';
+  const claimed = /\.(gz|zst)$/i.exec(uri)?.[1]?.toLowerCase();
+  if (claimed !== undefined && head.length > 0) {
+    const kind = claimed === 'gz' ? 'gzip' : 'zstd';
+    throw new InputError('input_compression', `${uri} is named .${claimed} but holds no ${kind} data: its first bytes are ${head.subarray(0, COMPRESSION_MAGIC_BYTES).toString('hex')}.`, {
+      hint: `If the file is not compressed, rename it without .${claimed}.`,
+    });
+  }
+  return 'none';
+}
+
+/**
+ * The decompressed bytes from `from` on: a plain file is opened there, an archive at the frame, of which what stands before is dropped.
+ * Throws InputError for what is missing, unreadable, damaged, truncated or became shorter.
+ */
+export async function* readPieces(file: Readable, from: Pick<Position, 'offset' | 'frame'>, options: PieceOptions): AsyncGenerator<Piece, void, void> {
+  if (file.compression === 'none') {
+    const source = readRange(file.path, { start: from.offset, end: file.size }, { name: file.uri, ...options });
+    for await (const bytes of source) yield { bytes, frame: null };
+    return;
+  }
+  const frame = from.frame ?? { at: 0, offset: 0 };
+  const source = readRange(file.path, { start: frame.at, end: file.size }, { name: file.uri, ...options });
+  try {
+    const cursor = new ByteCursor(source, frame.at);
+    const pieces = file.compression === 'gzip' ? readGzip(cursor, frame.offset, file.uri) : readZstd(cursor, frame.offset, file.uri);
+    let drop = from.offset - frame.offset;
+    for await (const piece of pieces) {
+      options.signal?.throwIfAborted();
+      if (drop >= piece.bytes.length) {
+        drop -= piece.bytes.length;
+        continue;
+      }
+      yield drop === 0 ? piece : { bytes: piece.bytes.subarray(drop), frame: piece.frame };
+      drop = 0;
+    }
+    if (drop > 0) {
+      throw new InputError('input_changed', `The archive ${file.uri} ends ${drop} bytes before the place where reading was to go on.`, {
+        hint: 'Put the file back as it was and run again, or start over with --fresh.',
+      });
+    }
+  } finally {
+    await source.return();
+  }
+}

@@ -1,0 +1,54 @@
+/** What the service's parts share, and what is known of one request. Types only. */
+import type { Fate } from './faults.ts';
+import type { Idempotency } from './idempotency.ts';
+import type { ActiveKey, KeyRing } from './key-ring.ts';
+import type { Region } from './keys.ts';
+import type { QuotaDecision, QuotaLedger } from './quota.ts';
+import type { Directory } from './store/directory.ts';
+
+export interface ServiceContext {
+  readonly directory: Directory;
+  readonly keys: KeyRing;
+  readonly quota: QuotaLedger;
+  readonly idempotency: Idempotency;
+  readonly region: Region;
+  /** Null: no faults asked for. */
+  readonly nextFate: (() => Fate) | null;
+  /** Monotonic, milliseconds. */
+  readonly clock: () => number;
+  /** Wall clock, epoch milliseconds. */
+  readonly now: () => number;
+  /** Structured access log without personal data. */
+  readonly log: ((entry: Record<string, unknown>) => void) | null;
+}
+
+/** One request from its first byte to its answer. */
+export interface Call {
+  readonly requestId: string;
+  readonly startedMs: number;
+  key: ActiveKey | null;
+  /** Null: no key, or one without a limit. */
+  quota: QuotaDecision | null;
+  credits: number;
+  /** The body as it was sent. */
+  raw: Buffer;
+  fate: Fate | null;
+}
+
+/** What an endpoint answers when it succeeds: JSON text. */
+export interface Answer {
+  readonly status: number;
+  readonly text: string;
+  readonly credits: number;
+  /** The text is read from the store and not to be kept elsewhere; see `FirstAnswer`. */
+  readonly again: boolean;
+}
+
+/** An endpoint: from a parsed body to an answer. @throws ServiceError for every answer of 400 and above. */
+export type Endpoint = (body: unknown) => Answer;
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    call: Call;
+  }
+}

@@ -1,0 +1,135 @@
+/**
+ * Idempotency keys: the first answer to a request is remembered for 24 hours, so that sending it again is harmless and free.
+ * What is remembered lives in the store and is written in batches; in memory are only what is in flight and what waits to be written.
+ */
+import { hash } from 'node:crypto';
+import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import type { Journal, Pending } from './store/journal.ts';
+import type { Store } from './store/open-store.ts';
+
+const KEPT_MS = 24 * 3_600_000;
+/** Answers waiting to be written; at this many they are written at once, and what cannot be written is forgotten. */
+const MAX_WAITING = 5_000;
+/** Answers longer than this are kept compressed, characters. */
+const COMPRESS_FROM = 1_024;
+const PURGE_EVERY_MS = 60_000;
+const PURGE_AT_ONCE = 10_000;
+
+/** The keys of the definitions: at most 255 printable ASCII characters. */
+const VALID_KEY = /^[\x20-\x7e]{1,255}$/;
+
+/**
+ * An answer as it is remembered. `again`: the first answer was a record of the store, which is not kept twice (a copy would
+ * outlive the erasure of the person); the same request reads it again, at no charge.
+ */
+export type FirstAnswer = { readonly kind: 'text'; readonly status: number; readonly text: string } | { readonly kind: 'again'; readonly status: number };
+
+export type Begun =
+  | { readonly kind: 'new'; readonly ticket: Ticket }
+  | { readonly kind: 'replay'; readonly answer: FirstAnswer }
+  | { readonly kind: 'in_flight' }
+  | { readonly kind: 'mismatch' };
+
+/** One request that holds its idempotency key until `finish`. */
+export interface Ticket {
+  readonly scope: Buffer;
+  readonly request: Buffer;
+}
+
+interface Waiting {
+  readonly ticket: Ticket;
+  readonly answer: FirstAnswer;
+  readonly atMs: number;
+}
+
+export function isIdempotencyKey(key: string): boolean {
+  return VALID_KEY.test(key);
+}
+
+/** Whether an answer with this status settles the request; otherwise the same request may be tried again in earnest. */
+export function isSettled(status: number): boolean {
+  return status < 500 && status !== 408 && status !== 409 && status !== 425 && status !== 429;
+}
+
+export class Idempotency implements Pending {
+  readonly #journal: Journal;
+  readonly #now: () => number;
+  readonly #inFlight = new Map<string, Buffer>();
+  readonly #waiting = new Map<string, Waiting>();
+  readonly #select;
+  readonly #insert;
+  readonly #purge;
+  #purgedMs = 0;
+
+  /** @param now wall clock, epoch milliseconds: what is kept outlives the process. */
+  constructor(store: Store, journal: Journal, now: () => number) {
+    this.#journal = journal;
+    this.#now = now;
+    this.#select = store.prepare('SELECT request, status, kind, payload FROM idempotency WHERE scope = ? AND at > ?');
+    this.#insert = store.prepare('INSERT OR REPLACE INTO idempotency (scope, request, status, kind, payload, at) VALUES (?, ?, ?, ?, ?, ?)');
+    this.#purge = store.prepare('DELETE FROM idempotency WHERE scope IN (SELECT scope FROM idempotency WHERE at <= ? LIMIT ?)');
+    journal.join(this);
+  }
+
+  /** Claims `key` of this API key for a request: the path asked for and the body as it was sent. */
+  begin(keyId: string, key: string, path: string, body: Uint8Array): Begun {
+    const scope = digest(`${keyId}\n${key}`);
+    const request = digest(Buffer.concat([Buffer.from(`${path}\n`), body]));
+    const name = scope.toString('latin1');
+    const inFlight = this.#inFlight.get(name);
+    if (inFlight !== undefined) return { kind: inFlight.equals(request) ? 'in_flight' : 'mismatch' };
+    const waiting = this.#waiting.get(name);
+    if (waiting !== undefined) return waiting.ticket.request.equals(request) ? { kind: 'replay', answer: waiting.answer } : { kind: 'mismatch' };
+    const row = this.#select.get(scope, this.#now() - KEPT_MS);
+    if (row !== undefined) return request.equals(row['request'] as Uint8Array) ? { kind: 'replay', answer: decode(row) } : { kind: 'mismatch' };
+    this.#inFlight.set(name, request);
+    return { kind: 'new', ticket: { scope, request } };
+  }
+
+  /** Lets go of the key. `answer` null: it settled nothing, and the next request with the key is a first one. */
+  finish(ticket: Ticket, answer: FirstAnswer | null): void {
+    const name = ticket.scope.toString('latin1');
+    this.#inFlight.delete(name);
+    if (answer === null) return;
+    this.#waiting.set(name, { ticket, answer, atMs: this.#now() });
+    if (this.#waiting.size < MAX_WAITING) this.#journal.wake();
+    else if (!this.#journal.flush()) this.#waiting.clear();
+  }
+
+  get size(): number {
+    return this.#waiting.size;
+  }
+
+  flush(): void {
+    for (const { ticket, answer, atMs } of this.#waiting.values()) {
+      const { kind, payload } = encode(answer);
+      this.#insert.run(ticket.scope, ticket.request, answer.status, kind, payload, atMs);
+    }
+    const now = this.#now();
+    if (now - this.#purgedMs < PURGE_EVERY_MS) return;
+    this.#purgedMs = now;
+    this.#purge.run(now - KEPT_MS, PURGE_AT_ONCE);
+  }
+
+  flushed(): void {
+    this.#waiting.clear();
+  }
+}
+
+/** Half a SHA-256: nobody finds two requests that share it, and rows stay small. */
+function digest(data: string | Uint8Array): Buffer {
+  return hash('sha256', data, 'buffer').subarray(0, 16);
+}
+
+function encode(answer: FirstAnswer): { kind: 'again' | 'text' | 'zstd'; payload: Uint8Array } {
+  if (answer.kind === 'again') return { kind: 'again', payload: new Uint8Array() };
+  const bytes = Buffer.from(answer.text);
+  return answer.text.length < COMPRESS_FROM ? { kind: 'text', payload: bytes } : { kind: 'zstd', payload: zstdCompressSync(bytes) };
+}
+
+function decode(row: Record<string, unknown>): FirstAnswer {
+  const status = row['status'] as number;
+  if (row['kind'] === 'again') return { kind: 'again', status };
+  const payload = row['payload'] as Uint8Array;
+  return { kind: 'text', status, text: Buffer.from(row['kind'] === 'zstd' ? zstdDecompressSync(payload) : payload).toString('utf8') };
+}

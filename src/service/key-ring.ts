@@ -1,0 +1,135 @@
+/** Which key a request carries, and what it has left: the store's keys as they are used, and keys of this process only. */
+import { findKey, keyHash, PLANS, type KeyRow, type Region } from './keys.ts';
+import type { Journal, Pending } from './store/journal.ts';
+import type { Store } from './store/open-store.ts';
+
+/** For how long a revocation made in another process may go unseen, monotonic milliseconds. */
+const KEY_CACHE_MS = 1_000;
+const KEY_CACHE_SIZE = 10_000;
+/** No key is longer; a longer one is not even hashed. */
+const MAX_KEY_LENGTH = 256;
+
+/** What a key has left, and what of its use is not written yet. Shared by all requests with the key. */
+interface Account {
+  /** null: not counted. */
+  credits: number | null;
+  calls: number | null;
+  unwritten: { credits: number; calls: number };
+}
+
+/** A key as a request is judged by it. */
+export interface ActiveKey {
+  readonly id: string;
+  /** Names the quota in the headers. */
+  readonly policy: string;
+  /** Requests a minute; null: unlimited. */
+  readonly rpm: number | null;
+  readonly region: Region;
+}
+
+interface Cached {
+  readonly key: ActiveKey;
+  readonly untilMs: number;
+}
+
+export class KeyRing implements Pending {
+  readonly #find: (digest: Buffer) => KeyRow | null;
+  readonly #write: (id: string, credits: number, calls: number) => void;
+  readonly #journal: Journal;
+  readonly #clock: () => number;
+  readonly #own = new Map<string, ActiveKey>();
+  readonly #cache = new Map<string, Cached>();
+  /** By key id; only keys that are kept books for. */
+  readonly #accounts = new Map<string, Account>();
+  readonly #unwritten = new Set<string>();
+
+  /** @param clock monotonic, milliseconds. */
+  constructor(store: Store, journal: Journal, clock: () => number) {
+    this.#find = findKey(store);
+    const charge = store.prepare('UPDATE keys SET credits_used = credits_used + ?, calls_used = calls_used + ? WHERE id = ?');
+    this.#write = (id, credits, calls) => void charge.run(credits, calls, id);
+    this.#journal = journal;
+    this.#clock = clock;
+    journal.join(this);
+  }
+
+  /** Accepts `key`, uncounted, for as long as this process lives; nothing about it is stored. */
+  accept(key: string, as: ActiveKey): void {
+    this.#own.set(keyHash(key).toString('latin1'), as);
+  }
+
+  /** The key of an `Authorization` header, or null when it carries none that is known (RFC 6750 2.1). */
+  resolve(authorization: string | undefined): ActiveKey | null {
+    if (authorization === undefined || authorization.length > MAX_KEY_LENGTH || !/^bearer /i.test(authorization)) return null;
+    const digest = keyHash(authorization.slice('bearer '.length).trim());
+    const name = digest.toString('latin1');
+    const own = this.#own.get(name);
+    if (own !== undefined) return own;
+    const now = this.#clock();
+    const cached = this.#cache.get(name);
+    if (cached !== undefined && cached.untilMs > now) return cached.key;
+    const row = this.#find(digest);
+    if (row === null) {
+      this.#cache.delete(name);
+      return null;
+    }
+    this.#refresh(row);
+    const key: ActiveKey = { id: row.id, policy: row.plan, rpm: PLANS[row.plan].rpm, region: row.region };
+    if (this.#cache.size >= KEY_CACHE_SIZE) this.#cache.clear();
+    this.#cache.set(name, { key, untilMs: now + KEY_CACHE_MS });
+    return key;
+  }
+
+  /** Whether the key may make another call that costs `credits`. */
+  affords(key: ActiveKey, credits: number): boolean {
+    const account = this.#accounts.get(key.id);
+    if (account === undefined) return true;
+    return (account.calls === null || account.calls >= 1) && (account.credits === null || account.credits >= credits);
+  }
+
+  /** Books one call and what it cost. */
+  charge(key: ActiveKey, credits: number): void {
+    const account = this.#accounts.get(key.id);
+    if (account === undefined) return;
+    if (account.credits !== null) account.credits -= credits;
+    if (account.calls !== null) account.calls -= 1;
+    account.unwritten.credits += credits;
+    account.unwritten.calls += 1;
+    this.#unwritten.add(key.id);
+    this.#journal.wake();
+  }
+
+  get size(): number {
+    return this.#unwritten.size;
+  }
+
+  flush(): void {
+    for (const id of this.#unwritten) {
+      const used = this.#accounts.get(id)?.unwritten;
+      if (used !== undefined) this.#write(id, used.credits, used.calls);
+    }
+  }
+
+  flushed(): void {
+    for (const id of this.#unwritten) {
+      const account = this.#accounts.get(id);
+      if (account !== undefined) account.unwritten = { credits: 0, calls: 0 };
+    }
+    this.#unwritten.clear();
+  }
+
+  /** Takes over the balance as it stands in the store, less what is not written yet. */
+  #refresh(row: KeyRow): void {
+    const { calls } = PLANS[row.plan];
+    if (row.credits === null && calls === null) {
+      this.#accounts.delete(row.id);
+      return;
+    }
+    const unwritten = this.#accounts.get(row.id)?.unwritten ?? { credits: 0, calls: 0 };
+    this.#accounts.set(row.id, {
+      credits: row.credits === null ? null : row.credits - row.creditsUsed - unwritten.credits,
+      calls: calls === null ? null : calls - row.callsUsed - unwritten.calls,
+      unwritten,
+    });
+  }
+}

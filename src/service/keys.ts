@@ -1,0 +1,100 @@
+/** API keys: made once and shown once, kept as digests, bound to a plan, a region and a credit balance. */
+import { hash, randomBytes } from 'node:crypto';
+import { transaction, type Store } from './store/open-store.ts';
+
+export const REGIONS = ['us', 'eu', 'apac'] as const;
+export type Region = (typeof REGIONS)[number];
+
+/** What each plan allows. `rpm` null: unlimited; `calls` null: no limit on calls in all. */
+export const PLANS = {
+  trial: { rpm: 60, calls: 1_000 },
+  growth: { rpm: 1_000, calls: null },
+  scale: { rpm: 5_000, calls: null },
+  enterprise: { rpm: null, calls: null },
+} as const;
+export type Plan = keyof typeof PLANS;
+
+/** A key as the store knows it: never the key itself. Times are epoch milliseconds. */
+export interface KeyRow {
+  readonly id: string;
+  readonly label: string | null;
+  readonly plan: Plan;
+  readonly region: Region;
+  /** Credits bought; null: not counted. */
+  readonly credits: number | null;
+  readonly creditsUsed: number;
+  readonly callsUsed: number;
+  readonly createdMs: number;
+  readonly revokedMs: number | null;
+}
+
+export interface NewKey {
+  readonly plan: Plan;
+  /** Default us. */
+  readonly region?: Region;
+  /** Default null: not counted. */
+  readonly credits?: number | null;
+  readonly label?: string | null;
+}
+
+/** The digest under which a key is kept and found. */
+export function keyHash(key: string): Buffer {
+  return hash('sha256', key, 'buffer');
+}
+
+/** Makes a key. It is in the answer and nowhere else: it cannot be shown again. */
+export function createKey(store: Store, wanted: NewKey, nowMs: number = Date.now()): { id: string; key: string } {
+  const region = wanted.region ?? 'us';
+  const id = `key_${randomBytes(9).toString('base64url')}`;
+  const key = `mr_${region}_${randomBytes(32).toString('base64url')}`;
+  store
+    .prepare('INSERT INTO keys (id, hash, label, plan, region, credits, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)')
+    .run(id, keyHash(key), wanted.label ?? null, wanted.plan, region, wanted.credits ?? null, nowMs);
+  return { id, key };
+}
+
+/** All keys, revoked ones included, oldest first. */
+export function listKeys(store: Store): KeyRow[] {
+  return store.prepare('SELECT * FROM keys ORDER BY created_at, id').all().map(toRow);
+}
+
+/** Revokes a key from now on. False: there is no such key, or it was revoked before. */
+export function revokeKey(store: Store, id: string, nowMs: number = Date.now()): boolean {
+  return store.prepare('UPDATE keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL').run(nowMs, id).changes === 1;
+}
+
+/** Replaces a key by a new one with the same plan, region, label and what is left of its credits and calls. Null: no such key. */
+export function rotateKey(store: Store, id: string, nowMs: number = Date.now()): { id: string; key: string } | null {
+  return transaction(store, () => {
+    const found = store.prepare('SELECT * FROM keys WHERE id = ? AND revoked_at IS NULL').get(id);
+    if (found === undefined) return null;
+    const old = toRow(found);
+    const made = createKey(store, old, nowMs);
+    store.prepare('UPDATE keys SET credits_used = ?, calls_used = ? WHERE id = ?').run(old.creditsUsed, old.callsUsed, made.id);
+    revokeKey(store, id, nowMs);
+    return made;
+  });
+}
+
+/** The key with this digest, when it is there and not revoked. */
+export function findKey(store: Store): (digest: Buffer) => KeyRow | null {
+  const statement = store.prepare('SELECT * FROM keys WHERE hash = ? AND revoked_at IS NULL');
+  return (digest) => {
+    const row = statement.get(digest);
+    return row === undefined ? null : toRow(row);
+  };
+}
+
+function toRow(row: Record<string, unknown>): KeyRow {
+  return {
+    id: row['id'] as string,
+    label: row['label'] as string | null,
+    plan: row['plan'] as Plan,
+    region: row['region'] as Region,
+    credits: row['credits'] as number | null,
+    creditsUsed: row['credits_used'] as number,
+    callsUsed: row['calls_used'] as number,
+    createdMs: row['created_at'] as number,
+    revokedMs: row['revoked_at'] as number | null,
+  };
+}

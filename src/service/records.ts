@@ -1,0 +1,62 @@
+/** The person and company records of the definitions: every field, in order, null where nothing is known. Pure. */
+
+/** Every field of a company record, in the order in which it is sent. */
+export const COMPANY_FIELDS = [
+  'id', 'name', 'legal_name', 'domain', 'employees', 'employees_range', 'revenue', 'revenue_usd', 'revenue_range', 'industry', 'sector',
+  'type', 'description', 'founded_year', 'stack', 'technologies', 'hq', 'locations', 'phone', 'logo_url', 'linkedin_url', 'linkedin_followers',
+  'twitter_url', 'facebook_url', 'crunchbase_url', 'ticker', 'exchange', 'parent_domain', 'subsidiaries', 'domain_aliases', 'email_provider',
+  'email_pattern', 'accepts_all', 'naics', 'sic', 'keywords', 'employees_by_department', 'employees_by_country', 'headcount_growth', 'funding',
+  'hiring', 'signals', 'updated_at',
+] as const;
+
+/** Every field of a person record but `company`, which comes last. */
+export const PERSON_FIELDS = [
+  'id', 'email', 'name', 'first_name', 'middle_name', 'last_name', 'name_aliases', 'headline', 'title', 'seniority', 'department',
+  'sub_department', 'summary', 'role_started_on', 'tenure_months', 'years_experience', 'job_changed_at', 'email_status', 'email_type',
+  'email_confidence', 'email_verified_at', 'emails', 'personal_emails', 'mobile', 'phones', 'location', 'time_zone', 'linkedin_url',
+  'linkedin_id', 'twitter_url', 'github_url', 'facebook_url', 'website_url', 'photo_url', 'skills', 'languages', 'certifications',
+  'education', 'employment_history', 'likelihood', 'matched_on', 'sources_count', 'first_seen_at', 'updated_at', 'verified',
+] as const;
+
+/** Every top-level name that a person record has. */
+export const RECORD_FIELDS: readonly string[] = [...PERSON_FIELDS, 'company'];
+
+/** A record as the store keeps it: only what is known. */
+export type SparseRecord = Readonly<Record<string, unknown>>;
+
+type Filled = Record<string, unknown>;
+
+const EMPTY_COMPANY: Filled = Object.fromEntries(COMPANY_FIELDS.map((field) => [field, null]));
+const EMPTY_PERSON: Filled = Object.fromEntries(PERSON_FIELDS.map((field) => [field, null]));
+
+/** What a lookup found and how, to become an answer. */
+export interface Match {
+  readonly matchedOn: readonly string[];
+  /** How sure it is that this is the person asked for, 0..100; null when none was asked for. */
+  readonly likelihood: number | null;
+}
+
+/** The whole company record as JSON text. */
+export function companyText(company: SparseRecord): string {
+  return JSON.stringify({ ...EMPTY_COMPANY, ...company });
+}
+
+/** The whole person record, without `company`. `person` null: all of it null, but `verified`, which is false. */
+export function fillPerson(person: SparseRecord | null, match: Match): Filled {
+  return {
+    ...EMPTY_PERSON,
+    ...person,
+    likelihood: match.likelihood,
+    matched_on: match.matchedOn,
+    verified: person !== null && person['email_status'] === 'verified',
+  };
+}
+
+/** The answer of enrichment: a person record with its company's text put in as it is, cut down to `fields` when given. */
+export function recordText(person: Filled, company: string | null, fields: readonly string[] | null): string {
+  const nested = `"company":${company ?? 'null'}}`;
+  if (fields === null) return `${JSON.stringify(person).slice(0, -1)},${nested}`;
+  const kept = JSON.stringify(Object.fromEntries(PERSON_FIELDS.filter((field) => fields.includes(field)).map((field) => [field, person[field]])));
+  if (!fields.includes('company')) return kept;
+  return kept === '{}' ? `{${nested}` : `${kept.slice(0, -1)},${nested}`;
+}

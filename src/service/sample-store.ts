@@ -1,0 +1,103 @@
+/** The sample set: a few thousand generated people and companies, so that everything can be tried without an account. */
+import { createHash, randomBytes } from 'node:crypto';
+import { chmod, lstat, mkdir, readFile, rename, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { StorageError } from '../errors.ts';
+import { loadCompanies, loadPeople, parseJsonLines, suppress } from './store/load.ts';
+import { MIGRATIONS } from './store/migrations.ts';
+import { openStore, transaction, type Store } from './store/open-store.ts';
+
+/** The files of the package; as far from `src/service` as from `dist/service`. */
+const FOLDER = new URL('../../fixtures/sample/', import.meta.url);
+const FILES = ['companies.jsonl', 'contacts.jsonl', 'suppressed.jsonl'] as const;
+
+/** Accepted by a service that serves the sample set, on the enterprise plan. */
+export const SAMPLE_KEY = 'sample-key';
+
+async function readSample(): Promise<Record<(typeof FILES)[number], string>> {
+  const read = async (name: string): Promise<string> => {
+    try {
+      return await readFile(new URL(name, FOLDER), 'utf8');
+    } catch (error) {
+      throw new StorageError('sample_missing', `cannot read the sample set's ${name} in ${fileURLToPath(FOLDER)}`, {
+        hint: 'reinstall the package; in a checkout: node fixtures/generate/sample.ts',
+        cause: error,
+      });
+    }
+  };
+  const [companies, contacts, suppressed] = await Promise.all(FILES.map(read));
+  return { 'companies.jsonl': companies ?? '', 'contacts.jsonl': contacts ?? '', 'suppressed.jsonl': suppressed ?? '' };
+}
+
+/** Loads the sample set into a store that holds no people and no companies yet; leaves any other as it is. */
+export async function loadSample(store: Store): Promise<void> {
+  if (!isEmpty(store)) return;
+  const sample = await readSample();
+  transaction(store, () => {
+    // Somebody else may have filled it between the look and the lock.
+    if (!isEmpty(store)) return;
+    const suppressed = [...parseJsonLines(sample['suppressed.jsonl'], 'suppressed.jsonl')].map(({ email }) => String(email));
+    suppress(store, suppressed, 0);
+    loadCompanies(store, parseJsonLines(sample['companies.jsonl'], 'companies.jsonl'));
+    loadPeople(store, parseJsonLines(sample['contacts.jsonl'], 'contacts.jsonl'));
+  });
+}
+
+function isEmpty(store: Store): boolean {
+  return store.prepare('SELECT 1 FROM people UNION ALL SELECT 1 FROM companies LIMIT 1').get() === undefined;
+}
+
+/**
+ * Path of a sample store shared by the runs of this user on this machine: below the temporary directory, in a folder only the user may
+ * enter, named after the digest of the sample files. It is made beside its place and renamed into it, so two runs may start at once.
+ * @throws StorageError when the folder cannot be made, or is somebody else's.
+ */
+export async function sampleStorePath(): Promise<string> {
+  const sample = await readSample();
+  const digest = createHash('sha256');
+  for (const name of FILES) digest.update(sample[name]);
+  const folder = await privateFolder();
+  const path = join(folder, `sample-${digest.digest('hex').slice(0, 16)}-v${MIGRATIONS.at(-1)?.version ?? 0}.sqlite`);
+  if (await exists(path)) return path;
+  const building = `${path}.${process.pid}.${randomBytes(4).toString('hex')}.new`;
+  try {
+    const store = openStore(building);
+    try {
+      await loadSample(store);
+    } finally {
+      store.close();
+    }
+    await rename(building, path);
+  } finally {
+    await Promise.all(['', '-wal', '-shm'].map((suffix) => rm(building + suffix, { force: true })));
+  }
+  return path;
+}
+
+/** The temporary directory is everybody's: a folder that is not ours alone is not trusted. */
+async function privateFolder(): Promise<string> {
+  const uid = process.getuid?.();
+  const folder = join(tmpdir(), `millrace-${uid ?? 'user'}`);
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const found = await lstat(folder);
+    if (!found.isDirectory() || (uid !== undefined && found.uid !== uid)) throw new Error('it belongs to somebody else');
+    if (uid !== undefined && (found.mode & 0o077) !== 0) await chmod(folder, 0o700);
+    return folder;
+  } catch (error) {
+    throw new StorageError('no_temporary_folder', `cannot use ${folder} for the sample store: ${error instanceof Error ? error.message : String(error)}`, {
+      hint: 'set TMPDIR to a folder that you may write to, or pass --store FILE',
+      cause: error,
+    });
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    return (await lstat(path)).isFile();
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,121 @@
+/** Starts the data service on a store and stops it again. */
+import { randomBytes } from 'node:crypto';
+import { ConfigError } from '../errors.ts';
+import { buildApp } from './app.ts';
+import { fates, type Faults } from './faults.ts';
+import { Idempotency } from './idempotency.ts';
+import { KeyRing } from './key-ring.ts';
+import type { Region } from './keys.ts';
+import { MemoryQuota } from './quota.ts';
+import { loadSample, SAMPLE_KEY } from './sample-store.ts';
+import { openDirectory } from './store/directory.ts';
+import { Journal } from './store/journal.ts';
+import { openStore } from './store/open-store.ts';
+
+export type { Faults } from './faults.ts';
+export { sampleStorePath } from './sample-store.ts';
+
+/** How long `close` waits for what is in flight, milliseconds. */
+const CLOSE_WITHIN_MS = 10_000;
+
+export interface ServiceOptions {
+  /** SQLite file; made when missing. */
+  readonly store: string;
+  /** Default 127.0.0.1. */
+  readonly host?: string;
+  /** Default 0: any free port. */
+  readonly port?: number;
+  /** Default us. */
+  readonly region?: Region;
+  /** Load the sample set into an empty store, and accept the key `sample-key` on the enterprise plan. */
+  readonly sample?: boolean;
+  /** An extra key accepted for this process only, with this quota (null: unlimited). */
+  readonly embeddedKey?: { readonly key: string; readonly rpm: number | null };
+  readonly faults?: Partial<Faults>;
+  /** Structured access log without personal data; default none. */
+  readonly log?: (entry: Record<string, unknown>) => void;
+}
+
+export interface RunningService {
+  /** Origin without a trailing slash. */
+  readonly url: string;
+  readonly port: number;
+  /** Answers what is in flight (10 s at most), writes what is pending, and lets go of the store. Safe to call twice. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the store and listens.
+ * @throws StorageError when the store cannot be used; ConfigError when the address cannot be listened on.
+ */
+export async function startService(options: ServiceOptions): Promise<RunningService> {
+  const region = options.region ?? 'us';
+  const host = options.host ?? '127.0.0.1';
+  const log = options.log ?? null;
+  const clock = (): number => performance.now();
+  const now = (): number => Date.now();
+
+  const store = openStore(options.store);
+  const journal = new Journal(store, (error) => log?.({ event: 'store_write_failed', error: error instanceof Error ? error.message : String(error) }));
+  try {
+    if (options.sample === true) await loadSample(store);
+    const keys = new KeyRing(store, journal, clock);
+    if (options.sample === true) keys.accept(SAMPLE_KEY, { id: 'key_sample', policy: 'enterprise', rpm: null, region });
+    if (options.embeddedKey !== undefined) {
+      const { key, rpm } = options.embeddedKey;
+      keys.accept(key, { id: `key_embedded_${randomBytes(8).toString('hex')}`, policy: rpm === null ? 'enterprise' : 'embedded', rpm, region });
+    }
+    const app = buildApp({
+      directory: openDirectory(store, clock),
+      keys,
+      quota: new MemoryQuota(),
+      idempotency: new Idempotency(store, journal, now),
+      region,
+      nextFate: fates(options.faults ?? {}),
+      clock,
+      now,
+      log,
+    });
+    await listen(app.fastify, host, options.port ?? 0);
+    const address = app.fastify.server.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+
+    const stop = async (): Promise<void> => {
+      const force = setTimeout(() => app.fastify.server.closeAllConnections(), CLOSE_WITHIN_MS);
+      try {
+        await app.close();
+      } finally {
+        clearTimeout(force);
+        journal.close();
+        store.close();
+      }
+    };
+    let stopping: Promise<void> | null = null;
+    return { url: `http://${reachable(host)}:${port}`, port, close: () => (stopping ??= stop()) };
+  } catch (error) {
+    journal.close();
+    store.close();
+    throw error;
+  }
+}
+
+async function listen(app: ReturnType<typeof buildApp>['fastify'], host: string, port: number): Promise<void> {
+  try {
+    await app.listen({ host, port });
+  } catch (error) {
+    await app.close();
+    const { code } = error as NodeJS.ErrnoException;
+    const why = code === 'EADDRINUSE' ? 'the port is taken' : code === 'EACCES' ? 'not permitted' : (error as Error).message;
+    throw new ConfigError('cannot_listen', `cannot listen on ${host}:${port}: ${why}`, {
+      hint: 'pass another --port (0: any free one) or --host',
+      cause: error,
+    });
+  }
+}
+
+/** The address a client on this machine reaches `host` by. */
+function reachable(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1';
+  if (host === '::') return '[::1]';
+  return host.includes(':') ? `[${host}]` : host;
+}

@@ -1,0 +1,91 @@
+/** E-mail addresses as keys: plausible or not, and the one form under which a mailbox is compared and looked up. Pure. */
+import { isAscii, toAsciiDomain } from './domain.ts';
+
+/** RFC 5321 4.5.3.1.1, in octets. */
+export const MAX_LOCAL_OCTETS = 64;
+/** RFC 5321 4.5.3.1.3 allows a path of 256 octets with its angle brackets (RFC 3696, erratum 1690). */
+export const MAX_ADDRESS_OCTETS = 254;
+/** Longer input is no address whatever surrounds it with spaces; nothing longer is looked at. */
+const MAX_INPUT_LENGTH = 1024;
+
+const DOT = 0x2e;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/** RFC 5322 3.2.3 atext, by character code. */
+const ATEXT: readonly boolean[] = Array.from({ length: 128 }, (_, code) => /[a-z0-9!#$%&'*+\-/=?^_`{|}~]/i.test(String.fromCharCode(code)));
+
+/** RFC 6531 3.3 lets any other character into a local part; what cannot be seen is no part of an address people mean. */
+const INVISIBLE = /[\p{C}\p{Z}]/u;
+
+/** Where the local part ends, and both parts, of a trimmed address; null when it has no two parts. */
+export function splitAddress(address: string): { local: string; domain: string } | null {
+  const at = address.lastIndexOf('@');
+  if (at <= 0 || at === address.length - 1) return null;
+  return { local: address.slice(0, at), domain: address.slice(at + 1) };
+}
+
+/**
+ * Whether `local` is a dot-atom or a quoted string (RFC 5321 4.1.2, with the UTF-8 of RFC 6531) of at most 64 octets.
+ * Linear in its length.
+ */
+export function isLocalPart(local: string): boolean {
+  const length = local.length;
+  if (length === 0 || length > MAX_LOCAL_OCTETS) return false;
+  if (!isAscii(local)) {
+    if (Buffer.byteLength(local) > MAX_LOCAL_OCTETS || INVISIBLE.test(local.replaceAll(' ', ''))) return false;
+  }
+  if (local.charCodeAt(0) === QUOTE) return isQuotedString(local);
+  let previous = DOT;
+  for (let i = 0; i < length; i++) {
+    const c = local.charCodeAt(i);
+    if (c === DOT) {
+      if (previous === DOT) return false;
+    } else if (c < 128 && ATEXT[c] !== true) {
+      return false;
+    }
+    previous = c;
+  }
+  return previous !== DOT;
+}
+
+function isQuotedString(local: string): boolean {
+  const last = local.length - 1;
+  if (last < 2 || local.charCodeAt(last) !== QUOTE) return false;
+  for (let i = 1; i < last; i++) {
+    let c = local.charCodeAt(i);
+    if (c === BACKSLASH) {
+      i++;
+      if (i === last) return false;
+      c = local.charCodeAt(i);
+    } else if (c === QUOTE) {
+      return false;
+    }
+    if (c < 0x20 || c === 0x7f) return false;
+  }
+  return true;
+}
+
+/**
+ * The key of the mailbox that `s` names: trimmed, lower case, NFC, the domain in A-labels without a trailing dot.
+ * Null when `s` is no plausible address: the local part or the whole too long, a domain without a dot, an address literal, and so on.
+ * Local parts are case-sensitive in RFC 5321 2.4 and in no mail system people use; the contract folds them.
+ */
+export function normaliseEmail(s: string): string | null {
+  if (s.length > MAX_INPUT_LENGTH) return null;
+  const parts = splitAddress(s.trim());
+  if (parts === null) return null;
+  let local = parts.local.toLowerCase();
+  if (!isAscii(local)) local = local.normalize('NFC');
+  if (!isLocalPart(local)) return null;
+  const domain = toAsciiDomain(parts.domain);
+  if (domain === null) return null;
+  // The domain is ASCII by now; only the local part may be longer in octets than in characters.
+  if (Buffer.byteLength(local) + 1 + domain.length > MAX_ADDRESS_OCTETS) return null;
+  return `${local}@${domain}`;
+}
+
+/** Whether a call may be spent on `s`: it has the shape of an address on the public Internet. It may still not exist. */
+export function isPlausibleEmail(s: string): boolean {
+  return normaliseEmail(s) !== null;
+}

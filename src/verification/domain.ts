@@ -1,0 +1,94 @@
+/** Domain names as people write them, brought to the one form that can be compared and looked up. Pure. */
+import { domainToASCII } from 'node:url';
+
+/** RFC 1035 2.3.4: 255 octets on the wire, which leaves 253 characters in text. */
+export const MAX_DOMAIN_LENGTH = 253;
+/** RFC 1035 2.3.4. */
+export const MAX_LABEL_LENGTH = 63;
+/** A website cell longer than this is not a web address; nothing longer is looked at. */
+const MAX_INPUT_LENGTH = 2048;
+
+const SCHEME = /^(?:[a-z][a-z0-9+.-]{0,20}:)?[\\/]{2}/i;
+const PORT = /:\d{0,5}$/;
+
+const DOT = 0x2e;
+const HYPHEN = 0x2d;
+
+/**
+ * Whether `host` is a host name in the letters-digits-hyphen form of RFC 1123 2.1, with at least one dot, in ASCII and
+ * lower case. A last label that does not begin with a letter is none: it would make the name an IP address (RFC 3696 2).
+ */
+export function isHostName(host: string): boolean {
+  const length = host.length;
+  if (length < 4 || length > MAX_DOMAIN_LENGTH) return false;
+  let labelStart = 0;
+  let dots = 0;
+  for (let i = 0; i <= length; i++) {
+    const c = i === length ? DOT : host.charCodeAt(i);
+    if (c === DOT) {
+      const size = i - labelStart;
+      if (size === 0 || size > MAX_LABEL_LENGTH || host.charCodeAt(i - 1) === HYPHEN) return false;
+      if (i < length) {
+        dots++;
+        labelStart = i + 1;
+      }
+    } else if (c === HYPHEN) {
+      if (i === labelStart) return false;
+    } else if (!((c >= 0x61 && c <= 0x7a) || (c >= 0x30 && c <= 0x39))) {
+      return false;
+    }
+  }
+  if (dots === 0 || length - labelStart < 2) return false;
+  const first = host.charCodeAt(labelStart);
+  return first >= 0x61 && first <= 0x7a;
+}
+
+/**
+ * A bare domain (no scheme, port or path) in lower case with A-labels (IDNA as WHATWG URL applies it), without the root's trailing dot;
+ * null when it is no plausible domain.
+ */
+export function toAsciiDomain(domain: string): string | null {
+  // The longest name in Unicode has no more characters than its ASCII form; a little room for what mapping drops.
+  if (domain.length > MAX_DOMAIN_LENGTH + 64) return null;
+  let host = domain.toLowerCase();
+  if (!isAscii(host)) {
+    // The ASCII characters that a host parser would read as more than a host (`/`, `:`, `%41`) must not reach it.
+    if (/[\0-,/:-@[-`{-\x7f]/.test(host)) return null;
+    host = domainToASCII(host);
+  } else if (host.includes('xn--')) {
+    if (/[^a-z0-9.-]/.test(host)) return null;
+    host = domainToASCII(host);
+  }
+  if (host.endsWith('.')) host = host.slice(0, -1);
+  return isHostName(host) ? host : null;
+}
+
+/**
+ * The domain in `s`, which may be a whole URL: scheme, credentials, port, path, `www.`, trailing dot and case are taken off, IDNA applied.
+ * Null when there is no plausible domain in it: it needs a dot, and is neither an IP address nor an e-mail address.
+ */
+export function normaliseDomain(s: string): string | null {
+  if (s.length > MAX_INPUT_LENGTH) return null;
+  let host = s.trim();
+  if (host === '') return null;
+  const scheme = SCHEME.exec(host);
+  if (scheme !== null) host = host.slice(scheme[0].length);
+  const end = host.search(/[/\\?#]/);
+  if (end !== -1) host = host.slice(0, end);
+  // Credentials only exist in a URL; without a scheme this is an e-mail address, whose domain may be a mail provider's.
+  const at = host.lastIndexOf('@');
+  if (at !== -1) {
+    if (scheme === null) return null;
+    host = host.slice(at + 1);
+  }
+  const ascii = toAsciiDomain(host.replace(PORT, ''));
+  if (ascii === null) return null;
+  if (ascii.startsWith('www.') && isHostName(ascii.slice(4))) return ascii.slice(4);
+  return ascii;
+}
+
+/** Whether `s` has ASCII characters only. */
+export function isAscii(s: string): boolean {
+  for (let i = 0; i < s.length; i++) if (s.charCodeAt(i) > 0x7f) return false;
+  return true;
+}

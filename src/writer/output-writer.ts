@@ -1,0 +1,169 @@
+import { rm } from 'node:fs/promises';
+import type { OutputCompression } from '../job/types.ts';
+import type { RecordResult } from '../processor/result.ts';
+import type { InputRecord } from '../reader/types.ts';
+import { compressMember, MEMBER_BYTES, MEMBER_ROWS } from './compressor.ts';
+import type { Mark } from './mark.ts';
+import { PartialFile } from './partial-file.ts';
+import type { RowFormat } from './row-format.ts';
+import { Tallying, type Tally } from './tally.ts';
+
+export interface OutputWriterOptions {
+  readonly path: string;
+  readonly errorsPath: string;
+  readonly compression: OutputCompression;
+  readonly format: RowFormat;
+  /** Where to go on. */
+  readonly mark: Mark;
+  /** A line of the errors file for a `failed` or `invalid` record; null for all others. */
+  readonly errorLine: (record: InputRecord, result: RecordResult) => string | null;
+}
+
+/**
+ * Rows out, in input order, into `<path>.partial`. It knows at all times the latest mark from which a resume can go on:
+ * the last row, or for a compressed output the end of the last member.
+ */
+export class OutputWriter {
+  readonly #options: OutputWriterOptions;
+  readonly #rows: PartialFile;
+  readonly #errors: PartialFile;
+  readonly #tallying: Tallying;
+  #mark: Mark;
+  #last: Mark['position'];
+  #member: Buffer[] = [];
+  #memberBytes = 0;
+  #memberRows = 0;
+  #compressing: Promise<void> = Promise.resolve();
+  #compressingBytes = 0;
+  #failure: { error: unknown } | null = null;
+
+  private constructor(options: OutputWriterOptions, rows: PartialFile, errors: PartialFile) {
+    this.#options = options;
+    this.#rows = rows;
+    this.#errors = errors;
+    this.#mark = options.mark;
+    this.#last = options.mark.position;
+    this.#tallying = new Tallying(options.mark.tally);
+    // Before the first mark nothing is kept, so the header is written again by whoever starts from the beginning.
+    if (options.mark.bytes === 0 && options.format.header !== null) this.#push(options.format.header);
+  }
+
+  /** @throws StorageError */
+  static async open(options: OutputWriterOptions): Promise<OutputWriter> {
+    const rows = await PartialFile.open(options.path, options.mark.bytes);
+    try {
+      return new OutputWriter(options, rows, await PartialFile.open(options.errorsPath, options.mark.errorBytes));
+    } catch (error) {
+      await rows.close();
+      throw error;
+    }
+  }
+
+  get tally(): Tally {
+    return this.#tallying.snapshot();
+  }
+
+  /** The next row. Never waits: ask `room` before making more results. */
+  write(record: InputRecord, result: RecordResult): void {
+    this.#push(this.#options.format.row(record, result));
+    this.#tallying.add(result);
+    this.#last = record.end;
+    const line = this.#options.errorLine(record, result);
+    if (line !== null) this.#errors.append(Buffer.from(`${line}\n`));
+    if (this.#options.compression === 'none') return;
+    this.#memberRows++;
+    if (this.#memberRows >= MEMBER_ROWS || this.#memberBytes >= MEMBER_BYTES) this.#endMember();
+  }
+
+  /** Back-pressure: null when more is welcome. @throws StorageError when writing failed */
+  room(): Promise<void> | null {
+    if (this.#failure !== null) throw this.#failure.error;
+    if (this.#compressingBytes > 2 * MEMBER_BYTES) return this.#compressing;
+    return this.#rows.room() ?? this.#errors.room();
+  }
+
+  /** Makes what can be kept durable. Returns the mark a resume may start from. @throws StorageError */
+  async sync(): Promise<Mark> {
+    await this.#settleMembers();
+    const mark = this.#options.compression === 'none' ? this.#markHere() : this.#mark;
+    await this.#rows.sync();
+    await this.#errors.sync();
+    this.#mark = mark;
+    return mark;
+  }
+
+  /**
+   * Writes what is left; for a compressed output the last, shorter member. The mark of the result is still one that a
+   * longer run could go on from. @throws StorageError
+   */
+  async finish(): Promise<{ mark: Mark; bytes: number; errorBytes: number; tally: Tally }> {
+    await this.#settleMembers();
+    const mark = this.#options.compression === 'none' ? this.#markHere() : this.#mark;
+    if (this.#memberBytes > 0) this.#endMember();
+    await this.#settleMembers();
+    await this.#rows.sync();
+    await this.#errors.sync();
+    return { mark, bytes: this.#rows.size, errorBytes: this.#errors.size, tally: this.tally };
+  }
+
+  /** Both files take their names; an errors file without a line does not appear. @throws StorageError */
+  async commit(): Promise<void> {
+    await this.#rows.commit();
+    if (this.#errors.size > 0) {
+      await this.#errors.commit();
+    } else {
+      await this.#errors.close();
+      await rm(this.#errors.path, { force: true });
+      await rm(this.#options.errorsPath, { force: true });
+    }
+  }
+
+  /** Leaves the partial files for a resume. */
+  async close(): Promise<void> {
+    await this.#compressing.catch(() => undefined);
+    await this.#rows.close();
+    await this.#errors.close();
+  }
+
+  #push(bytes: Buffer): void {
+    if (this.#options.compression === 'none') {
+      this.#rows.append(bytes);
+      return;
+    }
+    this.#member.push(bytes);
+    this.#memberBytes += bytes.length;
+  }
+
+  /** The member's bytes are compressed off the main thread; members leave in order. */
+  #endMember(): void {
+    const { compression } = this.#options;
+    if (compression === 'none') return;
+    const plain = Buffer.concat(this.#member, this.#memberBytes);
+    const after = { position: this.#last, errorBytes: this.#errors.size, tally: this.tally };
+    this.#member = [];
+    this.#memberBytes = 0;
+    this.#memberRows = 0;
+    this.#compressingBytes += plain.length;
+    const compressed = compressMember(compression, plain);
+    // Its failure is met in the chain below, which may get there later.
+    compressed.catch(() => undefined);
+    this.#compressing = this.#compressing
+      .then(async () => {
+        this.#rows.append(await compressed);
+        this.#compressingBytes -= plain.length;
+        this.#mark = { ...after, bytes: this.#rows.size };
+      })
+      .catch((error: unknown) => {
+        this.#failure ??= { error };
+      });
+  }
+
+  async #settleMembers(): Promise<void> {
+    await this.#compressing;
+    if (this.#failure !== null) throw this.#failure.error;
+  }
+
+  #markHere(): Mark {
+    return { position: this.#last, bytes: this.#rows.size, errorBytes: this.#errors.size, tally: this.tally };
+  }
+}

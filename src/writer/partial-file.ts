@@ -1,0 +1,156 @@
+import { constants } from 'node:fs';
+import { copyFile, mkdir, open, rename, rm, stat, type FileHandle } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { StorageError } from '../errors.ts';
+import { syncFolder } from '../checkpoint/durable.ts';
+
+/** Bytes held in memory before whoever writes has to wait. */
+const HIGH_WATER_BYTES = 8 * 1024 * 1024;
+/** Bytes gathered before a write goes out. */
+const WRITE_BYTES = 512 * 1024;
+
+/**
+ * A file that grows under a temporary name and gets its own name when it is whole.
+ * Appends are gathered and written in order, one write at a time. The first failure sticks.
+ */
+export class PartialFile {
+  readonly path: string;
+  readonly #finalPath: string;
+  readonly #file: FileHandle;
+  #gathered: Buffer[] = [];
+  #gatheredBytes = 0;
+  #size: number;
+  #writing: Promise<void> | null = null;
+  #failure: StorageError | null = null;
+
+  private constructor(path: string, finalPath: string, file: FileHandle, size: number) {
+    this.path = path;
+    this.#finalPath = finalPath;
+    this.#file = file;
+    this.#size = size;
+  }
+
+  /** Opens `<finalPath>.partial`, cut to `size` bytes: what lies behind the last checkpoint is written again. */
+  static async open(finalPath: string, size: number): Promise<PartialFile> {
+    const path = partialPath(finalPath);
+    try {
+      await mkdir(dirname(path), { recursive: true });
+      const file = await open(path, constants.O_RDWR | constants.O_CREAT, 0o600);
+      const found = (await file.stat()).size;
+      if (found < size) {
+        await file.close();
+        throw new StorageError('partial_too_short', `${path} holds ${found} bytes, the checkpoint says ${size}: it was cut or replaced from outside`, { hint: 'Run with --fresh to start over; what was paid for is still in the ledger.' });
+      }
+      await file.truncate(size);
+      return new PartialFile(path, finalPath, file, size);
+    } catch (error) {
+      throw storageFailure(path, 'opened', error);
+    }
+  }
+
+  /** Bytes appended so far, written or not. */
+  get size(): number {
+    return this.#size;
+  }
+
+  append(bytes: Buffer): void {
+    this.#gathered.push(bytes);
+    this.#gatheredBytes += bytes.length;
+    this.#size += bytes.length;
+    if (this.#gatheredBytes >= WRITE_BYTES && this.#writing === null && this.#failure === null) this.#startWriting();
+  }
+
+  /** Back-pressure: null when more is welcome, else a promise of that. @throws StorageError when a write failed */
+  room(): Promise<void> | null {
+    if (this.#failure !== null) throw this.#failure;
+    return this.#gatheredBytes < HIGH_WATER_BYTES ? null : this.#drained();
+  }
+
+  /** Everything appended so far is on the disk when this resolves. @throws StorageError */
+  async sync(): Promise<void> {
+    await this.#drained();
+    try {
+      await this.#file.datasync();
+    } catch (error) {
+      throw storageFailure(this.path, 'flushed', error);
+    }
+  }
+
+  /**
+   * Takes its own name. The file must be whole and synced.
+   * @throws StorageError also when the partial file is no longer the one written here: another run took the job over
+   */
+  async commit(): Promise<void> {
+    try {
+      const [ours, there] = await Promise.all([this.#file.stat(), stat(this.path)]);
+      if (ours.ino !== there.ino || ours.dev !== there.dev) throw new Error('another run has replaced it');
+      await this.#file.close();
+      await rename(this.path, this.#finalPath);
+      await syncFolder(dirname(this.#finalPath));
+    } catch (error) {
+      throw storageFailure(this.#finalPath, 'put in place', error);
+    }
+  }
+
+  /** Leaves the partial file as it is, for a resume. Never throws. */
+  async close(): Promise<void> {
+    await this.#writing?.catch(() => undefined);
+    await this.#file.close().catch(() => undefined);
+  }
+
+  async #drained(): Promise<void> {
+    while (this.#writing !== null || this.#gathered.length > 0) {
+      if (this.#failure !== null) throw this.#failure;
+      if (this.#writing === null) this.#startWriting();
+      await this.#writing;
+    }
+    if (this.#failure !== null) throw this.#failure;
+  }
+
+  #startWriting(): void {
+    const bytes = this.#gathered.length === 1 ? (this.#gathered[0] as Buffer) : Buffer.concat(this.#gathered, this.#gatheredBytes);
+    const at = this.#size - bytes.length;
+    this.#gathered = [];
+    this.#gatheredBytes = 0;
+    this.#writing = this.#write(bytes, at).finally(() => {
+      this.#writing = null;
+      if (this.#gatheredBytes >= WRITE_BYTES && this.#failure === null) this.#startWriting();
+    });
+  }
+
+  async #write(bytes: Buffer, at: number): Promise<void> {
+    try {
+      for (let done = 0; done < bytes.length; ) done += (await this.#file.write(bytes, done, bytes.length - done, at + done)).bytesWritten;
+    } catch (error) {
+      this.#failure = storageFailure(this.path, 'written', error);
+    }
+  }
+}
+
+/**
+ * Gives a partial file a new inode with the same bytes: a run that lost the job may still hold the old one open, and
+ * what it writes there from now on goes nowhere. @throws StorageError
+ */
+export async function replaceInode(finalPath: string): Promise<void> {
+  const path = partialPath(finalPath);
+  const copy = `${path}.copy`;
+  try {
+    await copyFile(path, copy);
+    await rename(copy, path);
+  } catch (error) {
+    await rm(copy, { force: true }).catch(() => undefined);
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw storageFailure(path, 'copied', error);
+  }
+}
+
+export function partialPath(finalPath: string): string {
+  return `${finalPath}.partial`;
+}
+
+function storageFailure(path: string, what: string, error: unknown): StorageError {
+  if (error instanceof StorageError) return error;
+  const code = (error as NodeJS.ErrnoException).code ?? '';
+  const message = error instanceof Error ? error.message : String(error);
+  const hint = code === 'ENOSPC' || code === 'EDQUOT' ? 'Free some space, then run the same command: the job resumes.' : 'Mend the folder, then run the same command: the job resumes.';
+  return new StorageError('output_failed', `${path} could not be ${what}: ${message}`, { hint, cause: error });
+}

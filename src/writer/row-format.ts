@@ -1,0 +1,60 @@
+import type { CompiledJob } from '../job/types.ts';
+import type { RecordResult } from '../processor/result.ts';
+import { jsonlValues } from '../reader/jsonl.ts';
+import type { InputManifest, InputRecord } from '../reader/types.ts';
+import { CsvFormat, guardFormula } from './csv-format.ts';
+import { readPath, resultColumns } from './result-columns.ts';
+
+/** Turns a record and its result into one row. */
+export interface RowFormat {
+  /** What comes before the first row; null when nothing does. */
+  readonly header: Buffer | null;
+  row(record: InputRecord, result: RecordResult): Buffer;
+}
+
+/** The format a job asks for. csv and tsv: the input's own columns first, then the result's. jsonl: one object a row. */
+export function rowFormat(job: CompiledJob, manifest: InputManifest): RowFormat {
+  return job.output.format === 'jsonl' ? jsonlRows(job, manifest) : delimitedRows(job, manifest, job.output.format === 'tsv' ? '\t' : ',');
+}
+
+function delimitedRows(job: CompiledJob, manifest: InputManifest, delimiter: string): RowFormat {
+  const csv = new CsvFormat(delimiter);
+  const columns = resultColumns(job.output.fields);
+  const guard = job.output.escapeFormulas ? guardFormula : null;
+  const cells = (own: readonly string[], added: readonly string[]): string[] => {
+    const all = [...own, ...added];
+    return guard === null ? all : all.map(guard);
+  };
+  return {
+    header: csv.row(cells(manifest.columns, columns.names)),
+    row: (record, result) => csv.row(cells(record.values ?? ownValues(record, manifest), columns.read(result))),
+  };
+}
+
+/** jsonl -> csv: the values of the columns; a line that could not be read stands in the first one. */
+function ownValues(record: InputRecord, manifest: InputManifest): string[] {
+  if (record.bad === null) return jsonlValues(record.json ?? '{}', manifest.columns);
+  return manifest.columns.map((_, i) => (i === 0 ? (record.raw ?? '') : ''));
+}
+
+function jsonlRows(job: CompiledJob, manifest: InputManifest): RowFormat {
+  const keys = manifest.columns.map((name) => JSON.stringify(name));
+  const input = (record: InputRecord): string => record.json ?? `{${(record.values ?? []).map((value, i) => `${keys[i] ?? '""'}:${JSON.stringify(value)}`).join(',')}}`;
+  const { fields } = job.output;
+  if (fields !== null) {
+    const readers = Object.entries(fields).map(([name, path]) => [JSON.stringify(name), readPath(path)] as const);
+    return {
+      header: null,
+      row: (record, result) => Buffer.from(`{"input":${input(record)}${readers.map(([name, read]) => `,${name}:${JSON.stringify(read(result) ?? null)}`).join('')}}\n`),
+    };
+  }
+  return {
+    header: null,
+    row: (record, result) => {
+      const error = result.error === null ? '' : `,"error":${JSON.stringify(result.error)}`;
+      let line = `{"input":${input(record)},"result":{"outcome":"${result.outcome}"${error}}`;
+      for (const step of job.steps) line += `,"${step}":${result[step]?.text ?? 'null'}`;
+      return Buffer.from(`${line}}\n`);
+    },
+  };
+}

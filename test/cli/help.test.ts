@@ -1,0 +1,66 @@
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { HELP } from '../../src/cli/help.ts';
+import { RUN_FLAGS, SHORT_FLAGS } from '../../src/job/definition/flags.ts';
+
+const LINES = 24;
+const COLUMNS = 100;
+const BIN = fileURLToPath(new URL('../../src/cli/millrace.ts', import.meta.url));
+
+function millrace(...argv: string[]): { stdout: string; stderr: string; status: number | null } {
+  return spawnSync(process.execPath, [BIN, ...argv], { encoding: 'utf8', timeout: 30_000 });
+}
+
+describe.each(Object.keys(HELP))('the help of "%s"', (command) => {
+  const { stdout, stderr, status } = millrace(...(command === '' ? [] : [command]), '--help');
+
+  test('fits a screen and ends with an example', () => {
+    expect({ stderr, status }).toEqual({ stderr: '', status: 0 });
+    const lines = stdout.trimEnd().split('\n');
+    expect(lines.length).toBeLessThanOrEqual(LINES);
+    for (const line of lines) expect(line.length).toBeLessThanOrEqual(COLUMNS);
+    expect(lines.at(-1)).toMatch(/^Example: millrace /);
+  });
+});
+
+test('the help of run, plan and status names every short flag; that of run the flags of a run', () => {
+  for (const command of ['run', 'plan', 'status']) {
+    for (const flag of Object.values(SHORT_FLAGS)) expect(HELP[command]).toMatch(new RegExp(String.raw`--${flag}\b`));
+  }
+  for (const flag of RUN_FLAGS) expect(HELP['run']).toMatch(new RegExp(String.raw`--${flag}\b`));
+});
+
+test('millrace alone shows the help, --version the version', () => {
+  expect(millrace()).toMatchObject({ status: 0, stdout: `${HELP['']}\n` });
+  expect(millrace('--version').stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+});
+
+test.each([
+  [['rnu', 'sample'], 64, /no command "rnu"; did you mean run\?/],
+  [['retry'], 64, /retry is not in this version/],
+  [['run', 'sample', '--inptu', 'x'], 64, /no flag --inptu; did you mean --input\?/],
+  [['run', 'sample', '--service.rpm', '5'], 64, /--service\.rpm is written --rpm/],
+  [['run', 'sample', '--output'], 64, /--output needs a value/],
+  [['run', 'sample', '--checkpoint.everyMs'], 64, /--checkpoint\.everyMs needs a value/],
+  [['run', 'sample', '--embedded=maybe'], 64, /--embedded must be true or false/],
+  [['run', 'sample', '--rpm', '5', '--rpm', '6'], 64, /--rpm is given more than once/],
+  [['run', 'sample', '--constructor', 'x'], 64, /no flag --constructor/],
+  [['run', 'sample', '--shard', '0/4'], 64, /--shard: .* is not in this version/],
+  [['run', 'sample', '--monitor', '9000'], 64, /--monitor: .* is not in this version/],
+  [['run', 'sample', 'other'], 64, /one argument too many: "other"/],
+  [['run', 'sample', '--progress', 'loud'], 64, /--progress must be one of auto/],
+  [['run', 'sample', '--date', '2026-02-30'], 64, /--date must be a day/],
+  [['plan', 'sample', '--fresh'], 64, /--fresh is a flag of `millrace run`/],
+  [['serve', '--prot', '1'], 64, /no flag --prot; did you mean --port\?/],
+  [['serve', '--port', '65536'], 64, /--port must be a whole number from 0 to 65535/],
+  [['serve', '--region', 'mars'], 64, /--region must be us, eu, apac/],
+  [['run', 'smaple'], 78, /no job "smaple".*did you mean sample\?/],
+  [['run', '--input', 'a.csv', '--output', 'b.csv'], 78, /No service is chosen/],
+  [['run', '--input', 'a.csv', '--output', 'b.csv', '--base-url', 'http://127.0.0.1:1', '--rpm', '1'], 78, /There is no API key/],
+])('millrace %j is refused with %i', (argv, status, message) => {
+  const found = spawnSync(process.execPath, [BIN, ...argv], { encoding: 'utf8', timeout: 30_000, env: { PATH: process.env['PATH'] } });
+  expect(found.stderr).toMatch(message);
+  expect(found.stderr).toMatch(/^millrace: /);
+  expect(found).toMatchObject({ status, stdout: '' });
+});

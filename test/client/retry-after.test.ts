@@ -1,0 +1,86 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { parseHttpDate, parseRetryAfter } from '../../src/client/retry-after.ts';
+
+const NOW = Date.UTC(2026, 0, 15, 12, 0, 0);
+/** Whole seconds between 1970 and 9999. */
+const seconds = fc.integer({ min: 0, max: 253_402_300_799 });
+const DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
+
+const imf = (ms: number): string => new Date(ms).toUTCString();
+function rfc850(ms: number): string {
+  const [, day, month, year, time] = imf(ms).split(/[, ]+/);
+  return `${DAYS[new Date(ms).getUTCDay()]}, ${day}-${month}-${year?.slice(2)} ${time} GMT`;
+}
+function asctime(ms: number): string {
+  const [week, day, month, year, time] = imf(ms).split(/[, ]+/);
+  return `${week} ${month} ${String(Number(day)).padStart(2, ' ')} ${time} ${year}`;
+}
+
+describe('Retry-After', () => {
+  it('as seconds', () => {
+    fc.assert(fc.property(fc.integer({ min: 0, max: 1e9 }), (s) => {
+      expect(parseRetryAfter(String(s), undefined, NOW)).toBe(s * 1000);
+      expect(parseRetryAfter(` ${s} `, 'Sun, 06 Nov 1994 08:49:37 GMT', NOW)).toBe(s * 1000);
+    }));
+  });
+
+  it('as a date in any of the three forms is read against the response’s own Date, so a wrong local clock does no harm', () => {
+    fc.assert(fc.property(seconds, fc.integer({ min: 0, max: 1_000_000 }), seconds, (server, wait, local) => {
+      const until = Math.min(server + wait, 253_402_300_799) * 1000;
+      for (const form of [imf, asctime]) {
+        expect(parseRetryAfter(form(until), imf(server * 1000), local * 1000)).toBe(until - server * 1000);
+      }
+    }));
+    fc.assert(fc.property(fc.integer({ min: 0, max: 40 * 365 * 86_400 }), (wait) => {
+      expect(parseRetryAfter(rfc850(NOW + wait * 1000), undefined, NOW)).toBe(wait * 1000);
+    }));
+  });
+
+  it('that lies in the past is 0, however it says so', () => {
+    fc.assert(fc.property(fc.integer({ min: 1, max: 1e9 }), (s) => {
+      expect(parseRetryAfter(`-${s}`, undefined, NOW)).toBe(0);
+      expect(parseRetryAfter(imf(NOW - s * 1000), undefined, NOW)).toBe(0);
+    }));
+  });
+
+  it('is never shortened, only kept finite', () => {
+    expect(parseRetryAfter('315360000', undefined, NOW)).toBe(315_360_000_000);
+    expect(parseRetryAfter('9'.repeat(400), undefined, NOW)).toBe(Number.MAX_SAFE_INTEGER);
+  });
+
+  it('is a whole non-negative number or null, whatever is sent', () => {
+    fc.assert(fc.property(fc.string(), fc.option(fc.string(), { nil: undefined }), (value, date) => {
+      const ms = parseRetryAfter(value, date, NOW);
+      expect(ms === null || (Number.isSafeInteger(ms) && ms >= 0)).toBe(true);
+    }), { numRuns: 1000 });
+  });
+
+  it.each(['', 'soon', '1e3', '0x10', '12 s', 'NaN', 'Infinity', '12,5', 'Sun, 06 Foo 1994 08:49:37 GMT', 'Sun, 06 Nov 1994 25:49:37 GMT', 'Sun, 06 Nov 1994 08:49:37 CET', '1,2'])(
+    '%j says nothing',
+    (value) => expect(parseRetryAfter(value, undefined, NOW)).toBeNull(),
+  );
+
+  it('absent is null; the first of several counts; fractions and RFC 3339 are understood', () => {
+    expect(parseRetryAfter(undefined, undefined, NOW)).toBeNull();
+    expect(parseRetryAfter([], undefined, NOW)).toBeNull();
+    expect(parseRetryAfter(['3', '9'], undefined, NOW)).toBe(3000);
+    expect(parseRetryAfter('0.25', undefined, NOW)).toBe(250);
+    expect(parseRetryAfter('2026-01-15T13:00:30+01:00', undefined, NOW)).toBe(30_000);
+  });
+});
+
+describe('HTTP dates', () => {
+  it('the examples of RFC 9110 are one moment', () => {
+    const moment = Date.UTC(1994, 10, 6, 8, 49, 37);
+    for (const text of ['Sun, 06 Nov 1994 08:49:37 GMT', 'Sunday, 06-Nov-94 08:49:37 GMT', 'Sun Nov  6 08:49:37 1994']) {
+      expect(parseHttpDate(text, NOW)).toBe(moment);
+    }
+  });
+
+  it('years before 100 are those years, and two digits are the nearest century', () => {
+    expect(parseHttpDate('Thu, 01 Jan 0050 00:00:00 GMT', NOW)).toBe(new Date('0050-01-01T00:00:00Z').getTime());
+    expect(parseHttpDate('Thursday, 01-Jan-76 00:00:00 GMT', NOW)).toBe(Date.UTC(2076, 0, 1));
+    expect(parseHttpDate('Thursday, 01-Jan-77 00:00:00 GMT', NOW)).toBe(Date.UTC(1977, 0, 1));
+  });
+});

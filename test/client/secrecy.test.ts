@@ -1,0 +1,79 @@
+/** The API key appears nowhere but in the request. */
+import { inspect } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { DataServiceError } from '../../src/client/data-service-client.ts';
+import { Redactor } from '../../src/client/redactor.ts';
+import { answer, EMAIL_BODY, makeClient, serve } from './servers.ts';
+
+const KEY = 'sk_live_51x-very-secret';
+
+/** All that a log, a debugger or an error report would show. */
+function everything(value: unknown): string {
+  const shown = inspect(value, { depth: Infinity, showHidden: true, getters: true, maxStringLength: null, maxArrayLength: null });
+  return shown + JSON.stringify(value) + String(value) + (value instanceof Error ? `${value.stack}${value.message}` : '');
+}
+
+/** A service that sends the request's own key back wherever it can. */
+function serveEcho(status: number, body: (auth: string) => string): Promise<string> {
+  return serve((request, response) => {
+    const auth = request.headers.authorization ?? '';
+    const headers = { 'x-request-id': auth, 'x-echo': auth, 'set-cookie': ['a=1', auth], location: `https://x.example/${auth.slice(7)}`, 'x-plain': '1' };
+    answer(response, { status, body: body(auth), headers });
+  });
+}
+
+describe('a service that echoes the key', () => {
+  const bodies: [string, (auth: string) => string][] = [
+    ['in a problem', (auth) => JSON.stringify({ code: auth.slice(7), detail: `You sent ${auth}`, request_id: auth })],
+    ['in an error object', (auth) => JSON.stringify({ error: { code: 'x', message: auth } })],
+    ['in a text', (auth) => `no such thing: ${auth}`],
+    ['at the edge of what is shown', (auth) => `${'x'.repeat(285)} ${auth}`],
+    ['escaped', (auth) => `{"message":"${auth.replaceAll('s', '\\u0073')}"}`],
+    ['in a record', (auth) => JSON.stringify({ name: 'Ana', title: auth })],
+    ['in a verdict', (auth) => JSON.stringify([{ email: 'ana@acme.example', result: 'risky', reason: auth }])],
+  ];
+  for (const status of [200, 302, 400, 401, 404, 409, 429, 451, 500, 503]) {
+    it.each(bodies)(`${status}, %s`, async (_where, body) => {
+      const client = makeClient(await serveEcho(status, body), { apiKey: KEY });
+      const results = [
+        await client.callEnrich(EMAIL_BODY),
+        await client.callVerify('{"emails":["ana@acme.example"]}'),
+        await client.enrich({ email: 'ana@acme.example' }).catch((error: unknown) => error),
+        await client.verify(['ana@acme.example']).catch((error: unknown) => error),
+        client,
+      ];
+      for (const result of results) {
+        // Half a key, cut off at the edge, is a leak as well.
+        expect(everything(result)).not.toContain(KEY.slice(0, 8));
+        expect(everything(result)).not.toContain(KEY.slice(-8));
+      }
+      expect(results[0]).toMatchObject({ meta: { headers: { 'x-plain': '1', 'x-echo': 'Bearer [redacted]' } } });
+    });
+  }
+});
+
+it('a network error, a timeout and a misuse do not show it', async () => {
+  const client = makeClient('http://127.0.0.1:1', { apiKey: KEY });
+  expect(everything(await client.callEnrich(EMAIL_BODY))).not.toContain(KEY);
+  const error: unknown = await client.enrich({ email: 'a@acme.example' }).catch((e: unknown) => e);
+  expect(error).toBeInstanceOf(DataServiceError);
+  expect(everything(error)).not.toContain(KEY);
+  const misuse: unknown = await client.callEnrich(EMAIL_BODY, { idempotencyKey: '\n' }).catch((e: unknown) => e);
+  expect(misuse).toBeInstanceOf(Error);
+  expect(everything(misuse)).not.toContain(KEY);
+});
+
+describe('masking', () => {
+  it('spares data when the key is too short to be told from it, but never words', () => {
+    const redactor = new Redactor('1000');
+    expect(redactor.data('{"employees":1000}')).toBe('{"employees":1000}');
+    expect(redactor.headers({ 'x-ratelimit-limit': '1000' })).toEqual({ 'x-ratelimit-limit': '1000' });
+    expect(redactor.words('key 1000 refused')).toBe('key [redacted] refused');
+  });
+
+  it('hands over the very same headers when there is nothing to mask', () => {
+    const headers = { a: 'b', c: ['d'] };
+    expect(new Redactor(KEY).headers(headers)).toBe(headers);
+    expect(new Redactor(null).words(KEY)).toBe(KEY);
+  });
+});

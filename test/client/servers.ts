@@ -1,0 +1,87 @@
+/** Real servers on loopback, torn down after each test. */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { createServer as createTcpServer } from 'node:net';
+import type { AddressInfo, Server as TcpServer, Socket } from 'node:net';
+import { afterEach } from 'vitest';
+import { DataServiceClient } from '../../src/client/data-service-client.ts';
+import type { ClientOptions } from '../../src/client/data-service-client.ts';
+
+const cleanups: (() => Promise<unknown> | void)[] = [];
+
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+export function onCleanup(cleanup: () => Promise<unknown> | void): void {
+  cleanups.push(cleanup);
+}
+
+export function urlOf(server: Server | TcpServer): string {
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+type Listener = (request: IncomingMessage, response: ServerResponse) => Promise<void> | void;
+
+/** An HTTP server; the base URL of it. */
+export async function serve(listener: Listener): Promise<string> {
+  const server = createServer((request, response) => void listener(request, response)).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onCleanup(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return urlOf(server);
+}
+
+/** A server below HTTP: told of the socket once the first bytes of a request are there. */
+export async function serveRaw(onRequest: (socket: Socket, count: number) => void): Promise<string> {
+  const sockets = new Set<Socket>();
+  let count = 0;
+  const server = createTcpServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {});
+    socket.on('data', () => onRequest(socket, ++count));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onCleanup(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return urlOf(server);
+}
+
+export interface Canned {
+  readonly status: number;
+  readonly body?: string | Buffer;
+  readonly headers?: Record<string, string | string[]>;
+}
+
+/** Answers every request alike; content type JSON unless said otherwise. */
+export function serveCanned(canned: Canned): Promise<string> {
+  return serve((_request, response) => answer(response, canned));
+}
+
+export function answer(response: ServerResponse, { status, body, headers }: Canned): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers });
+  response.end(body);
+}
+
+export function makeClient(baseUrl: string, options: Partial<ClientOptions> = {}): DataServiceClient {
+  const client = new DataServiceClient({ baseUrl, apiKey: 'test-key-0123456789', timeoutMs: 5_000, ...options });
+  onCleanup(() => client.destroy());
+  return client;
+}
+
+export async function bodyOf(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString();
+}
+
+export const PERSON = {
+  email: 'ana@acme.example', name: 'Ana Example', title: 'CTO', company: { name: 'Acme', employees: 12 }, verified: true,
+};
+export const PERSON_TEXT = JSON.stringify(PERSON);
+export const EMAIL_BODY = '{"email":"ana@acme.example"}';

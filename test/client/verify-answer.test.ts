@@ -1,0 +1,92 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Answer } from '../../src/client/answer.ts';
+import type { VerificationResult } from '../../src/client/types.ts';
+import { readVerification } from '../../src/client/verify-answer.ts';
+
+const answerOf = (json: unknown): Answer => ({
+  status: 200, text: typeof json === 'string' ? json : JSON.stringify(json), failure: null,
+  meta: { status: 200, headers: {}, requestId: null, credits: 0, latencyMs: 1 },
+});
+
+function verdicts(json: unknown, emails: readonly string[]): Map<string, VerificationResult> {
+  const result = readVerification(answerOf(json), JSON.stringify({ emails }));
+  if (result.kind !== 'ok') throw new Error(`not ok: ${JSON.stringify(result)}`);
+  return new Map(result.value.byEmail);
+}
+
+const confidenceOf = (values: readonly unknown[]): (number | null)[] => {
+  const emails = values.map((_, i) => `a${i}@acme.example`);
+  const found = verdicts(values.map((confidence, i) => ({ email: emails[i], result: 'risky', confidence })), emails);
+  return emails.map((email) => found.get(email)?.confidence ?? null);
+};
+
+describe('verdicts', () => {
+  const entry = { email: 'Ana@Acme.example', result: 'deliverable', confidence: 97, reason: 'accepted', extra: 1 };
+
+  it.each([
+    ['data', { data: [entry], summary: {} }], ['results', { results: [entry] }], ['a bare array', [entry]], ['a bare object', entry],
+    ['data with a single one', { data: entry }],
+  ])('under %s', (_where, json) => {
+    expect(verdicts(json, ['ANA@acme.EXAMPLE']).get('ana@acme.example')).toEqual(entry);
+  });
+
+  it('under the other names', () => {
+    const json = [{ email: 'a@acme.example', status: 'RISKY', score: '40' }];
+    expect(verdicts(json, ['a@acme.example']).get('a@acme.example')).toMatchObject({ result: 'risky', confidence: 40, reason: null });
+  });
+
+  it('keep words added later as they are', () => {
+    const json = [{ email: 'a@acme.example', result: 'Parked', reason: 7 }];
+    expect(verdicts(json, ['a@acme.example']).get('a@acme.example')).toMatchObject({ result: 'Parked', confidence: null, reason: null });
+  });
+
+  it('are matched by e-mail, whatever the order, with the first whole one winning', () => {
+    const email = fc.nat({ max: 30 }).map((n) => `p${n}@acme.example`);
+    const entries = fc.array(fc.record({ email: fc.oneof(email, fc.constant(null)), result: fc.constantFrom('deliverable', 'risky', '', null), mark: fc.nat() }), { maxLength: 60 });
+    fc.assert(fc.property(entries, fc.uniqueArray(email, { minLength: 1 }), (list, asked) => {
+      const whole = list.filter((item) => item.email !== null && Boolean(item.result));
+      const result = readVerification(answerOf({ data: list }), JSON.stringify({ emails: asked }));
+      expect(result.kind).toBe(asked.some((one) => whole.some((item) => item.email === one)) ? 'ok' : 'retryable');
+      if (result.kind !== 'ok') return;
+      for (const one of asked) {
+        expect(result.value.byEmail.get(one)?.['mark']).toBe(whole.find((item) => item.email === one)?.mark);
+      }
+    }));
+  });
+
+  it.each([[{ data: [] }], [[]], [{}], [null], [{ email: 'a@acme.example' }], [[{ email: 'other@acme.example', result: 'risky' }]], [[{ result: 'risky' }]], [{ result: 'risky' }], ['nonsense']])(
+    'that answer none of the addresses are unreadable: %j',
+    (json) => {
+      expect(readVerification(answerOf(json), '{"emails":["a@acme.example"]}')).toMatchObject({ kind: 'retryable', code: 'bad_body' });
+    },
+  );
+
+  it('are not led astray by names of Object’s', () => {
+    const found = verdicts('[{"email":"__proto__","result":"risky"},{"__proto__":{"result":"risky"},"email":"a@acme.example","status":"unknown"}]', ['a@acme.example']);
+    expect(found.get('a@acme.example')?.result).toBe('unknown');
+    expect(({} as Record<string, unknown>)['result']).toBeUndefined();
+  });
+});
+
+describe('the scale of confidence', () => {
+  it('is 100 as soon as one is over 1', () => {
+    fc.assert(fc.property(fc.array(fc.integer({ min: 0, max: 100 }), { minLength: 1 }), fc.integer({ min: 2, max: 100 }), (values, over) => {
+      expect(confidenceOf([...values, over])).toEqual([...values, over]);
+    }));
+    expect(confidenceOf([0.5, 1, 80])).toEqual([0.5, 1, 80]);
+  });
+
+  it('is 1 when there is a fraction and nothing over 1', () => {
+    fc.assert(fc.property(fc.array(fc.integer({ min: 0, max: 100 })), fc.integer({ min: 1, max: 99 }), (percents, fraction) => {
+      const all = [...percents, fraction];
+      expect(confidenceOf(all.map((percent) => percent / 100))).toEqual(all);
+    }));
+  });
+
+  it('is 100 when only 0 and 1 are seen', () => expect(confidenceOf([0, 1, 1])).toEqual([0, 1, 1]));
+
+  it('leaves out what is no confidence', () => {
+    expect(confidenceOf([-1, 101, 'high', '', null, true, '88', '1e999'])).toEqual([null, null, null, null, null, null, 88, null]);
+  });
+});

@@ -1,0 +1,92 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { MillraceError } from '../../../src/errors.ts';
+import { compileJob, loadJobFile } from '../../../src/job/definition/compile-job.ts';
+import { MAX_JOB_BYTES, parseJob } from '../../../src/job/definition/load-job-file.ts';
+import { refusalOf } from './support.ts';
+
+let folder = '';
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'millrace-jobs-'));
+  await mkdir(join(folder, 'sub.yaml'));
+  await writeFile(join(folder, 'nightly.v2.yaml'), 'input: {uri: a.csv}\noutput:\n  uri: b.csv\n  formt: csv\n');
+  await writeFile(join(folder, 'job.json'), '{\n\t"name": "from json",\n\t"steps": [\n\t"enrich"]\n}');
+  await writeFile(join(folder, 'large.yaml'), '#'.repeat(MAX_JOB_BYTES + 1));
+  await writeFile(join(folder, 'latin1.yaml'), Buffer.from([0x6e, 0x3a, 0x20, 0xe9]));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+const failure = async (work: Promise<unknown>): Promise<MillraceError> => {
+  const error = await work.then(() => null, (reason: unknown) => reason);
+  if (error instanceof MillraceError) return error;
+  throw new Error(`not refused in words: ${String(error)}`);
+};
+
+test('by path: its name, its value, and the line of each key', async () => {
+  const file = await loadJobFile(join(folder, 'nightly.v2.yaml'));
+  expect(file).toMatchObject({ name: 'nightly.v2', value: { input: { uri: 'a.csv' } } });
+  expect(refusalOf(() => compileJob({ file, env: {}, flags: new Map(), date: null, today: '2026-01-01' })).message).toBe(
+    `There is no key output.formt; did you mean output.format? (${file.path}, line 4)`,
+  );
+});
+
+test('JSON, tabs and all', async () => {
+  expect(await loadJobFile(join(folder, 'job.json'))).toMatchObject({ name: 'job', value: { name: 'from json', steps: ['enrich'] } });
+});
+
+test('the sample job, by name', async () => {
+  const file = await loadJobFile('sample');
+  const { job, warnings } = compileJob({ file, env: {}, flags: new Map(), date: null, today: '2026-01-01' });
+  expect(job).toMatchObject({ name: 'sample', steps: ['enrich', 'verify'], service: { embedded: true, rpm: 5000 }, output: { uri: 'out/leads.enriched.csv' } });
+  expect(warnings).toEqual([]);
+});
+
+test.each([
+  ['nowhere/job.yaml', 'job_not_found', /no job file "nowhere\/job.yaml"/],
+  ['smaple', 'job_not_found', /no job "smaple".*did you mean sample\?/],
+  ['large.yaml', 'job_too_large', /larger than 1 MiB/],
+  ['latin1.yaml', 'job_syntax', /not UTF-8/],
+  ['sub.yaml', 'job_not_found', /no job file/],
+])('%s: %s', async (ref, code, message) => {
+  const error = await failure(loadJobFile(/^(?:nowhere|smaple)/.test(ref) ? ref : join(folder, ref)));
+  expect(error).toMatchObject({ code, exitCode: 78 });
+  expect(error.message).toMatch(message);
+});
+
+const BOMB = ['a: &a [x,x,x,x,x,x,x,x,x,x]', ...['b', 'c', 'd', 'e'].map((name, index) => `${name}: &${name} [${Array.from({ length: 10 }, () => `*${'abcd'[index]}`).join(',')}]`)].join('\n');
+
+describe('a file that cannot be read as YAML', () => {
+  test.each([
+    ['a: [1\nb: 2', /^x\.yaml, line 2: /],
+    ['a: 1\nb:\n  c: 1\n  c: 2', /^x\.yaml, line 4: the key b\.c is given twice, first on line 3$/],
+    ['a: [{b: 1, b: 2}]', /line 1: the key b is given twice/],
+    ['a: 1\n---\nb: 2', /line 2: a second document begins here/],
+    ['a: 1\n[x]: 2', /a key must be plain text/],
+    ['output:\n  uri: {date}/x.csv', /^x\.yaml, line 2: /],
+    ['a: !run x', /line 1: Unresolved tag/],
+    ['['.repeat(1000), /line 1: brackets are nested more than 64 deep/],
+    ['- '.repeat(100_000), /nested too deep/],
+    [BOMB, /alias count/],
+    ['b: 1\na: *.csv', /line 2: \*\.csv is an alias of nothing$/],
+  ])('%j', (text, message) => {
+    const error = refusalOf(() => parseJob(text, 'x.yaml'));
+    expect(error).toMatchObject({ code: 'job_syntax', exitCode: 78 });
+    expect(error.message).toMatch(message);
+  });
+
+  test('any text is a value or refused in words', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom('a', ':', ' ', '\n', '-', '[', ']', '{', '}', '&', '*', '!', '"', '|', '#', '?') })), (text) => {
+        try {
+          expect(parseJob(text, 'x.yaml').lines).toBeInstanceOf(Map);
+        } catch (error) {
+          expect(error).toMatchObject({ code: 'job_syntax' });
+        }
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});

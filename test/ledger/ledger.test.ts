@@ -1,0 +1,134 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Ledger, type LedgerOptions } from '../../src/ledger/ledger.ts';
+
+let folder: string;
+let now = 1_700_000_000_000;
+const DAY = 86_400_000;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'ledger-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function open(options: Partial<LedgerOptions> = {}): Ledger {
+  return Ledger.open({ path: join(folder, 'answers.ledger'), job: 'nightly', run: 'run-1', maxAgeDays: 0, now: () => now, ...options });
+}
+
+const hit = { kind: 'hit', text: '{"name":"Ada"}' } as const;
+
+describe('Ledger', () => {
+  it('finds what was put, before and after it is durable, and after a reopening', () => {
+    const ledger = open();
+    const scope = ledger.scope('https://api.example', 'enrich', 'by email');
+    ledger.put([
+      { scope, key: 'a', answer: hit },
+      { scope, key: 'b', answer: { kind: 'miss' } },
+      { scope, key: 'c', answer: { kind: 'suppressed' } },
+      { scope, key: 'd', answer: { kind: 'failed', code: 'http_500', attempts: 5, requestId: 'r1' } },
+      { scope, key: 'e', answer: { kind: 'unsettled', text: '{"result":"unknown"}' } },
+    ]);
+    const look = (l: Ledger): unknown[] => ['a', 'b', 'c', 'd', 'e', 'f'].map((key) => l.get(scope, key));
+    const expected = [hit, { kind: 'miss' }, { kind: 'suppressed' }, { kind: 'failed', code: 'http_500', attempts: 5, requestId: 'r1' }, { kind: 'unsettled', text: '{"result":"unknown"}' }, null];
+    expect(look(ledger)).toEqual(expected);
+    ledger.flush();
+    expect(look(ledger)).toEqual(expected);
+    ledger.close();
+    const again = open();
+    expect(look(again)).toEqual(expected);
+    expect(again.totals()).toEqual({ lookups: 5, reused: 0 });
+    again.close();
+  });
+
+  it('files answers under origin, step and options', () => {
+    const ledger = open();
+    const one = ledger.scope('https://api.example', 'enrich', 'by email');
+    ledger.put([{ scope: one, key: 'a', answer: hit }]);
+    ledger.flush();
+    for (const [origin, step, options] of [['https://other.example', 'enrich', 'by email'], ['https://api.example', 'verify', 'by email'], ['https://api.example', 'enrich', 'by domain']] as const) {
+      expect(ledger.get(ledger.scope(origin, step, options), 'a')).toBeNull();
+    }
+    expect(ledger.scope('https://api.example', 'enrich', 'by email')).toBe(one);
+    ledger.close();
+  });
+
+  it('keeps failures and unknown verdicts from later runs, and counts what it spares once', () => {
+    const first = open();
+    const scope = first.scope('o', 'verify', '');
+    first.put([{ scope, key: 'good', answer: hit }, { scope, key: 'bad', answer: { kind: 'failed', code: 'x', attempts: 5, requestId: null } }, { scope, key: 'vague', answer: { kind: 'unsettled', text: '{}' } }]);
+    first.close();
+    const second = open({ run: 'run-2' });
+    expect(second.get(scope, 'bad')).toBeNull();
+    expect(second.get(scope, 'vague')).toBeNull();
+    expect(second.get(scope, 'good')).toEqual(hit);
+    second.flush();
+    expect(second.get(scope, 'good')).toEqual(hit);
+    expect(second.totals()).toEqual({ lookups: 1, reused: 1 });
+    second.close();
+  });
+
+  it('spares other jobs only what is young enough, and only when a ledger is kept', () => {
+    const first = open();
+    const scope = first.scope('o', 'enrich', '');
+    first.put([{ scope, key: 'k', answer: hit }]);
+    first.close();
+    const look = (options: Partial<LedgerOptions>): unknown => {
+      const ledger = open({ run: 'run-2', ...options });
+      const found = ledger.has(scope, 'k');
+      ledger.close();
+      return found;
+    };
+    expect(look({ job: 'other', maxAgeDays: 0 })).toBe(false);
+    expect(look({ job: 'nightly', maxAgeDays: 0 })).toBe(true);
+    expect(look({ job: 'other', maxAgeDays: 30 })).toBe(true);
+    now += 31 * DAY;
+    expect(look({ job: 'other', maxAgeDays: 30 })).toBe(false);
+    expect(look({ job: 'nightly', maxAgeDays: 30 })).toBe(false);
+    expect(look({ job: 'nightly', maxAgeDays: 0 })).toBe(true);
+    expect(look({ job: 'nightly', run: 'run-1', maxAgeDays: 30 })).toBe(true);
+  });
+
+  it('keeps the first age of an answer that is passed on from run to run', () => {
+    const first = open({ job: 'a', run: 'r1' });
+    const scope = first.scope('o', 'enrich', '');
+    first.put([{ scope, key: 'k', answer: hit }]);
+    first.close();
+    now += 20 * DAY;
+    const second = open({ job: 'b', run: 'r2', maxAgeDays: 30 });
+    expect(second.get(scope, 'k')).toEqual(hit);
+    second.close();
+    now += 20 * DAY;
+    const third = open({ job: 'c', run: 'r3', maxAgeDays: 30 });
+    expect(third.get(scope, 'k')).toBeNull();
+    third.close();
+  });
+
+  it('serves two jobs at once', () => {
+    const a = open({ job: 'a', run: 'ra', maxAgeDays: 1 });
+    const b = open({ job: 'b', run: 'rb', maxAgeDays: 1 });
+    const scope = a.scope('o', 'enrich', '');
+    for (let i = 0; i < 5_000; i++) (i % 2 === 0 ? a : b).put([{ scope, key: `k${i}`, answer: hit }]);
+    a.flush();
+    b.flush();
+    for (let i = 0; i < 5_000; i += 97) {
+      expect(a.get(scope, `k${i}`)).toEqual(hit);
+      expect(b.get(scope, `k${i}`)).toEqual(hit);
+    }
+    a.close();
+    b.close();
+  });
+
+  it('refuses a file that is no ledger, and leaves it as it is', () => {
+    const path = join(folder, 'answers.ledger');
+    writeFileSync(path, 'this is not a database, it is a text of some length'.repeat(50));
+    expect(() => open()).toThrow(expect.objectContaining({ exitCode: 78, code: 'ledger_unreadable' }));
+    rmSync(path);
+    const other = new DatabaseSync(path);
+    other.exec('CREATE TABLE theirs (x)');
+    other.close();
+    expect(() => open()).toThrow(/another program/);
+  });
+});

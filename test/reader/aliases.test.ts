@@ -1,0 +1,43 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { ALIASES, describeAliases, findKeyColumns, KEY_COLUMNS, plainName } from '../../src/reader/aliases.ts';
+
+describe('aliases', () => {
+  it('match whatever the case, spaces, _, - and byte order mark', () => {
+    const all = KEY_COLUMNS.flatMap((key) => ALIASES[key].map((alias) => ({ key, alias })));
+    fc.assert(
+      fc.property(fc.constantFrom(...all), fc.constantFrom(' ', '_', '-', '', '  '), fc.boolean(), fc.boolean(), ({ key, alias }, gap, upper, bom) => {
+        const spelled = `${bom ? '\ufeff' : ''}${(upper ? alias.toUpperCase() : alias).replaceAll(' ', gap)} `;
+        expect(findKeyColumns(['first name', spelled], {})[key]).toBe(spelled);
+      }),
+    );
+  });
+
+  it('are each of one key only', () => {
+    const owner = new Map<string, string>();
+    for (const key of KEY_COLUMNS) {
+      for (const alias of ALIASES[key]) {
+        expect(owner.get(plainName(alias)) ?? key).toBe(key);
+        owner.set(plainName(alias), key);
+      }
+    }
+  });
+
+  it('are taken in the list’s order, not the header’s; of equals the first', () => {
+    expect(findKeyColumns(['Personal Email', 'Work Email', 'Website', 'Domain'], {})).toEqual({ email: 'Work Email', domain: 'Domain', linkedin_url: null });
+    expect(findKeyColumns(['Work Email', 'EMAIL', 'e-mail'], {}).email).toBe('EMAIL');
+  });
+
+  it('yield to a configured name', () => {
+    expect(findKeyColumns(['email', 'other'], { email: 'other' }).email).toBe('other');
+    expect(findKeyColumns(['email', '\ufeffOther Mail'], { email: 'other mail' }).email).toBe('\ufeffOther Mail');
+    expect(() => findKeyColumns(['email'], { domain: 'site url' })).toThrow('Found columns: "email"');
+    expect(findKeyColumns(['email'], { domain: 'site url' }, true).domain).toBe('site url');
+  });
+
+  it('are published in docs/columns.md as they are', async () => {
+    expect(await readFile(join(import.meta.dirname, '../../docs/columns.md'), 'utf8')).toBe(describeAliases());
+  });
+});

@@ -1,0 +1,206 @@
+import { chmod, readFile, rename, symlink, utimes } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { InputError } from '../../src/errors.ts';
+import { compareManifests, describeChange, type FreezeOptions } from '../../src/reader/freeze.ts';
+import { freeze, put, readAll, scratchFolder, utf16 } from './helpers.ts';
+
+const folder = scratchFolder();
+const ROW = 'email\na@x.example\n';
+
+async function failure(uris: string | readonly string[], overrides: Partial<FreezeOptions> = {}): Promise<InputError> {
+  const error: unknown = await freeze(uris, overrides).catch((caught: unknown) => caught);
+  if (!(error instanceof InputError)) throw new Error(`expected an InputError, got ${String(error)}`);
+  expect(error.exitCode).toBe(65);
+  return error;
+}
+
+describe('finding files', () => {
+  it('takes a directory’s data files by name, not what lies deeper, nor the job’s own', async () => {
+    for (const name of ['b.csv', 'a.csv.gz', 'own.csv', 'readme.md', 'deep/c.csv']) await put(folder, `dir/${name}`, name.endsWith('.gz') ? gzipSync(ROW) : ROW);
+    const own = join(folder, 'dir/own.csv');
+    const manifest = await freeze(join(folder, 'dir'), { isOwn: (path) => path === own });
+    expect(manifest.files.map(({ path }) => path)).toEqual([join(folder, 'dir/a.csv.gz'), join(folder, 'dir/b.csv')]);
+  });
+
+  it('takes a glob’s matches in order, a list in its own, and no file twice', async () => {
+    for (const name of ['2.csv', '10.csv', '1.csv', 'out.csv']) await put(folder, `glob/${name}`, ROW);
+    const out = join(folder, 'glob/out.csv');
+    const manifest = await freeze([join(folder, 'glob/2.csv'), join(folder, 'glob/*.csv')], { isOwn: (path) => path === out });
+    expect(manifest.files.map(({ uri }) => uri.slice(folder.length))).toEqual(['/glob/2.csv', '/glob/1.csv', '/glob/10.csv']);
+    expect(manifest.files.map(({ start }) => start.file)).toEqual([0, 1, 2]);
+  });
+
+  it('prefers a file whose name looks like a glob', async () => {
+    const path = await put(folder, 'odd/[1].csv', ROW);
+    expect((await freeze(path)).files.length).toBe(1);
+  });
+
+  it('names what is missing, or succeeds with nothing', async () => {
+    for (const uri of [join(folder, 'nowhere.csv'), join(folder, 'nowhere/*.csv'), join(folder, 'dir/deep/*.tsv')]) {
+      expect(await failure(uri)).toMatchObject({ code: 'input_missing', message: expect.stringContaining(uri) as string });
+      expect(await freeze(uri, { ifMissing: 'succeed' })).toMatchObject({ files: [], columns: [] });
+    }
+  });
+
+  it('says what it may not read', async () => {
+    const path = await put(folder, 'secret.csv', ROW);
+    await chmod(path, 0o000);
+    // The superuser may read it all the same.
+    if (process.getuid?.() !== 0) expect((await failure(path)).code).toBe('input_unreadable');
+    await symlink('/dev/null', join(folder, 'device.csv'));
+    expect(await failure(join(folder, 'device.csv'))).toMatchObject({ code: 'input_unreadable' });
+  });
+
+  it('keeps standard input in a file that only its owner may read', async () => {
+    const spoolPath = join(folder, 'spool/stdin');
+    const manifest = await freeze('-', { spoolPath, stdin: Readable.from([Buffer.from('email\na@x'), Buffer.from('.example\n')]) });
+    expect(manifest.files[0]).toMatchObject({ uri: '-', path: spoolPath, size: 18 });
+    expect(await readFile(spoolPath, 'utf8')).toBe(ROW);
+    expect((await readAll(manifest)).map(({ email }) => email)).toEqual(['a@x.example']);
+  });
+});
+
+describe('what a file is', () => {
+  it.each([
+    ['no extension, csv', 'data', 'email;n\na@x.example;1\n', 'csv', ';'],
+    ['no extension, tsv', 'data', 'email\tn\na@x.example\t1\n', 'tsv', '\t'],
+    ['no extension, jsonl', 'data', '\n {"email":"a@x.example"}\n', 'jsonl', null],
+    ['.ndjson', 'data.ndjson', '{"email":"a@x.example"}\n', 'jsonl', null],
+    ['delimiters within quotes do not count', 'q.csv', '"a;b;c;d",email\n1,a@x.example\n', 'csv', ','],
+  ])('%s', async (name, file, content, format, delimiter) => {
+    const path = await put(folder, `kind/${name}/${file}`, content);
+    const manifest = await freeze(path);
+    expect(manifest.format).toBe(format);
+    expect(manifest.files[0]?.delimiter).toBe(delimiter);
+    expect((await readAll(manifest)).length).toBe(1);
+  });
+
+  it('lets the configured format and delimiter win', async () => {
+    const path = await put(folder, 'wins.txt', 'email|n;m\na@x.example|1;2\n');
+    const manifest = await freeze(path, { format: 'csv', delimiter: '|' });
+    expect(manifest.columns).toEqual(['email', 'n;m']);
+    for (const delimiter of ['', '::', '"', '\n', 'é']) expect((await failure(path, { delimiter })).code).toBe('input_delimiter');
+  });
+
+  it('finds an archive by its first bytes, and says when a name lies', async () => {
+    const unnamed = await freeze(await put(folder, 'unnamed.csv', gzipSync(ROW)));
+    expect(unnamed.files[0]?.compression).toBe('gzip');
+    const wrong = await freeze(await put(folder, 'wrong.csv.gz', zstdCompressSync(ROW)));
+    expect(wrong.files[0]?.compression).toBe('zstd');
+    expect(await failure(await put(folder, 'lies.csv.gz', ROW))).toMatchObject({ code: 'input_compression', message: expect.stringContaining('no gzip') as string });
+    expect((await freeze(await put(folder, 'nothing.csv.gz', ''))).columns).toEqual([]);
+  });
+
+  it('reads UTF-16 without a mark when told to, and suggests it when not', async () => {
+    for (const order of ['le', 'be'] as const) {
+      const path = await put(folder, `bare-${order}.csv`, utf16(ROW, order).subarray(2));
+      expect(await failure(path)).toMatchObject({ code: 'input_encoding', hint: expect.stringContaining('utf-16') as string });
+      const manifest = await freeze(path, { encoding: 'utf-16' });
+      expect(manifest.files[0]?.encoding).toBe(`utf-16${order}`);
+      expect((await readAll(manifest)).map(({ email }) => email)).toEqual(['a@x.example']);
+    }
+  });
+
+  it.each([
+    ['a NUL in the header', Buffer.from('em\0ail\na\n'), 'input_binary'],
+    ['many control characters', Buffer.concat([Buffer.from('email\n'), Buffer.alloc(100, 1)]), 'input_binary'],
+    ['a PDF', Buffer.from('%PDF-1.7\n'), 'input_binary'],
+    ['a JSON array', Buffer.from('[\n {"email": "a@x.example"}]'), 'input_json_array'],
+    ['an archive in an archive', gzipSync(gzipSync(ROW)), 'input_binary'],
+    ['an archive cut off in its header', gzipSync(ROW).subarray(0, 9), 'input_truncated'],
+    ['a header that does not end', Buffer.from('"email\na@x.example\n'), 'input_header'],
+    ['more columns than any file has', Buffer.from(`email${',x'.repeat(1_000_000)}\n`), 'input_too_many_columns'],
+  ])('refuses %s', async (name, content, wanted) => {
+    expect((await failure(await put(folder, `refused/${name}`, content))).code).toBe(wanted);
+  });
+
+  it('takes one damaged place for a bad row, not for another encoding', async () => {
+    const path = await put(folder, 'stray.csv', Buffer.concat([Buffer.from('email,n\na@x.example,Zoë\n'), Buffer.from([0x62, 0xe9, 0x0a])]));
+    expect((await readAll(await freeze(path))).map(({ bad }) => bad)).toEqual([null, 'not valid utf-8']);
+  });
+
+  it('does not take a character cut by the sample’s end for a damaged one', async () => {
+    const path = await put(folder, 'edge.csv', `email\n${'x'.repeat(256 * 1024 - 8)}\né\n`);
+    await expect(freeze(path)).resolves.toMatchObject({ format: 'csv' });
+  });
+});
+
+describe('columns', () => {
+  it('names blank header cells, and keeps them apart from real ones', async () => {
+    const manifest = await freeze(await put(folder, 'blank.csv', 'email,,column_2, \na@x.example,1,2,3\n'));
+    expect(manifest.columns).toEqual(['email', 'column_2_', 'column_2', 'column_4']);
+  });
+
+  it('refuses duplicates, reserved names and files without a key, naming them', async () => {
+    expect(await failure(await put(folder, 'dup.csv', 'email,b,b,c,c\n'))).toMatchObject({ code: 'input_duplicate_columns', message: expect.stringContaining('"b", "c"') as string });
+    expect(await failure(await put(folder, 'res.csv', 'email,enrich.title\n'), { reservedColumns: ['enrich.title'] })).toMatchObject({ code: 'input_reserved_column' });
+    expect(await failure(await put(folder, 'res.jsonl', '{"email":"a","enrich.title":1}\n'), { reservedColumns: ['enrich.title'], needColumns: true })).toMatchObject({ code: 'input_reserved_column' });
+    const many = Array.from({ length: 50 }, (_, index) => `c${index}`).join(',');
+    const error = await failure(await put(folder, 'none.csv', `${many}\n1\n`));
+    expect(error).toMatchObject({ code: 'input_no_columns', hint: expect.stringContaining('--input.columns.email') as string });
+    expect(error.message).toContain('"c19" and 30 more; none is an email');
+    expect((await failure(await put(folder, 'none.jsonl', '{"name":"x"}\n'))).code).toBe('input_no_columns');
+  });
+
+  it('takes configured names, and lists what there is when one is not', async () => {
+    const path = await put(folder, 'mapped.csv', 'email,Primary,Web\na@x.example,b@x.example,y.example\n');
+    const manifest = await freeze(path, { columns: { email: 'Primary' } });
+    expect((await readAll(manifest)).map(({ email, domain }) => [email, domain])).toEqual([['b@x.example', 'y.example']]);
+    expect(await failure(path, { columns: { email: 'Secondary' } })).toMatchObject({ code: 'input_no_columns', message: expect.stringContaining('"Secondary" (input.columns.email). Found columns: "email", "Primary", "Web"') as string });
+  });
+
+  it('does not ask for a key where there is no record', async () => {
+    expect((await freeze(await put(folder, 'no-key-no-rows.csv', 'name,city\n'))).columns).toEqual(['name', 'city']);
+    expect((await freeze(await put(folder, 'only-bad.jsonl', 'x\n'))).keyName.email).toBeNull();
+  });
+
+  it('refuses mixed formats, and a file that has none of the keys of the others', async () => {
+    const csv = await put(folder, 'mixed/a.csv', ROW);
+    expect((await failure([csv, await put(folder, 'mixed/b.jsonl', '{"email":"a"}\n')])).code).toBe('input_mixed_formats');
+    expect(await failure([csv, await put(folder, 'mixed/c.csv', 'name\nAna\n')])).toMatchObject({ code: 'input_no_columns', message: expect.stringContaining('c.csv') as string });
+  });
+
+  it('finds jsonl keys in the first 200 objects, over all files', async () => {
+    const early = await put(folder, 'keys/a.jsonl', '{"n":1}\n'.repeat(150));
+    const late = await put(folder, 'keys/b.jsonl', `${'{"n":1}\n'.repeat(49)}{"E-Mail":"a@x.example"}\n{"website":"x.example","__proto__":1}\n`);
+    expect((await freeze([early, late])).keyName).toEqual({ email: 'E-Mail', domain: null, linkedin_url: null });
+    expect((await freeze([early, late], { needColumns: true })).columns).toEqual(['n', 'E-Mail', 'website', '__proto__']);
+  });
+});
+
+describe('changes', () => {
+  it('notices another size, other content at either end, a file that is gone; not another mtime', async () => {
+    const content = `email\n${'a@x.example\n'.repeat(20_000)}`;
+    const path = await put(folder, 'change.csv', content);
+    const manifest = await freeze(path);
+    expect(await describeChange(manifest)).toBeNull();
+    await utimes(path, 1, 1);
+    expect(await describeChange(manifest)).toBeNull();
+    expect(compareManifests(manifest, await freeze(path))).toBeNull();
+    for (const changed of [`${content}b`, content.replace('a@', 'b@'), `${content.slice(0, -2)}f\n`]) {
+      await put(folder, 'change.csv', changed);
+      const sentence = changed.length === content.length ? 'same size but other content' : `had ${content.length} bytes and has ${changed.length}`;
+      expect(await describeChange(manifest)).toContain(sentence);
+      expect(compareManifests(manifest, await freeze(path))).toContain(sentence);
+    }
+    await rename(path, `${path}.old`);
+    expect(await describeChange(manifest)).toBe(`${path} is no longer there.`);
+  });
+
+  it('notices files that came and went', async () => {
+    const names = await Promise.all(['a', 'b', 'c'].map((name) => put(folder, `list/${name}.csv`, ROW)));
+    const [a = '', b = '', c = ''] = names;
+    const all = await freeze([a, b]);
+    expect(compareManifests(all, await freeze([a]))).toBe(`${b} is no longer part of the input.`);
+    expect(compareManifests(all, await freeze([a, b, c]))).toBe(`${c} was added to the input.`);
+    expect(compareManifests(all, await freeze([c, a, b]))).toBe(`${c} was added to the input before ${a}.`);
+  });
+
+  it('survives a trip through JSON, as in the checkpoint', async () => {
+    const manifest = await freeze(await put(folder, 'json.csv.gz', gzipSync(ROW)));
+    expect(JSON.parse(JSON.stringify(manifest))).toEqual(manifest);
+  });
+});

@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest';
+import { COMPANY_FIELDS, RECORD_FIELDS } from '../../src/service/records.ts';
+import { makeStore, serveStore } from './harness.ts';
+import { loadPeople } from '../../src/service/store/load.ts';
+
+describe('POST /v1/enrich', () => {
+  it('answers the whole record for an address, however it is written', async () => {
+    const service = await serveStore();
+    const reply = await service.post('/v1/enrich', { email: '  Jane.DOE@Acme.Example ' });
+    expect(reply.status).toBe(200);
+    expect(reply.headers.get('content-type')).toBe('application/json; charset=utf-8');
+    expect(reply.headers.get('x-credits-charged')).toBe('1');
+    expect(Object.keys(reply.json).sort()).toEqual([...RECORD_FIELDS].sort());
+    expect(Object.keys(reply.json['company'] as object).sort()).toEqual([...COMPANY_FIELDS].sort());
+    expect(reply.json).toMatchObject({
+      email: 'jane.doe@acme.example', name: 'Jane Doe', title: 'CTO', verified: true, middle_name: null, matched_on: ['email'],
+      company: { name: 'Acme', employees: 42, revenue: '$12M', stack: ['PostgreSQL'], ticker: null },
+    });
+  });
+
+  it('fills only the company for a domain, and calls nothing verified', async () => {
+    const service = await serveStore();
+    const { status, json } = await service.post('/v1/enrich', { domain: 'https://www.ACME.example/about' });
+    expect(status).toBe(200);
+    const { company, verified, matched_on: matchedOn, ...person } = json;
+    expect(company).toMatchObject({ domain: 'acme.example' });
+    expect(verified).toBe(false);
+    expect(matchedOn).toEqual(['domain']);
+    expect(Object.values(person).every((value) => value === null)).toBe(true);
+  });
+
+  it('has null for the company of somebody whose company is not known, and looks up by id', async () => {
+    const service = await serveStore();
+    expect((await service.post('/v1/enrich', { id: 'pe_3' })).json).toMatchObject({ name: 'Søren Solo', company: null, verified: false });
+  });
+
+  it.each([{ email: 'nobody@acme.example' }, { domain: 'nowhere.example' }, { id: 'pe_9' }, { email: 'jane.doe@acme.example', min_likelihood: 99 }, { email: 'jane.doe@acme.example', required: ['mobile'] }])(
+    'finds nothing for %j and charges nothing',
+    async (body) => {
+      const service = await serveStore();
+      const { status, json, headers } = await service.post('/v1/enrich', body);
+      expect(status).toBe(404);
+      expect(headers.get('content-type')).toMatch(/^application\/problem\+json/);
+      expect(json).toMatchObject({ code: 'no_match', status: 404, retryable: false, instance: '/v1/enrich', request_id: headers.get('x-request-id') });
+      expect(headers.get('x-credits-charged')).toBe('0');
+    },
+  );
+
+  it('answers 451 for a person who asked to be removed, even after the same data is loaded again', async () => {
+    const store = await makeStore((open) => {
+      expect(loadPeople(open, [{ id: 'pe_4', email: 'GONE@acme.example' }])).toEqual({ loaded: 0, rejected: 1 });
+    });
+    const service = await serveStore({ store });
+    const { status, json } = await service.post('/v1/enrich', { email: 'Gone@acme.example' });
+    expect([status, json['code']]).toEqual([451, 'suppressed_person']);
+    expect((await service.post('/v1/enrich', { id: 'pe_4' })).status).toBe(404);
+  });
+
+  it('cuts the record down to the fields asked for', async () => {
+    const service = await serveStore();
+    expect((await service.post('/v1/enrich', { email: 'jane.doe@acme.example', fields: ['name', 'verified'] })).json).toEqual({ name: 'Jane Doe', verified: true });
+    expect(Object.keys((await service.post('/v1/enrich', { email: 'jane.doe@acme.example', fields: ['company'] })).json)).toEqual(['company']);
+  });
+
+  it.each([
+    [{}, '', 'required'],
+    [{ email: null }, '', 'required'],
+    [{ email: 5 }, '/email', 'type'],
+    [{ email: 'jane@' }, '/email', 'invalid_email'],
+    [{ domain: 'localhost' }, '/domain', 'invalid_domain'],
+    [{ email: 'a@acme.example', domain: 'acme.example' }, '/domain', 'ambiguous'],
+    [{ linkedin_url: 'https://profiles.example/in/jane' }, '/linkedin_url', 'unsupported_lookup'],
+    [{ emial: 'a@acme.example' }, '/emial', 'unknown_field'],
+    [{ 'a/b~c': 1, email: 'a@acme.example' }, '/a~1b~0c', 'unknown_field'],
+    [{ email: 'a@acme.example', min_likelihood: 101 }, '/min_likelihood', 'range'],
+    [{ email: 'a@acme.example', min_likelihood: 1.5 }, '/min_likelihood', 'type'],
+    [{ email: 'a@acme.example', fields: ['nmae'] }, '/fields/0', 'enum'],
+    [{ email: 'a@acme.example', required: [1] }, '/required/0', 'type'],
+    [{ email: 'a@acme.example', verify: 'yes' }, '/verify', 'type'],
+    [{ email: 'a@acme.example', webhook_url: 'https://hooks.example' }, '/webhook_url', 'unsupported_option'],
+    [[], '', 'type'],
+  ])('refuses %j at %j: %s', async (body, pointer, code) => {
+    const service = await serveStore();
+    const { status, json } = await service.post('/v1/enrich', body);
+    expect([status, json['code']]).toEqual([422, 'validation_failed']);
+    expect(json['errors']).toContainEqual(expect.objectContaining({ pointer, code }));
+  });
+
+  it('names the field that was probably meant', async () => {
+    const service = await serveStore();
+    expect((await service.post('/v1/enrich', { emial: 'a@acme.example' })).text).toContain('did you mean email?');
+  });
+});

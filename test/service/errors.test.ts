@@ -1,0 +1,138 @@
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { KEY, makeKey, makeStore, serveStore, type Served } from './harness.ts';
+
+const AUTH = { authorization: `Bearer ${KEY}` };
+const JSON_AUTH = { ...AUTH, 'content-type': 'application/json' };
+
+async function raw(service: Served, bytes: string): Promise<string> {
+  const socket = connect(service.port, '127.0.0.1');
+  socket.write(bytes, 'latin1');
+  return text(socket);
+}
+
+describe('every answer', () => {
+  it('says what it cost, who it was, and what is left of the quota', async () => {
+    const service = await serveStore({ rpm: 100 });
+    const replies = [await service.post('/v1/enrich', { id: 'pe_1' }), await service.post('/v1/enrich', '{'), await service.request('/v1/nope', { headers: AUTH }), await service.request('/v1/enrich', { headers: AUTH })];
+    expect(replies.map(({ status }) => status)).toEqual([200, 400, 404, 405]);
+    // What is no call takes nothing from the quota.
+    expect(replies.map(({ headers }) => headers.get('x-ratelimit-remaining'))).toEqual(['99', '98', '98', '98']);
+    for (const { headers } of replies) {
+      expect(headers.get('x-ratelimit-limit')).toBe('100');
+      expect(headers.get('x-ratelimit-reset')).toMatch(/^[12]$/);
+      expect(headers.get('ratelimit-policy')).toBe('"embedded";q=100;w=60');
+      expect(headers.get('ratelimit')).toMatch(/^"embedded";r=\d+;t=[12]$/);
+      expect(headers.get('x-credits-charged')).toMatch(/^[01]$/);
+    }
+    expect(new Set(replies.map(({ headers }) => headers.get('x-request-id'))).size).toBe(4);
+  });
+
+  it('has no quota to tell of without a key, but an id and a price', async () => {
+    const service = await serveStore();
+    const { status, json, headers } = await service.post('/v1/enrich', { id: 'pe_1' }, { key: null });
+    expect([status, json['code'], headers.get('www-authenticate')]).toEqual([401, 'unauthorized', 'Bearer']);
+    expect(headers.get('x-request-id')).toBe(json['request_id']);
+    expect(headers.get('x-credits-charged')).toBe('0');
+    expect(headers.has('x-ratelimit-limit')).toBe(false);
+  });
+});
+
+describe('the error table', () => {
+  it.each(['nonsense', '', ' ', 'x'.repeat(10_000)])('401 for the key %j', async (key) => {
+    const service = await serveStore();
+    expect((await service.post('/v1/enrich', { id: 'pe_1' }, { key })).json['code']).toBe('unauthorized');
+  });
+
+  it('404 for a path that is none, 405 with Allow for a method that is none of its, with or without a key', async () => {
+    const service = await serveStore();
+    for (const headers of [AUTH, {}]) {
+      expect((await service.request('/v1/enrich/', { method: 'POST', headers })).json['code']).toBe('not_found');
+      expect((await service.request('/v1/%zz', { method: 'POST', headers })).json['code']).toBe('not_found');
+      for (const method of ['GET', 'DELETE', 'OPTIONS', 'PATCH']) {
+        const reply = await service.request('/v1/emails/verify', { method, headers });
+        expect([reply.status, reply.json['code'], reply.headers.get('allow')]).toEqual([405, 'method_not_allowed', 'POST']);
+      }
+      expect((await service.request('/healthz', { method: 'PUT', headers })).headers.get('allow')).toBe('GET, HEAD');
+    }
+  });
+
+  it.each(['', '{', '{"email":}', 'nul', '[1,]', Buffer.from([0x22, 0xff, 0xfe, 0x22])])('400 invalid_json for %j', async (body) => {
+    const service = await serveStore();
+    const { status, json } = await service.post('/v1/enrich', body);
+    expect([status, json['code']]).toEqual([400, 'invalid_json']);
+  });
+
+  it('400 for a request without a body at all', async () => {
+    const service = await serveStore();
+    expect((await service.request('/v1/enrich', { method: 'POST', headers: AUTH })).json['code']).toBe('invalid_json');
+  });
+
+  it('does not repeat what was in a body that is no JSON', async () => {
+    const service = await serveStore();
+    expect((await service.post('/v1/enrich', '{"email": jane@acme.example}')).text).not.toContain('jane');
+  });
+
+  it('400 for a query parameter that is none, naming it', async () => {
+    const service = await serveStore();
+    const { status, json } = await service.post('/v1/enrich?emial=1', { id: 'pe_1' });
+    expect([status, json['code']]).toEqual([400, 'unknown_parameter']);
+    expect(json['errors']).toMatchObject([{ parameter: 'emial' }]);
+    expect(json['instance']).toBe('/v1/enrich');
+  });
+
+  it('413 over 1 MiB, and not at 1 MiB', async () => {
+    const service = await serveStore();
+    const body = (bytes: number): string => `{"id":"${'x'.repeat(bytes - 9)}"}`;
+    expect((await service.post('/v1/enrich', body(1024 * 1024))).json['code']).toBe('no_match');
+    const { status, json, headers } = await service.post('/v1/enrich', body(1024 * 1024 + 1));
+    expect([status, json['code'], headers.get('x-credits-charged')]).toEqual([413, 'payload_too_large', '0']);
+  });
+
+  it.each([{ 'content-type': 'text/plain' }, { 'content-type': 'application/x-www-form-urlencoded' }, { 'content-type': 'nonsense' }, { 'content-encoding': 'gzip' }])('415 for %j', async (headers) => {
+    const service = await serveStore();
+    expect((await service.post('/v1/enrich', '{}', { headers: headers as unknown as Record<string, string> })).json['code']).toBe('unsupported_media_type');
+  });
+
+  it('421 for a key of another region, naming it', async () => {
+    const store = await makeStore();
+    const service = await serveStore({ store, region: 'eu' });
+    const { status, json } = await service.post('/v1/enrich', { id: 'pe_1' }, { key: await makeKey(store, 'growth', { region: 'apac' }) });
+    expect([status, json['code']]).toEqual([421, 'wrong_region']);
+    expect(json['detail']).toContain('apac');
+  });
+
+  it('429 with Retry-After when the quota is used up', async () => {
+    const service = await serveStore({ rpm: 2 });
+    await service.post('/v1/enrich', { id: 'pe_1' });
+    await service.post('/v1/emails/verify', { emails: Array.from({ length: 1000 }, () => 'a@acme.example') });
+    const { status, json, headers } = await service.post('/v1/enrich', { id: 'pe_1' });
+    expect([status, json['code'], json['retryable']]).toEqual([429, 'rate_limited', true]);
+    expect(headers.get('retry-after')).toBe('30');
+    expect(headers.get('x-ratelimit-remaining')).toBe('0');
+  });
+
+  it('answers what is no HTTP, and headers without end, in its own words', async () => {
+    const service = await serveStore();
+    expect(await raw(service, 'nonsense\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 .*x-credits-charged: 0.*"code":"invalid_parameter"/s);
+    expect(await raw(service, `GET / HTTP/1.1\r\nHost: x\r\nX: ${'y'.repeat(20_000)}\r\n\r\n`)).toMatch(/^HTTP\/1\.1 431 .*"code":"headers_too_large"/s);
+  });
+
+  it('never makes a 500 of what a client sends', async () => {
+    const service = await serveStore();
+    const field = fc.constantFrom('email', 'domain', 'id', 'emails', 'fields', 'required', 'min_likelihood', 'mode', 'max_age_s', '__proto__', 'constructor', 'toString');
+    const body = fc.oneof(fc.json(), fc.dictionary(field, fc.oneof(fc.jsonValue(), fc.array(fc.string({ unit: 'binary' })), fc.string({ unit: 'binary' }))).map((value) => JSON.stringify(value)), fc.constant('['.repeat(100_000)));
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom('/v1/enrich', '/v1/emails/verify'), body, async (path, sent) => {
+        const reply = await service.post(path, sent);
+        expect([200, 400, 404, 422, 451]).toContain(reply.status);
+        if (reply.status !== 200) expect(reply.json).toMatchObject({ status: reply.status, request_id: reply.headers.get('x-request-id') });
+      }),
+      { numRuns: 300 },
+    );
+    const afterwards = await service.request('/readyz', { headers: JSON_AUTH });
+    expect(afterwards.json).toEqual({ status: 'ok' });
+  });
+});

@@ -1,0 +1,94 @@
+/** A service on a store of its own, and requests to it. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach } from 'vitest';
+import type { Plan, Region } from '../../src/service/keys.ts';
+import { createKey } from '../../src/service/keys.ts';
+import { startService, type RunningService, type ServiceOptions } from '../../src/service/start-service.ts';
+import { loadCompanies, loadPeople, suppress } from '../../src/service/store/load.ts';
+import { openStore, type Store } from '../../src/service/store/open-store.ts';
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  readonly json: Record<string, unknown>;
+}
+
+export interface Served extends RunningService {
+  readonly store: string;
+  request(path: string, init?: RequestInit): Promise<Reply>;
+  /** POST of a JSON body; `key` null: without authorization. */
+  post(path: string, body: unknown, options?: { key?: string | null; headers?: Record<string, string> }): Promise<Reply>;
+}
+
+const cleanups: (() => Promise<void>)[] = [];
+
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+/** Accepted by every service that the harness starts; unlimited unless `rpm` is given. */
+export const KEY = 'embedded-test-key';
+
+export async function temporaryFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-service-'));
+  cleanups.push(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** A store with one company and a few people, each there for something. */
+export async function makeStore(fill: (store: Store) => void = () => undefined): Promise<string> {
+  const path = join(await temporaryFolder(), 'store.sqlite');
+  const store = openStore(path);
+  suppress(store, ['gone@acme.example'], 0);
+  loadCompanies(store, [{ id: 'co_1', name: 'Acme', domain: 'acme.example', employees: 42, revenue: '$12M', stack: ['PostgreSQL'], accepts_all: false, email_pattern: '{first}.{last}' }]);
+  loadPeople(store, [
+    { id: 'pe_1', email: 'jane.doe@acme.example', name: 'Jane Doe', title: 'CTO', email_status: 'verified', email_verified_at: '2024-03-01T00:00:00Z', company_domain: 'acme.example' },
+    { id: 'pe_2', email: 'max.past@acme.example', name: 'Max Past', email_status: 'bounced', email_verified_at: '2024-03-01T00:00:00Z', company_domain: 'acme.example' },
+    { id: 'pe_3', email: 'solo@nowhere.example', name: 'Søren Solo', email_status: 'unverified' },
+  ]);
+  fill(store);
+  store.close();
+  return path;
+}
+
+export async function makeKey(store: string, plan: Plan, more: { credits?: number; region?: Region } = {}): Promise<string> {
+  const open = openStore(store);
+  try {
+    return createKey(open, { plan, ...more }).key;
+  } finally {
+    open.close();
+  }
+}
+
+export async function serveStore(options: Partial<ServiceOptions> & { rpm?: number | null } = {}): Promise<Served> {
+  const { rpm = null, ...rest } = options;
+  const store = options.store ?? (await makeStore());
+  const service = await startService({ embeddedKey: { key: KEY, rpm }, ...rest, store });
+  cleanups.push(() => service.close());
+  const request = async (path: string, init: RequestInit = {}): Promise<Reply> => {
+    const response = await fetch(service.url + path, init);
+    const text = await response.text();
+    let json: Record<string, unknown> = {};
+    try {
+      json = JSON.parse(text) as Record<string, unknown>;
+    } catch {
+      // Not every answer is JSON, such as that to HEAD.
+    }
+    return { status: response.status, headers: response.headers, text, json };
+  };
+  return {
+    ...service,
+    store,
+    request,
+    post(path, body, { key = KEY, headers = {} } = {}) {
+      return request(path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...(key === null ? {} : { authorization: `Bearer ${key}` }), ...headers },
+        body: typeof body === 'string' || body instanceof Uint8Array ? (body as string) : JSON.stringify(body),
+      });
+    },
+  };
+}

@@ -1,0 +1,78 @@
+import { lstat } from 'node:fs/promises';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { EXIT } from '../../src/errors.ts';
+import { serve } from '../../src/service/serve-command.ts';
+import { sampleStorePath, startService } from '../../src/service/start-service.ts';
+import { serveStore, temporaryFolder } from './harness.ts';
+
+const OPTIONS = { host: '127.0.0.1', port: 0, store: null, region: 'us', sample: true, faults: {} } as const;
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.unstubAllEnvs();
+});
+
+describe('serve', () => {
+  it('prints one line of JSON once it is ready, serves the sample set, and returns when it is told to stop', async () => {
+    const stop = new AbortController();
+    let lines = '';
+    const ready = new Promise<{ url: string; pid: number }>((resolve) => {
+      vi.spyOn(process.stdout, 'write').mockImplementation((chunk) => {
+        lines += String(chunk);
+        if (lines.endsWith('\n')) resolve(JSON.parse(lines) as { url: string; pid: number });
+        return true;
+      });
+    });
+    const serving = serve(OPTIONS, stop.signal);
+    const { url, pid } = await ready;
+    expect(pid).toBe(process.pid);
+    const reply = await fetch(`${url}/v1/enrich`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer sample-key', 'content-type': 'application/json' },
+      body: '{"domain":"brückner-präzision.example"}',
+    });
+    expect([reply.status, reply.headers.get('x-ratelimit-limit')]).toEqual([200, '0']);
+    stop.abort();
+    await serving;
+    expect(lines.trim().split('\n')).toHaveLength(1);
+    await expect(fetch(`${url}/healthz`)).rejects.toThrow();
+  });
+
+  it('says what to pass when there is nothing to serve', async () => {
+    const refusal = serve({ ...OPTIONS, sample: false }, new AbortController().signal);
+    await expect(refusal).rejects.toMatchObject({ code: 'no_store', exitCode: EXIT.config, hint: expect.stringContaining('--sample') });
+  });
+
+  it('says that the port is taken', async () => {
+    const first = await serveStore();
+    await expect(startService({ store: first.store, port: first.port })).rejects.toMatchObject({ code: 'cannot_listen', message: expect.stringContaining('the port is taken') });
+  });
+
+  it('closes twice as well as once', async () => {
+    const service = await serveStore();
+    await Promise.all([service.close(), service.close()]);
+  });
+
+  it('knows the sample key only when it serves the sample', async () => {
+    const service = await serveStore();
+    expect((await service.post('/v1/enrich', { id: 'pe_1' }, { key: 'sample-key' })).status).toBe(401);
+  });
+
+  it('leaves a store that has people in it as it is', async () => {
+    const service = await serveStore({ sample: true });
+    expect((await service.post('/v1/enrich', { domain: 'brückner-präzision.example' }, { key: 'sample-key' })).status).toBe(404);
+  });
+});
+
+describe('sampleStorePath', () => {
+  it('makes one store for all who ask at once, in a folder of its own', async () => {
+    vi.stubEnv('TMPDIR', await temporaryFolder());
+    const paths = await Promise.all(Array.from({ length: 4 }, sampleStorePath));
+    expect(new Set(paths).size).toBe(1);
+    const [path = ''] = paths;
+    expect((await lstat(path)).mode & 0o777).toBe(0o600);
+    const folder = path.slice(0, path.lastIndexOf('/'));
+    expect((await lstat(folder)).mode & 0o777).toBe(0o700);
+    expect(await sampleStorePath()).toBe(path);
+  });
+});

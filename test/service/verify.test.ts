@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import type { EmailVerification } from '../../src/verification/types.ts';
+import { serveStore } from './harness.ts';
+
+describe('POST /v1/emails/verify', () => {
+  it('answers in the order sent, duplicates kept, with a summary, and charges each mailbox that got an answer once', async () => {
+    const service = await serveStore();
+    const emails = ['max.past@acme.example', 'JANE.DOE@acme.example', 'n/a', 'new@acme.example', 'jane.doe@acme.example', 'n/a'];
+    const { status, json, headers } = await service.post('/v1/emails/verify', { emails });
+    expect(status).toBe(200);
+    const data = json['data'] as EmailVerification[];
+    expect(data.map(({ email }) => email)).toEqual(emails);
+    expect(data.map(({ result }) => result)).toEqual(['undeliverable', 'deliverable', 'undeliverable', 'unknown', 'deliverable', 'undeliverable']);
+    expect(data[1]).toMatchObject({ normalized: 'jane.doe@acme.example', confidence: 100, reason: 'recorded_delivery', flags: { accept_all: false } });
+    expect(json['summary']).toEqual({ deliverable: 2, undeliverable: 3, risky: 0, unknown: 1 });
+    expect(headers.get('x-credits-charged')).toBe('3');
+  });
+
+  it('answers one result for one address', async () => {
+    const service = await serveStore();
+    expect((await service.post('/v1/emails/verify', { email: 'x@mailinator.com', mode: 'syntax', timeout_ms: 50, max_age_s: 0 })).json).toMatchObject({ result: 'risky', reason: 'disposable', confidence: 20 });
+    expect((await service.post('/v1/emails/verify', { email: '' })).json).toMatchObject({ result: 'undeliverable', reason: 'invalid_syntax' });
+  });
+
+  it('knows nothing of a person who asked to be removed', async () => {
+    const service = await serveStore();
+    expect((await service.post('/v1/emails/verify', { email: 'gone@acme.example' })).json).toMatchObject({ result: 'unknown', cached: false });
+  });
+
+  it('takes 1,000 addresses and not 1,001', async () => {
+    const service = await serveStore();
+    const emails = Array.from({ length: 1_001 }, (_, n) => `user${n}@acme.example`);
+    const full = await service.post('/v1/emails/verify', { emails: emails.slice(1) });
+    expect((full.json['data'] as unknown[]).length).toBe(1_000);
+    const { status, json } = await service.post('/v1/emails/verify', { emails });
+    expect([status, json['code']]).toEqual([422, 'too_many_emails']);
+  });
+
+  it.each([
+    [{}, '', 'required'],
+    [{ emails: [] }, '/emails', 'too_few'],
+    [{ emails: 'a@acme.example' }, '/emails', 'type'],
+    [{ emails: ['a@acme.example', 7, null] }, '/emails/2', 'type'],
+    [{ emails: ['a@acme.example'], email: 'b@acme.example' }, '/email', 'ambiguous'],
+    [{ email: {} }, '/email', 'type'],
+    [{ email: 'a@acme.example', mode: 'smtp' }, '/mode', 'enum'],
+    [{ email: 'a@acme.example', timeout_ms: 0 }, '/timeout_ms', 'range'],
+    [{ email: 'a@acme.example', max_age_s: '1' }, '/max_age_s', 'type'],
+    [{ email: 'a@acme.example', maxAge: 1 }, '/maxAge', 'unknown_field'],
+  ])('refuses %j at %j: %s', async (body, pointer, code) => {
+    const service = await serveStore();
+    const { status, json } = await service.post('/v1/emails/verify', body);
+    expect([status, json['code']]).toEqual([422, 'validation_failed']);
+    expect(json['errors']).toContainEqual(expect.objectContaining({ pointer, code }));
+  });
+});

@@ -1,0 +1,86 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { isPlausibleEmail, normaliseEmail } from '../../src/verification/address.ts';
+import { normaliseDomain } from '../../src/verification/domain.ts';
+
+describe('normaliseEmail', () => {
+  it.each([
+    [' Jane@Acme.Example ', 'jane@acme.example'],
+    ['jane@acme.example.', 'jane@acme.example'],
+    ['jane+tag@acme.example', 'jane+tag@acme.example'],
+    ['"john doe"@acme.example', '"john doe"@acme.example'],
+    ['"a@b"@acme.example', '"a@b"@acme.example'],
+    ['josé@MÜNCHEN.example', 'josé@xn--mnchen-3ya.example'],
+    ['jose\u0301@acme.example', 'jos\u00e9@acme.example'],
+    ['太郎@例え.example', '太郎@xn--r8jz45g.example'],
+    [`${'a'.repeat(64)}@acme.example`, `${'a'.repeat(64)}@acme.example`],
+  ])('brings %j to %j', (given, expected) => {
+    expect(normaliseEmail(given)).toBe(expected);
+  });
+
+  it.each([
+    '', ' ', 'n/a', 'jane', 'jane@', '@acme.example', 'jane@localhost', 'jane@acme..example', 'jane@-acme.example', 'jane@acme-.example', 'a b@acme.example',
+    '.jane@acme.example', 'jane.@acme.example', 'ja..ne@acme.example', 'jane@192.0.2.1', 'jane@[192.0.2.1]', 'jane@0x7f.0x1', 'jane@acme.1', 'a@b@acme.example',
+    '"jane@acme.example', '""@acme.example', '"a"b"@acme.example', '"a\\"@acme.example', 'ja\u200bne@acme.example', 'jane@ac%6de.example', 'jane@acme.example/x', 'jane@日本/x.example',
+    'jane,bob@acme.example', 'jane@acme,example', 'jane@ac_me.example', `${'a'.repeat(65)}@acme.example`, `${'é'.repeat(33)}@acme.example`, `a@${'b'.repeat(64)}.example`,
+    `a@${'b.'.repeat(126)}example`, `${'a'.repeat(64)}@${`${'b'.repeat(60)}.`.repeat(3)}examples`,
+  ])('finds nothing plausible in %j', (given) => {
+    expect(normaliseEmail(given)).toBeNull();
+    expect(isPlausibleEmail(given)).toBe(false);
+  });
+
+  it('is a fixed point: what it made, it leaves alone', () => {
+    const some = fc.oneof(fc.string(), fc.string({ unit: 'grapheme' }), fc.emailAddress(), fc.tuple(fc.string({ unit: 'grapheme' }), fc.domain()).map((parts) => parts.join('@')));
+    fc.assert(
+      fc.property(some, (text) => {
+        const once = normaliseEmail(text);
+        if (once !== null) expect(normaliseEmail(once)).toBe(once);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('takes every address of ordinary shape, whatever its case and the space around it', () => {
+    const word = fc.stringMatching(/^[a-z0-9]{1,12}$/);
+    fc.assert(
+      fc.property(word, word, word, fc.constantFrom('', ' ', '\t', '\u00a0'), (first, last, host, space) => {
+        const address = `${first}.${last}@${host}.example`;
+        expect(normaliseEmail(`${space}${address.toUpperCase()}${space}`)).toBe(address);
+      }),
+    );
+  });
+});
+
+describe('normaliseDomain', () => {
+  it.each([
+    ['https://www.Acme.example/path?x#y', 'acme.example'],
+    ['acme.example:8080', 'acme.example'],
+    ['http://user:secret@acme.example', 'acme.example'],
+    ['//acme.example/x', 'acme.example'],
+    ['http:\\\\acme.example', 'acme.example'],
+    ['WWW.ACME.EXAMPLE.', 'acme.example'],
+    ['www.example', 'www.example'],
+    ['shop.acme.example', 'shop.acme.example'],
+    ['http://bücher.example/', 'xn--bcher-kva.example'],
+    ['日本。example', 'xn--wgv71a.example'],
+  ])('finds in %j %j', (given, expected) => {
+    expect(normaliseDomain(given)).toBe(expected);
+  });
+
+  it.each(['', 'localhost', '192.0.2.1', '１９２.0.2.1', 'http://[::1]/', 'jane@acme.example', 'a.example, b.example', 'n/a', 'coming soon', 'http://', 'a_b.example', 'x'.repeat(5_000), `${'a'.repeat(64)}.example`, `${'a.'.repeat(124)}example`])(
+    'finds none in %j',
+    (given) => {
+      expect(normaliseDomain(given)).toBeNull();
+    },
+  );
+
+  it('is a fixed point', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.webUrl(), fc.domain(), fc.string({ unit: 'grapheme' }).map((text) => `${text}.example`)), (text) => {
+        const once = normaliseDomain(text);
+        if (once !== null && !once.startsWith('www.')) expect(normaliseDomain(once)).toBe(once);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});

@@ -1,0 +1,61 @@
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+/** Who may import a room of src/, by folder; rooms not named here may be imported by any. `docs/decisions/walls.md` says why. */
+const WALLS: readonly { readonly from: RegExp; readonly to: RegExp; readonly why: string }[] = [
+  { from: /^src\/(?!cli\/)/, to: /^src\/cli\//, why: 'nothing imports cli/' },
+  { from: /^src\/(?!service\/|cli\/)/, to: /^src\/service\//, why: 'the pipeline reaches the service only through client/' },
+  { from: /^src\/service\//, to: /^src\/(pool|limiter|reader|writer|checkpoint|ledger|processor)\//, why: 'service/ knows nothing of the pipeline' },
+  { from: /^src\/verification\//, to: /^src\/(?!verification\/|errors)/, why: 'verification/ knows neither the pipeline nor HTTP' },
+  { from: /^src\/client\//, to: /^src\/(?!client\/|errors)/, why: 'client/ is a library of its own' },
+  { from: /^src\/index\.ts$/, to: /^src\/(?!client\/|errors)/, why: 'the library is the client' },
+];
+
+/** The one folder or file that owns each third-party package. */
+const OWNERS: Readonly<Record<string, RegExp>> = {
+  bottleneck: /^src\/limiter\//,
+  'p-queue': /^src\/pool\//,
+  'fast-csv': /^src\/(reader|writer)\/csv-/,
+  '@fast-csv/parse': /^src\/reader\/csv-/,
+  pino: /^src\/job\/log-reporter\.ts$/,
+  yargs: /^src\/cli\//,
+  undici: /^src\/client\//,
+  fastify: /^src\/service\//,
+  zod: /^src\/(job\/definition|service)\//,
+  yaml: /^src\/job\/definition\//,
+};
+
+/** Pure modules: no clock, file or network, whatever else they import. */
+const PURE = ['src/limiter/rate-headers.ts', 'src/pool/retry-policy.ts', 'src/pool/circuit.ts', 'src/pool/adaptive-concurrency.ts', 'src/checkpoint/low-watermark.ts', 'src/processor/keys.ts', 'src/client/retry-after.ts', 'src/service/quota.ts'];
+const IMPURE = /Date\.now\(|new Date\(\)|performance\.now\(|setTimeout|setInterval|Math\.random\(|from 'node:(fs|net|http|https|dns|child_process|timers)/;
+
+const files = globSync('src/**/*.ts');
+const imports = files.flatMap((file) => {
+  const text = readFileSync(file, 'utf8');
+  return [...text.matchAll(/^(?:import|export|\}).*? from '([^']+)';$|\bimport\('([^']+)'\)/gm)].map(([, statically, lazily]) => ({ file, target: statically ?? lazily ?? '' }));
+});
+
+describe('the walls of the house', () => {
+  it('sees the imports', () => {
+    expect(imports.length).toBeGreaterThan(100);
+  });
+
+  it.each(WALLS)('$why', ({ from, to }) => {
+    const broken = imports.filter(({ file, target }) => target.startsWith('.') && from.test(file) && to.test(relative('.', join(dirname(file), target))));
+    expect(broken).toEqual([]);
+  });
+
+  it('each third-party package has one owner', () => {
+    const strangers = imports.filter(({ file, target }) => {
+      if (target.startsWith('.') || target.startsWith('node:')) return false;
+      const name = target.split('/').slice(0, target.startsWith('@') ? 2 : 1).join('/');
+      return OWNERS[name]?.test(file) !== true;
+    });
+    expect(strangers).toEqual([]);
+  });
+
+  it.each(PURE)('%s is pure', (file) => {
+    expect(readFileSync(file, 'utf8')).not.toMatch(IMPURE);
+  });
+});

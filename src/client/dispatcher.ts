@@ -5,9 +5,6 @@ import type { Dispatcher } from 'undici';
 import { ConfigError } from '../errors.ts';
 import type { BaseUrl } from './base-url.ts';
 
-/** TCP and TLS together. */
-export const CONNECT_TIMEOUT_MS = 10_000;
-
 /**
  * An idle socket is given up before most servers and balancers would close it (Node's own: 5 s), so that hardly a
  * request meets a closing socket; a server's `Keep-Alive: timeout` hint is followed, less a second, up to a minute.
@@ -17,8 +14,10 @@ const KEEP_ALIVE_HINT_MAX_MS = 60_000;
 
 export interface DispatcherSettings {
   readonly connections: number;
-  /** Until the headers are there, and between two pieces of the body. */
+  /** Until the headers are there, and between two pieces of the body. undici notices up to half a second late. */
   readonly timeoutMs: number;
+  /** TCP and TLS together; also a proxy's answer to being asked for a tunnel. */
+  readonly connectTimeoutMs: number;
 }
 
 /** @throws ConfigError `bad_proxy` when a proxy variable that applies is no URL. */
@@ -30,7 +29,7 @@ export function openDispatcher(base: BaseUrl, settings: DispatcherSettings, env:
     allowH2: false,
     headersTimeout: settings.timeoutMs,
     bodyTimeout: settings.timeoutMs,
-    connectTimeout: CONNECT_TIMEOUT_MS,
+    connectTimeout: settings.connectTimeoutMs,
     keepAliveTimeout: KEEP_ALIVE_MS,
     keepAliveMaxTimeout: KEEP_ALIVE_HINT_MAX_MS,
   };
@@ -43,7 +42,7 @@ export function openDispatcher(base: BaseUrl, settings: DispatcherSettings, env:
       ...options,
       factory,
       // Without this, a proxy that accepts and then says nothing is waited for for five minutes.
-      clientFactory: (origin, own) => new Pool(origin, { ...options, headersTimeout: CONNECT_TIMEOUT_MS, ...own }),
+      clientFactory: (origin, own) => new Pool(origin, { ...options, headersTimeout: settings.connectTimeoutMs, ...own }),
       noProxy: env['no_proxy'] || env['NO_PROXY'] || '',
       ...(base.protocol === 'https:' ? { httpsProxy: proxy, httpProxy: '' } : { httpProxy: proxy, httpsProxy: '' }),
     });

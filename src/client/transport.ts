@@ -1,7 +1,7 @@
 /** Sends one POST and brings back what came of it. No retry, no pacing, no redirect, and no opinion on what an answer means. */
 import type { Dispatcher } from 'undici';
 import type { BaseUrl } from './base-url.ts';
-import { CONNECT_TIMEOUT_MS, openDispatcher } from './dispatcher.ts';
+import { openDispatcher } from './dispatcher.ts';
 import { Exchange } from './exchange.ts';
 import { InFlight } from './in-flight.ts';
 
@@ -19,6 +19,8 @@ export interface SendOptions {
   readonly signal?: AbortSignal;
 }
 
+const CONNECT_TIMEOUT_MS = 10_000;
+
 /** A call as a whole may take this many times `timeoutMs`: a body that dribbles must not live for ever. */
 const TOTAL_FACTOR = 2;
 
@@ -34,7 +36,8 @@ export class Transport {
   constructor(options: TransportOptions) {
     const totalMs = options.timeoutMs * TOTAL_FACTOR;
     this.#inFlight = new InFlight({ totalMs, unsentMs: totalMs + CONNECT_TIMEOUT_MS });
-    this.#dispatcher = openDispatcher(options.base, options, process.env);
+    const { connections, timeoutMs } = options;
+    this.#dispatcher = openDispatcher(options.base, { connections, timeoutMs, connectTimeoutMs: CONNECT_TIMEOUT_MS }, process.env);
     this.#origin = options.base.origin;
     this.#maxBytes = options.maxResponseBytes;
     // One flat list for all calls: undici reads it faster than an object.

@@ -7,23 +7,23 @@ const PROGRESS_EVERY_MS = 10_000;
 
 /** JSON lines on standard error by pino, one progress line every 10 s. */
 export function logReporter(job: CompiledJob, level: string): Reporter {
-  const logger = pino({ level, base: { job: job.name }, timestamp: pino.stdTimeFunctions.isoTime }, pino.destination({ fd: 2, sync: true }));
+  const logger = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, pino.destination({ fd: 2, sync: true }));
   let timer: NodeJS.Timeout | null = null;
   const stop = (): void => {
     if (timer !== null) clearInterval(timer);
     timer = null;
   };
   return {
-    info: (event, text) => logger.info({ event }, text),
-    warn: (event, text) => logger.warn({ event }, text),
+    info: (event, text) => logger.info({ event, job: job.name }, text),
+    warn: (event, text) => logger.warn({ event, job: job.name }, text),
     start: (running) => {
       const snapshot = snapshots(running, job.service.rpm, job.limits.limit, () => performance.now());
       const { checkpoint, resumed } = running;
-      logger.info({ event: resumed ? 'resumed' : 'started', run: checkpoint.run, files: checkpoint.manifest.files.length, rows: checkpoint.mark.tally.total, keys: checkpoint.manifest.keyName }, resumed ? 'resumed where it stopped' : 'started');
+      logger.info({ event: resumed ? 'resumed' : 'started', job: job.name, run: checkpoint.run, files: checkpoint.manifest.files.length, rows: checkpoint.mark.tally.total, keys: checkpoint.manifest.keyName }, resumed ? 'resumed where it stopped' : 'started');
       timer = setInterval(() => {
         const { tally, share, rowsPerSecond, callsPerSecond, quotaShare, etaMs, retries, throttled, pausedMs, circuitOpen } = snapshot();
         logger.info({
-          event: 'progress', rows: tally.total, ...tally.outcomes, share: round(share, 4), rowsPerSecond: round(rowsPerSecond, 1), callsPerSecond: round(callsPerSecond, 1),
+          event: 'progress', job: job.name, rows: tally.total, ...tally.outcomes, share: round(share, 4), rowsPerSecond: round(rowsPerSecond, 1), callsPerSecond: round(callsPerSecond, 1),
           quotaShare: quotaShare === null ? null : round(quotaShare, 3), etaS: etaMs === null ? null : Math.round(etaMs / 1_000), retries, throttled, pausedMs: Math.round(pausedMs), serviceDown: circuitOpen,
         }, 'progress');
       }, PROGRESS_EVERY_MS);

@@ -47,10 +47,15 @@ export interface CallPoolOptions {
 
 interface Task { readonly call: Call<unknown>; attempts: number }
 
+/** Calls kept waiting behind each that may run, so that a free slot never waits for the reader. */
+const BACKLOG_PER_SLOT = 1;
+/** What was sent back to wait goes before what never left. */
+const AGAIN = { priority: 1 } as const;
+
 /**
  * How many calls at once, and what happens when one fails: the one place that retries.
  *
- * A task goes: waiting -> (a slot of p-queue) -> (a permit of the limiter) -> sent -> settled, or back to waiting.
+ * A call goes: waiting -> (a slot of p-queue) -> (a permit of the limiter) -> sent -> settled, or back to waiting.
  * The permit is taken last, in the slot, so that a call leaves at the moment its permit is valid for.
  */
 export class CallPool {
@@ -58,28 +63,13 @@ export class CallPool {
   readonly #queue: PQueue;
   readonly #auto: AdaptiveConcurrency | null;
   readonly #circuit = new Circuit();
-  #fresh: Task[] = [];
-  #freshHead = 0;
-  #again: Task[] = [];
-  readonly #backingOff = new Set<NodeJS.Timeout>();
-  #pumping = false;
+  readonly #timers = new Set<NodeJS.Timeout>();
   #stopped = false;
-  #roomWanted: (() => void)[] = [];
-  #wakeProbe: (() => void) | null = null;
 
   constructor(options: CallPoolOptions) {
     this.#options = options;
     this.#auto = options.concurrency === 'auto' ? new AdaptiveConcurrency() : null;
-    this.#queue = new PQueue({ concurrency: this.#auto?.limit ?? (options.concurrency as number) });
-  }
-
-  /** Calls that are not settled: waiting, sent, or between attempts. */
-  get unsettled(): number {
-    return this.#fresh.length - this.#freshHead + this.#again.length + this.#queue.size + this.#queue.pending + this.#backingOff.size;
-  }
-
-  get concurrency(): number {
-    return this.#queue.concurrency;
+    this.#queue = new PQueue({ concurrency: this.#concurrency });
   }
 
   get circuitOpen(): boolean {
@@ -87,77 +77,41 @@ export class CallPool {
   }
 
   submit<T>(call: Call<T>): void {
-    if (this.#stopped) return;
-    this.#fresh.push({ call: call as Call<unknown>, attempts: 0 });
-    this.#pump();
+    this.#enqueue({ call: call as Call<unknown>, attempts: 0 });
   }
 
   /** Back-pressure: null when more calls are welcome, else a promise of that. */
   room(): Promise<void> | null {
-    if (this.#waiting() < this.#queue.concurrency || this.#stopped) return null;
-    return new Promise((resolve) => this.#roomWanted.push(resolve));
+    const most = this.#concurrency * BACKLOG_PER_SLOT;
+    // Half of the backlog goes before the reader is woken: waking it for each call costs more than the call's own queueing.
+    return this.#stopped || this.#queue.size < most ? null : this.#queue.onSizeLessThan(Math.ceil(most / 2));
   }
 
   /** Sends nothing more. Resolves when everything that was sent has been answered. */
   async drain(): Promise<void> {
     this.#stopped = true;
-    this.#fresh = [];
-    this.#freshHead = 0;
-    this.#again = [];
-    for (const timer of this.#backingOff) clearTimeout(timer);
-    this.#backingOff.clear();
-    this.#wakeProbe?.();
-    this.#releaseRoom();
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#timers.clear();
+    this.#queue.clear();
     await this.#options.limiter.stop();
-    await this.#queue.onIdle();
+    await this.#queue.onPendingZero();
   }
 
-  #waiting(): number {
-    return this.#fresh.length - this.#freshHead + this.#again.length;
+  get #concurrency(): number {
+    return this.#auto?.limit ?? (this.#options.concurrency as number);
   }
 
-  #next(): Task | undefined {
-    const again = this.#again.shift();
-    if (again !== undefined) return again;
-    const task = this.#fresh[this.#freshHead];
-    if (task === undefined) return undefined;
-    if (++this.#freshHead > 1_024) {
-      this.#fresh = this.#fresh.slice(this.#freshHead);
-      this.#freshHead = 0;
-    }
-    return task;
+  #enqueue(task: Task, options?: typeof AGAIN): void {
+    if (this.#stopped) return;
+    this.#queue.add(() => this.#attempt(task), options).catch((error: unknown) => this.#options.onFatal(error));
   }
 
-  #pump(): void {
-    if (this.#pumping) return;
-    this.#pumping = true;
-    void this.#pumpLoop();
-  }
-
-  async #pumpLoop(): Promise<void> {
-    while (!this.#stopped && this.#waiting() > 0) {
-      if (this.#circuit.open) await this.#probeTurn();
-      else if (this.#queue.size > 0) await this.#queue.onSizeLessThan(1);
-      const task = this.#stopped ? undefined : this.#next();
-      if (task !== undefined) this.#queue.add(() => this.#attempt(task)).catch((error: unknown) => this.#options.onFatal(error));
-      if (this.#roomWanted.length > 0 && this.#waiting() < this.#queue.concurrency) this.#releaseRoom();
-    }
-    this.#pumping = false;
-  }
-
-  /** While the circuit is open: one call at a time, when the next probe is due. */
-  async #probeTurn(): Promise<void> {
-    await this.#queue.onIdle();
-    const waitMs = this.#circuit.waitMs(this.#options.monotonicNow());
-    if (waitMs === 0 || this.#stopped) return;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, waitMs);
-      this.#wakeProbe = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-    this.#wakeProbe = null;
+  #later(ms: number, work: () => void): void {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      work();
+    }, ms);
+    this.#timers.add(timer);
   }
 
   async #attempt(task: Task): Promise<void> {
@@ -179,9 +133,12 @@ export class CallPool {
 
   #act(task: Task, result: CallResult<unknown>): void {
     const { call } = task;
-    const requestId = result.meta.requestId;
-    if (this.#auto !== null && result.kind !== 'throttled') this.#queue.concurrency = this.#auto.observe(result.meta.latencyMs, result.kind !== 'retryable');
-    if (result.kind !== 'retryable' && this.#circuit.answered()) this.#options.events.circuit(false);
+    const { requestId } = result.meta;
+    if (result.kind !== 'retryable') this.#closeCircuit();
+    if (this.#auto !== null && result.kind !== 'throttled') {
+      this.#auto.observe(result.meta.latencyMs, result.kind !== 'retryable');
+      if (!this.#circuit.open && this.#queue.concurrency !== this.#auto.limit) this.#queue.concurrency = this.#auto.limit;
+    }
     switch (result.kind) {
       case 'ok':
         call.settle({ kind: 'ok', value: result.value, attempts: task.attempts + 1, requestId });
@@ -201,7 +158,7 @@ export class CallPool {
         return;
       case 'throttled':
         if (this.#options.limiter.pausedMs() > this.#options.maxWaitMs) this.#fatal(waitError(this.#options.limiter.pausedMs()));
-        this.#requeue(task);
+        this.#enqueue(task, AGAIN);
         return;
       case 'retryable':
         this.#failed(task, result);
@@ -213,15 +170,14 @@ export class CallPool {
 
   #failed(task: Task, result: CallResult<unknown> & { kind: 'retryable' }): void {
     const now = this.#options.monotonicNow();
-    const wasOpen = this.#circuit.open;
-    if (this.#circuit.failed(task.call, now)) this.#options.events.circuit(true);
+    const opened = this.#circuit.failed(task.call, now);
+    if (opened) this.#options.events.circuit(true);
     if (this.#circuit.open) {
-      if (this.#circuit.outageMs(now) > this.#options.maxOutageMs) this.#fatal(outageError(this.#circuit.outageMs(now), result.code, result.detail));
-      // The service is down, not this lookup: its attempt is not held against it.
+      // The service is down, not this lookup: its attempt is not held against it. The next probe is another lookup.
       this.#options.events.retrying(task.call.step, result.code);
-      if (wasOpen) this.#fresh.push(task);
-      else this.#requeue(task);
-      this.#pump();
+      if (this.#circuit.outageMs(now) > this.#options.maxOutageMs) this.#fatal(outageError(this.#circuit.outageMs(now), result.code, result.detail));
+      else this.#probeLater();
+      this.#enqueue(task);
       return;
     }
     task.attempts++;
@@ -231,23 +187,22 @@ export class CallPool {
     }
     if (this.#stopped) return;
     this.#options.events.retrying(task.call.step, result.code);
-    const timer = setTimeout(() => {
-      this.#backingOff.delete(timer);
-      this.#requeue(task);
-    }, retryDelayMs(task.attempts, result.retryAfterMs, this.#options.random()));
-    this.#backingOff.add(timer);
+    this.#later(retryDelayMs(task.attempts, result.retryAfterMs, this.#options.random()), () => this.#enqueue(task, AGAIN));
   }
 
-  #requeue(task: Task): void {
-    if (this.#stopped) return;
-    this.#again.push(task);
-    this.#pump();
+  /** While the circuit is open the queue stands still, but for one call at a time when a probe is due. */
+  #probeLater(): void {
+    if (this.#queue.isPaused) return;
+    this.#queue.pause();
+    this.#queue.concurrency = 1;
+    this.#later(this.#circuit.waitMs(this.#options.monotonicNow()), () => this.#queue.start());
   }
 
-  #releaseRoom(): void {
-    const wanted = this.#roomWanted;
-    this.#roomWanted = [];
-    for (const resolve of wanted) resolve();
+  #closeCircuit(): void {
+    if (!this.#circuit.answered()) return;
+    this.#options.events.circuit(false);
+    this.#queue.concurrency = this.#concurrency;
+    this.#queue.start();
   }
 
   #fatal(error: MillraceError): void {

@@ -32,6 +32,8 @@ export class Circuit {
   /** No answer, or 5xx. `lookup` identifies what was asked. Returns true when this opened the circuit. */
   failed(lookup: unknown, nowMs: number): boolean {
     if (this.#openedAt !== null) {
+      // What was in flight when it opened is no probe.
+      if (nowMs < this.#nextProbeAt) return false;
       this.#probeMs = Math.min(LONGEST_PROBE_MS, this.#probeMs * 2);
       this.#nextProbeAt = nowMs + this.#probeMs;
       return false;

@@ -2,7 +2,8 @@
 import { isAscii } from 'node:buffer';
 import { createCodec, type Codec } from './encoding.ts';
 import { readPieces, type PieceOptions, type Readable } from './pieces.ts';
-import { Splitter, type RecordKind } from './splitter.ts';
+import type { RecordKind } from './record-kind.ts';
+import { Splitter } from './splitter.ts';
 import type { Encoding, Frame, Position } from './types.ts';
 
 export interface FramedRecord {

@@ -7,25 +7,9 @@
  *
  * Quotes that never close cost no more than the file's own length: see `#doomedUntil`.
  */
+import { ByteFinder } from './byte-finder.ts';
 import { MAX_QUOTED_BYTES, MAX_RAW_CHARS, MAX_RECORD_BYTES } from './limits.ts';
-
-/**
- * plain: no quote in it. quoted: its quotes are as RFC 4180 wants them. dirty: some are not, but its end is certain.
- * unclosed: one physical line, with a quote that does not close (within 1 MiB, or before text that cannot follow a closing quote). overlong: too long to hold; only its head is here.
- */
-export type RecordKind = 'plain' | 'quoted' | 'dirty' | 'unclosed' | 'overlong';
-
-export interface SplitterOptions {
-  /** The delimiter's byte; null for formats without quoting (then only LF ends a line). */
-  readonly delimiter: number | null;
-  /** How many bytes of the source these bytes were: the same number unless the encoding was changed on the way in. */
-  readonly measure: (bytes: Buffer, from: number, to: number) => number;
-  /** Where the first byte stands in the source, and on which physical line (from 1). */
-  readonly offset: number;
-  readonly line: number;
-  /** Bytes; for tests, which cannot try every place of a bound of megabytes. */
-  readonly limits?: { readonly quoted: number; readonly record: number };
-}
+import type { RecordKind, SplitterOptions } from './record-kind.ts';
 
 const LF = 10;
 const CR = 13;
@@ -62,10 +46,9 @@ export class Splitter {
   #pos = 0;
   #final = false;
 
-  /** Next LF, CR and quote at or after `#pos`; NONE: none in the buffer; below `#pos`: not known. */
-  #lf = -2;
-  #cr = -2;
-  #quote = -2;
+  readonly #lf = new ByteFinder(LF);
+  readonly #cr = new ByteFinder(CR);
+  readonly #quote = new ByteFinder(QUOTE);
 
   // The walk through a record that is not plain, or not whole yet.
   #state: State = 'idle';
@@ -114,9 +97,9 @@ export class Splitter {
   /** More bytes; they are copied. */
   push(bytes: Buffer): void {
     this.#makeRoom(bytes.length);
+    for (const finder of [this.#lf, this.#cr, this.#quote]) finder.forget();
     bytes.copy(this.#buffer, this.#length);
     this.#length += bytes.length;
-    this.#forgetMisses();
   }
 
   /** No more bytes will come: what is held is the last record. */
@@ -149,21 +132,12 @@ export class Splitter {
   /** Where the line at `#pos` ends, when it is whole and without a quote; else NONE. */
   #plainEnd(): number {
     const from = this.#pos;
-    if (this.#lf !== NONE && this.#lf < from) this.#lf = this.#find(LF, from);
-    let eol = this.#lf;
+    let eol = this.#lf.next(this.#buffer, this.#length, from);
     if (this.#quoting) {
-      if (this.#cr !== NONE && this.#cr < from) this.#cr = this.#find(CR, from);
-      if (this.#quote !== NONE && this.#quote < from) this.#quote = this.#find(QUOTE, from);
-      if (this.#cr !== NONE && (eol === NONE || this.#cr < eol)) eol = this.#cr;
-      if (eol === NONE || (this.#quote !== NONE && this.#quote < eol)) return NONE;
+      eol = Math.min(eol, this.#cr.next(this.#buffer, this.#length, from));
+      if (this.#quote.next(this.#buffer, this.#length, from) < eol) return NONE;
     }
-    if (eol === NONE || eol - from > this.#maxRecord || !this.#eolIsWhole(eol)) return NONE;
-    return eol;
-  }
-
-  #find(byte: number, from: number): number {
-    const found = this.#buffer.indexOf(byte, from);
-    return found >= this.#length ? NONE : found;
+    return eol === Infinity || eol - from > this.#maxRecord || !this.#eolIsWhole(eol) ? NONE : eol;
   }
 
   #begin(): void {
@@ -361,15 +335,5 @@ export class Splitter {
     this.#doomedUntil = Math.max(0, this.#doomedUntil - by);
     if (this.#firstEol !== NONE) this.#firstEol -= by;
     if (this.#openerEol !== NONE) this.#openerEol -= by;
-    if (this.#lf !== NONE) this.#lf -= by;
-    if (this.#cr !== NONE) this.#cr -= by;
-    if (this.#quote !== NONE) this.#quote -= by;
-  }
-
-  /** What was not in the buffer may be now. A place shifted below zero means "not known", as does -2; NONE must not be hit by chance. */
-  #forgetMisses(): void {
-    if (this.#lf < 0) this.#lf = -2;
-    if (this.#cr < 0) this.#cr = -2;
-    if (this.#quote < 0) this.#quote = -2;
   }
 }

@@ -1,5 +1,7 @@
 /** One row for each thing a service may answer, sent by a real server. */
 import { describe, expect, it } from 'vitest';
+import { classify } from '../../src/client/classify.ts';
+import { Redactor } from '../../src/client/redactor.ts';
 import type { CallResult } from '../../src/client/types.ts';
 import { EMAIL_BODY, makeClient, PERSON, PERSON_TEXT, serveCanned } from './servers.ts';
 import type { Canned } from './servers.ts';
@@ -111,6 +113,14 @@ describe('what an answer means', () => {
       });
     }
   }
+});
+
+it('a call that was cancelled is that, whatever the status of the answer that had begun', () => {
+  const meta = { status: 503, headers: { 'retry-after': '1' }, requestId: null, credits: 0, latencyMs: 1 };
+  const options = { call: 'POST x', lookup: true, redactor: new Redactor(null), clock: () => 0 };
+  const cancelled = { status: 503, text: '', failure: { code: 'aborted', detail: 'cancelled' }, meta } as const;
+  expect(classify(cancelled, options)).toMatchObject({ kind: 'retryable', code: 'aborted' });
+  expect(classify({ ...cancelled, failure: { code: 'network', detail: 'reset' } }, options)).toMatchObject({ kind: 'throttled', retryAfterMs: 1000 });
 });
 
 function check(result: CallResult<unknown>, expected: Record<string, unknown> | undefined, status: number): void {

@@ -22,13 +22,16 @@ function serveEcho(status: number, body: (auth: string) => string): Promise<stri
   });
 }
 
+/** Not seen in the body as it is, only once it is parsed. */
+const escaped = (text: string): string => text.replaceAll('s', '\\u0073');
+
 describe('a service that echoes the key', () => {
   const bodies: [string, (auth: string) => string][] = [
     ['in a problem', (auth) => JSON.stringify({ code: auth.slice(7), detail: `You sent ${auth}`, request_id: auth })],
     ['in an error object', (auth) => JSON.stringify({ error: { code: 'x', message: auth } })],
     ['in a text', (auth) => `no such thing: ${auth}`],
-    ['at the edge of what is shown', (auth) => `${'x'.repeat(285)} ${auth}`],
-    ['escaped', (auth) => `{"message":"${auth.replaceAll('s', '\\u0073')}"}`],
+    ['escaped', (auth) => `{"code":"${escaped(auth.slice(7))}","message":"${escaped(auth)}"}`],
+    ['escaped, at the edge of what is shown', (auth) => `{"message":"${'x'.repeat(280)} ${escaped(auth)}"}`],
     ['in a record', (auth) => JSON.stringify({ name: 'Ana', title: auth })],
     ['in a verdict', (auth) => JSON.stringify([{ email: 'ana@acme.example', result: 'risky', reason: auth }])],
   ];

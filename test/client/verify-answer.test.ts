@@ -42,8 +42,8 @@ describe('verdicts', () => {
   });
 
   it('are matched by e-mail, whatever the order, with the first whole one winning', () => {
-    const email = fc.nat({ max: 30 }).map((n) => `p${n}@acme.example`);
-    const entries = fc.array(fc.record({ email: fc.oneof(email, fc.constant(null)), result: fc.constantFrom('deliverable', 'risky', '', null), mark: fc.nat() }), { maxLength: 60 });
+    const email = fc.nat({ max: 5 }).map((n) => `p${n}@acme.example`);
+    const entries = fc.array(fc.record({ email: fc.oneof(email, fc.constant(null)), result: fc.constantFrom('deliverable', 'risky', '', null), mark: fc.nat() }), { maxLength: 30, size: 'max' });
     fc.assert(fc.property(entries, fc.uniqueArray(email, { minLength: 1 }), (list, asked) => {
       const whole = list.filter((item) => item.email !== null && Boolean(item.result));
       const result = readVerification(answerOf({ data: list }), JSON.stringify({ emails: asked }));

@@ -125,3 +125,14 @@ describe('gzip', () => {
     expect(code((await read('gzip', header)).error)).toBe('input_compression');
   });
 });
+
+describe('zstd', () => {
+  it('steps over a run-length block, which is one byte however long it unpacks', async () => {
+    // Magic, single segment with a size of 5, then one last block of type 1 (RFC 8878, 3.1.1.2): five times an x.
+    const frame = Buffer.from('28b52ffd20052b000078', 'hex');
+    const found = await read('zstd', Buffer.concat([frame, zstdCompressSync('next'), frame]));
+    expect(found.error).toBeNull();
+    expect(found.bytes.toString()).toBe('xxxxxnextxxxxx');
+    expect(found.frames.map(({ offset }) => offset)).toEqual([0, 5, 9]);
+  });
+});

@@ -29,6 +29,12 @@ describe('readQuoted', () => {
     for (const [index, text] of texts.entries()) expect(await readQuoted([text], [clean[index] ?? false], ',')).toEqual([wanted[index]]);
   });
 
+  it('does not take a record’s own line break for the end of it, whatever stands after', async () => {
+    // Read together, these would come back as two rows with the right numbers in front, and the wrong fields.
+    const texts = [' "y,",q\n1,",w', ' ",z'];
+    expect(await readQuoted(texts, [false, false], ',')).toEqual([[' "y', ',q\n1,', 'w'], [' "', 'z']]);
+  });
+
   it('gives a record the same fields in any company', async () => {
     const record = fc.array(fc.constantFrom('"', '""', ',', 'a', ' ', '0,', '1,', '\t'), { minLength: 1, maxLength: 12 }).map((parts) => parts.join(''));
     await fc.assert(

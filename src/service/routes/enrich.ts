@@ -35,9 +35,12 @@ export function enrichEndpoint(directory: Directory): Endpoint {
         if (company === null) throw noMatch('no company is known by this domain');
         return answer(null, company, { matchedOn: ['domain'], likelihood: null }, options);
       }
-      case 'email':
-        if (directory.isSuppressed(lookup.value)) throw new ServiceError('suppressed_person', 'this person asked to be removed; nothing is kept about them');
-        return answerPerson(directory, directory.personByEmail(lookup.value), lookup.by, options);
+      case 'email': {
+        const found = directory.personByEmail(lookup.value);
+        // Whoever is suppressed was erased and is never loaded again, so only a miss needs the question.
+        if (found === null && directory.isSuppressed(lookup.value)) throw new ServiceError('suppressed_person', 'this person asked to be removed; nothing is kept about them');
+        return answerPerson(directory, found, lookup.by, options);
+      }
       case 'id':
         return answerPerson(directory, directory.personById(lookup.value), lookup.by, options);
       default:

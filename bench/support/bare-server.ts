@@ -1,0 +1,23 @@
+/** A data service as fast as Node can be: fixed answers, no quota, its own process. Prints its address. */
+import { createServer } from 'node:http';
+
+const PERSON = { email: '', name: 'Ada Example', title: 'Engineer', company: { name: 'Example Works', employees: 120, revenue: '$12M', stack: ['linux', 'postgres', 'react'] }, verified: true };
+
+const server = createServer((request, response) => {
+  const chunks: Buffer[] = [];
+  request.on('data', (chunk: Buffer) => chunks.push(chunk));
+  request.on('end', () => {
+    const body = JSON.parse(Buffer.concat(chunks).toString()) as { email?: string; emails?: string[] };
+    const answer =
+      body.emails === undefined
+        ? JSON.stringify({ ...PERSON, email: body.email })
+        : JSON.stringify({ data: body.emails.map((email) => ({ email, result: 'deliverable', confidence: 97, reason: 'accepted' })) });
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(answer), 'x-ratelimit-limit': '0', 'x-ratelimit-remaining': '1000000000', 'x-ratelimit-reset': '0', 'x-credits-charged': '1' });
+    response.end(answer);
+  });
+});
+server.keepAliveTimeout = 60_000;
+server.listen(0, '127.0.0.1', () => {
+  const address = server.address();
+  process.stdout.write(`${JSON.stringify({ url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}` })}\n`);
+});

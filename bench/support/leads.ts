@@ -1,0 +1,19 @@
+import { createWriteStream } from 'node:fs';
+import { once } from 'node:events';
+
+/** Writes a file of leads with as many different addresses: eight columns, one row in ten with a quoted cell. */
+export async function writeLeads(path: string, rows: number): Promise<void> {
+  const file = createWriteStream(path);
+  file.write('First Name,Last Name,Work Email,Company,Website,Job Title,Country,Notes\n');
+  let text = '';
+  for (let i = 0; i < rows; i++) {
+    const company = i % 10 === 0 ? `"Works ${i % 500}, Inc."` : `Works ${i % 500}`;
+    text += `Ada${i % 97},Example${i % 89},person${i}@works${i % 500}.example,${company},https://works${i % 500}.example/about,Engineer,NL,lead ${i}\n`;
+    if (text.length > 1 << 20) {
+      if (!file.write(text)) await once(file, 'drain');
+      text = '';
+    }
+  }
+  file.end(text);
+  await once(file, 'finish');
+}

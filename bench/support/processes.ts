@@ -1,0 +1,44 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { cpus, totalmem } from 'node:os';
+import { createInterface } from 'node:readline';
+
+/** Starts a server script in a process of its own and waits for the line that names its address. */
+export async function startServer(script: string, args: readonly string[] = []): Promise<{ url: string; stop: () => void }> {
+  const child = spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+  for await (const line of createInterface({ input: child.stdout })) return { url: (JSON.parse(line) as { url: string }).url, stop: () => child.kill('SIGKILL') };
+  throw new Error(`${script} did not start`);
+}
+
+export interface Finished { readonly code: number | null; readonly seconds: number; readonly peakMiB: number; readonly stderr: string }
+
+/** Runs a command to its end, and reads its peak memory from the kernel (VmHWM in proc(5)) while it lives. */
+export async function runToEnd(command: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Finished> {
+  const started = performance.now();
+  const child = spawn(command[0] as string, command.slice(1), { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, ...env } });
+  let peak = 0;
+  let stderr = '';
+  child.stderr.on('data', (chunk: Buffer) => {
+    stderr = (stderr + chunk.toString()).slice(-20_000);
+  });
+  const timer = setInterval(() => {
+    peak = Math.max(peak, peakMiB(child));
+  }, 50);
+  const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
+  clearInterval(timer);
+  return { code, seconds: (performance.now() - started) / 1_000, peakMiB: peak, stderr };
+}
+
+function peakMiB(child: ChildProcess): number {
+  try {
+    return Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1] ?? 0) / 1_024;
+  } catch {
+    return 0;
+  }
+}
+
+/** The machine, for the record beside every number. */
+export function machine(): string {
+  const [first] = cpus();
+  return `${first?.model.trim() ?? 'unknown processor'}, ${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.version}, ${process.platform}`;
+}

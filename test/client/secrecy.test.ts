@@ -5,7 +5,7 @@ import { DataServiceError } from '../../src/client/data-service-client.ts';
 import { Redactor } from '../../src/client/redactor.ts';
 import { answer, EMAIL_BODY, makeClient, serve } from './servers.ts';
 
-const KEY = 'sk_live_51x-very-secret';
+const KEY = 'key_51x-very-secret';
 
 /** All that a log, a debugger or an error report would show. */
 function everything(value: unknown): string {

@@ -1,9 +1,10 @@
 /** Signals as abort signals: the one place that listens for them. */
+import { EXIT, MillraceError } from '../errors.ts';
 
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 export interface StopSignals {
-  /** The first signal: take in no more, finish what is in flight. */
+  /** The first signal: take in no more, finish what is in flight. Its reason is the error to end with (75). */
   readonly drain: AbortSignal;
   /** The second: cancel what is in flight too. */
   readonly abort: AbortSignal;
@@ -14,8 +15,8 @@ export async function withStopSignals<T>(work: (signals: StopSignals) => Promise
   const drain = new AbortController();
   const abort = new AbortController();
   const onSignal = (name: string): void => {
-    if (!drain.signal.aborted) drain.abort(name);
-    else abort.abort(name);
+    if (!drain.signal.aborted) drain.abort(stoppedBy(name));
+    else abort.abort(stoppedBy(name));
   };
   for (const name of STOP_SIGNALS) process.on(name, onSignal);
   try {
@@ -23,4 +24,8 @@ export async function withStopSignals<T>(work: (signals: StopSignals) => Promise
   } finally {
     for (const name of STOP_SIGNALS) process.off(name, onSignal);
   }
+}
+
+function stoppedBy(name: string): MillraceError {
+  return new MillraceError(EXIT.stopped, 'signalled', `stopped by ${name}`, { hint: 'Run the same command: the job resumes where it stopped.' });
 }

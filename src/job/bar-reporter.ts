@@ -1,3 +1,4 @@
+import { previewRows } from './preview.ts';
 import type { Reporter } from './reporter.ts';
 import { snapshots, type Snapshot } from './snapshot.ts';
 import { summaryTable } from './summary.ts';
@@ -20,6 +21,7 @@ export interface Terminal {
 export function barReporter(job: CompiledJob, out: Terminal): Reporter {
   const live = out.isTTY === true;
   let timer: NodeJS.Timeout | null = null;
+  let preview: Promise<string[]> = Promise.resolve([]);
   let draw: () => void = () => undefined;
   const erase = (): void => {
     if (live && timer !== null) out.write('\r\x1b[2K');
@@ -55,9 +57,17 @@ export function barReporter(job: CompiledJob, out: Terminal): Reporter {
     finished: (report, paths) => {
       stop();
       say(summaryTable(report, paths));
+      if (paths !== null) preview = previewRows(paths.output);
     },
-    done: (report, paths) => say(`This job had finished, and its input has not changed: nothing was called.\n${summaryTable(report, paths)}`),
-    close: async () => stop(),
+    done: (report, paths) => {
+      say(`This job had finished, and its input has not changed: nothing was called.\n${summaryTable(report, paths)}`);
+      preview = previewRows(paths.output);
+    },
+    close: async () => {
+      stop();
+      const lines = await preview;
+      if (lines.length > 0) say(`\n${lines.join('\n')}`);
+    },
   };
 }
 
@@ -66,8 +76,8 @@ export function progressLine(name: string, now: Snapshot): string {
   const filled = Math.round(now.share * BAR_WIDTH);
   const parts = [
     `${name} [${'█'.repeat(filled)}${'░'.repeat(BAR_WIDTH - filled)}] ${Math.floor(now.share * 100)}%`,
-    `${count(now.tally.total)} rows`,
-    `${count(Math.round(now.rowsPerSecond))}/s`,
+    `${count(now.tally.total)} rows${now.inProgress > 0 ? ` + ${count(now.inProgress)} in progress` : ''}`,
+    `${count(Math.round(now.callsPerSecond))} requests/s`,
   ];
   if (now.quotaShare !== null) parts.push(`quota ${Math.round(now.quotaShare * 100)}%`);
   if (now.circuitOpen) parts.push('SERVICE DOWN, waiting');

@@ -9,9 +9,10 @@ import { enrichKey, verifyKey } from '../processor/keys.ts';
 import { VERIFY_BATCH } from '../processor/verify.ts';
 import { readRecords } from '../reader/read-records.ts';
 import type { InputManifest, InputRecord } from '../reader/types.ts';
-import { jobPaths } from './paths.ts';
+import { adoptSpool } from './frozen-input.ts';
+import { jobPaths, type JobPaths } from './paths.ts';
 import { serviceOrigin } from './service-origin.ts';
-import { decideStart } from './start.ts';
+import { decideStart, freshStart, type Start } from './start.ts';
 import type { CompiledJob } from './types.ts';
 import { count, duration } from './words.ts';
 
@@ -42,10 +43,19 @@ export async function planCommand(job: CompiledJob, options: { json: boolean }):
 /** @throws MillraceError whatever would keep the job from running */
 export async function makePlan(job: CompiledJob, serviceOrigin: string): Promise<Plan> {
   const scratch = await mkdtemp(join(tmpdir(), 'millrace-plan-'));
+  try {
+    return await planIn(scratch, job, serviceOrigin);
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
+}
+
+async function planIn(scratch: string, job: CompiledJob, serviceOrigin: string): Promise<Plan> {
   const paths = { ...jobPaths(job, { scratch: null }), spool: join(scratch, 'stdin') };
-  const start = await decideStart(job, paths, { fresh: false, now: () => new Date(), signal: new AbortController().signal });
+  const start = await howItWouldStart(job, paths);
+  await adoptSpool(paths);
   const { manifest, run } = start.checkpoint;
-  const ledger = existsSync(paths.ledger) ? Ledger.open({ path: paths.ledger, job: job.name, run, maxAgeDays: job.ledger.maxAgeDays, now: Date.now, peek: true }) : null;
+  const ledger = job.ledger.uri !== '' && existsSync(paths.ledger) ? Ledger.open({ path: paths.ledger, job: job.name, run, maxAgeDays: job.ledger.maxAgeDays, now: Date.now, peek: true }) : null;
   const seen = new KeySet(join(scratch, 'keys'));
   try {
     const counting = new Counting(job, seen, ledger, serviceOrigin);
@@ -74,8 +84,13 @@ export async function makePlan(job: CompiledJob, serviceOrigin: string): Promise
   } finally {
     ledger?.close();
     seen.close();
-    await rm(scratch, { recursive: true, force: true });
   }
+}
+
+function howItWouldStart(job: CompiledJob, paths: JobPaths): Promise<Start> {
+  const options = { fresh: false, now: () => new Date(), signal: new AbortController().signal };
+  // Standard output has neither checkpoint nor output to look at.
+  return job.output.uri === '-' ? freshStart(job, paths, options) : decideStart(job, paths, options);
 }
 
 class Counting {

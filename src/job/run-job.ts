@@ -5,7 +5,6 @@ import { hash } from 'node:crypto';
 import { LowWatermark } from '../checkpoint/low-watermark.ts';
 import type { Checkpoint } from '../checkpoint/checkpoint-file.ts';
 import { DataServiceClient } from '../client/data-service-client.ts';
-import { EXIT, MillraceError } from '../errors.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { Limiter } from '../limiter/limiter.ts';
 import { CallPool } from '../pool/call-pool.ts';
@@ -43,6 +42,7 @@ export interface JobParts {
   readonly service: { readonly baseUrl: string; readonly origin: string; readonly apiKey: string | null };
   /** Writes a checkpoint; called every `everyMs` and when the run stops. */
   readonly keep: (mark: Mark, state: 'running' | 'stopped', trusted: boolean) => Promise<void>;
+  /** Their reasons are what the run ends with. */
   readonly drain: AbortSignal;
   readonly abort: AbortSignal;
 }
@@ -78,7 +78,8 @@ export class RunningJob {
   #movingOn = false;
   #stop: { error: unknown } | null = null;
   #stopped: () => void = () => undefined;
-  /** The last position written, for the progress line. */
+  /** For the progress line: how far the reader is, and the writer. */
+  lastStarted: InputRecord['end'] | null = null;
   lastWritten: InputRecord['end'] | null = null;
 
   constructor(parts: JobParts) {
@@ -112,15 +113,20 @@ export class RunningJob {
     this.#processor = new RecordProcessor(job, { enrich: this.#enrich, verify: this.#verify });
   }
 
+  /** Records read and not yet written. */
+  get inProgress(): number {
+    return this.#started - this.#watermark.watermark;
+  }
+
   /** Runs until the input is through, a signal comes or something fails. Never throws; the checkpoint is kept. */
   async run(): Promise<RunEnd> {
     const { drain, abort, job, keep, checkpoint } = this.#parts;
     const stopped = new Promise<void>((resolve) => {
       this.#stopped = resolve;
     });
-    const onDrain = (): void => this.#stopFor(signalled());
+    const onDrain = (): void => this.#stopFor(drain.reason);
     const onAbort = (): void => {
-      this.#stopFor(signalled());
+      this.#stopFor(abort.reason);
       void this.#client.destroy();
     };
     drain.addEventListener('abort', onDrain, { once: true });
@@ -174,6 +180,7 @@ export class RunningJob {
 
   #start(record: InputRecord): void {
     const number = this.#started++;
+    this.lastStarted = record.end;
     this.#windowBytes += sizeOf(record);
     this.#processor.process(record, number, (result) => {
       this.#watermark.put(number, { record, result }, (ready) => this.#write(ready));
@@ -267,8 +274,4 @@ export class RunningJob {
 function idempotencyKeys(checkpoint: Checkpoint): (body: string) => string {
   const prefix = `${checkpoint.job}\n${checkpoint.generation}\n`;
   return (body) => hash('sha256', prefix + body, 'base64url');
-}
-
-function signalled(): MillraceError {
-  return new MillraceError(EXIT.stopped, 'signalled', 'stopped by a signal', { hint: 'Run the same command: the job resumes where it stopped.' });
 }

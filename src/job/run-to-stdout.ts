@@ -1,20 +1,23 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { EXIT, StorageError, type ExitCode } from '../errors.ts';
+import { StorageError, type ExitCode } from '../errors.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import { START_MARK, type Mark } from '../writer/mark.ts';
 import type { RowFormat } from '../writer/row-format.ts';
 import { rowFormat } from '../writer/row-format.ts';
 import { EMPTY_TALLY, Tallying, type Tally } from '../writer/tally.ts';
 import { Counters } from './counters.ts';
+import { adoptSpool } from './frozen-input.ts';
 import { jobPaths } from './paths.ts';
 import { buildReport } from './report.ts';
 import type { Reporter } from './reporter.ts';
 import type { RunContext } from './run-command.ts';
 import { RunningJob, type RowSink } from './run-job.ts';
-import { freezeJobInput, newCheckpoint } from './start.ts';
+import { serviceOrigin } from './service-origin.ts';
+import { freshStart } from './start.ts';
 import type { CompiledJob, RunOptions } from './types.ts';
+import { finishedExitCode } from './verdict.ts';
 
 const HIGH_WATER_BYTES = 1024 * 1024;
 
@@ -24,15 +27,15 @@ export async function runToStandardOutput(job: CompiledJob, options: RunOptions,
   const folder = await mkdtemp(join(options.scratch === null ? tmpdir() : resolve(options.scratch), 'millrace-'));
   try {
     const paths = { ...jobPaths(job, options), spool: join(folder, 'stdin') };
-    const manifest = await freezeJobInput(job, paths, context.drain);
-    const checkpoint = newCheckpoint(job, paths, manifest, 1, new Date());
+    const { checkpoint } = await freshStart(job, paths, { now: () => new Date(), signal: context.drain });
+    await adoptSpool(paths);
     const ledger = Ledger.open({ path: job.ledger.maxAgeDays > 0 ? paths.ledger : join(folder, 'ledger'), job: job.name, run: checkpoint.run, maxAgeDays: job.ledger.maxAgeDays, now: Date.now });
     try {
       const counters = new Counters(null, () => performance.now());
-      const sink = new StandardOutput(rowFormat(job, manifest));
+      const sink = new StandardOutput(rowFormat(job, checkpoint.manifest));
       const running = new RunningJob({
         job, checkpoint, ledger, sink, counters,
-        service: { baseUrl: context.baseUrl, origin: context.serviceOrigin, apiKey: context.apiKey },
+        service: { baseUrl: context.baseUrl, origin: serviceOrigin(job), apiKey: context.apiKey },
         keep: async () => undefined,
         drain: context.drain,
         abort: context.abort,
@@ -43,8 +46,7 @@ export async function runToStandardOutput(job: CompiledJob, options: RunOptions,
       if (end.kind === 'stopped') throw end.error;
       await sink.finish();
       const { tally } = sink;
-      const { maxErrors } = job.limits;
-      const exitCode = tally.outcomes.failed > ('count' in maxErrors ? maxErrors.count : maxErrors.share * tally.total) ? EXIT.tooManyFailed : EXIT.ok;
+      const exitCode = finishedExitCode(job, tally);
       reporter.finished(buildReport({ ...checkpoint, state: 'finished', exitCode, finishedAt: new Date().toISOString(), totals: counters.totals(ledger.totals()), result: { tally, bytes: 0, errorBytes: 0, sha256: '' } }, '-', job.service.rpm), null);
       return exitCode;
     } finally {

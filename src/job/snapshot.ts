@@ -8,15 +8,20 @@ import type { RowSink, RunningJob } from './run-job.ts';
 export interface Running {
   readonly checkpoint: Checkpoint;
   readonly resumed: boolean;
-  readonly running: Pick<RunningJob, 'limiter' | 'pool' | 'lastWritten'>;
+  readonly running: Pick<RunningJob, 'limiter' | 'pool' | 'lastStarted' | 'lastWritten' | 'inProgress'>;
   readonly counters: Counters;
   readonly sink: Pick<RowSink, 'tally'>;
 }
 
 export interface Snapshot {
   readonly tally: Tally;
-  /** Share of the input's bytes that is written, 0..1. */
+  /**
+   * How much of the job is done, 0..1: the mean of what has been read and what has been written. Rows leave in order and
+   * verify requests fill up, so either alone would stand still for long and then jump.
+   */
   readonly share: number;
+  /** Records read and not yet written. */
+  readonly inProgress: number;
   /** Rows a second since the last snapshot. */
   readonly rowsPerSecond: number;
   readonly callsPerSecond: number;
@@ -36,7 +41,7 @@ const SMOOTHING = 0.2;
 /** Makes snapshots; each call measures the time since the one before. `now`: monotonic milliseconds. */
 export function snapshots(source: Running, rpm: number | null, limit: number | null, now: () => number): () => Snapshot {
   let last = { at: now(), rows: source.sink.tally.total, calls: source.counters.callsNow };
-  const begun = { at: last.at, share: shareOf(source, limit) };
+  const begun = { at: last.at, ...sharesOf(source, limit) };
   let rowsPerSecond: number | null = null;
   let callsPerSecond: number | null = null;
   return () => {
@@ -47,15 +52,17 @@ export function snapshots(source: Running, rpm: number | null, limit: number | n
     rowsPerSecond = smooth(rowsPerSecond, (tally.total - last.rows) / seconds);
     callsPerSecond = smooth(callsPerSecond, (source.counters.callsNow - last.calls) / seconds);
     last = { at, rows: tally.total, calls: source.counters.callsNow };
-    const share = shareOf(source, limit);
-    const done = share - begun.share;
+    const { read, written } = sharesOf(source, limit);
+    // While there is something to read, its pace is the calls' pace; after that, what is left is to be written.
+    const [done, before] = read < 1 ? [read, begun.read] : [written, begun.written];
     return {
       tally,
-      share,
+      share: (read + written) / 2,
+      inProgress: source.running.inProgress,
       rowsPerSecond,
       callsPerSecond,
       quotaShare: rpm === null ? null : Math.min(1, (callsPerSecond * 60) / rpm),
-      etaMs: done > 0.001 ? ((at - begun.at) / done) * (1 - share) : null,
+      etaMs: done - before > 0.001 ? ((at - begun.at) / (done - before)) * (1 - done) : null,
       retries: source.counters.retries,
       throttled: source.counters.throttledEvents,
       pausedMs: source.running.limiter.pausedMs(),
@@ -64,13 +71,19 @@ export function snapshots(source: Running, rpm: number | null, limit: number | n
   };
 }
 
-function shareOf(source: Running, limit: number | null): number {
-  const byBytes = writtenShare(source.checkpoint.manifest, source.running.lastWritten ?? source.checkpoint.mark.position);
-  return limit === null ? byBytes : Math.max(byBytes, Math.min(1, source.sink.tally.total / limit));
+/** How much of the input is read, and how much of it is written, 0..1 each. */
+function sharesOf(source: Running, limit: number | null): { read: number; written: number } {
+  const { manifest, mark } = source.checkpoint;
+  const { lastStarted, lastWritten, inProgress } = source.running;
+  const rows = source.sink.tally.total;
+  const read = shareBefore(manifest, lastStarted ?? mark.position);
+  const written = shareBefore(manifest, lastWritten ?? mark.position);
+  if (limit === null) return { read, written };
+  return { read: Math.max(read, Math.min(1, (rows + inProgress) / limit)), written: Math.max(written, Math.min(1, rows / limit)) };
 }
 
 /** Share of the input's bytes before a position. In archives it goes by frames, and for a single one cannot say. */
-export function writtenShare(manifest: InputManifest, position: Position | null): number {
+export function shareBefore(manifest: InputManifest, position: Position | null): number {
   const all = manifest.files.reduce((sum, file) => sum + file.size, 0);
   if (all === 0) return 1;
   if (position === null) return 0;

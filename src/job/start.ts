@@ -1,66 +1,74 @@
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import { access, copyFile, rename, rm } from 'node:fs/promises';
+import { access, copyFile, rm, stat } from 'node:fs/promises';
 import { readCheckpoint, type Checkpoint } from '../checkpoint/checkpoint-file.ts';
 import { ConfigError, InputError, StorageError } from '../errors.ts';
-import { compareManifests, describeChange, freezeInput } from '../reader/freeze.ts';
+import { compareManifests } from '../reader/freeze.ts';
 import type { InputManifest } from '../reader/types.ts';
 import { START_MARK } from '../writer/mark.ts';
 import { partialPath } from '../writer/partial-file.ts';
-import { resultColumnNames } from '../writer/result-columns.ts';
-import { describeDifference } from './definition/compile-job.ts';
-import { ownFiles, type JobPaths } from './paths.ts';
+import { changedDefinition } from './changed-definition.ts';
+import { fileSha256 } from './file-digest.ts';
+import { changedSince, freezeJobInput, readsStandardInput, spooledBytes } from './frozen-input.ts';
+import type { JobPaths } from './paths.ts';
 import type { CompiledJob } from './types.ts';
 
 /** How a run begins. */
 export type Start =
-  /** From the beginning, or where it stopped. `reopen`: a finished pilot goes on, see `reopenOutput`. */
-  | { readonly kind: 'go'; readonly checkpoint: Checkpoint; readonly resumed: boolean; readonly reopen: boolean }
+  /** From the beginning, or where it stopped. `reopen`: a finished pilot goes on, see `reopenOutput`. `notice`: what the user should know. */
+  | { readonly kind: 'go'; readonly checkpoint: Checkpoint; readonly resumed: boolean; readonly reopen: boolean; readonly notice: string | null }
   /** The rows are all written; only the last renames are missing. */
   | { readonly kind: 'finish'; readonly checkpoint: Checkpoint }
   /** Finished before, and nothing has changed since. */
   | { readonly kind: 'done'; readonly checkpoint: Checkpoint };
 
+export interface StartOptions {
+  readonly fresh: boolean;
+  readonly now: () => Date;
+  readonly signal: AbortSignal;
+}
+
 const FRESH_HINT = 'To start over, run with --fresh: what was paid for stays in the ledger.';
 
 /**
- * Decides from the checkpoint, the output and the input how this run begins. Changes nothing on disk (but for the
- * spool of standard input).
+ * Decides from the checkpoint, the output and the input how this run begins. Changes nothing on disk, but for standard
+ * input, which lies aside until `adoptSpool`.
  * @throws InputError 65, ConfigError 78, StorageError 74
  */
-export async function decideStart(job: CompiledJob, paths: JobPaths, options: { fresh: boolean; now: () => Date; signal: AbortSignal }): Promise<Start> {
-  const freeze = (): Promise<InputManifest> => freezeJobInput(job, paths, options.signal);
+export async function decideStart(job: CompiledJob, paths: JobPaths, options: StartOptions): Promise<Start> {
   const found = await readCheckpoint(paths.checkpoint);
   if (found === null) {
     await refuseForeignOutput(paths);
-    return go(newCheckpoint(job, paths, await freeze(), 1, options.now()));
+    return freshStart(job, paths, options);
   }
   if (found.job !== job.name || found.output !== paths.output) {
     throw new InputError('checkpoint_of_another_job', `${paths.checkpoint} belongs to the job "${found.job}" with the output ${found.output}`, { hint: 'Name another output or checkpoint for this job.' });
   }
-  if (options.fresh) return go(newCheckpoint(job, paths, await freeze(), found.generation + 1, options.now()));
-  refuseOtherDefinition(job, found);
-  if (found.state === 'finishing') return { kind: 'finish', checkpoint: found };
-  if (found.state === 'finished') return afterFinish(job, paths, found, await freeze(), options.now());
-  const changed = await changedSince(job, paths, found, options.signal);
-  if (changed !== null) throw new InputError('input_changed', `the input changed while the job was under way: ${changed}`, { hint: `Put the input back as it was to resume. ${FRESH_HINT}` });
-  return { kind: 'go', checkpoint: { ...found, limit: job.limits.limit }, resumed: true, reopen: false };
+  if (options.fresh) return freshStart(job, paths, options, found.generation + 1);
+  const difference = changedDefinition(job, found);
+  if (difference !== null) {
+    throw new ConfigError('job_changed', `this job was started with another definition: ${difference}`, { hint: `Put it back to resume. ${FRESH_HINT}` });
+  }
+  switch (found.state) {
+    case 'finishing':
+      return { kind: 'finish', checkpoint: found };
+    case 'finished':
+      return afterFinish(job, paths, found, options);
+    case 'running':
+    case 'stopped':
+      return resume(job, paths, found, options);
+    default:
+      return found.state satisfies never;
+  }
 }
 
-/** The job's input as it is now. */
-export async function freezeJobInput(job: CompiledJob, paths: JobPaths, signal: AbortSignal): Promise<InputManifest> {
-  return freezeInput({
-    ...job.input,
-    isOwn: ownFiles(paths),
-    reservedColumns: job.output.format === 'jsonl' ? [] : resultColumnNames(job.output.fields),
-    needColumns: job.output.format !== 'jsonl',
-    spoolPath: paths.spool,
-    signal,
-  });
+/** From the beginning, whatever there was before. */
+export async function freshStart(job: CompiledJob, paths: JobPaths, options: Pick<StartOptions, 'now' | 'signal'>, generation = 1): Promise<Start & { kind: 'go' }> {
+  return go(newCheckpoint(job, paths, await freezeJobInput(job, paths, options.signal), generation, options.now()));
 }
 
-function go(checkpoint: Checkpoint): Start {
-  return { kind: 'go', checkpoint, resumed: false, reopen: false };
+function go(checkpoint: Checkpoint): Start & { kind: 'go' } {
+  return { kind: 'go', checkpoint, resumed: false, reopen: false, notice: null };
 }
 
 export function newCheckpoint(job: CompiledJob, paths: JobPaths, manifest: InputManifest, generation: number, now: Date): Checkpoint {
@@ -93,26 +101,39 @@ async function refuseForeignOutput(paths: JobPaths): Promise<void> {
   }
 }
 
-function refuseOtherDefinition(job: CompiledJob, found: Checkpoint): void {
-  const difference = describeDifference(found.fingerprint, job.fingerprint);
-  if (difference !== null) {
-    throw new ConfigError('job_changed', `this job was started with another definition: ${difference}`, { hint: `Put it back to resume. ${FRESH_HINT}` });
-  }
-  const before = found.limit ?? Infinity;
-  const now = job.limits.limit ?? Infinity;
-  if (now < before) {
-    throw new ConfigError('job_changed', `this job was started with another definition: limits.limit was ${found.limit ?? 'not set'} and is ${now}; it can only be raised`, { hint: `Put it back to resume. ${FRESH_HINT}` });
-  }
+async function resume(job: CompiledJob, paths: JobPaths, found: Checkpoint, options: StartOptions): Promise<Start> {
+  const { manifest, changed } = await changedSince(found.manifest, paths, options.signal);
+  if (changed !== null) throw new InputError('input_changed', `the input changed while the job was under way: ${changed}`, { hint: `Put the input back as it was to resume. ${FRESH_HINT}` });
+  const checkpoint = { ...found, manifest, limit: job.limits.limit };
+  if (await isWhole(paths, found)) return { kind: 'go', checkpoint, resumed: true, reopen: false, notice: null };
+  // Every answer that the missing rows need is in the ledger.
+  const notice = `the unfinished output ${partialPath(paths.output)} is missing or was cut: its rows are written again, from the ledger`;
+  return { kind: 'go', checkpoint: { ...checkpoint, mark: START_MARK }, resumed: false, reopen: false, notice };
 }
 
-async function afterFinish(job: CompiledJob, paths: JobPaths, found: Checkpoint, manifest: InputManifest, now: Date): Promise<Start> {
-  const again = (): Start => go(newCheckpoint(job, paths, manifest, found.generation, now));
-  if (compareManifests(found.manifest, manifest) !== null) return again();
-  // The output was taken away: it is written again, from the ledger.
-  if (!(await exists(paths.output))) return again();
+/** Whether the partial files still hold what the checkpoint counts on. */
+async function isWhole(paths: JobPaths, { mark }: Checkpoint): Promise<boolean> {
+  const bytes = async (path: string): Promise<number> => stat(partialPath(path)).then(({ size }) => size, () => 0);
+  return (await bytes(paths.output)) >= mark.bytes && (await bytes(paths.errors)) >= mark.errorBytes;
+}
+
+async function afterFinish(job: CompiledJob, paths: JobPaths, found: Checkpoint, options: StartOptions): Promise<Start> {
+  const done: Start = { kind: 'done', checkpoint: found };
+  const outputThere = await exists(paths.output);
+  // A terminal gives nothing, and an empty pipe is no new input: a whole output is not replaced by nothing.
+  if (outputThere && readsStandardInput(found.manifest) && process.stdin.isTTY) return done;
+  const manifest = await freezeJobInput(job, paths, options.signal);
+  if (outputThere && spooledBytes(manifest) === 0 && spooledBytes(found.manifest) > 0) return done;
+  if (compareManifests(found.manifest, manifest) !== null) return go(newCheckpoint(job, paths, manifest, found.generation, options.now()));
+  const unfinished: Checkpoint = { ...found, manifest, limit: job.limits.limit, state: 'running', finishedAt: null, exitCode: null, result: null };
+  // The output was taken away: it is written again, by the same run and so from the ledger alone.
+  if (!outputThere) return { ...go({ ...unfinished, mark: START_MARK }), notice: `the output ${paths.output} is gone: it is written again, from the ledger` };
   const reachedLimit = found.limit !== null && (found.result?.tally.total ?? 0) >= found.limit;
-  if (!reachedLimit || (job.limits.limit ?? Infinity) === found.limit) return { kind: 'done', checkpoint: found };
-  return { kind: 'go', checkpoint: { ...found, limit: job.limits.limit, state: 'running', finishedAt: null, exitCode: null, result: null }, resumed: true, reopen: true };
+  if (!reachedLimit || (job.limits.limit ?? Infinity) === found.limit) return done;
+  if ((await fileSha256(paths.output)) !== found.result?.sha256) {
+    throw new InputError('output_not_ours', `${paths.output} is no longer as this job wrote it, so its rows cannot be added to`, { hint: 'Move it away and run the same command: all of it is written again, and nothing is paid twice.' });
+  }
+  return { kind: 'go', checkpoint: unfinished, resumed: true, reopen: true, notice: null };
 }
 
 /** A pilot's output is the beginning of the whole: the run goes on in a copy, and the pilot stays in place until then. */
@@ -123,22 +144,6 @@ export async function reopenOutput(paths: JobPaths): Promise<void> {
     else await rm(partialPath(paths.errors), { force: true });
   } catch (error) {
     throw new StorageError('output_failed', `${paths.output} could not be copied to go on from: ${(error as Error).message}`, { hint: 'Free the disk or mend the folder, then run the same command.', cause: error });
-  }
-}
-
-async function changedSince(job: CompiledJob, paths: JobPaths, found: Checkpoint, signal: AbortSignal): Promise<string | null> {
-  const spooled = found.manifest.files.find((file) => file.uri === '-');
-  if (spooled === undefined || process.stdin.isTTY === true) return describeChange(found.manifest);
-  // Standard input is given again by the same command; where nothing comes, the spool of the first run serves.
-  const again = `${paths.spool}.new`;
-  try {
-    const manifest = await freezeJobInput(job, { ...paths, spool: again }, signal);
-    if (manifest.files.every((file) => file.size === 0)) return await describeChange(found.manifest);
-    const changed = compareManifests(found.manifest, manifest);
-    if (changed === null) await rename(again, spooled.path);
-    return changed;
-  } finally {
-    await rm(again, { force: true });
   }
 }
 

@@ -1,9 +1,11 @@
 import { readCheckpoint } from '../checkpoint/checkpoint-file.ts';
 import { currentHolder } from '../checkpoint/job-lock.ts';
 import { EXIT, type ExitCode } from '../errors.ts';
-import { jobPaths } from './paths.ts';
+import type { InputManifest } from '../reader/types.ts';
+import { jobPaths, type JobPaths } from './paths.ts';
 import { buildReport } from './report.ts';
-import { writtenShare } from './snapshot.ts';
+import { shareBefore } from './snapshot.ts';
+import { newCheckpoint } from './start.ts';
 import { summaryTable } from './summary.ts';
 import type { CompiledJob } from './types.ts';
 import { count } from './words.ts';
@@ -16,13 +18,13 @@ export async function statusCommand(job: CompiledJob, options: { json: boolean }
   const paths = jobPaths(job, { scratch: null });
   const checkpoint = await readCheckpoint(paths.checkpoint);
   if (checkpoint === null) {
-    process.stdout.write(options.json ? `${JSON.stringify({ job: job.name, state: 'not_started', position: null })}\n` : `${job.name}: not started (no checkpoint at ${paths.checkpoint})\n`);
+    process.stdout.write(options.json ? `${JSON.stringify(notStarted(job, paths))}\n` : `${job.name}: not started (no checkpoint at ${paths.checkpoint})\n`);
     return EXIT.ok;
   }
   const holder = await currentHolder(paths.lock, Date.now());
   const state = checkpoint.state === 'finished' ? 'finished' : holder === null ? 'stopped' : 'running';
   const report = buildReport(checkpoint, job.output.uri, job.service.rpm);
-  const share = state === 'finished' ? 1 : writtenShare(checkpoint.manifest, checkpoint.mark.position);
+  const share = state === 'finished' ? 1 : shareBefore(checkpoint.manifest, checkpoint.mark.position);
   const { position } = checkpoint.mark;
   if (options.json) {
     const where = position === null ? null : { file: checkpoint.manifest.files[position.file]?.uri ?? null, line: position.line, offset: position.offset };
@@ -34,3 +36,12 @@ export async function statusCommand(job: CompiledJob, options: { json: boolean }
   process.stdout.write(`${summaryTable(report, state === 'finished' ? paths : null)}\n`);
   return EXIT.ok;
 }
+
+/** The same shape, with nothing in it. */
+function notStarted(job: CompiledJob, paths: JobPaths): Record<string, unknown> {
+  const nothing = newCheckpoint(job, paths, NO_INPUT, 1, new Date(0));
+  return { ...buildReport(nothing, job.output.uri, job.service.rpm), startedAt: null, state: 'not_started', position: null, share: 0, updatedAt: null };
+}
+
+const NO_KEY = { email: null, domain: null, linkedin_url: null };
+const NO_INPUT: InputManifest = { format: 'csv', files: [], columns: [], keyName: NO_KEY };

@@ -1,15 +1,8 @@
 import { count } from './words.ts';
-import { closeSync, openSync, readSync } from 'node:fs';
-import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import type { JobPaths } from './paths.ts';
 import type { Report } from './report.ts';
 
-const PREVIEW_ROWS = 3;
-/** Enough for the first rows; a first compressed member is larger and then simply not shown. */
-const PREVIEW_BYTES = 256 * 1024;
-const LINE_WIDTH = 110;
-
-/** The table at the end of a run, where the result is, and its first rows. */
+/** The table at the end of a run, and where the result is. */
 export function summaryTable(report: Report, paths: Pick<JobPaths, 'report' | 'errors' | 'output'> | null): string {
   const { records, calls } = report;
   const share = (n: number): string => (records.total === 0 ? '' : `${((n / records.total) * 100).toFixed(1)} %`);
@@ -30,24 +23,6 @@ export function summaryTable(report: Report, paths: Pick<JobPaths, 'report' | 'e
     lines.push(`Result: ${report.output.uri}`);
     lines.push(`Report: ${report.output.uri}.report.json`);
     if (records.failed + records.invalid > 0) lines.push(`Errors: ${report.output.uri}.errors.jsonl`);
-    lines.push(...preview(paths.output));
   }
   return lines.join('\n');
 }
-
-/** The result's first lines, cut to a terminal's width; nothing when they cannot be had. */
-function preview(path: string): string[] {
-  try {
-    const file = openSync(path, 'r');
-    const bytes = Buffer.alloc(PREVIEW_BYTES);
-    const length = readSync(file, bytes, 0, PREVIEW_BYTES, 0);
-    closeSync(file);
-    const head = bytes.subarray(0, length);
-    const plain = path.endsWith('.gz') ? gunzipSync(head) : path.endsWith('.zst') ? zstdDecompressSync(head) : head;
-    const lines = plain.toString('utf8').split('\n').slice(0, PREVIEW_ROWS + 1);
-    return ['', ...lines.filter((line) => line !== '').map((line) => (line.length > LINE_WIDTH ? `${line.slice(0, LINE_WIDTH - 1)}…` : line))];
-  } catch {
-    return [];
-  }
-}
-

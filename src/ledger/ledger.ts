@@ -2,6 +2,7 @@ import { mkdirSync, openSync, closeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { ConfigError, MillraceError, StorageError } from '../errors.ts';
+import { AbsenceFilter } from './absence-filter.ts';
 import { prepareLedger } from './schema.ts';
 
 /** What is known of one lookup. `text` is the answer's own JSON. */
@@ -37,6 +38,8 @@ const DAY_MS = 86_400_000;
 /** A flush in mid-interval keeps one transaction short enough (about 10 ms) not to stall the calls in flight. */
 const FLUSH_AT_ENTRIES = 2_000;
 const FLUSH_AT_CHARS = 8 * 1024 * 1024;
+/** A ledger of up to this many answers is read into the filter when it is opened (about 0.2 s); of a larger one every key is looked up. */
+const FILTER_UP_TO = 250_000;
 
 interface Waiting { readonly entry: LedgerEntry; readonly reusedAt: number | null }
 
@@ -52,6 +55,8 @@ export class Ledger {
   readonly #select: StatementSync;
   readonly #upsert: StatementSync;
   readonly #count: StatementSync;
+  /** Only for a ledger that this job alone writes to: what another one adds would be missed. */
+  readonly #filter: AbsenceFilter | null;
   #waiting = new Map<string, Waiting>();
   #waitingChars = 0;
   #lookups = 0;
@@ -68,6 +73,7 @@ export class Ledger {
       `INSERT INTO answers (scope, key, run, at, kind, body) VALUES (?, ?, ?, ?, ?, ?)
        ON CONFLICT (key, scope) DO UPDATE SET run = excluded.run, at = excluded.at, kind = excluded.kind, body = excluded.body`,
     );
+    this.#filter = options.maxAgeDays === 0 && options.peek !== true ? loadFilter(db) : null;
     this.#count = db.prepare('UPDATE runs SET lookups = lookups + ?, reused = reused + ? WHERE id = ?');
   }
 
@@ -100,6 +106,7 @@ export class Ledger {
   get(scope: number, key: string): LedgerAnswer | null {
     const waiting = this.#waiting.get(`${scope} ${key}`);
     if (waiting !== undefined) return waiting.entry.answer;
+    if (this.#filter?.isAbsent(scope, key) === true) return null;
     const row = this.#guard(() => this.#select.get(key, scope)) as unknown as [number, number, number, string, string] | undefined;
     if (row === undefined) return null;
     const [run, at, kind, body, job] = row;
@@ -164,6 +171,7 @@ export class Ledger {
 
   #add(entry: LedgerEntry, reusedAt: number | null): void {
     this.#waiting.set(`${entry.scope} ${entry.key}`, { entry, reusedAt });
+    this.#filter?.add(entry.scope, entry.key);
     this.#waitingChars += entry.key.length + ('text' in entry.answer ? entry.answer.text.length : 16);
     this.#lookups++;
     if (reusedAt !== null) this.#reused++;
@@ -182,6 +190,14 @@ export class Ledger {
       throw ledgerFailure(this.#options.path, error);
     }
   }
+}
+
+/** Null when there is too much to load. */
+function loadFilter(db: DatabaseSync): AbsenceFilter | null {
+  if (Number(db.prepare('SELECT max(id) AS n FROM answers').get()?.['n'] ?? 0) > FILTER_UP_TO) return null;
+  const filter = new AbsenceFilter();
+  for (const row of db.prepare('SELECT scope, key FROM answers').iterate()) filter.add(Number(row['scope']), String(row['key']));
+  return filter;
 }
 
 function encode(answer: LedgerAnswer): string {

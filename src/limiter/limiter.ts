@@ -1,12 +1,13 @@
 import Bottleneck from 'bottleneck';
 import { readRateHeaders } from './rate-headers.ts';
+import { MINUTE_MS, SlidingMinute } from './sliding-minute.ts';
 
 export interface LimiterOptions {
   /** Requests a minute; null: no pacing unless the service asks for it. */
   readonly rpm: number | null;
   /** Monotonic milliseconds. */
   readonly monotonicNow: () => number;
-  /** Wall clock, milliseconds; only for services that send no `Date`. */
+  /** Wall clock, milliseconds: for services that send no `Date`, and because Bottleneck goes by it. */
   readonly wallNow: () => number;
   /** The service said later: one call a pause, however many answers said so. */
   readonly onThrottled?: (waitMs: number) => void;
@@ -18,6 +19,10 @@ const EXACT_UP_TO_RPM = 6_000;
 const LEASES_PER_SECOND = 20;
 /** A service that says "throttled" and nothing else is left alone for this long. */
 const DEFAULT_THROTTLE_MS = 5_000;
+/** A wall clock that was set back by more than this would make Bottleneck wait until it has caught up: it is replaced. */
+const CLOCK_STEP_MS = 250;
+/** The longest delay a timer takes; a longer pause is waited for in parts. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /**
  * When a call may start. Bottleneck is the gate: it paces leases of k permits, and calls draw from the lease at hand.
@@ -25,12 +30,17 @@ const DEFAULT_THROTTLE_MS = 5_000;
  */
 export class Limiter {
   readonly #options: LimiterOptions;
-  readonly #gate: Bottleneck | null;
+  #gate: Bottleneck | null;
   readonly #leaseSize: number;
+  readonly #minute: SlidingMinute | null;
+  /** Wall clock less monotonic clock, when the gate was last asked. */
+  #wallOffset: number;
   #permits = 0;
   #leasing = false;
   #pausedUntil = 0;
+  #throttledUntil = 0;
   #pauseTimer: NodeJS.Timeout | null = null;
+  #minuteTimer: NodeJS.Timeout | null = null;
   #waiters: ((granted: boolean) => void)[] = [];
   #head = 0;
   #inFlight = 0;
@@ -40,7 +50,9 @@ export class Limiter {
     this.#options = options;
     const { rpm } = options;
     this.#leaseSize = rpm === null || rpm <= EXACT_UP_TO_RPM ? 1 : Math.max(1, Math.floor(rpm / 60 / LEASES_PER_SECOND));
-    this.#gate = rpm === null ? null : new Bottleneck({ minTime: (this.#leaseSize * 60_000) / rpm });
+    this.#minute = rpm === null ? null : new SlidingMinute(Math.floor(rpm / this.#leaseSize));
+    this.#gate = this.#newGate();
+    this.#wallOffset = options.wallNow() - options.monotonicNow();
   }
 
   /** Resolves true when one call may start now, false when the limiter was stopped. Callers are served in order. */
@@ -64,7 +76,7 @@ export class Limiter {
       this.#pause(answer.retryAfterMs ?? reading.resetMs ?? DEFAULT_THROTTLE_MS, true);
     } else if (reading.remaining !== null && !reading.unlimited && reading.resetMs !== null && reading.remaining <= this.#inFlight) {
       // What is in flight already uses up what is left. One permit's time is enough to look again where permits trickle back.
-      const trickleMs = this.#options.rpm === null ? reading.resetMs : Math.min(reading.resetMs, (60_000 / this.#options.rpm) * (this.#inFlight - reading.remaining + 1));
+      const trickleMs = this.#options.rpm === null ? reading.resetMs : Math.min(reading.resetMs, (MINUTE_MS / this.#options.rpm) * (this.#inFlight - reading.remaining + 1));
       this.#pause(trickleMs, false);
     }
     this.#serve();
@@ -80,6 +92,7 @@ export class Limiter {
     if (this.#stopped) return;
     this.#stopped = true;
     if (this.#pauseTimer !== null) clearTimeout(this.#pauseTimer);
+    if (this.#minuteTimer !== null) clearTimeout(this.#minuteTimer);
     const waiting = this.#waiters.slice(this.#head);
     this.#waiters = [];
     this.#head = 0;
@@ -93,7 +106,9 @@ export class Limiter {
 
   #grant(): void {
     this.#inFlight++;
-    if (this.#gate !== null && --this.#permits === 0) this.#lease();
+    if (this.#minute === null) return;
+    this.#minute.use(this.#options.monotonicNow());
+    if (--this.#permits === 0) this.#lease();
   }
 
   #serve(): void {
@@ -113,12 +128,9 @@ export class Limiter {
   #lease(): void {
     if (this.#gate === null || this.#leasing || this.#stopped || this.#permits > 0) return;
     this.#leasing = true;
+    this.#mindTheClock();
     this.#gate.schedule(() => Promise.resolve()).then(
-      () => {
-        this.#leasing = false;
-        this.#permits += this.#leaseSize;
-        this.#serve();
-      },
+      () => this.#leased(),
       () => {
         // Dropped by stop(): who waited has been told.
         this.#leasing = false;
@@ -126,17 +138,56 @@ export class Limiter {
     );
   }
 
+  /** The gate has opened; the lease begins as soon as the last minute has room for it. */
+  #leased(): void {
+    if (this.#stopped || this.#minute === null) return;
+    const waitMs = this.#minute.waitMs(this.#options.monotonicNow());
+    if (waitMs > 0) {
+      this.#minuteTimer = setTimeout(() => this.#leased(), Math.ceil(waitMs));
+      return;
+    }
+    this.#leasing = false;
+    this.#minute.begin();
+    this.#permits += this.#leaseSize;
+    this.#serve();
+  }
+
+  #newGate(): Bottleneck | null {
+    const { rpm } = this.#options;
+    return rpm === null ? null : new Bottleneck({ minTime: (this.#leaseSize * MINUTE_MS) / rpm });
+  }
+
+  /** Nothing waits in the gate when this is called, so that a new one can take its place. */
+  #mindTheClock(): void {
+    const offset = this.#options.wallNow() - this.#options.monotonicNow();
+    if (offset < this.#wallOffset - CLOCK_STEP_MS) this.#gate = this.#newGate();
+    this.#wallOffset = offset;
+  }
+
   #pause(ms: number, throttled: boolean): void {
     if (this.#stopped || ms <= 0) return;
-    const until = this.#options.monotonicNow() + ms;
-    // 429s come in flocks: the first one pauses, the rest of the flock may only lengthen the pause.
-    if (throttled && this.#pausedUntil <= this.#options.monotonicNow()) this.#options.onThrottled?.(ms);
+    const now = this.#options.monotonicNow();
+    const until = now + ms;
+    if (throttled) {
+      // 429s come in flocks: the first one pauses, the rest of the flock may only lengthen the pause.
+      if (this.#throttledUntil <= now) this.#options.onThrottled?.(ms);
+      this.#throttledUntil = Math.max(this.#throttledUntil, until);
+    }
     if (until <= this.#pausedUntil) return;
     this.#pausedUntil = until;
     if (this.#pauseTimer !== null) clearTimeout(this.#pauseTimer);
+    this.#waitOutPause();
+  }
+
+  /** A timer may fire a little early, and waits for 24 days at most: it looks again. */
+  #waitOutPause(): void {
     this.#pauseTimer = setTimeout(() => {
+      if (this.pausedMs() > 0) {
+        this.#waitOutPause();
+        return;
+      }
       this.#pauseTimer = null;
       this.#serve();
-    }, Math.min(ms, 2 ** 31 - 1));
+    }, Math.min(Math.ceil(this.pausedMs()), LONGEST_TIMER_MS));
   }
 }

@@ -2,6 +2,7 @@
  * What a response says about the quota. Pure: local time is passed in, and epochs are read against the response's own
  * `Date`, so that a wrong local clock does no harm.
  */
+import { parseHttpDate } from '../client/retry-after.ts';
 
 export interface RateReading {
   /** Permits the service says are left; null when it does not say. */
@@ -14,6 +15,8 @@ export interface RateReading {
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
+/** A plain decimal number; anything else JavaScript would take for one (`0x10`, `1e3`) is none in a header. */
+const NUMBER = /^\d{1,15}(\.\d{1,9})?$/;
 const WINDOW_MS = 60_000;
 /** Deltas up to two windows are seconds, beyond that milliseconds. */
 const LARGEST_DELTA_SECONDS = (2 * WINDOW_MS) / 1_000;
@@ -31,21 +34,22 @@ export function readRateHeaders(headers: Headers, localNowMs: number): RateReadi
   const remaining = integer(headers['x-ratelimit-remaining']);
   return {
     remaining: remaining === null ? null : Math.max(0, remaining),
-    resetMs: readReset(one(headers['x-ratelimit-reset']), serviceNow(headers, localNowMs)),
+    resetMs: readReset(headers, localNowMs),
     unlimited: integer(headers['x-ratelimit-limit']) === 0,
   };
 }
 
-function readReset(raw: string | null, nowMs: number): number | null {
+function readReset(headers: Headers, localNowMs: number): number | null {
+  const raw = one(headers['x-ratelimit-reset']);
   if (raw === null || raw === '') return null;
-  const value = Number(raw);
-  if (Number.isNaN(value)) {
-    const at = Date.parse(raw);
-    return Number.isNaN(at) ? null : believable(at - nowMs);
+  if (!NUMBER.test(raw)) {
+    const nowMs = serviceNow(headers, localNowMs);
+    const at = parseHttpDate(raw, nowMs);
+    return at === null ? null : believable(at - nowMs);
   }
-  if (value < 0) return null;
-  if (value >= EPOCH_MS_FROM) return believable(value - nowMs);
-  if (value >= EPOCH_SECONDS_FROM) return believable(value * 1_000 - nowMs);
+  const value = Number(raw);
+  if (value >= EPOCH_MS_FROM) return believable(value - serviceNow(headers, localNowMs));
+  if (value >= EPOCH_SECONDS_FROM) return believable(value * 1_000 - serviceNow(headers, localNowMs));
   return believable(value <= LARGEST_DELTA_SECONDS ? value * 1_000 : value);
 }
 
@@ -55,13 +59,12 @@ function believable(ms: number): number | null {
 }
 
 function serviceNow(headers: Headers, localNowMs: number): number {
-  const date = Date.parse(one(headers['date']) ?? '');
-  return Number.isNaN(date) ? localNowMs : date;
+  return parseHttpDate(one(headers['date']) ?? '', localNowMs) ?? localNowMs;
 }
 
 function integer(raw: string | string[] | undefined): number | null {
   const text = one(raw);
-  if (text === null || !/^-?\d{1,15}(\.\d+)?$/.test(text)) return null;
+  if (text === null || !/^-?\d{1,15}(\.\d{1,9})?$/.test(text)) return null;
   return Math.floor(Number(text));
 }
 

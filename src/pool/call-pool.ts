@@ -161,7 +161,8 @@ export class CallPool {
         this.#enqueue(task, AGAIN);
         return;
       case 'retryable':
-        this.#failed(task, result);
+        // Cancelled from this side: it is neither answered nor failed, and the next run asks again.
+        if (result.code !== 'aborted') this.#failed(task, result);
         return;
       default:
         result satisfies never;

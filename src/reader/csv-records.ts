@@ -2,7 +2,7 @@
 import { readQuoted } from './csv-fields.ts';
 import type { FramedRecord } from './framed.ts';
 import { MAX_BATCH_CELLS, MAX_BATCH_RECORDS, MAX_RAW_CHARS } from './limits.ts';
-import type { InputManifest, InputRecord } from './types.ts';
+import type { InputManifest, InputRecord, KeyColumn } from './types.ts';
 
 const NOT_READABLE = {
   unclosed: 'a quote is not closed',
@@ -24,16 +24,20 @@ export interface CsvLayout {
 
 export function layoutOf(manifest: InputManifest, file: number): CsvLayout {
   const header = manifest.files[file]?.header ?? [];
-  const { columns, keyIndex } = manifest;
+  const { columns } = manifest;
+  const keyAt = (key: KeyColumn): number => {
+    const name = manifest.files[file]?.keys[key] ?? null;
+    return name === null ? -1 : columns.indexOf(name);
+  };
   const same = header.length === columns.length && header.every((name, index) => name === columns[index]);
   return {
     delimiter: manifest.files[file]?.delimiter ?? ',',
     width: header.length,
     fieldOf: same ? null : columns.map((name) => header.indexOf(name)),
     columns: columns.length,
-    email: keyIndex.email ?? -1,
-    domain: keyIndex.domain ?? -1,
-    linkedinUrl: keyIndex.linkedin_url ?? -1,
+    email: keyAt('email'),
+    domain: keyAt('domain'),
+    linkedinUrl: keyAt('linkedin_url'),
   };
 }
 

@@ -7,7 +7,7 @@ import { discover, type FoundFile } from './discover.ts';
 import { inspectFile, type InspectedFile } from './inspect.ts';
 import { scanJsonlKeys } from './jsonl-keys.ts';
 import { spool } from './spool.ts';
-import type { InputFormat, InputManifest, KeyColumn } from './types.ts';
+import type { InputFormat, InputManifest } from './types.ts';
 
 export { compareManifests, describeChange } from './changes.ts';
 
@@ -56,7 +56,7 @@ export async function freezeInput(options: FreezeOptions): Promise<InputManifest
   const format = options.format ?? oneFormat(inspected) ?? 'csv';
   // What is empty says nothing of its own format.
   const files = inspected.map(({ file, format: own }) => (own === null ? { ...file, delimiter: format === 'jsonl' ? null : (file.delimiter ?? ',') } : file));
-  return format === 'jsonl' ? await freezeJsonl({ format, files, columns: [], keyIndex: noIndexes(), keyName: NO_KEYS }, options) : freezeCsv({ format, files }, inspected, options);
+  return format === 'jsonl' ? await freezeJsonl({ format, files, columns: [], keyName: NO_KEYS }, options) : freezeCsv({ format, files }, inspected, options);
 }
 
 async function findFiles(options: FreezeOptions): Promise<FoundFile[]> {
@@ -94,14 +94,18 @@ function freezeCsv(input: Pick<InputManifest, 'format' | 'files'>, inspected: re
   const columns = unionOf(input.files.map(({ header }) => header));
   const filled = inspected.filter(({ hasRecords }) => hasRecords);
   const keyName = columns.length === 0 || (filled.length === 0 && !hasKey(columns, options)) ? NO_KEYS : findKeyColumns(columns, options.columns);
-  for (const { file } of filled) {
-    if (!KEY_COLUMNS.some((key) => file.header.includes(keyName[key] ?? ''))) throw noKeyError(file.uri, file.header);
+  const files = input.files.map((file) => ({ ...file, keys: keysIn(file.header, options) }));
+  for (const { uri, header, keys } of files) {
+    if (filled.some(({ file }) => file.uri === uri) && !KEY_COLUMNS.some((key) => keys[key] !== null)) throw noKeyError(uri, header);
   }
-  const index = (key: KeyColumn): number | null => {
-    const name = keyName[key];
-    return name === null ? null : columns.indexOf(name);
-  };
-  return { ...input, columns, keyName, keyIndex: { email: index('email'), domain: index('domain'), linkedin_url: index('linkedin_url') } };
+  return { ...input, files, columns, keyName };
+}
+
+/** The key columns of one file: a configured column that it lacks is no key of it, and another file may have it. */
+function keysIn(header: readonly string[], options: FreezeOptions): KeyNames {
+  const found = findKeyColumns(header, options.columns, true);
+  const own = (name: string | null): string | null => (name !== null && header.includes(name) ? name : null);
+  return { email: own(found.email), domain: own(found.domain), linkedin_url: own(found.linkedin_url) };
 }
 
 /** Without records there is nothing that a missing column could spoil. */
@@ -118,10 +122,6 @@ async function freezeJsonl(manifest: InputManifest, options: FreezeOptions): Pro
     throw noKeyError(manifest.files.length === 1 ? (manifest.files[0]?.uri ?? '') : 'The input', seen.sampleColumns);
   }
   return { ...manifest, columns: seen.columns, keyName };
-}
-
-function noIndexes(): InputManifest['keyIndex'] {
-  return { email: null, domain: null, linkedin_url: null };
 }
 
 function checkDelimiter(delimiter: string | null): void {

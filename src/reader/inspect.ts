@@ -37,7 +37,7 @@ export async function inspectFile(found: FoundFile, index: number, options: Insp
   const format = options.format ?? formatOfName(uri) ?? findFormat(uri, text);
   const begin: Position = { file: index, line: 1, offset: bom, frame: startFrame(compression) };
   const delimiter = format === 'jsonl' ? null : (options.delimiter ?? (format === 'tsv' ? '\t' : findDelimiter(firstLine(text))));
-  const draft: InputFile = { uri, path, size, digest, compression, encoding, delimiter, header: [], start: begin };
+  const draft: InputFile = { uri, path, size, digest, compression, encoding, delimiter, header: [], keys: { email: null, domain: null, linkedin_url: null }, start: begin };
   if (format === null || format === 'jsonl') return { file: draft, format, hasRecords: format !== null && text.trim() !== '' };
   const [header, first] = await firstRecords(draft, 2, options.signal);
   if (header === undefined) return { file: draft, format, hasRecords: false };

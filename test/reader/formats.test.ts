@@ -37,7 +37,7 @@ describe('fixtures/formats', () => {
     ['people.csv.gz', 'csv', ',', 'utf-8', 'gzip', PEOPLE],
   ] as const)('%s', async (name, format, delimiter, encoding, compression, people) => {
     const { manifest, file, records } = await read(name, encoding === 'windows-1252' ? encoding : null);
-    expect(manifest).toMatchObject({ format, columns: HEADER, keyName: { email: 'Work E-mail', domain: 'Website', linkedin_url: null }, keyIndex: { email: 1, domain: 4, linkedin_url: null } });
+    expect(manifest).toMatchObject({ format, columns: HEADER, keyName: { email: 'Work E-mail', domain: 'Website', linkedin_url: null }, files: [{ keys: { email: 'Work E-mail', domain: 'Website', linkedin_url: null } }] });
     expect(file).toMatchObject({ delimiter, encoding, compression, header: HEADER });
     expect(records.map(({ values }) => values)).toEqual(people);
     expect(records.map(({ email, domain }) => [email, domain])).toEqual(people.map((row) => [row[1], row[4]]));
@@ -48,7 +48,7 @@ describe('fixtures/formats', () => {
 
   it.each(['people.jsonl', 'people.jsonl.zst'])('%s', async (name) => {
     const { manifest, records } = await read(name);
-    expect(manifest).toMatchObject({ format: 'jsonl', columns: [], keyName: { email: 'Work E-mail', domain: 'Website', linkedin_url: null }, keyIndex: { email: null } });
+    expect(manifest).toMatchObject({ format: 'jsonl', columns: [], keyName: { email: 'Work E-mail', domain: 'Website', linkedin_url: null } });
     const lines = (await readFile(join(formats, 'people.jsonl'), 'utf8')).split('\n');
     expect(records.map(({ line }) => line)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 16]);
     for (const { line, bad, json, raw, email } of records) {

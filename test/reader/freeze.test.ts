@@ -157,6 +157,17 @@ describe('columns', () => {
     expect((await freeze(await put(folder, 'only-bad.jsonl', 'x\n'))).keyName.email).toBeNull();
   });
 
+  it('finds the keys of each file by its own header', async () => {
+    const crm = await put(folder, 'own/crm.csv', 'Email,Company\na@x.example,X\n');
+    const event = await put(folder, 'own/event.csv', 'Company,Work E-Mail,Website\nY,b@y.example,y.example\n');
+    const manifest = await freeze([crm, event]);
+    expect(manifest.columns).toEqual(['Email', 'Company', 'Work E-Mail', 'Website']);
+    expect((await readAll(manifest)).map(({ email, domain, values }) => ({ email, domain, values }))).toEqual([
+      { email: 'a@x.example', domain: '', values: ['a@x.example', 'X', '', ''] },
+      { email: 'b@y.example', domain: 'y.example', values: ['', 'Y', 'b@y.example', 'y.example'] },
+    ]);
+  });
+
   it('refuses mixed formats, and a file that has none of the keys of the others', async () => {
     const csv = await put(folder, 'mixed/a.csv', ROW);
     expect((await failure([csv, await put(folder, 'mixed/b.jsonl', '{"email":"a"}\n')])).code).toBe('input_mixed_formats');

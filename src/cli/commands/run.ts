@@ -11,21 +11,19 @@ import { withStopSignals } from '../signals.ts';
 interface Service {
   readonly baseUrl: string;
   readonly apiKey: string;
-  readonly serviceOrigin: string;
   close(): Promise<void>;
 }
 
 /** Runs or resumes a job; resolves with the exit code. */
 export async function run(invocation: Invocation): Promise<ExitCode> {
-  const { job, options } = await readJob('run', invocation);
-  // The key first: without one there is no reason to load the rest.
-  const apiKey = job.service.embedded ? null : await needApiKey(invocation.env);
-  const { runCommand } = await import('../../job/run-command.ts');
   return withStopSignals(async ({ drain, abort }) => {
-    const service = apiKey === null ? await startEmbedded(job) : toService(job, apiKey);
+    const { job, options } = await readJob('run', invocation);
+    // The key first: without one there is no reason to load the rest.
+    const apiKey = job.service.embedded ? null : await needApiKey(invocation.env);
+    const { runCommand } = await import('../../job/run-command.ts');
+    const service = apiKey === null ? await startEmbedded(job) : { baseUrl: job.service.baseUrl ?? '', apiKey, close: async () => {} };
     try {
-      const { baseUrl, serviceOrigin } = service;
-      return await runCommand(job, options, { baseUrl, apiKey: service.apiKey, serviceOrigin, drain, abort });
+      return await runCommand(job, options, { baseUrl: service.baseUrl, apiKey: service.apiKey, drain, abort });
     } finally {
       await service.close();
     }
@@ -40,15 +38,10 @@ async function needApiKey(env: NodeJS.ProcessEnv): Promise<string> {
   });
 }
 
-function toService(job: CompiledJob, apiKey: string): Service {
-  const baseUrl = job.service.baseUrl ?? '';
-  return { baseUrl, apiKey, serviceOrigin: new URL(baseUrl).origin, close: async () => {} };
-}
-
 /** The sample service on a free port of the loopback interface, with a key that nobody else knows. */
 async function startEmbedded(job: CompiledJob): Promise<Service> {
   const { startService, sampleStorePath } = await import('../../service/start-service.ts');
   const key = randomBytes(24).toString('base64url');
   const service = await startService({ store: await sampleStorePath(), sample: true, embeddedKey: { key, rpm: job.service.rpm } });
-  return { baseUrl: service.url, apiKey: key, serviceOrigin: 'embedded', close: () => service.close() };
+  return { baseUrl: service.url, apiKey: key, close: () => service.close() };
 }

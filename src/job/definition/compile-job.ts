@@ -14,7 +14,7 @@ import { jobSchema } from './schema.ts';
 import type { RawJob } from './schema.ts';
 import { chooseService, dropReplacedChoices } from './service-choice.ts';
 
-export { describeDifference } from './fingerprint.ts';
+export { describeDifference, WRITTEN_INPUT } from './fingerprint.ts';
 export { loadJobFile } from './load-job-file.ts';
 
 export interface JobSources {
@@ -67,7 +67,7 @@ export function compileJob(sources: JobSources): { job: CompiledJob; warnings: s
     },
   };
   const draft = compile(jobSchema.parse(nest(merged)), scene);
-  return { job: deepFreeze({ ...draft, fingerprint: fingerprintOf(draft) }), warnings };
+  return { job: deepFreeze({ ...draft, fingerprint: fingerprintOf(draft, merged.get('input.uri')?.value) }), warnings };
 }
 
 /** Later layers win, key by key; in maps entry by entry, where null takes all entries back. */

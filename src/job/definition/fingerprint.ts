@@ -2,14 +2,18 @@
 import type { CompiledJob } from '../types.ts';
 import { show } from './origin.ts';
 
+/** `input.uri` before expansion: tells yesterday's `{date}` from another input. */
+export const WRITTEN_INPUT = 'input.uri as written';
+
 /**
  * The definition by dotted key, without what may change on resume: plan, rpm, concurrency, timeout and limits.
  * Values are after defaults and expansion, so a default that is now written out is no change.
  */
-export function fingerprintOf(job: Omit<CompiledJob, 'fingerprint'>): Record<string, unknown> {
+export function fingerprintOf(job: Omit<CompiledJob, 'fingerprint'>, writtenInput: unknown): Record<string, unknown> {
   return {
     name: job.name,
     'input.uri': job.input.uris,
+    [WRITTEN_INPUT]: [writtenInput].flat(),
     'input.format': job.input.format,
     'input.delimiter': job.input.delimiter,
     'input.encoding': job.input.encoding,

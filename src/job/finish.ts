@@ -1,0 +1,68 @@
+/** From the last row to a job that is finished: each step durable before the next, so that a crash anywhere is made good. */
+import { rm, stat } from 'node:fs/promises';
+import { writeCheckpoint, type Checkpoint } from '../checkpoint/checkpoint-file.ts';
+import type { JobLock } from '../checkpoint/job-lock.ts';
+import { InputError } from '../errors.ts';
+import { describeChange } from '../reader/freeze.ts';
+import { PartialFile, partialPath } from '../writer/partial-file.ts';
+import { fileSha256 } from './file-digest.ts';
+import { dropSpool } from './frozen-input.ts';
+import type { JobPaths } from './paths.ts';
+import { buildReport, writeReport, type Report } from './report.ts';
+import type { RowSink } from './run-job.ts';
+import type { CompiledJob } from './types.ts';
+import { finishedExitCode } from './verdict.ts';
+
+/**
+ * All rows are written: says so durably, with what the output is, before anything takes its name.
+ * @throws InputError when the input changed while it was read, StorageError
+ */
+export async function markFinishing(job: CompiledJob, paths: JobPaths, latest: Checkpoint, finished: Awaited<ReturnType<RowSink['finish']>>): Promise<Checkpoint> {
+  const changed = await describeChange(latest.manifest);
+  if (changed !== null) {
+    throw new InputError('input_changed', `the input changed while it was read: ${changed}`, { hint: 'The rows written may mix both versions. Run with --fresh: what was paid for is in the ledger.' });
+  }
+  const { mark, tally, bytes, errorBytes } = finished;
+  const now = new Date().toISOString();
+  const checkpoint: Checkpoint = {
+    ...latest,
+    state: 'finishing',
+    updatedAt: now,
+    finishedAt: now,
+    exitCode: finishedExitCode(job, tally),
+    mark,
+    result: { tally, bytes, errorBytes, sha256: await fileSha256(partialPath(paths.output)) },
+  };
+  await writeCheckpoint(paths.checkpoint, checkpoint);
+  return checkpoint;
+}
+
+/** Output and errors take their names, the report is written, and the checkpoint says finished. @throws StorageError, or 75 when the job was lost */
+export async function putInPlace(job: CompiledJob, paths: JobPaths, checkpoint: Checkpoint, commit: () => Promise<void>, lock: JobLock): Promise<Report> {
+  await lock.check();
+  await commit();
+  const report = buildReport(checkpoint, job.output.uri, job.service.rpm);
+  await writeReport(paths.report, report);
+  await writeCheckpoint(paths.checkpoint, { ...checkpoint, state: 'finished' });
+  await dropSpool(checkpoint.manifest);
+  return report;
+}
+
+/** After a crash between the last checkpoint and the renames: those that are missing. */
+export async function commitAgain(paths: JobPaths, { result }: Checkpoint): Promise<void> {
+  if (await exists(partialPath(paths.output))) await (await PartialFile.open(paths.output, result?.bytes ?? 0)).commit();
+  const errorBytes = result?.errorBytes ?? 0;
+  if (errorBytes === 0) {
+    await rm(partialPath(paths.errors), { force: true });
+    await rm(paths.errors, { force: true });
+  } else if (await exists(partialPath(paths.errors))) {
+    await (await PartialFile.open(paths.errors, errorBytes)).commit();
+  }
+}
+
+function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,78 @@
+/** The job's input, found and frozen, and where standard input is kept while the job needs it. */
+import { rename, rm, stat } from 'node:fs/promises';
+import { StorageError } from '../errors.ts';
+import { describeChange, freezeInput } from '../reader/freeze.ts';
+import { spool } from '../reader/spool.ts';
+import type { InputManifest } from '../reader/types.ts';
+import { resultColumnNames } from '../writer/result-columns.ts';
+import { ownFiles, type JobPaths } from './paths.ts';
+import type { CompiledJob } from './types.ts';
+
+/** Standard input arrives here, and takes the spool's own name only once the run is sure to go on with it. */
+const arriving = (paths: JobPaths): string => `${paths.spool}.new`;
+
+/**
+ * The job's input as it is now. Standard input lies in a file of its own until `adoptSpool`; the manifest already says
+ * where it will be.
+ * @throws InputError 65, StorageError 74
+ */
+export async function freezeJobInput(job: CompiledJob, paths: JobPaths, signal: AbortSignal): Promise<InputManifest> {
+  const manifest = await freezeInput({
+    ...job.input,
+    isOwn: ownFiles(paths),
+    reservedColumns: job.output.format === 'jsonl' ? [] : resultColumnNames(job.output.fields),
+    needColumns: job.output.format !== 'jsonl',
+    spoolPath: arriving(paths),
+    signal,
+  });
+  return withSpoolAt(manifest, paths.spool);
+}
+
+/**
+ * Whether the frozen input is still what it was: null, or a sentence. Standard input is given again by the same command;
+ * where nothing comes, the spool of the run before serves.
+ * @returns `manifest`: the same input, read from where it lies now
+ */
+export async function changedSince(frozen: InputManifest, paths: JobPaths, signal: AbortSignal): Promise<{ manifest: InputManifest; changed: string | null }> {
+  if (!readsStandardInput(frozen) || process.stdin.isTTY) return { manifest: frozen, changed: await describeChange(frozen) };
+  await spool(process.stdin, arriving(paths), signal);
+  const { size } = await stat(arriving(paths));
+  if (size === 0 && spooledBytes(frozen) > 0) {
+    await dropArriving(paths);
+    return { manifest: frozen, changed: await describeChange(frozen) };
+  }
+  return { manifest: withSpoolAt(frozen, paths.spool), changed: await describeChange(withSpoolAt(frozen, arriving(paths))) };
+}
+
+export function readsStandardInput(manifest: InputManifest): boolean {
+  return manifest.files.some(({ uri }) => uri === '-');
+}
+
+/** Bytes that came from standard input. */
+export function spooledBytes(manifest: InputManifest): number {
+  return manifest.files.find(({ uri }) => uri === '-')?.size ?? 0;
+}
+
+/** What came on standard input is the run's from now on. @throws StorageError */
+export async function adoptSpool(paths: JobPaths): Promise<void> {
+  try {
+    await rename(arriving(paths), paths.spool);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+    throw new StorageError('spool_failed', `Standard input could not be kept in ${paths.spool}: ${(error as Error).message}`, { hint: 'Name another folder with --scratch, and run again.', cause: error });
+  }
+}
+
+/** What came on standard input and was not adopted goes; never throws. */
+export async function dropArriving(paths: JobPaths): Promise<void> {
+  await rm(arriving(paths), { force: true }).catch(() => undefined);
+}
+
+/** Removes what was kept of standard input: the job is finished. */
+export async function dropSpool(manifest: InputManifest): Promise<void> {
+  for (const { uri, path } of manifest.files) if (uri === '-') await rm(path, { force: true });
+}
+
+function withSpoolAt(manifest: InputManifest, path: string): InputManifest {
+  return { ...manifest, files: manifest.files.map((file) => (file.uri === '-' ? { ...file, path } : file)) };
+}

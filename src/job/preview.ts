@@ -1,0 +1,48 @@
+import { freezeInput } from '../reader/freeze.ts';
+import { readRecords } from '../reader/read-records.ts';
+
+const ROWS = 5;
+const CELL_WIDTH = 26;
+const LINE_WIDTH = 118;
+/** What says most about a row, where the output has it. */
+const TELLING = ['result.outcome', 'enrich.name', 'enrich.title', 'enrich.company.name', 'verify.result'];
+
+/** The first rows of a finished output as a small table: its key column and what was found. Empty when they cannot be had. */
+export async function previewRows(path: string): Promise<string[]> {
+  try {
+    const manifest = await freezeInput({
+      uris: [path], format: null, delimiter: null, encoding: null, columns: {}, ifMissing: 'fail', isOwn: () => false, reservedColumns: [], needColumns: false, spoolPath: '',
+    });
+    for await (const batch of readRecords(manifest, null)) {
+      const records = batch.slice(0, ROWS);
+      if (manifest.format === 'jsonl') return records.map((record) => cut(record.json ?? '', LINE_WIDTH));
+      const key = manifest.keyName.email ?? manifest.keyName.domain ?? manifest.columns[0] ?? '';
+      const names = [key, ...TELLING].filter((name) => manifest.columns.includes(name));
+      const cells = [names, ...records.map((record) => names.map((name) => record.values?.[manifest.columns.indexOf(name)] ?? ''))].map((row) => row.map((cell) => cut(cell.replaceAll(/\s+/g, ' '), CELL_WIDTH)));
+      const widths = names.map((_, i) => Math.max(...cells.map((row) => width(row[i] ?? ''))));
+      return cells.map((row) => row.map((cell, i) => cell + ' '.repeat((widths[i] ?? 0) - width(cell))).join('  ').trimEnd());
+    }
+  } catch {
+    // A preview is a courtesy: whatever keeps it from being shown has been or will be said elsewhere.
+  }
+  return [];
+}
+
+function cut(text: string, most: number): string {
+  if (width(text) <= most) return text;
+  let used = 0;
+  let kept = '';
+  for (const character of text) {
+    used += width(character);
+    if (used > most - 1) return `${kept}…`;
+    kept += character;
+  }
+  return kept;
+}
+
+/** Columns on a terminal: East Asian characters take two (Unicode Standard Annex 11, roughly). */
+function width(text: string): number {
+  let columns = 0;
+  for (const character of text) columns += /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]/.test(character) ? 2 : 1;
+  return columns;
+}

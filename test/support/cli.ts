@@ -1,0 +1,126 @@
+/** The real command as a process, in a folder of its own. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { API_KEY } from './scripted-service.ts';
+
+/** The build: `npm test` makes it first. */
+export const CLI = fileURLToPath(new URL('../../dist/cli/millrace.js', import.meta.url));
+
+export interface Ended {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Started {
+  readonly child: ChildProcess;
+  readonly ended: Promise<Ended>;
+  kill(signal: NodeJS.Signals): void;
+  /** Resolves when standard error or output holds the text; rejects when the process ends without. */
+  says(text: string | RegExp): Promise<void>;
+}
+
+export interface RunOptions {
+  readonly env?: Record<string, string>;
+  /** What is piped in; nothing is given when left out. */
+  readonly stdin?: string | Buffer;
+  /** Standard input stays open: the test ends it. */
+  readonly keepStdin?: boolean;
+}
+
+/** A folder of its own, and what runs in it. */
+export class Folder {
+  readonly path: string;
+  readonly #outputs: string[] = [];
+  readonly #children: ChildProcess[] = [];
+
+  private constructor(path: string) {
+    this.path = path;
+  }
+
+  static async make(): Promise<Folder> {
+    return new Folder(await mkdtemp(join(tmpdir(), 'millrace-e2e-')));
+  }
+
+  /** Ends what still runs, and removes the folder. */
+  async remove(): Promise<void> {
+    for (const child of this.#children) child.kill('SIGKILL');
+    await rm(this.path, { recursive: true, force: true });
+  }
+
+  at(...names: string[]): string {
+    return join(this.path, ...names);
+  }
+
+  read(name: string): Promise<string> {
+    return readFile(this.at(name), 'utf8');
+  }
+
+  async json(name: string): Promise<Record<string, unknown>> {
+    return JSON.parse(await this.read(name)) as Record<string, unknown>;
+  }
+
+  /** Names of all files below, sorted. */
+  async files(): Promise<string[]> {
+    const found = await readdir(this.path, { recursive: true, withFileTypes: true });
+    return found.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name).slice(this.path.length + 1)).sort();
+  }
+
+  start(args: readonly string[], { env = {}, stdin, keepStdin = false }: RunOptions = {}): Started {
+    const child = spawn(process.execPath, [CLI, ...args], { cwd: this.path, env: { ...cleanEnv(), MILLRACE_API_KEY: API_KEY, ...env }, stdio: [stdin === undefined && !keepStdin ? 'ignore' : 'pipe', 'pipe', 'pipe'] });
+    this.#children.push(child);
+    const out = { stdout: '', stderr: '' };
+    const listeners = new Set<() => void>();
+    for (const name of ['stdout', 'stderr'] as const) {
+      child[name]?.setEncoding('utf8').on('data', (text: string) => {
+        out[name] += text;
+        for (const listener of listeners) listener();
+      });
+    }
+    child.stdin?.on('error', () => undefined);
+    if (stdin !== undefined) child.stdin?.end(stdin);
+    const ended = new Promise<Ended>((resolve, reject) => {
+      child.once('error', reject);
+      child.once('close', (code, signal) => {
+        this.#outputs.push(out.stdout, out.stderr);
+        resolve({ code, signal, ...out });
+        for (const listener of listeners) listener();
+      });
+    });
+    const says = (text: string | RegExp): Promise<void> =>
+      new Promise((resolve, reject) => {
+        const look = (): void => {
+          const found = [out.stdout, out.stderr].some((output) => (typeof text === 'string' ? output.includes(text) : text.test(output)));
+          const over = child.exitCode !== null || child.signalCode !== null;
+          if (!found && !over) return;
+          listeners.delete(look);
+          if (found) resolve();
+          else reject(new Error(`it ended with ${child.exitCode ?? child.signalCode} and never said ${text}\n${out.stderr}`));
+        };
+        listeners.add(look);
+        look();
+      });
+    return { child, ended, kill: (signal) => child.kill(signal), says };
+  }
+
+  run(args: readonly string[], options: RunOptions = {}): Promise<Ended> {
+    return this.start(args, options).ended;
+  }
+
+  /** Files and outputs that hold the API key. */
+  async secrets(): Promise<string[]> {
+    const key = Buffer.from(API_KEY);
+    const found = this.#outputs.filter((text) => text.includes(API_KEY));
+    for (const name of await this.files()) if ((await readFile(this.at(name))).includes(key)) found.push(name);
+    return found;
+  }
+}
+
+/** Nothing of the machine's own settings. */
+function cleanEnv(): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(MILLRACE_|HTTPS?_PROXY$|ALL_PROXY$)/i.test(name)));
+}

@@ -1,0 +1,17 @@
+import type { Reporter, TestModule } from 'vitest/node';
+
+/** Ends the run's output with one plain line that scripts can read: `N passed, N failed, N skipped`. */
+export default class ClosingLine implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[]): void {
+    const counts = { passed: 0, failed: 0, skipped: 0 };
+    for (const module of modules) {
+      // A file that could not even be loaded has no tests to fail.
+      if (module.state() === 'failed' && module.children.size === 0) counts.failed++;
+      for (const test of module.children.allTests()) {
+        const { state } = test.result();
+        if (state !== 'pending') counts[state]++;
+      }
+    }
+    process.stdout.write(`\n${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped\n`);
+  }
+}

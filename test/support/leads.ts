@@ -1,0 +1,53 @@
+/** Generated leads, as untidy as real ones, the same for the same seed. */
+
+export interface Lead {
+  readonly cells: readonly string[];
+  /** What the record's first step asks for; null: nothing. */
+  readonly key: string | null;
+}
+
+export const LEAD_COLUMNS = ['Name', 'Work Email', 'Website', 'Note'] as const;
+
+/** Numbers in [0, 1): mulberry32. */
+export function seeded(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** One in ten is a duplicate by case and space; misses, suppressed and refused people, domains alone, bad and missing addresses among them. */
+export function leads(rows: number, seed: number): Lead[] {
+  const random = seeded(seed);
+  const made: Lead[] = [];
+  for (let i = 0; i < rows; i++) {
+    const kind = Math.floor(random() * 20);
+    const host = `works${Math.floor(random() * 50)}.example`;
+    const note = ['plain', `has "quotes", and commas ${i}`, `two\nlines ${i}`, ''][Math.floor(random() * 4)] ?? '';
+    const before = made.at(Math.floor(random() * made.length));
+    if (kind < 2 && before?.key?.includes('@') === true) {
+      made.push({ cells: [`Again ${i}`, ` ${before.key.toUpperCase()} `, '', note], key: before.key });
+      continue;
+    }
+    const word = kind === 2 ? 'miss' : kind === 3 ? 'gone' : kind === 4 ? 'refused' : 'person';
+    const email = kind === 5 ? '' : kind === 6 ? 'not an address' : `${word}${seed}-${i}@${host}`;
+    const domain = kind === 5 && i % 2 === 0 ? `https://www.${host}/about` : '';
+    made.push({ cells: [`Näme ${i}`, email, domain, note], key: email.includes('@') ? email : domain === '' ? null : host });
+  }
+  return made;
+}
+
+export function toCsv(rows: readonly Lead[], columns: readonly string[] = LEAD_COLUMNS): string {
+  return `${columns.join(',')}\n${rows.map(({ cells }) => cells.map(quoted).join(',')).join('\n')}\n`;
+}
+
+export function toJsonl(rows: readonly Lead[]): string {
+  return rows.map(({ cells: [name, email, website, note] }) => `${JSON.stringify({ name, email, website, note })}\n`).join('');
+}
+
+function quoted(cell: string): string {
+  return /[",\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
+}

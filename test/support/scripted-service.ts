@@ -1,0 +1,200 @@
+/**
+ * A data service that a test scripts: it counts what it is asked, by key and by Idempotency-Key, answers each key always
+ * alike, and can be told to be slow, to hold its answers back or to break them. In the test's own process, so that the
+ * test can wait for what it has seen instead of sleeping.
+ */
+import { createHash } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+
+/** The only key that the service accepts; no file and no output may ever hold it. */
+export const API_KEY = 'mr_test_5ecret-never-to-be-seen-0123456789';
+
+export interface Asked {
+  readonly path: 'enrich' | 'verify';
+  /** The e-mail or domain, or all of a verify request's e-mails. */
+  readonly keys: readonly string[];
+  readonly body: string;
+  readonly idempotencyKey: string | null;
+  /** From 1: which of all requests this is. */
+  readonly number: number;
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly body: string | Buffer;
+  readonly headers?: Record<string, string>;
+}
+
+/** `usual` is what the service would say; `reply` sends that or anything else. Whoever breaks the answer uses the response itself. */
+export type Script = (asked: Asked, response: ServerResponse, reply: (reply: Reply) => void, usual: () => Reply) => void;
+
+export class ScriptedService {
+  url = '';
+  /** Answers wait this long, milliseconds. */
+  latencyMs = 0;
+  script: Script = (_asked, _response, reply, usual) => reply(usual());
+  readonly requests: Asked[] = [];
+  /** How often each key was asked for, by step: `enrich ana@works.example`. */
+  readonly asked = new Map<string, number>();
+  /** Idempotency-Keys that came with a key. */
+  readonly idempotencyKeys = new Map<string, Set<string>>();
+  /** Keys asked for and not answered yet. */
+  readonly unanswered = new Map<string, number>();
+  /** Requests that were answered to the end, and not cut off. */
+  answered = 0;
+  authorizations = new Set<string>();
+  #waiting: { readonly until: () => boolean; readonly resolve: () => void }[] = [];
+  readonly #server = createServer((request, response) => void this.#take(request, response));
+
+  static async start(): Promise<ScriptedService> {
+    const service = new ScriptedService();
+    await service.listen(0);
+    return service;
+  }
+
+  async listen(port: number): Promise<void> {
+    this.#server.listen(port, '127.0.0.1');
+    await once(this.#server, 'listening');
+    this.url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  get port(): number {
+    return Number(new URL(this.url).port);
+  }
+
+  async stop(): Promise<void> {
+    if (!this.#server.listening) return;
+    const closed = once(this.#server, 'close');
+    this.#server.close();
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  get calls(): { enrich: number; verify: number } {
+    const of = (path: string): number => this.requests.filter((asked) => asked.path === path).length;
+    return { enrich: of('enrich'), verify: of('verify') };
+  }
+
+  /** How often keys were asked for beyond the first time. */
+  get repeated(): number {
+    let sum = 0;
+    for (const times of this.asked.values()) sum += times - 1;
+    return sum;
+  }
+
+  /** Resolves as soon as `until` holds; looked at with each request and each answer. */
+  when(until: () => boolean): Promise<void> {
+    if (until()) return Promise.resolve();
+    return new Promise((resolve) => this.#waiting.push({ until, resolve }));
+  }
+
+  /** Resolves when that many more requests have come. */
+  sees(more: number): Promise<void> {
+    const target = this.requests.length + more;
+    return this.when(() => this.requests.length >= target);
+  }
+
+  forget(): void {
+    this.requests.length = 0;
+    this.asked.clear();
+    this.idempotencyKeys.clear();
+    this.answered = 0;
+  }
+
+  async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    try {
+      for await (const chunk of request) chunks.push(chunk as Buffer);
+    } catch {
+      return;
+    }
+    const body = Buffer.concat(chunks).toString();
+    this.authorizations.add(request.headers.authorization ?? '');
+    const asked = this.#note(request, body);
+    const names = asked.keys.map((key) => `${asked.path} ${key}`);
+    for (const name of names) count(this.unanswered, name, 1);
+    response.once('close', () => {
+      for (const name of names) count(this.unanswered, name, -1);
+      if (response.writableFinished) this.answered++;
+      this.#look();
+    });
+    this.#look();
+    const reply = ({ status, body, headers }: Reply): void => {
+      response.writeHead(status, { 'content-type': status < 400 ? 'application/json' : 'application/problem+json', 'x-request-id': `req-${asked.number}`, 'x-credits-charged': status === 200 ? '1' : '0', ...headers });
+      response.end(body);
+    };
+    const act = (): void => this.script(asked, response, reply, () => usualReply(asked));
+    if (request.headers.authorization !== `Bearer ${API_KEY}`) reply(problem(401, 'unauthorized'));
+    else if (this.latencyMs > 0) setTimeout(act, this.latencyMs);
+    else act();
+  }
+
+  #note(request: IncomingMessage, body: string): Asked {
+    const { email, domain, emails } = JSON.parse(body) as { email?: string; domain?: string; emails?: string[] };
+    const header = request.headers['idempotency-key'];
+    const asked: Asked = {
+      path: request.url?.endsWith('/v1/enrich') === true ? 'enrich' : 'verify',
+      keys: emails ?? [email ?? domain ?? ''],
+      body,
+      idempotencyKey: typeof header === 'string' ? header : null,
+      number: this.requests.length + 1,
+    };
+    this.requests.push(asked);
+    for (const key of asked.keys) {
+      const name = `${asked.path} ${key}`;
+      count(this.asked, name, 1);
+      const known = this.idempotencyKeys.get(name) ?? new Set();
+      this.idempotencyKeys.set(name, known.add(asked.idempotencyKey ?? ''));
+    }
+    return asked;
+  }
+
+  #look(): void {
+    this.#waiting = this.#waiting.filter(({ until, resolve }) => {
+      if (!until()) return true;
+      resolve();
+      return false;
+    });
+  }
+}
+
+function count(counts: Map<string, number>, name: string, by: number): void {
+  const now = (counts.get(name) ?? 0) + by;
+  if (now === 0) counts.delete(name);
+  else counts.set(name, now);
+}
+
+export function problem(status: number, code: string, detail = `says ${code}`): Reply {
+  return { status, body: JSON.stringify({ type: 'about:blank', title: code, status, code, detail }) };
+}
+
+/** Local parts that begin with these words get what they say; all others are found. */
+function usualReply({ path, keys }: Asked): Reply {
+  if (path === 'verify') return { status: 200, body: JSON.stringify({ data: keys.map((email) => verdict(email)) }) };
+  const key = keys[0] ?? '';
+  if (key.startsWith('miss')) return problem(404, 'no_match');
+  if (key.startsWith('gone')) return problem(451, 'suppressed_person');
+  if (key.startsWith('refused')) return problem(422, 'validation_failed');
+  const byEmail = key.includes('@');
+  return {
+    status: 200,
+    body: JSON.stringify({
+      email: byEmail ? key : null,
+      name: byEmail ? `Name of ${key}` : null,
+      title: byEmail ? `Title, "${digest(key).toString(36)}"\nsecond line` : null,
+      company: { name: `Company ${digest(key) % 97}`, employees: digest(key) % 5_000, revenue: '$12M', stack: ['Linux', 'Postgres'] },
+      verified: byEmail && digest(key) % 3 === 0,
+    }),
+  };
+}
+
+function verdict(email: string): Record<string, unknown> {
+  const results = ['deliverable', 'undeliverable', 'risky', 'unknown'] as const;
+  return { email, result: results[digest(email) % results.length], confidence: digest(email) % 101, reason: 'accepted' };
+}
+
+function digest(text: string): number {
+  return createHash('sha256').update(text).digest().readUInt32BE(0);
+}

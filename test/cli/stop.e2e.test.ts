@@ -1,0 +1,121 @@
+import { setTimeout as later } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import type { Folder } from '../support/cli.ts';
+import { leads, toCsv } from '../support/leads.ts';
+import { makeWorld } from '../support/world.ts';
+
+const ROWS = leads(600, 3);
+const MOST_FAILED = { 'max-errors': '100%' };
+
+async function status(folder: Folder): Promise<Record<string, unknown>> {
+  const { code, stdout } = await folder.run(['status', '--input', 'in.csv', '--output', 'out.csv', '--embedded', '--json']);
+  expect(code).toBe(0);
+  return JSON.parse(stdout) as Record<string, unknown>;
+}
+
+async function wholeOutput(): Promise<string> {
+  const { folder, args } = await makeWorld(toCsv(ROWS));
+  expect(await folder.run(args(MOST_FAILED))).toMatchObject({ code: 0 });
+  return folder.read('out.csv');
+}
+
+describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (name) => {
+  test('exit 75, and over both runs each lookup is asked for once and counted once', async () => {
+    const { folder, service, args } = await makeWorld(toCsv(ROWS));
+    service.latencyMs = 5;
+    const first = folder.start(args(MOST_FAILED));
+    await service.sees(150);
+    first.kill(name);
+    const ended = await first.ended;
+    expect(ended).toMatchObject({ code: 75, signal: null });
+    expect(ended.stderr).toBe(`millrace: stopped by ${name}\n  Run the same command: the job resumes where it stopped.\n`);
+    expect(service.unanswered.size).toBe(0);
+    expect(await folder.run(args(MOST_FAILED))).toMatchObject({ code: 0, stderr: '' });
+    expect([...service.asked].filter(([, times]) => times > 1)).toEqual([]);
+    const report = await folder.json('out.csv.report.json');
+    expect(report['calls']).toEqual(service.calls);
+    expect(await folder.read('out.csv')).toBe(await wholeOutput());
+  });
+});
+
+test('a second signal does not wait for the answers', async () => {
+  const { folder, service, args } = await makeWorld(toCsv(ROWS));
+  // The first 50 are answered; then the service keeps everybody waiting.
+  service.script = (asked, _response, reply, usual) => {
+    if (asked.number <= 50) reply(usual());
+  };
+  const first = folder.start(args({ concurrency: '8', 'checkpoint.everyMs': '60000' }));
+  await service.when(() => service.answered === 50 && service.unanswered.size === 8);
+  const held = [...service.unanswered.keys()];
+  first.kill('SIGTERM');
+  // The drain waits: not a wait for something to happen, but a look that nothing does.
+  expect(await Promise.race([first.ended.then(() => 'ended'), later(300, 'waiting')])).toBe('waiting');
+  first.kill('SIGTERM');
+  expect(await first.ended).toMatchObject({ code: 75, signal: null });
+  service.script = (_asked, _response, reply, usual) => reply(usual());
+  service.forget();
+  expect(await folder.run(args({ 'checkpoint.everyMs': '60000', 'max-errors': '100%' }))).toMatchObject({ code: 0 });
+  // What was cancelled is no failure of those lookups: they are asked for again, and nothing else is.
+  expect(service.calls.enrich).toBe(new Set(ROWS.flatMap(({ key }) => key ?? [])).size - 50);
+  for (const key of held) expect(service.asked.get(key)).toBe(1);
+  expect(await folder.read('out.csv')).toBe(await wholeOutput());
+});
+
+test('status before, while running, stopped and finished', async () => {
+  const { folder, service, args } = await makeWorld(toCsv(ROWS));
+  const before = await status(folder);
+  expect(before).toMatchObject({ job: 'out', state: 'not_started', position: null, share: 0, records: { total: 0, failed: 0 }, calls: {} });
+  expect(await folder.files()).toEqual(['in.csv']);
+  service.script = (asked, _response, reply, usual) => {
+    if (asked.number <= 200) reply(usual());
+  };
+  const first = folder.start(args(MOST_FAILED));
+  await service.when(() => service.answered === 200 && service.unanswered.size > 0);
+  for (let running = await status(folder); ; running = await status(folder)) {
+    expect(running).toMatchObject({ state: 'running', finishedAt: null, exitCode: null });
+    if ((running['records'] as { total: number }).total === 0) continue;
+    expect(running['position']).toMatchObject({ file: 'in.csv', line: expect.any(Number), offset: expect.any(Number) });
+    expect(running['share']).toBeGreaterThan(0);
+    expect(running['share']).toBeLessThan(1);
+    break;
+  }
+  first.kill('SIGTERM');
+  service.script = (_asked, _response, reply, usual) => reply(usual());
+  first.kill('SIGTERM');
+  expect((await first.ended).code).toBe(75);
+  expect(await status(folder)).toMatchObject({ state: 'stopped', finishedAt: null });
+  expect((await folder.json('out.csv.checkpoint.json'))['state']).toBe('stopped');
+  expect((await folder.run(args(MOST_FAILED))).code).toBe(0);
+  const { state, position, share, updatedAt, ...rest } = await status(folder);
+  expect({ state, share }).toEqual({ state: 'finished', share: 1 });
+  expect([position, updatedAt]).toEqual([expect.anything(), expect.any(String)]);
+  expect(rest).toEqual(await folder.json('out.csv.report.json'));
+  expect(Object.keys(rest).sort()).toEqual(Object.keys(before).filter((key) => !['state', 'position', 'share', 'updatedAt'].includes(key)).sort());
+});
+
+test('a signal while the service is down, throttles, or before the first call: 75 at once, and the job resumes', async () => {
+  for (const reply of [{ status: 500, body: '{}' }, { status: 429, body: '{}', headers: { 'retry-after': '600' } }]) {
+    const { folder, service, args } = await makeWorld(toCsv(ROWS));
+    service.script = (_asked, _response, send) => send(reply);
+    const first = folder.start(args(MOST_FAILED));
+    await service.sees(20);
+    await service.when(() => service.unanswered.size === 0);
+    first.kill('SIGTERM');
+    expect((await first.ended).code).toBe(75);
+    service.script = (_asked, _response, send, usual) => send(usual());
+    expect((await folder.run(args(MOST_FAILED))).code).toBe(0);
+    expect((await folder.json('out.csv.report.json'))['records']).toMatchObject({ total: ROWS.length });
+  }
+});
+
+test('a signal while standard input is still coming: 75, and nothing stays behind', async () => {
+  const { folder, service, args } = await makeWorld();
+  const first = folder.start(args({ input: '-' }), { keepStdin: true });
+  first.child.stdin?.write('email\nana@works.example\n');
+  const { watch } = await import('node:fs/promises');
+  for await (const { filename } of watch(folder.path)) if (filename?.includes('stdin') === true) break;
+  first.kill('SIGTERM');
+  expect(await first.ended).toMatchObject({ code: 75, stderr: expect.stringMatching(/^millrace: stopped by SIGTERM\n/) });
+  expect(await folder.files()).toEqual([]);
+  expect(service.requests).toEqual([]);
+});

@@ -60,7 +60,7 @@ export class JobLock {
 
   /** @throws MillraceError 75 when another run holds the job, StorageError when the file cannot be written */
   static async acquire(options: LockOptions): Promise<JobLock> {
-    await mkdir(dirname(options.path), { recursive: true });
+    await makeFolder(options.path);
     const giveUpAt = options.now() + LEASE_MS;
     let waiting = false;
     let tookOver = false;
@@ -122,6 +122,14 @@ export async function currentHolder(path: string, now: number): Promise<Holder |
   return found === null || isDead(found) || now - found.renewedAt > LEASE_MS ? null : found;
 }
 
+async function makeFolder(path: string): Promise<void> {
+  try {
+    await mkdir(dirname(path), { recursive: true });
+  } catch (error) {
+    throw lockFailed(path, 'written', error);
+  }
+}
+
 /** Creates the lock with its content at once (a link to a finished file), so that nobody ever reads half of it. Null: it exists. */
 async function tryCreate(path: string, holder: Holder): Promise<FileHandle | null> {
   const temporary = `${path}.${holder.nonce}.tmp`;
@@ -140,7 +148,7 @@ async function tryCreate(path: string, holder: Holder): Promise<FileHandle | nul
     }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return null;
-    throw new StorageError('lock_failed', `the lock ${path} could not be written: ${(error as Error).message}`, { hint: 'Mend the folder, then run the same command.', cause: error });
+    throw lockFailed(path, 'written', error);
   }
 }
 
@@ -153,7 +161,7 @@ async function readHolder(path: string): Promise<Holder | null> {
     touchedAt = (await stat(path)).mtime;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw new StorageError('lock_failed', `the lock ${path} could not be read: ${(error as Error).message}`, { cause: error });
+    throw lockFailed(path, 'read', error);
   }
   try {
     return JSON.parse(text) as Holder;
@@ -213,6 +221,10 @@ function processStart(pid: number): string {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM' ? 'alive' : '';
   }
+}
+
+function lockFailed(path: string, what: 'written' | 'read', error: unknown): StorageError {
+  return new StorageError('lock_failed', `the lock ${path} could not be ${what}: ${(error as Error).message}`, { hint: 'Mend the folder, then run the same command.', cause: error });
 }
 
 function heldBy(holder: Holder): MillraceError {

@@ -11,7 +11,7 @@ export class LowWatermark<T> {
 
   /** @param capacity a power of two; grows when a number lies further ahead */
   constructor(capacity = 1_024) {
-    this.#ring = new Array<T | undefined>(capacity);
+    this.#ring = emptyRing(capacity);
     this.#mask = capacity - 1;
   }
 
@@ -47,8 +47,12 @@ export class LowWatermark<T> {
   #grow(): void {
     const old = this.#ring;
     const oldMask = this.#mask;
-    this.#ring = new Array<T | undefined>(old.length * 2);
+    this.#ring = emptyRing(old.length * 2);
     this.#mask = this.#ring.length - 1;
     for (let number = this.#next; number <= this.#next + oldMask; number++) this.#ring[number & this.#mask] = old[number & oldMask];
   }
+}
+
+function emptyRing<T>(length: number): (T | undefined)[] {
+  return Array.from({ length }, () => undefined);
 }

@@ -12,7 +12,7 @@ if (complaint !== null) {
   if (restart !== null && process.execve) {
     try {
       process.execve(process.execPath, restart);
-    } catch (_) {
+    } catch {
       // Forbidden here (seccomp, for one): the run works as well in more memory.
     }
   }

@@ -9,6 +9,8 @@ const REDRAW_MS = 200;
 /** Off a terminal a bar cannot be redrawn: a plain line now and then. */
 const PLAIN_LINE_MS = 5_000;
 const BAR_WIDTH = 24;
+const NARROWEST = 20;
+const USUAL_WIDTH = 100;
 
 /** Where the bar is drawn: standard error, or a stand-in for it. */
 export interface Terminal {
@@ -45,7 +47,7 @@ export function barReporter(job: CompiledJob, out: Terminal): Reporter {
       const snapshot = snapshots(running, job.service.rpm, job.limits.limit, () => performance.now());
       draw = () => {
         const line = progressLine(job.name, snapshot());
-        out.write(live ? `\r\x1b[2K${line.slice(0, Math.max(20, (out.columns ?? 100) - 1))}` : `${line}\n`);
+        out.write(live ? `\r\x1b[2K${line.slice(0, Math.max(NARROWEST, widthOf(out) - 1))}` : `${line}\n`);
       };
       timer = setInterval(draw, live ? REDRAW_MS : PLAIN_LINE_MS);
     },
@@ -69,6 +71,11 @@ export function barReporter(job: CompiledJob, out: Terminal): Reporter {
       if (lines.length > 0) say(`\n${lines.join('\n')}`);
     },
   };
+}
+
+/** Some terminals, such as that of a container, say 0: they do not know. */
+function widthOf({ columns = 0 }: Terminal): number {
+  return columns > 0 ? columns : USUAL_WIDTH;
 }
 
 /** One line: name, bar, share, rows, rate, quota used, ETA, outcomes, and what holds it up. */

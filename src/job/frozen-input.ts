@@ -58,7 +58,8 @@ export async function adoptSpool(paths: JobPaths): Promise<void> {
   try {
     await rename(arriving(paths), paths.spool);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+    // Nothing came on standard input, or the scratch folder was never needed.
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return;
     throw new StorageError('spool_failed', `Standard input could not be kept in ${paths.spool}: ${(error as Error).message}`, { hint: 'Name another folder with --scratch, and run again.', cause: error });
   }
 }

@@ -55,6 +55,11 @@ export const DRAIN_MS = 25_000;
 /** Sockets when concurrency is found by watching: its upper bound. */
 const AUTO_CONNECTIONS = 128;
 
+interface Keeping {
+  /** No more of them; resolves when the last one is written. */
+  end(): Promise<void>;
+}
+
 /** Why a run ended. */
 export type RunEnd = { readonly kind: 'whole'; readonly trusted: boolean } | { readonly kind: 'stopped'; readonly error: unknown };
 
@@ -132,9 +137,11 @@ export class RunningJob {
     drain.addEventListener('abort', onDrain, { once: true });
     abort.addEventListener('abort', onAbort, { once: true });
     if (drain.aborted) onDrain();
-    const keeping = this.#keepEvery(job.checkpoint.everyMs);
+    let keeping: Keeping | null = null;
     try {
       await keep(checkpoint.mark, 'running', this.#gate.trusted);
+      // Only now: on a slow disk the first of these would meet the checkpoint that is still being written.
+      keeping = this.#keepEvery(job.checkpoint.everyMs);
       await Promise.race([this.#readAll(), stopped]);
       await this.#drainPool();
       await keeping.end();
@@ -143,7 +150,7 @@ export class RunningJob {
     } catch (error) {
       this.#stop ??= { error };
       await this.#drainPool();
-      await keeping.end();
+      await keeping?.end();
       // The failure that stopped the run may be the disk itself; the checkpoint before is then the one that counts.
       await this.#keepNow('stopped').catch(() => undefined);
     } finally {
@@ -252,7 +259,7 @@ export class RunningJob {
   }
 
   /** A checkpoint every so often, one at a time. A failure stops the run. */
-  #keepEvery(everyMs: number): { end: () => Promise<void> } {
+  #keepEvery(everyMs: number): Keeping {
     let keeping: Promise<void> | null = null;
     const timer = setInterval(() => {
       keeping ??= this.#keepNow('running')

@@ -19,6 +19,8 @@ const EXACT_UP_TO_RPM = 6_000;
 const LEASES_PER_SECOND = 20;
 /** A service that says "throttled" and nothing else is left alone for this long. */
 const DEFAULT_THROTTLE_MS = 5_000;
+/** And one that says "throttled, but come at once" for this long: otherwise both would be kept busy with nothing else. */
+const SHORTEST_THROTTLE_MS = 250;
 /** A wall clock that was set back by more than this would make Bottleneck wait until it has caught up: it is replaced. */
 const CLOCK_STEP_MS = 250;
 /** The longest delay a timer takes; a longer pause is waited for in parts. */
@@ -73,7 +75,7 @@ export class Limiter {
     this.#inFlight--;
     const reading = readRateHeaders(answer.headers, this.#options.wallNow());
     if (answer.throttled) {
-      this.#pause(answer.retryAfterMs ?? reading.resetMs ?? DEFAULT_THROTTLE_MS, true);
+      this.#pause(Math.max(SHORTEST_THROTTLE_MS, answer.retryAfterMs ?? reading.resetMs ?? DEFAULT_THROTTLE_MS), true);
     } else if (reading.remaining !== null && !reading.unlimited && reading.resetMs !== null && reading.remaining <= this.#inFlight) {
       // What is in flight already uses up what is left. One permit's time is enough to look again where permits trickle back.
       const trickleMs = this.#options.rpm === null ? reading.resetMs : Math.min(reading.resetMs, (MINUTE_MS / this.#options.rpm) * (this.#inFlight - reading.remaining + 1));

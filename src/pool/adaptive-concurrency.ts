@@ -1,9 +1,12 @@
 /**
  * How many calls at once, found by watching latency. Pure.
  *
- * Every round of calls it compares the round's mean latency with the best seen lately: while they are alike there is
- * room, and the limit grows; when calls take clearly longer than the service's best, they are queueing there, and the
- * limit shrinks a little. Failures shrink it more. Throttling (429) never changes it: that is the limiter's dial.
+ * Every round of calls it compares the round's mean latency with the service's best: while they are alike there is
+ * room, and the limit grows; when calls take clearly longer, they are queueing there, and the limit shrinks a little.
+ * Failures shrink it more. Throttling (429) never changes it: that is the limiter's dial.
+ *
+ * The best is measured, not remembered: every so often a round runs at a quarter of the limit. Without that the best
+ * seen would follow the queue that the limit itself makes, and the limit would climb for ever.
  */
 
 export interface ConcurrencyBounds { readonly min: number; readonly max: number; readonly start: number }
@@ -14,8 +17,10 @@ export const AUTO_BOUNDS: ConcurrencyBounds = { min: 4, max: 128, start: 16 };
 const TOLERATED = 2;
 /** Below this, latency is the machine's own noise and says nothing about the service. */
 const NOISE_MS = 8;
-/** The best latency is forgotten slowly, so that a service that became slower for good is not held against its past. */
-const FORGET = 1.02;
+/** Calls in a round: the limit, and at least this many. */
+const SHORTEST_ROUND = 20;
+/** Rounds between two measurements of the best. */
+const MEASURE_EVERY = 30;
 
 export class AdaptiveConcurrency {
   readonly #bounds: ConcurrencyBounds;
@@ -24,6 +29,11 @@ export class AdaptiveConcurrency {
   #sum = 0;
   #count = 0;
   #failures = 0;
+  #rounds = 0;
+  /** While the best is measured: the limit to go back to. */
+  #backTo: number | null = null;
+  /** Calls that left before the limit was lowered, and say nothing about it. */
+  #skip = 0;
 
   constructor(bounds: ConcurrencyBounds = AUTO_BOUNDS) {
     this.#bounds = bounds;
@@ -36,23 +46,36 @@ export class AdaptiveConcurrency {
 
   /** One finished call. Returns the limit from now on. */
   observe(latencyMs: number, ok: boolean): number {
+    if (this.#skip > 0) {
+      this.#skip--;
+      return this.#limit;
+    }
     this.#sum += latencyMs;
     this.#count++;
     if (!ok) this.#failures++;
-    if (this.#count >= Math.max(20, this.#limit)) this.#endRound();
+    if (this.#count >= Math.max(SHORTEST_ROUND, this.#limit)) this.#endRound();
     return this.#limit;
   }
 
   #endRound(): void {
-    const mean = this.#sum / this.#count;
+    const mean = Math.max(NOISE_MS, this.#sum / this.#count);
     const failing = this.#failures > this.#count / 10;
-    this.#best = Math.min(this.#best * FORGET, Math.max(mean, NOISE_MS));
-    if (failing) this.#set(this.#limit * 0.7);
-    else if (mean <= this.#best * TOLERATED) this.#set(this.#limit + Math.max(1, Math.sqrt(this.#limit)));
-    else this.#set(this.#limit * 0.9);
     this.#sum = 0;
     this.#count = 0;
     this.#failures = 0;
+    const limit = this.#backTo ?? this.#limit;
+    this.#best = this.#backTo === null ? Math.min(this.#best, mean) : mean;
+    this.#backTo = null;
+    if (failing) this.#set(limit * 0.7);
+    else if (++this.#rounds % MEASURE_EVERY === 0) this.#measure(limit);
+    else if (mean > this.#best * TOLERATED) this.#set(limit * 0.9);
+    else this.#set(limit + Math.max(1, Math.sqrt(limit)));
+  }
+
+  #measure(limit: number): void {
+    this.#backTo = limit;
+    this.#skip = limit;
+    this.#set(limit / 4);
   }
 
   #set(limit: number): void {

@@ -65,6 +65,10 @@ export class CallPool {
   readonly #circuit = new Circuit();
   readonly #timers = new Set<NodeJS.Timeout>();
   #stopped = false;
+  /** Calls that hold a slot and wait for a permit. */
+  #atGate = 0;
+  /** Since when the service has said nothing but "later"; null: it has not, or something else since. */
+  #throttledSince: number | null = null;
 
   constructor(options: CallPoolOptions) {
     this.#options = options;
@@ -77,7 +81,7 @@ export class CallPool {
   }
 
   submit<T>(call: Call<T>): void {
-    this.#enqueue({ call: call as Call<unknown>, attempts: 0 });
+    this.#enqueue({ call, attempts: 0 });
   }
 
   /** Back-pressure: null when more calls are welcome, else a promise of that. */
@@ -103,7 +107,7 @@ export class CallPool {
 
   #enqueue(task: Task, options?: typeof AGAIN): void {
     if (this.#stopped) return;
-    this.#queue.add(() => this.#attempt(task), options).catch((error: unknown) => this.#options.onFatal(error));
+    this.#queue.add(() => this.#attempt(task), options).catch((error: unknown) => this.#broken(error));
   }
 
   #later(ms: number, work: () => void): void {
@@ -117,8 +121,9 @@ export class CallPool {
   async #attempt(task: Task): Promise<void> {
     const { call } = task;
     const { limiter, events } = this.#options;
+    if (this.#stopped || this.#waitsTooLong()) return;
     const taken = limiter.take();
-    const granted = typeof taken === 'boolean' ? taken : await taken;
+    const granted = typeof taken === 'boolean' ? taken : await this.#atTheGate(taken);
     if (!granted || this.#stopped) return;
     if (!this.#options.mayCall()) {
       this.#fatal(new MillraceError(EXIT.refused, 'max_calls', 'limits.maxCalls is reached: the job stopped before sending another request', { hint: 'Raise --max-calls and run the same command: the job resumes.' }));
@@ -129,12 +134,22 @@ export class CallPool {
     limiter.observe({ headers: result.meta.headers, throttled: result.kind === 'throttled', retryAfterMs: 'retryAfterMs' in result ? result.retryAfterMs : null });
     events.answered(call.step, result);
     this.#act(task, result);
+    if (this.#atGate > 0) this.#waitsTooLong();
+  }
+
+  async #atTheGate(taken: Promise<boolean>): Promise<boolean> {
+    this.#atGate++;
+    const granted = await taken;
+    this.#atGate--;
+    return granted;
   }
 
   #act(task: Task, result: CallResult<unknown>): void {
     const { call } = task;
     const { requestId } = result.meta;
-    if (result.kind !== 'retryable') this.#closeCircuit();
+    // A service that says "later" is up, but it has answered nobody: a row of failures goes on.
+    if (result.kind === 'throttled' ? this.#circuit.open : result.kind !== 'retryable') this.#closeCircuit();
+    if (result.kind !== 'throttled' && result.kind !== 'retryable') this.#throttledSince = null;
     if (this.#auto !== null && result.kind !== 'throttled') {
       this.#auto.observe(result.meta.latencyMs, result.kind !== 'retryable');
       if (!this.#circuit.open && this.#queue.concurrency !== this.#auto.limit) this.#queue.concurrency = this.#auto.limit;
@@ -157,7 +172,8 @@ export class CallPool {
         this.#fatal(wrongAddressError(result.meta.status, result.detail));
         return;
       case 'throttled':
-        if (this.#options.limiter.pausedMs() > this.#options.maxWaitMs) this.#fatal(waitError(this.#options.limiter.pausedMs()));
+        this.#throttledSince ??= this.#options.monotonicNow();
+        this.#waitsTooLong();
         this.#enqueue(task, AGAIN);
         return;
       case 'retryable':
@@ -170,8 +186,11 @@ export class CallPool {
   }
 
   #failed(task: Task, result: CallResult<unknown> & { kind: 'retryable' }): void {
+    // Whoever stopped the pool leaves it to the next run to ask again.
+    if (this.#stopped) return;
     const now = this.#options.monotonicNow();
-    const opened = this.#circuit.failed(task.call, now);
+    // Only a first failure tells something new: many lookups that the service cannot digest may be left over at the end.
+    const opened = this.#circuit.failed(task.attempts === 0 ? task.call : null, now);
     if (opened) this.#options.events.circuit(true);
     if (this.#circuit.open) {
       // The service is down, not this lookup: its attempt is not held against it. The next probe is another lookup.
@@ -186,7 +205,6 @@ export class CallPool {
       task.call.settle({ kind: 'failed', rejected: false, status: result.meta.status, code: result.code, attempts: task.attempts, requestId: result.meta.requestId });
       return;
     }
-    if (this.#stopped) return;
     this.#options.events.retrying(task.call.step, result.code);
     this.#later(retryDelayMs(task.attempts, result.retryAfterMs, this.#options.random()), () => this.#enqueue(task, AGAIN));
   }
@@ -206,8 +224,26 @@ export class CallPool {
     this.#queue.start();
   }
 
+  /** Whether the service asks to wait longer, from its first "later" on, than the job may; ends the run then. */
+  #waitsTooLong(): boolean {
+    const pausedMs = this.#options.limiter.pausedMs();
+    if (pausedMs === 0) return false;
+    const waitMs = pausedMs + (this.#throttledSince === null ? 0 : this.#options.monotonicNow() - this.#throttledSince);
+    if (waitMs <= this.#options.maxWaitMs) return false;
+    this.#fatal(waitError(waitMs));
+    return true;
+  }
+
   #fatal(error: MillraceError): void {
     if (this.#stopped) return;
+    this.#stopped = true;
+    this.#options.onFatal(error);
+  }
+
+  /** Something threw: a result could not be kept, or the machine is out of order. Also while draining. */
+  #broken(error: unknown): void {
+    // What drain() takes out of the queue is rejected by p-queue.
+    if (this.#stopped && error instanceof DOMException && error.name === 'AbortError') return;
     this.#stopped = true;
     this.#options.onFatal(error);
   }

@@ -1,7 +1,7 @@
 /**
  * Tells a service that is down from lookups that fail on their own. Pure: time is passed in.
  *
- * closed -> open: `OPEN_AFTER` different lookups failed one after the other with no answer between them.
+ * closed -> open: `OPEN_AFTER` different lookups failed for the first time with no answer between them.
  * open: one probe at a time, at growing intervals; failures cost no attempt. open -> closed: any answer.
  */
 
@@ -11,7 +11,7 @@ const FIRST_PROBE_MS = 500;
 const LONGEST_PROBE_MS = 15_000;
 
 export class Circuit {
-  #failing = new Set<unknown>();
+  #failing = new Set<object>();
   #openedAt: number | null = null;
   #nextProbeAt = 0;
   #probeMs = FIRST_PROBE_MS;
@@ -29,8 +29,11 @@ export class Circuit {
     return closed;
   }
 
-  /** No answer, or 5xx. `lookup` identifies what was asked. Returns true when this opened the circuit. */
-  failed(lookup: unknown, nowMs: number): boolean {
+  /**
+   * No answer, or 5xx. `lookup` identifies what was asked; null: one that has failed before, which tells nothing new.
+   * Returns true when this opened the circuit.
+   */
+  failed(lookup: object | null, nowMs: number): boolean {
     if (this.#openedAt !== null) {
       // What was in flight when it opened is no probe.
       if (nowMs < this.#nextProbeAt) return false;
@@ -38,7 +41,7 @@ export class Circuit {
       this.#nextProbeAt = nowMs + this.#probeMs;
       return false;
     }
-    this.#failing.add(lookup);
+    if (lookup !== null) this.#failing.add(lookup);
     if (this.#failing.size < OPEN_AFTER) return false;
     this.#openedAt = nowMs;
     this.#nextProbeAt = nowMs + FIRST_PROBE_MS;

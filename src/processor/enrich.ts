@@ -76,7 +76,10 @@ export class EnrichStep {
         const { kind } = settled;
         const deliver = (): void => this.#deliver(scope, key, { kind }, { kind });
         if (settled.status >= 400) gate.judge(`${settled.status} ${kind}`, deliver);
-        else deliver();
+        else {
+          gate.vouch();
+          deliver();
+        }
         return;
       }
       case 'failed': {

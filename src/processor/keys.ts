@@ -21,6 +21,7 @@ export function verifyKey(email: string): string | null {
   if (email === '') return null;
   const mailbox = normaliseEmail(email);
   if (mailbox !== null) return mailbox;
-  const text = email.trim().toLowerCase();
+  // Half a surrogate pair (JSON can carry one) would come back from the service and the ledger as another character.
+  const text = email.trim().toLowerCase().toWellFormed();
   return text === '' || text.length > LONGEST_SENT_ADDRESS ? null : text;
 }

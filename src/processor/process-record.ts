@@ -44,7 +44,7 @@ export class RecordProcessor {
 
   #afterEnrich(record: InputRecord, number: number, key: string, outcome: EnrichOutcome, done: Done): void {
     if (outcome.kind === 'suppressed') {
-      this.#finish(number, { outcome: 'suppressed', error: null, enrich: null, verify: null, failure: null }, done);
+      this.#finish(number, SUPPRESSED, done);
       return;
     }
     if (outcome.kind === 'failed') {
@@ -75,10 +75,14 @@ export class RecordProcessor {
   }
 }
 
+/** Nothing of a person who asked to be removed, whichever step says so. */
+const SUPPRESSED: RecordResult = { outcome: 'suppressed', error: null, enrich: null, verify: null, failure: null };
+
 const NOTHING_YET: RecordResult = { outcome: 'matched', error: null, enrich: null, verify: null, failure: null };
 
 function withVerdict({ sofar, email }: { sofar: RecordResult; email: string }, outcome: VerifyOutcome, laterStep: boolean): RecordResult {
   if (outcome.kind === 'verdict') return { ...sofar, verify: outcome.answer };
+  if (outcome.kind === 'suppressed') return SUPPRESSED;
   const { code, attempts, requestId } = outcome;
   return { ...sofar, outcome: 'failed', error: laterStep ? `verify:${code}` : code, failure: { step: 'verify', key: email, code, attempts, requestId } };
 }

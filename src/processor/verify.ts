@@ -7,6 +7,8 @@ import type { Answered } from './result.ts';
 
 export type VerifyOutcome =
   | { readonly kind: 'verdict'; readonly answer: Answered<VerificationResult> }
+  /** 451 for this address alone: the person asked to be removed. */
+  | { readonly kind: 'suppressed' }
   | { readonly kind: 'failed'; readonly code: string; readonly attempts: number; readonly requestId: string | null };
 
 type Done = (outcome: VerifyOutcome) => void;
@@ -23,13 +25,16 @@ const ASK_FOR_MISSING = 3;
 export class VerifyStep {
   readonly #context: StepContext;
   readonly #scope: number;
+  readonly #batch: number;
   readonly #inFlight = new Map<string, Done[]>();
   #filling: string[] = [];
   #sent = 0;
 
-  constructor(context: StepContext, scope: number) {
+  /** @param batch addresses in a full request */
+  constructor(context: StepContext, scope: number, batch = VERIFY_BATCH) {
     this.#context = context;
     this.#scope = scope;
+    this.#batch = batch;
   }
 
   /** Calls on their way or waiting for their turn. */
@@ -55,7 +60,7 @@ export class VerifyStep {
     }
     this.#inFlight.set(email, [done]);
     this.#filling.push(email);
-    if (this.#filling.length >= VERIFY_BATCH) this.flush();
+    if (this.#filling.length >= this.#batch) this.flush();
   }
 
   /** Sends what has been gathered, full or not. */
@@ -88,17 +93,21 @@ export class VerifyStep {
       this.#answered(emails, asked, settled);
       return;
     }
-    const failure = settled.kind === 'failed' ? settled : { ...settled, kind: 'failed' as const, rejected: true, code: settled.kind };
-    if (failure.rejected && emails.length > 1) {
+    const refused = settled.kind !== 'failed' || settled.rejected;
+    const said = `${settled.status} ${settled.kind === 'failed' ? settled.code : settled.kind}`;
+    if (refused && emails.length > 1) {
       // One of them offends: halve until it stands alone, so that its neighbours are not lost with it.
-      this.#context.gate.judge(`${failure.status} ${failure.code}`, null);
+      this.#context.gate.judge(said, null);
       const half = Math.ceil(emails.length / 2);
       this.#send(emails.slice(0, half), 1);
       this.#send(emails.slice(half), 1);
       return;
     }
-    const deliver = (): void => this.#fail(emails, failure);
-    if (failure.rejected) this.#context.gate.judge(`${failure.status} ${failure.code}`, deliver);
+    const deliver = (): void => {
+      if (settled.kind === 'suppressed') this.#end(emails, { kind: 'suppressed' });
+      else this.#fail(emails, { code: settled.kind, ...settled });
+    };
+    if (refused) this.#context.gate.judge(said, deliver);
     else deliver();
   }
 
@@ -124,9 +133,13 @@ export class VerifyStep {
   }
 
   #fail(emails: readonly string[], { code, attempts, requestId }: { code: string; attempts: number; requestId: string | null }): void {
-    const failed = { kind: 'failed', code, attempts, requestId } as const;
-    this.#context.ledger.put(emails.map((key) => ({ scope: this.#scope, key, answer: failed })));
-    for (const email of emails) this.#deliver(email, failed);
+    this.#end(emails, { kind: 'failed', code, attempts, requestId });
+  }
+
+  /** The same end for all of them. */
+  #end(emails: readonly string[], outcome: Exclude<VerifyOutcome, { kind: 'verdict' }>): void {
+    this.#context.ledger.put(emails.map((key) => ({ scope: this.#scope, key, answer: outcome })));
+    for (const email of emails) this.#deliver(email, outcome);
   }
 
   #deliver(email: string, outcome: VerifyOutcome): void {
@@ -142,9 +155,9 @@ function fromLedger(known: LedgerAnswer): VerifyOutcome {
     case 'unsettled':
       return { kind: 'verdict', answer: { record: JSON.parse(known.text) as VerificationResult, text: known.text } };
     case 'failed':
+    case 'suppressed':
       return known;
     case 'miss':
-    case 'suppressed':
       return { kind: 'failed', code: known.kind, attempts: 0, requestId: null };
     default:
       return known satisfies never;

@@ -6,8 +6,9 @@ import type { OutputCompression } from '../job/types.ts';
  * A member (gzip) or frame (zstd) ends after this many rows or bytes, whichever comes first: a rule of the rows alone,
  * so that the bytes do not depend on when checkpoints were written. A resume starts at the end of one.
  */
-export const MEMBER_ROWS = 5_000;
-export const MEMBER_BYTES = 8 * 1024 * 1024;
+export interface MemberSize { readonly rows: number; readonly bytes: number }
+
+export const MEMBER: MemberSize = { rows: 5_000, bytes: 8 * 1024 * 1024 };
 
 const gzipAsync = promisify(gzip);
 const zstdAsync = promisify(zstdCompress);

@@ -28,7 +28,7 @@ export class CsvFormat {
     // fast-csv drops NUL characters; the input's own cells are to stay as they are.
     if (line.includes('\0')) return this.#plain(cells);
     this.#bytes = null;
-    this.#stream.write(cells as string[]);
+    this.#stream.write(cells);
     const bytes = this.#bytes as Buffer | null;
     if (bytes === null || bytes[0] !== LF) throw new Error('fast-csv held a row back');
     // Its line end moves from before the row to after it.

@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import type { OutputCompression } from '../job/types.ts';
 import type { RecordResult } from '../processor/result.ts';
 import type { InputRecord } from '../reader/types.ts';
-import { compressMember, MEMBER_BYTES, MEMBER_ROWS } from './compressor.ts';
+import { compressMember, MEMBER, type MemberSize } from './compressor.ts';
 import type { Mark } from './mark.ts';
 import { PartialFile } from './partial-file.ts';
 import type { RowFormat } from './row-format.ts';
@@ -17,6 +17,8 @@ export interface OutputWriterOptions {
   readonly mark: Mark;
   /** A line of the errors file for a `failed` or `invalid` record; null for all others. */
   readonly errorLine: (record: InputRecord, result: RecordResult) => string | null;
+  /** When a member of a compressed output ends. A job must not change it on its way. */
+  readonly member?: MemberSize;
 }
 
 /**
@@ -28,6 +30,7 @@ export class OutputWriter {
   readonly #rows: PartialFile;
   readonly #errors: PartialFile;
   readonly #tallying: Tallying;
+  readonly #memberSize: MemberSize;
   #mark: Mark;
   #last: Mark['position'];
   #member: Buffer[] = [];
@@ -41,6 +44,7 @@ export class OutputWriter {
     this.#options = options;
     this.#rows = rows;
     this.#errors = errors;
+    this.#memberSize = options.member ?? MEMBER;
     this.#mark = options.mark;
     this.#last = options.mark.position;
     this.#tallying = new Tallying(options.mark.tally);
@@ -72,13 +76,13 @@ export class OutputWriter {
     if (line !== null) this.#errors.append(Buffer.from(`${line}\n`));
     if (this.#options.compression === 'none') return;
     this.#memberRows++;
-    if (this.#memberRows >= MEMBER_ROWS || this.#memberBytes >= MEMBER_BYTES) this.#endMember();
+    if (this.#memberRows >= this.#memberSize.rows || this.#memberBytes >= this.#memberSize.bytes) this.#endMember();
   }
 
   /** Back-pressure: null when more is welcome. @throws StorageError when writing failed */
   room(): Promise<void> | null {
     if (this.#failure !== null) throw this.#failure.error;
-    if (this.#compressingBytes > 2 * MEMBER_BYTES) return this.#compressing;
+    if (this.#compressingBytes > 2 * this.#memberSize.bytes) return this.#compressing;
     return this.#rows.room() ?? this.#errors.room();
   }
 
@@ -88,7 +92,6 @@ export class OutputWriter {
     const mark = this.#options.compression === 'none' ? this.#markHere() : this.#mark;
     await this.#rows.sync();
     await this.#errors.sync();
-    this.#mark = mark;
     return mark;
   }
 
@@ -99,7 +102,8 @@ export class OutputWriter {
   async finish(): Promise<{ mark: Mark; bytes: number; errorBytes: number; tally: Tally }> {
     await this.#settleMembers();
     const mark = this.#options.compression === 'none' ? this.#markHere() : this.#mark;
-    if (this.#memberBytes > 0) this.#endMember();
+    // An archive without a member is none that gunzip or zstd would open.
+    if (this.#memberBytes > 0 || this.#rows.size === 0) this.#endMember();
     await this.#settleMembers();
     await this.#rows.sync();
     await this.#errors.sync();

@@ -20,6 +20,8 @@ export class PartialFile {
   #gathered: Buffer[] = [];
   #gatheredBytes = 0;
   #size: number;
+  /** Bytes of it that are in the file. */
+  #written: number;
   #writing: Promise<void> | null = null;
   #failure: StorageError | null = null;
 
@@ -28,6 +30,7 @@ export class PartialFile {
     this.#finalPath = finalPath;
     this.#file = file;
     this.#size = size;
+    this.#written = size;
   }
 
   /** Opens `<finalPath>.partial`, cut to `size` bytes: what lies behind the last checkpoint is written again. */
@@ -35,15 +38,18 @@ export class PartialFile {
     const path = partialPath(finalPath);
     try {
       await mkdir(dirname(path), { recursive: true });
-      const file = await open(path, constants.O_RDWR | constants.O_CREAT, 0o600);
-      const found = (await file.stat()).size;
-      if (found < size) {
+      const file = await open(path, constants.O_RDWR | (size === 0 ? constants.O_CREAT : 0), 0o600);
+      try {
+        const found = (await file.stat()).size;
+        if (found < size) throw tooShort(path, `holds ${found} bytes`, size);
+        if (found > size) await file.truncate(size);
+        return new PartialFile(path, finalPath, file, size);
+      } catch (error) {
         await file.close();
-        throw new StorageError('partial_too_short', `${path} holds ${found} bytes, the checkpoint says ${size}: it was cut or replaced from outside`, { hint: 'Run with --fresh to start over; what was paid for is still in the ledger.' });
+        throw error;
       }
-      await file.truncate(size);
-      return new PartialFile(path, finalPath, file, size);
     } catch (error) {
+      if (size > 0 && (error as NodeJS.ErrnoException).code === 'ENOENT') throw tooShort(path, 'is gone', size);
       throw storageFailure(path, 'opened', error);
     }
   }
@@ -63,7 +69,11 @@ export class PartialFile {
   /** Back-pressure: null when more is welcome, else a promise of that. @throws StorageError when a write failed */
   room(): Promise<void> | null {
     if (this.#failure !== null) throw this.#failure;
-    return this.#gatheredBytes < HIGH_WATER_BYTES ? null : this.#drained();
+    if (this.#gatheredBytes < HIGH_WATER_BYTES) return null;
+    const drained = this.#drained();
+    // Whoever asked may be stopping and not wait for it; the failure stays, and the next call throws it.
+    drained.catch(() => undefined);
+    return drained;
   }
 
   /** Everything appended so far is on the disk when this resolves. @throws StorageError */
@@ -98,8 +108,10 @@ export class PartialFile {
     await this.#file.close().catch(() => undefined);
   }
 
+  /** What had been appended when this was called is in the file; what is appended meanwhile is not waited for. */
   async #drained(): Promise<void> {
-    while (this.#writing !== null || this.#gathered.length > 0) {
+    const size = this.#size;
+    while (this.#written < size) {
       if (this.#failure !== null) throw this.#failure;
       if (this.#writing === null) this.#startWriting();
       await this.#writing;
@@ -121,6 +133,7 @@ export class PartialFile {
   async #write(bytes: Buffer, at: number): Promise<void> {
     try {
       for (let done = 0; done < bytes.length; ) done += (await this.#file.write(bytes, done, bytes.length - done, at + done)).bytesWritten;
+      this.#written = at + bytes.length;
     } catch (error) {
       this.#failure = storageFailure(this.path, 'written', error);
     }
@@ -145,6 +158,10 @@ export async function replaceInode(finalPath: string): Promise<void> {
 
 export function partialPath(finalPath: string): string {
   return `${finalPath}.partial`;
+}
+
+function tooShort(path: string, what: string, size: number): StorageError {
+  return new StorageError('partial_too_short', `${path} ${what}, the checkpoint says ${size} bytes: it was cut or replaced from outside`, { hint: 'Run with --fresh to start over; what was paid for is still in the ledger.' });
 }
 
 function storageFailure(path: string, what: string, error: unknown): StorageError {

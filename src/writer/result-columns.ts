@@ -39,11 +39,7 @@ export function resultColumns(fields: Readonly<Record<string, string>> | null): 
   const readers: readonly Read[] = fields === null ? STANDARD.map(([, read]) => read) : Object.values(fields).map((path) => readPath(path));
   return {
     names: resultColumnNames(fields),
-    read: (result) => {
-      const cells = new Array<string>(readers.length);
-      for (let i = 0; i < readers.length; i++) cells[i] = toCell(readers[i]?.(result));
-      return cells;
-    },
+    read: (result) => readers.map((read) => toCell(read(result))),
   };
 }
 

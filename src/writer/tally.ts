@@ -10,18 +10,20 @@ export interface Tally {
 
 export const EMPTY_TALLY: Tally = { total: 0, outcomes: { matched: 0, no_match: 0, invalid: 0, suppressed: 0, failed: 0 }, verification: {} };
 
-/** Verdicts counted by name; a service that invents more than this gets the rest counted as `other`. */
+/** Verdicts counted by name; a service that invents more of them, or longer ones, gets the rest counted as `other`. */
 const MAX_VERDICTS = 32;
+const LONGEST_VERDICT = 64;
 
 export class Tallying {
   #total: number;
   readonly #outcomes: Record<Outcome, number>;
-  readonly #verification: Record<string, number>;
+  /** A map, because a service may call a verdict `constructor` or `__proto__`. */
+  readonly #verification: Map<string, number>;
 
   constructor(from: Tally) {
     this.#total = from.total;
     this.#outcomes = { ...from.outcomes };
-    this.#verification = { ...from.verification };
+    this.#verification = new Map(Object.entries(from.verification));
   }
 
   add(result: RecordResult): void {
@@ -29,11 +31,17 @@ export class Tallying {
     this.#outcomes[result.outcome]++;
     if (result.verify === null) return;
     const verdict = result.verify.record.result;
-    const name = Object.hasOwn(this.#verification, verdict) || Object.keys(this.#verification).length < MAX_VERDICTS ? verdict : 'other';
-    this.#verification[name] = (this.#verification[name] ?? 0) + 1;
+    const known = this.#verification.get(verdict);
+    if (known !== undefined) this.#verification.set(verdict, known + 1);
+    else this.#addVerdict(verdict);
+  }
+
+  #addVerdict(verdict: string): void {
+    const name = this.#verification.size < MAX_VERDICTS && verdict.length <= LONGEST_VERDICT ? verdict : 'other';
+    this.#verification.set(name, (this.#verification.get(name) ?? 0) + 1);
   }
 
   snapshot(): Tally {
-    return { total: this.#total, outcomes: { ...this.#outcomes }, verification: { ...this.#verification } };
+    return { total: this.#total, outcomes: { ...this.#outcomes }, verification: Object.fromEntries(this.#verification) };
   }
 }

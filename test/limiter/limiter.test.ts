@@ -142,19 +142,18 @@ describe('Limiter', () => {
     ['what Retry-After says, before the quota headers', throttled(3_000, { 'x-ratelimit-reset': '50' }), 3_000],
     ['else what the quota headers say', throttled(null, { 'x-ratelimit-reset': '50' }), 50_000],
     ['else five seconds', throttled(null), 5_000],
-    ['nothing, where that is what the service says', throttled(0), 0],
+    ['a quarter of a second, where the service says at once', throttled(0), 250],
     ['longer than a timer can', throttled(30 * 86_400_000), 30 * 86_400_000],
   ])('waits for %s', async (_, answer, ms) => {
     const limiter = makeLimiter(null);
     void limiter.take();
     limiter.observe(answer);
     expect(limiter.pausedMs()).toBe(ms);
-    if (ms > 0) {
-      const next = limiter.take() as Promise<boolean>;
-      await vi.advanceTimersByTimeAsync(ms - 1);
-      expect(await isPending(next)).toBe(true);
-      await vi.advanceTimersByTimeAsync(1);
-    }
+    const next = limiter.take() as Promise<boolean>;
+    await vi.advanceTimersByTimeAsync(ms - 1);
+    expect(await isPending(next)).toBe(true);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await next).toBe(true);
     await stop(limiter);
   });
 
@@ -184,6 +183,20 @@ describe('Limiter', () => {
     limiter.observe({ ...FINE, headers: { 'x-ratelimit-remaining': '2', 'x-ratelimit-reset': '60' } });
     expect(limiter.take()).toBe(true);
     await stop(limiter);
+  });
+
+  it('lets go while it waits for room in the last minute', async () => {
+    const limiter = makeLimiter(2);
+    void limiter.take();
+    await vi.advanceTimersByTimeAsync(100_000);
+    void limiter.take();
+    void limiter.take();
+    const third = limiter.take() as Promise<boolean>;
+    await vi.advanceTimersByTimeAsync(40_000);
+    expect(await isPending(third)).toBe(true);
+    await stop(limiter);
+    expect(await third).toBe(false);
+    expect(vi.getTimerCount()).toBe(0);
   });
 
   it('tells everybody who waits when it is stopped, at any moment, and leaves no timer behind', async () => {

@@ -1,0 +1,340 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { isPending, stopTime } from '../limiter/virtual.ts';
+import { attemptsOf, DOWN, later, meta, MISS, OK, pass, REJECTED, testBed } from './scripted.ts';
+
+beforeEach(stopTime);
+afterEach(() => vi.useRealTimers());
+
+const MINUTE = 60_000;
+
+describe('what one call comes to', () => {
+  it('settles hits, misses, suppressed people and refused requests at the first attempt', async () => {
+    const answers = [OK, MISS, { kind: 'suppressed', meta: meta(451) }, REJECTED] as const;
+    const bed = testBed((id) => answers[id] ?? OK);
+    for (const id of answers.keys()) bed.submit(id);
+    await pass(100);
+    expect([...bed.settled.entries()].sort(([a], [b]) => a - b).map(([, settled]) => settled)).toEqual([
+      { kind: 'ok', value: 'yes', attempts: 1, requestId: 'r-200' },
+      { kind: 'miss', status: 404, attempts: 1, requestId: 'r-404' },
+      { kind: 'suppressed', status: 451, attempts: 1, requestId: 'r-451' },
+      { kind: 'failed', rejected: true, status: 422, code: 'validation_failed', attempts: 1, requestId: 'r-422' },
+    ]);
+    expect(bed.sent).toHaveLength(4);
+    expect(bed.fatal).toEqual([]);
+  });
+
+  it('gives a failing lookup five attempts, further and further apart, then fails it alone', async () => {
+    const bed = testBed((id) => (id === 3 ? DOWN : OK));
+    for (let id = 0; id < 20; id++) bed.submit(id);
+    await pass(MINUTE);
+    expect(bed.settled.get(3)).toEqual({ kind: 'failed', rejected: false, status: 500, code: 'http_500', attempts: 5, requestId: 'r-500' });
+    expect([...bed.settled.values()].filter((settled) => settled.kind === 'ok')).toHaveLength(19);
+    const at = bed.sent.filter(({ id }) => id === 3).map((sent) => sent.at);
+    expect(at.slice(1).map((t, i) => t - (at[i] as number))).toEqual([135, 260, 510, 1_010]);
+    expect(bed.events.filter((event) => event === 'retrying http_500')).toHaveLength(4);
+  });
+
+  it('counts the attempts of a lookup that is answered in the end', async () => {
+    const bed = testBed((_, attempt) => (attempt < 5 ? DOWN : OK));
+    bed.submit(0);
+    await pass(MINUTE);
+    expect(bed.settled.get(0)).toMatchObject({ kind: 'ok', attempts: 5 });
+  });
+
+  it('waits at least as long as a failing answer asks for', async () => {
+    const bed = testBed((_, attempt) => (attempt === 1 ? { ...DOWN, retryAfterMs: 9_000 } : OK));
+    bed.submit(0);
+    await pass(9_009);
+    expect(bed.sent).toHaveLength(1);
+    await pass(1);
+    expect(bed.sent).toHaveLength(2);
+  });
+
+  it('takes no attempt away for being throttled', async () => {
+    const bed = testBed((_, attempt) => (attempt <= 30 ? later(1_000) : attempt < 35 ? DOWN : OK));
+    bed.submit(0);
+    await pass(2 * MINUTE);
+    expect(bed.settled.get(0)).toMatchObject({ kind: 'ok', attempts: 5 });
+    expect(bed.sent).toHaveLength(35);
+  });
+
+  it.each([
+    ['401', { kind: 'denied', code: 'unauthorized', detail: '', meta: meta(401) }, 77, 'key_refused'],
+    ['402', { kind: 'denied', code: 'insufficient_credits', detail: 'none left', meta: meta(402) }, 77, 'out_of_credits'],
+    ['a wrong address', { kind: 'wrong_address', detail: 'a page', meta: meta(404) }, 78, 'not_the_service'],
+  ] as const)('ends the run for %s, once, and sends nothing more', async (_, answer, exitCode, code) => {
+    const bed = testBed((id) => (id === 0 ? answer : [answer, 50]));
+    for (let id = 0; id < 50; id++) bed.submit(id);
+    await pass(MINUTE);
+    expect(bed.fatal).toEqual([expect.objectContaining({ exitCode, code })]);
+    expect(bed.sent).toHaveLength(4);
+    expect(bed.settled.size).toBe(0);
+  });
+
+  it('never sends more than it may', async () => {
+    let left = 7;
+    const bed = testBed((id) => (id === 2 ? DOWN : OK), { mayCall: () => left-- > 0 });
+    for (let id = 0; id < 50; id++) bed.submit(id);
+    await pass(MINUTE);
+    expect(bed.sent).toHaveLength(7);
+    expect(bed.fatal).toEqual([expect.objectContaining({ exitCode: 77, code: 'max_calls' })]);
+    // What was sent before is still settled: it has been paid for.
+    expect(bed.settled.size).toBe(6);
+  });
+});
+
+describe('a service that asks to wait', () => {
+  it('ends the run with 69 when it asks for longer than the job may wait', async () => {
+    const bed = testBed(() => later(900_001));
+    for (let id = 0; id < 20; id++) bed.submit(id);
+    await pass(100);
+    expect(bed.fatal).toEqual([expect.objectContaining({ exitCode: 69, code: 'wait_too_long' })]);
+    expect(bed.settled.size).toBe(0);
+  });
+
+  it('waits as long as the job may, with nothing sent meanwhile', async () => {
+    const bed = testBed((_, attempt) => (attempt === 1 ? later(900_000) : OK));
+    for (let id = 0; id < 4; id++) bed.submit(id);
+    await pass(900_000);
+    expect(bed.fatal).toEqual([]);
+    expect(bed.sent).toHaveLength(4);
+    await pass(100);
+    expect(bed.settled.size).toBe(4);
+  });
+
+  it('adds up waits with no answer between them: it does not wait for ever', async () => {
+    const bed = testBed(() => later(60_000));
+    bed.submit(0);
+    await pass(14 * MINUTE);
+    expect(bed.fatal).toEqual([]);
+    await pass(2 * MINUTE);
+    expect(bed.fatal).toEqual([expect.objectContaining({ exitCode: 69, code: 'wait_too_long' })]);
+  });
+
+  it('begins to count anew after an answer', async () => {
+    const bed = testBed((_, attempt) => (attempt <= 10 ? later(60_000) : OK), { concurrency: 1 });
+    for (let id = 0; id < 4; id++) bed.submit(id);
+    await pass(45 * MINUTE);
+    expect(bed.fatal).toEqual([]);
+    expect(bed.settled.size).toBe(4);
+  });
+
+  it.each([1, 4])('does not hide a long wait in the quota headers of a good answer (%d at once)', async (concurrency) => {
+    const usedUp = { ...OK, meta: { ...meta(200), headers: { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '7200000' } } };
+    const bed = testBed(() => usedUp, { concurrency });
+    for (let id = 0; id < 20; id++) bed.submit(id);
+    await pass(100);
+    expect(bed.settled.size).toBe(concurrency);
+    expect(bed.fatal).toEqual([expect.objectContaining({ exitCode: 69, code: 'wait_too_long' })]);
+  });
+
+  it('does not hide it from calls that wait for a permit already', async () => {
+    const usedUp = (resetMs: number): typeof OK => ({ ...OK, meta: { ...meta(200), headers: { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(resetMs) } } });
+    const bed = testBed((id) => (id === 0 ? [usedUp(7_200_000), 1_000] : usedUp(10_000)), { concurrency: 2 });
+    for (let id = 0; id < 3; id++) bed.submit(id);
+    await pass(999);
+    expect(bed.fatal).toEqual([]);
+    expect(bed.sent).toHaveLength(2);
+    await pass(1);
+    expect(bed.fatal).toEqual([expect.objectContaining({ exitCode: 69, code: 'wait_too_long' })]);
+  });
+
+  it('lets a run end that needs nothing more of a quota that is used up', async () => {
+    const usedUp = { ...OK, meta: { ...meta(200), headers: { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '7200000' } } };
+    const bed = testBed(() => usedUp);
+    bed.submit(0);
+    await pass(100);
+    expect(bed.settled.size).toBe(1);
+    expect(bed.fatal).toEqual([]);
+  });
+});
+
+describe('a service that is down', () => {
+  it('is noticed after ten lookups, asked one at a time, and costs no lookup its attempts', async () => {
+    const outage = 4 * MINUTE;
+    const bed = testBed((_, __, at) => (at < outage ? DOWN : OK));
+    for (let id = 0; id < 40; id++) bed.submit(id);
+    await pass(MINUTE);
+    expect(bed.pool.circuitOpen).toBe(true);
+    const noticed = bed.sent.length;
+    expect(noticed).toBeLessThan(25);
+    await pass(outage - MINUTE - 1);
+    // One probe every 15 s at most.
+    expect(bed.sent.length - noticed).toBeLessThanOrEqual(13);
+    bed.most = 0;
+    await pass(MINUTE);
+    expect(bed.settled.size).toBe(40);
+    expect([...bed.settled.values()].every((settled) => settled.kind === 'ok')).toBe(true);
+    expect(bed.most).toBe(4);
+    expect(bed.events.filter((event) => event === 'open' || event === 'closed')).toEqual(['open', 'closed']);
+    expect(bed.pool.circuitOpen).toBe(false);
+  });
+
+  it('ends the run with 69 when it stays down', async () => {
+    const bed = testBed(() => DOWN, { maxOutageMs: 60_000 });
+    for (let id = 0; id < 40; id++) bed.submit(id);
+    await pass(59_000);
+    expect(bed.fatal).toEqual([]);
+    await pass(20_000);
+    expect(bed.fatal).toEqual([expect.objectContaining({ exitCode: 69, code: 'service_unavailable' })]);
+    expect(bed.settled.size).toBe(0);
+    const { length } = bed.sent;
+    await pass(10 * MINUTE);
+    expect(bed.sent).toHaveLength(length);
+  });
+
+  it.each([['a miss', MISS], ['a refused request', REJECTED], ['a wait', later(2_000)]])('is back when a probe brings %s', async (_, first) => {
+    let firstAfter: typeof OK | null = first;
+    const bed = testBed((_, __, at) => {
+      if (at < 5_000) return DOWN;
+      const answer = firstAfter ?? OK;
+      firstAfter = null;
+      return answer;
+    });
+    for (let id = 0; id < 40; id++) bed.submit(id);
+    await pass(MINUTE);
+    expect(bed.settled.size).toBe(40);
+    expect(bed.pool.circuitOpen).toBe(false);
+  });
+
+  it('is not taken for down because of one lookup among good ones', async () => {
+    const bed = testBed((id) => (id % 10 === 0 ? DOWN : OK));
+    for (let id = 0; id < 1_000; id++) bed.submit(id);
+    await pass(MINUTE);
+    expect(bed.events).not.toContain('open');
+    expect([...bed.settled].filter(([, settled]) => settled.kind === 'failed').map(([id]) => id % 10)).toEqual(Array.from({ length: 100 }, () => 0));
+    expect(bed.settled.size).toBe(1_000);
+  });
+
+  it('is not taken for down because of a few lookups at the end of the input, which fail', async () => {
+    const bed = testBed(() => DOWN);
+    for (let id = 0; id < 9; id++) bed.submit(id);
+    await pass(MINUTE);
+    expect(bed.events).not.toContain('open');
+    expect([...bed.settled.values()].every((settled) => settled.kind === 'failed' && settled.attempts === 5)).toBe(true);
+    expect(bed.settled.size).toBe(9);
+  });
+
+  it('is not taken for down because many lookups that failed before are left over at the end', async () => {
+    // Each poisoned lookup takes seconds to fail for good, so they pile up: here fifty of them outlast the last good one.
+    const bed = testBed((id) => (id % 8 === 0 ? DOWN : OK), { concurrency: 64, random: () => 0.999 });
+    for (let id = 0; id < 400; id++) bed.submit(id);
+    await pass(MINUTE);
+    expect(bed.settled.size).toBe(400);
+    expect(bed.events).not.toContain('open');
+  });
+});
+
+describe('how many at once', () => {
+  it.each([1, 3, 16])('keeps to a concurrency of %d, and uses it', async (concurrency) => {
+    const bed = testBed((id) => [OK, 5 + (id % 7)], { concurrency });
+    for (let id = 0; id < 200; id++) bed.submit(id);
+    await pass(MINUTE);
+    expect(bed.most).toBe(concurrency);
+    expect(bed.settled.size).toBe(200);
+  });
+
+  it('finds its concurrency where the service does not mind, and goes back where it does', async () => {
+    const flat = testBed(() => [OK, 20], { concurrency: 'auto' });
+    for (let id = 0; id < 5_000; id++) flat.submit(id);
+    await pass(5 * MINUTE);
+    expect(flat.most).toBe(128);
+    const strained = testBed(() => [OK, 20 * Math.max(1, strained.inFlight / 8)], { concurrency: 'auto' });
+    for (let id = 0; id < 5_000; id++) strained.submit(id);
+    await pass(10 * MINUTE);
+    expect(strained.settled.size).toBe(5_000);
+    expect(strained.most).toBeLessThan(64);
+  });
+
+  it('asks for more as soon as its backlog is half gone, and not before', async () => {
+    const bed = testBed(() => [OK, 100], { concurrency: 8 });
+    expect(bed.pool.room()).toBeNull();
+    for (let id = 0; id < 15; id++) bed.submit(id);
+    expect(bed.pool.room()).toBeNull();
+    bed.submit(15);
+    const room = bed.pool.room() as Promise<void>;
+    await pass(99);
+    expect(await isPending(room)).toBe(true);
+    await pass(2);
+    await room;
+    expect(bed.pool.room()).toBeNull();
+  });
+
+  it('holds the reader back while the service is down, and lets it go when the run ends', async () => {
+    const bed = testBed(() => DOWN, { maxOutageMs: 60_000 });
+    for (let id = 0; id < 40; id++) bed.submit(id);
+    await pass(1_000);
+    const room = bed.pool.room() as Promise<void>;
+    expect(await isPending(room)).toBe(true);
+    await pass(2 * MINUTE);
+    expect(bed.fatal).toHaveLength(1);
+    const drained = bed.pool.drain();
+    await pass(100);
+    await drained;
+    await room;
+    expect(bed.pool.room()).toBeNull();
+  });
+});
+
+describe('drain', () => {
+  it('waits for what was sent, settles it, and sends nothing more', async () => {
+    const bed = testBed((id) => [id === 2 ? DOWN : OK, 5_000]);
+    for (let id = 0; id < 40; id++) bed.submit(id);
+    await pass(100);
+    const drained = bed.pool.drain();
+    await pass(4_800);
+    expect(await isPending(drained)).toBe(true);
+    await pass(200);
+    await drained;
+    expect([...bed.settled.keys()]).toEqual([0, 1, 3]);
+    expect(bed.sent).toHaveLength(4);
+    bed.submit(99);
+    await pass(MINUTE);
+    expect(bed.sent).toHaveLength(4);
+    expect(vi.getTimerCount()).toBe(0);
+    expect(bed.fatal).toEqual([]);
+  });
+
+  it.each([
+    ['the service is down', () => DOWN, 2_000],
+    ['the service has just failed for the first time', () => DOWN, 5],
+    ['everything is paused', () => later(500_000), 2_000],
+    ['the gate is closed', () => OK, 100],
+  ] as const)('ends when %s', async (_, answer, after) => {
+    const bed = testBed(answer, { rpm: 60 });
+    for (let id = 0; id < 40; id++) bed.submit(id);
+    await pass(after);
+    const drained = bed.pool.drain();
+    await pass(50);
+    expect(await isPending(drained)).toBe(false);
+    expect(vi.getTimerCount()).toBe(0);
+    expect(bed.fatal).toEqual([]);
+  });
+
+  it('leaves a call that was cancelled from this side to the next run', async () => {
+    const bed = testBed((_, attempt) => (attempt < 5 ? DOWN : { ...DOWN, code: 'aborted', meta: meta(0) }));
+    bed.submit(0);
+    await pass(MINUTE);
+    expect(attemptsOf(bed, 0)).toBe(5);
+    expect(bed.settled.size).toBe(0);
+  });
+});
+
+describe('a result that cannot be kept', () => {
+  it.each([['while running', false], ['while draining', true]])('ends the run, %s', async (_, draining) => {
+    const bed = testBed(() => OK, {
+      onSettle: (id) => {
+        if (id === 1) throw new Error('disk full');
+      },
+    });
+    for (let id = 0; id < 40; id++) bed.submit(id);
+    await pass(5);
+    const drained = draining ? bed.pool.drain() : null;
+    await pass(MINUTE);
+    expect(bed.fatal).toEqual([new Error('disk full')]);
+    // Those that were on their way with it are settled all the same.
+    expect([...bed.settled.keys()]).toEqual(bed.sent.map(({ id }) => id));
+    expect(bed.sent.length).toBeLessThanOrEqual(8);
+    if (drained !== null) expect(await isPending(drained)).toBe(false);
+  });
+});

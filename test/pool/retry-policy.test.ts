@@ -1,0 +1,28 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { MAX_ATTEMPTS, retryDelayMs } from '../../src/pool/retry-policy.ts';
+
+const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
+
+describe('retryDelayMs', () => {
+  it('is anything between nothing and a ceiling that doubles, up to 20 s', () => {
+    expect([1, 2, 3, 4, 7, 8, 60, 2_000].map((attempt) => Math.round(retryDelayMs(attempt, null, 1)))).toEqual([250, 500, 1_000, 2_000, 16_000, 20_000, 20_000, 20_000]);
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: MAX_ATTEMPTS }), random, (attempt, r) => {
+        const delay = retryDelayMs(attempt, null, r);
+        expect(Number.isInteger(delay)).toBe(true);
+        expect(delay).toBeGreaterThanOrEqual(0);
+        expect(delay).toBeLessThanOrEqual(250 * 2 ** (attempt - 1));
+        expect(delay / (250 * 2 ** (attempt - 1))).toBeCloseTo(r, 1);
+      }),
+    );
+  });
+
+  it('is never shorter than what the service asks for', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 50 }), fc.nat(), random, (attempt, asked, r) => {
+        expect(retryDelayMs(attempt, asked, r)).toBeGreaterThanOrEqual(asked);
+      }),
+    );
+  });
+});

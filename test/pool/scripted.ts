@@ -1,0 +1,95 @@
+/** A pool in virtual time, in front of a service that answers as it is told. */
+import { vi } from 'vitest';
+import type { CallMeta, CallResult } from '../../src/client/types.ts';
+import { CallPool, type CallPoolOptions, type Settled } from '../../src/pool/call-pool.ts';
+import { makeLimiter } from '../limiter/virtual.ts';
+
+export type Answer = CallResult<string>;
+
+export function meta(status: number): CallMeta {
+  return { status, headers: {}, requestId: `r-${status}`, credits: 0, latencyMs: 10 };
+}
+
+export const OK: Answer = { kind: 'ok', value: 'yes', meta: meta(200) };
+export const MISS: Answer = { kind: 'miss', meta: meta(404) };
+export const REJECTED: Answer = { kind: 'rejected', code: 'validation_failed', detail: 'no', meta: meta(422) };
+export const DOWN: Answer = { kind: 'retryable', code: 'http_500', detail: 'oops', retryAfterMs: null, meta: meta(500) };
+export const later = (retryAfterMs: number | null): Answer => ({ kind: 'throttled', retryAfterMs, meta: meta(429) });
+
+export interface Bed {
+  readonly pool: CallPool;
+  /** Every attempt: which lookup, and when (milliseconds since the start). */
+  readonly sent: { readonly id: number; readonly at: number }[];
+  readonly settled: Map<number, Settled<string>>;
+  readonly fatal: unknown[];
+  readonly events: string[];
+  most: number;
+  inFlight: number;
+  submit(id: number): void;
+}
+
+/** @param answer what an attempt (from 1) at lookup `id` comes to, and after how many milliseconds (default 10) */
+export function testBed(answer: (id: number, attempt: number, at: number) => Answer | readonly [Answer, number], options: Partial<CallPoolOptions> & { rpm?: number | null; onSettle?: (id: number, settled: Settled<string>) => void } = {}): Bed {
+  const start = performance.now();
+  const { rpm = null, onSettle, ...more } = options;
+  const attempts = new Map<number, number>();
+  const fatal: unknown[] = [];
+  const events: string[] = [];
+  const pool = new CallPool({
+    limiter: makeLimiter(rpm),
+    concurrency: 4,
+    mayCall: () => true,
+    maxWaitMs: 900_000,
+    maxOutageMs: 600_000,
+    events: {
+      sent: () => undefined,
+      answered: (_, result) => events.push(result.kind),
+      retrying: (_, code) => events.push(`retrying ${code}`),
+      circuit: (open) => events.push(open ? 'open' : 'closed'),
+    },
+    onFatal: (error) => fatal.push(error),
+    monotonicNow: () => performance.now(),
+    random: () => 0.5,
+    ...more,
+  });
+  const bed: Bed = {
+    pool,
+    sent: [],
+    settled: new Map(),
+    fatal,
+    events,
+    most: 0,
+    inFlight: 0,
+    submit: (id) => {
+      pool.submit<string>({
+        step: 'enrich',
+        send: async () => {
+          const attempt = (attempts.get(id) ?? 0) + 1;
+          attempts.set(id, attempt);
+          const at = performance.now() - start;
+          bed.sent.push({ id, at });
+          bed.most = Math.max(bed.most, ++bed.inFlight);
+          const said = answer(id, attempt, at);
+          const [result, latencyMs] = 'kind' in said ? [said, 10] : said;
+          await new Promise((resolve) => setTimeout(resolve, latencyMs));
+          bed.inFlight--;
+          return { ...result, meta: { ...result.meta, latencyMs } };
+        },
+        settle: (settled) => {
+          if (bed.settled.has(id)) throw new Error(`lookup ${id} was settled twice`);
+          bed.settled.set(id, settled);
+          onSettle?.(id, settled);
+        },
+      });
+    },
+  };
+  return bed;
+}
+
+export async function pass(ms: number): Promise<void> {
+  await vi.advanceTimersByTimeAsync(ms);
+}
+
+export function attemptsOf(bed: Bed, id: number): number {
+  return bed.sent.filter((sent) => sent.id === id).length;
+}

@@ -1,0 +1,108 @@
+/** The steps in front of a pool that a test answers by hand, and a ledger in memory. */
+import { DataServiceClient, type EnrichAnswer, type VerifyAnswer } from '../../src/client/data-service-client.ts';
+import type { VerificationResult } from '../../src/client/types.ts';
+import type { CompiledJob, Step } from '../../src/job/types.ts';
+import type { LedgerAnswer, LedgerEntry } from '../../src/ledger/ledger.ts';
+import type { Call, Settled } from '../../src/pool/call-pool.ts';
+import type { StepContext } from '../../src/processor/context.ts';
+import { TrustGate } from '../../src/processor/trust-gate.ts';
+import type { InputRecord } from '../../src/reader/types.ts';
+
+export interface Asked {
+  readonly step: Step;
+  readonly body: string;
+  readonly idempotencyKey: string | undefined;
+  settle(settled: Settled<unknown>): void;
+}
+
+export interface Bench {
+  readonly context: StepContext;
+  /** Calls not yet answered, oldest first. */
+  readonly asked: Asked[];
+  /** Bodies of all calls there ever were, by step. */
+  readonly bodies: Record<Step, string[]>;
+  /** What was put into the ledger, request by request. */
+  readonly kept: LedgerEntry[][];
+  readonly ledger: Map<string, LedgerAnswer>;
+  readonly distrusted: string[];
+  progress: number;
+  /** The oldest call of a step, taken off the list. */
+  next(step?: Step): Asked;
+}
+
+export function makeBench(options: { trusted?: boolean } = {}): Bench {
+  const client = new DataServiceClient({ baseUrl: 'http://service.test', apiKey: null });
+  const ledger = new Map<string, LedgerAnswer>();
+  let sending: { body: string; idempotencyKey: string | undefined } = { body: '', idempotencyKey: undefined };
+  const note = (body: string, call: { idempotencyKey?: string } | undefined): Promise<never> => {
+    sending = { body, idempotencyKey: call?.idempotencyKey };
+    return new Promise<never>(() => undefined);
+  };
+  const bench: Bench = {
+    asked: [],
+    bodies: { enrich: [], verify: [] },
+    kept: [],
+    ledger,
+    distrusted: [],
+    progress: 0,
+    next: (step) => {
+      const at = bench.asked.findIndex((asked) => step === undefined || asked.step === step);
+      if (at === -1) throw new Error(`no ${step ?? ''} call is waiting`);
+      return bench.asked.splice(at, 1)[0] as Asked;
+    },
+    context: {
+      client: { enrichBody: client.enrichBody.bind(client), verifyBody: client.verifyBody.bind(client), callEnrich: note, callVerify: note } as unknown as DataServiceClient,
+      pool: {
+        submit: (call: Call<unknown>) => {
+          void call.send();
+          bench.bodies[call.step].push(sending.body);
+          bench.asked.push({ step: call.step, ...sending, settle: (settled) => call.settle(settled) });
+        },
+      } as unknown as StepContext['pool'],
+      ledger: {
+        get: (scope: number, key: string) => ledger.get(`${scope} ${key}`) ?? null,
+        put: (entries: readonly LedgerEntry[]) => {
+          bench.kept.push([...entries]);
+          for (const { scope, key, answer } of entries) ledger.set(`${scope} ${key}`, answer);
+        },
+      } as unknown as StepContext['ledger'],
+      gate: new TrustGate({
+        trusted: options.trusted ?? true,
+        onDistrust: (answers, kind) => {
+          bench.distrusted.push(`${answers} ${kind}`);
+        },
+      }),
+      idempotencyKey: (body) => `key of ${body}`,
+      onProgress: () => {
+        bench.progress++;
+      },
+    },
+  };
+  return bench;
+}
+
+export function emailsIn(body: string): string[] {
+  return (JSON.parse(body) as { emails: string[] }).emails;
+}
+
+export function person(fields: Record<string, unknown>): Settled<EnrichAnswer> {
+  return { kind: 'ok', value: { record: fields, text: JSON.stringify(fields) }, attempts: 1, requestId: 'r1' };
+}
+
+export function verdicts(emails: readonly string[], result: (email: string) => string = () => 'deliverable'): Settled<VerifyAnswer> {
+  const byEmail = new Map(emails.map((email): [string, VerificationResult] => [email, { email, result: result(email), confidence: 90, reason: null }]));
+  return { kind: 'ok', value: { byEmail }, attempts: 1, requestId: 'r2' };
+}
+
+export const MISS: Settled<never> & { kind: 'miss' | 'suppressed' } = { kind: 'miss', status: 404, attempts: 1, requestId: 'r3' };
+export const SUPPRESSED: Settled<never> = { kind: 'suppressed', status: 451, attempts: 1, requestId: 'r4' };
+export const REFUSED: Settled<never> = { kind: 'failed', rejected: true, status: 422, code: 'validation_failed', attempts: 1, requestId: 'r5' };
+export const GAVE_UP: Settled<never> = { kind: 'failed', rejected: false, status: 500, code: 'http_500', attempts: 5, requestId: 'r6' };
+
+export function record(email: string, domain = '', bad: string | null = null): InputRecord {
+  return { file: 0, line: 2, end: { file: 0, line: 3, offset: 10, frame: null }, values: [email, domain], json: null, email, domain, linkedinUrl: '', bad, raw: null };
+}
+
+export function job(steps: readonly Step[], when: 'always' | 'unverified' = 'always'): CompiledJob {
+  return { steps, verify: { when, patienceMs: 0 } } as unknown as CompiledJob;
+}

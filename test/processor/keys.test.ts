@@ -1,0 +1,70 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { enrichKey, verifyKey } from '../../src/processor/keys.ts';
+
+describe('enrichKey', () => {
+  it.each([
+    ['a plausible e-mail', ' Ada@Example.COM ', 'other.example', { by: 'email', key: 'ada@example.com' }],
+    ['a bad e-mail with a domain', 'ada at example.com', 'https://www.Example.com/about', { by: 'domain', key: 'example.com' }],
+    ['a domain alone', '', 'EXAMPLE.com.', { by: 'domain', key: 'example.com' }],
+    ['an international domain', '', 'bücher.example', { by: 'domain', key: 'xn--bcher-kva.example' }],
+    ['an international e-mail', 'jo@bücher.example', '', { by: 'email', key: 'jo@xn--bcher-kva.example' }],
+    ['nothing', '', '', 'no_key'],
+    ['spaces', '  ', ' ', 'no_key'],
+    ['a bad domain alone', '', 'localhost', 'no_key'],
+    ['a bad e-mail alone', 'ada@', '', 'bad_email'],
+    ['a bad e-mail and a bad domain', 'n/a', 'n/a', 'bad_email'],
+    ['an e-mail that is far too long', `${'a'.repeat(5_000)}@example.com`, '', 'bad_email'],
+  ] as const)('%s', (_, email, domain, expected) => {
+    expect(enrichKey(email, domain)).toEqual(expected);
+  });
+
+  it('gives one key to one person, however they are written, and is stable', () => {
+    const word = fc.stringMatching(/^[a-z0-9]{1,12}$/);
+    fc.assert(
+      fc.property(word, word, fc.constantFrom('', ' ', '\t'), fc.func(fc.boolean()), (local, host, space, upper) => {
+        const plain = `${local}@${host}.example`;
+        const written = Array.from(plain, (c, i) => (upper(i) ? c.toUpperCase() : c)).join('');
+        expect(enrichKey(`${space}${written}${space}`, '')).toEqual({ by: 'email', key: plain });
+        expect(enrichKey(plain, 'x.example')).toEqual({ by: 'email', key: plain });
+      }),
+    );
+  });
+
+  it('takes any text', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 60 }), fc.string({ unit: 'binary', maxLength: 60 }), (email, domain) => {
+        const found = enrichKey(email, domain);
+        if (typeof found !== 'string') expect(found.key).toBe(found.key.trim().toLowerCase());
+      }),
+    );
+  });
+});
+
+describe('verifyKey', () => {
+  it.each([
+    ['Ada@Example.com ', 'ada@example.com'],
+    [' Ada at Example ', 'ada at example'],
+    ['ada@', 'ada@'],
+    ['', null],
+    ['  ', null],
+    ['x'.repeat(1_024), 'x'.repeat(1_024)],
+    ['x'.repeat(1_025), null],
+    ['bad \ud800 one', 'bad \ufffd one'],
+  ])('%j is asked for as %j', (email, expected) => {
+    expect(verifyKey(email)).toBe(expected);
+  });
+
+  it('is its own key, well-formed, and never empty', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 80 }), (email) => {
+        const key = verifyKey(email);
+        if (key === null) return;
+        expect(key).not.toBe('');
+        expect(key.isWellFormed()).toBe(true);
+        expect(verifyKey(key)).toBe(key);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});

@@ -1,0 +1,155 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { VERIFY_BATCH, VerifyStep, type VerifyOutcome } from '../../src/processor/verify.ts';
+import { emailsIn, GAVE_UP, makeBench, REFUSED, SUPPRESSED, verdicts, type Bench } from './bench.ts';
+
+const SCOPE = 3;
+
+function make(options: { trusted?: boolean; batch?: number } = {}): { bench: Bench; step: VerifyStep; ask: (email: string) => VerifyOutcome[] } {
+  const bench = makeBench(options);
+  const step = new VerifyStep(bench.context, SCOPE, options.batch);
+  return {
+    bench,
+    step,
+    ask: (email) => {
+      const got: VerifyOutcome[] = [];
+      step.ask(email, (outcome) => got.push(outcome));
+      return got;
+    },
+  };
+}
+
+const addresses = (n: number): string[] => Array.from({ length: n }, (_, i) => `p${i}@example.com`);
+
+function inWords([outcome, ...more]: readonly VerifyOutcome[]): string {
+  if (outcome === undefined || more.length > 0) return `${more.length === 0 ? 0 : more.length + 1} outcomes`;
+  return outcome.kind === 'verdict' ? outcome.answer.record.result : outcome.kind === 'failed' ? outcome.code : outcome.kind;
+}
+
+/** Answers calls until none is left. */
+function answerAll(bench: Bench, answer: (emails: readonly string[]) => Parameters<Bench['asked'][number]['settle']>[0]): number {
+  let calls = 0;
+  for (; bench.asked.length > 0; calls++) {
+    const call = bench.next();
+    call.settle(answer(emailsIn(call.body)));
+  }
+  return calls;
+}
+
+describe('VerifyStep', () => {
+  it('fills its requests to exactly a thousand different addresses, in the order they came', () => {
+    const { bench, step, ask } = make();
+    const all = addresses(2 * VERIFY_BATCH + 300);
+    for (const email of all) {
+      ask(email);
+      ask(email);
+    }
+    expect(bench.bodies.verify.map(emailsIn)).toEqual([all.slice(0, 1_000), all.slice(1_000, 2_000)]);
+    expect([step.addressesWaiting, step.callsPending]).toEqual([300, 2]);
+    step.flush();
+    step.flush();
+    expect(emailsIn(bench.bodies.verify[2] as string)).toEqual(all.slice(2_000));
+    expect(bench.bodies.verify).toHaveLength(3);
+  });
+
+  it('answers each record with the verdict of its own address, from one call or from the ledger', () => {
+    const asks = fc.array(fc.tuple(fc.nat(15), fc.constantFrom('ask', 'ask', 'ask', 'answer', 'flush')), { maxLength: 120 });
+    fc.assert(
+      fc.property(asks, (steps) => {
+        const { bench, step, ask } = make({ batch: 5 });
+        const got: [string, VerifyOutcome[]][] = [];
+        const answer = (): void => {
+          const call = bench.next();
+          call.settle(verdicts(emailsIn(call.body), (email) => `verdict on ${email}`));
+        };
+        for (const [n, what] of steps) {
+          if (what === 'ask') got.push([`p${n}@example.com`, ask(`p${n}@example.com`)]);
+          else if (what === 'flush') step.flush();
+          else if (bench.asked.length > 0) answer();
+        }
+        step.flush();
+        while (bench.asked.length > 0) answer();
+        for (const [email, outcomes] of got) expect(inWords(outcomes)).toBe(`verdict on ${email}`);
+        const sent = bench.bodies.verify.flatMap(emailsIn);
+        expect(sent).toEqual([...new Set(got.map(([email]) => email))]);
+        expect(bench.kept.flat().map(({ key }) => key).sort()).toEqual(sent.toSorted());
+        // All answers of one request are put together: they become durable together.
+        expect(bench.kept).toHaveLength(bench.bodies.verify.length);
+        expect(step.callsPending).toBe(0);
+      }),
+    );
+  });
+
+  it('keeps a verdict that says nothing for this run only', () => {
+    const { bench, step, ask } = make();
+    ask('a@example.com');
+    ask('b@example.com');
+    step.flush();
+    answerAll(bench, (emails) => verdicts(emails, (email) => (email.startsWith('a') ? 'unknown' : 'risky')));
+    expect(bench.kept.flat().map(({ key, answer }) => [key, answer.kind])).toEqual([['a@example.com', 'unsettled'], ['b@example.com', 'hit']]);
+    expect(inWords(ask('a@example.com'))).toBe('unknown');
+  });
+
+  it('finds the addresses that a service refuses, by halving, and loses no other', () => {
+    const scenario = fc.integer({ min: 1, max: 300 }).chain((n) => fc.tuple(fc.constant(n), fc.uniqueArray(fc.nat(n - 1), { maxLength: 6 }), fc.constantFrom(REFUSED, SUPPRESSED)));
+    fc.assert(
+      fc.property(scenario, ([n, offending, refusal]) => {
+        const { bench, step, ask } = make();
+        const all = addresses(n);
+        const bad = new Set(offending.map((i) => all[i]));
+        const got = all.map((email) => ask(email));
+        step.flush();
+        const calls = answerAll(bench, (emails) => (emails.some((email) => bad.has(email)) ? refusal : verdicts(emails)));
+        const expected = refusal === REFUSED ? 'validation_failed' : 'suppressed';
+        expect(got.map(inWords)).toEqual(all.map((email) => (bad.has(email) ? expected : 'deliverable')));
+        expect(calls).toBeLessThanOrEqual(1 + 2 * bad.size * Math.ceil(Math.log2(n + 1)));
+        expect(bench.kept.flat()).toHaveLength(n);
+      }),
+    );
+  });
+
+  it('asks again for what an answer leaves out, three times in all', () => {
+    const { bench, step, ask } = make();
+    const got = addresses(10).map((email) => ask(email));
+    step.flush();
+    const leftOut = new Set(['p3@example.com', 'p7@example.com']);
+    const sizes: number[] = [];
+    answerAll(bench, (emails) => {
+      sizes.push(emails.length);
+      return verdicts(emails.filter((email) => !leftOut.has(email) || (email === 'p7@example.com' && sizes.length === 2)));
+    });
+    expect(sizes).toEqual([10, 2, 1]);
+    expect(got.map(inWords)).toEqual(addresses(10).map((email) => (email === 'p3@example.com' ? 'no_result' : 'deliverable')));
+    expect(bench.kept.flat().find(({ key }) => key === 'p3@example.com')?.answer).toEqual({ kind: 'failed', code: 'no_result', attempts: 3, requestId: 'r2' });
+  });
+
+  it('fails all addresses of a request whose attempts are used up, without halving it', () => {
+    const { bench, step, ask } = make();
+    const got = addresses(10).map((email) => ask(email));
+    step.flush();
+    expect(answerAll(bench, () => GAVE_UP)).toBe(1);
+    expect(got.map(inWords)).toEqual(addresses(10).map(() => 'http_500'));
+    expect(got[0]).toEqual([{ kind: 'failed', code: 'http_500', attempts: 5, requestId: 'r6' }]);
+    expect(inWords(ask('p0@example.com'))).toBe('http_500');
+  });
+
+  it('stops a job whose every request is refused, with nothing kept', () => {
+    const { bench, step, ask } = make({ trusted: false });
+    for (const email of addresses(1_000)) ask(email);
+    step.flush();
+    while (bench.asked.length > 0 && bench.distrusted.length === 0) bench.next().settle(REFUSED);
+    expect(bench.distrusted).toEqual(['100 422 validation_failed']);
+    expect(bench.kept).toEqual([]);
+  });
+
+  it('holds a refused address back until anything else is answered', () => {
+    const { bench, step, ask } = make({ trusted: false });
+    const [first, second] = [ask('a@example.com'), ask('b@example.com')];
+    step.flush();
+    bench.next().settle(REFUSED);
+    bench.next().settle(REFUSED);
+    expect([first, bench.kept]).toEqual([[], []]);
+    bench.next().settle(verdicts(['b@example.com']));
+    expect([inWords(first), inWords(second)]).toEqual(['validation_failed', 'deliverable']);
+  });
+});

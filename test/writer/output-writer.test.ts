@@ -1,0 +1,191 @@
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync, zstdDecompressSync } from 'node:zlib';
+import * as fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { OutputCompression } from '../../src/job/types.ts';
+import type { Outcome, RecordResult } from '../../src/processor/result.ts';
+import { START_MARK, type Mark } from '../../src/writer/mark.ts';
+import { OutputWriter, type OutputWriterOptions } from '../../src/writer/output-writer.ts';
+import type { RowFormat } from '../../src/writer/row-format.ts';
+import { csvRecord } from './samples.ts';
+
+let folder: string;
+let files = 0;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'writer-'));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const OUTCOMES: readonly Outcome[] = ['matched', 'no_match', 'matched', 'failed', 'matched', 'invalid', 'suppressed'];
+const resultOf = (i: number): RecordResult => ({ outcome: OUTCOMES[i % OUTCOMES.length] as Outcome, error: null, enrich: null, verify: null, failure: null });
+const lineOf = (i: number): string => `${i},${'x'.repeat((i * 37) % 90)}\n`;
+const isError = (i: number): boolean => ['failed', 'invalid'].includes(resultOf(i).outcome);
+const errorOf = (i: number): string => `{"n":${i}}`;
+
+/** `number` is the record's place in the input; its `end` says so. */
+const format = (header: string | null): RowFormat => ({
+  header: header === null ? null : Buffer.from(header),
+  row: (record) => Buffer.from(lineOf(record.end.offset - 1)),
+});
+
+function open(path: string, mark: Mark, options: Partial<OutputWriterOptions> = {}): Promise<OutputWriter> {
+  return OutputWriter.open({
+    path,
+    errorsPath: `${path}.errors`,
+    compression: 'none',
+    format: format('h\n'),
+    mark,
+    errorLine: (record) => (isError(record.end.offset - 1) ? errorOf(record.end.offset - 1) : null),
+    member: { rows: 5, bytes: 300 },
+    ...options,
+  });
+}
+
+const nextOf = (mark: Mark): number => mark.position?.offset ?? 0;
+const write = (writer: OutputWriter, i: number): void => writer.write(csvRecord([], i), resultOf(i));
+
+function plain(bytes: Buffer, compression: OutputCompression): string {
+  return (compression === 'gzip' ? gunzipSync(bytes) : compression === 'zstd' ? unzstd(bytes) : bytes).toString();
+}
+
+/** Node reads one frame at a time. */
+function unzstd(bytes: Buffer): Buffer {
+  const frames: Buffer[] = [];
+  for (let at = 0; at < bytes.length; ) {
+    const { buffer, engine } = zstdDecompressSync(bytes.subarray(at), { info: true }) as unknown as { buffer: Buffer; engine: { bytesWritten: number } };
+    frames.push(buffer);
+    at += engine.bytesWritten;
+  }
+  return Buffer.concat(frames);
+}
+
+interface Whole { readonly bytes: Buffer; readonly errors: string | null; readonly finished: Awaited<ReturnType<OutputWriter['finish']>> }
+
+async function finish(path: string, writer: OutputWriter): Promise<Whole> {
+  const finished = await writer.finish();
+  await writer.commit();
+  await writer.close();
+  const errors = finished.errorBytes > 0 ? readFileSync(`${path}.errors`, 'utf8') : null;
+  return { bytes: readFileSync(path), errors, finished };
+}
+
+async function uninterrupted(n: number, options: Partial<OutputWriterOptions>): Promise<Whole> {
+  const path = join(folder, `out-${files++}`);
+  const writer = await open(path, START_MARK, options);
+  for (let i = 0; i < n; i++) write(writer, i);
+  return finish(path, writer);
+}
+
+const op = fc.oneof({ weight: 5, arbitrary: fc.integer({ min: 1, max: 9 }) }, { weight: 2, arbitrary: fc.constant('sync' as const) }, { weight: 1, arbitrary: fc.constant('crash' as const) }, { weight: 1, arbitrary: fc.constant('finish and go on' as const) });
+
+describe.each(['none', 'gzip', 'zstd'] as const)('OutputWriter, compression %s', (compression) => {
+  it.each(['h\n', null])('ends with the bytes of an uninterrupted run after any number of crashes (header %j)', async (header) => {
+    const options = { compression, format: format(header) };
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 0, max: 60 }), fc.array(op, { maxLength: 25 }), fc.string({ unit: 'binary' }), async (n, ops, garbage) => {
+        const path = join(folder, `out-${files++}`);
+        let mark: Mark = START_MARK;
+        let writer = await open(path, mark, options);
+        let next = 0;
+        for (const one of ops) {
+          if (typeof one === 'number') {
+            const end = Math.min(n, next + one);
+            while (next < end) write(writer, next++);
+          } else if (one === 'sync') {
+            mark = await writer.sync();
+            expect(statSync(`${path}.partial`).size).toBeGreaterThanOrEqual(mark.bytes);
+            expect(mark.tally.total).toBe(nextOf(mark));
+          } else {
+            // A pilot's end is a mark as well: a longer run goes on from it.
+            if (one === 'finish and go on') mark = (await writer.finish()).mark;
+            await writer.close();
+            appendFileSync(`${path}.partial`, garbage);
+            appendFileSync(`${path}.errors.partial`, garbage);
+            // Through the checkpoint, as JSON.
+            mark = JSON.parse(JSON.stringify(mark)) as Mark;
+            writer = await open(path, mark, options);
+            next = nextOf(mark);
+          }
+        }
+        while (next < n) write(writer, next++);
+        const [whole, expected] = [await finish(path, writer), await uninterrupted(n, options)];
+        expect(whole.bytes.equals(expected.bytes)).toBe(true);
+        expect(whole.errors).toBe(expected.errors);
+        expect(whole.finished).toEqual(expected.finished);
+        const rows = [...Array(n).keys()];
+        expect(plain(whole.bytes, compression)).toBe((header ?? '') + rows.map(lineOf).join(''));
+        expect(whole.errors ?? '').toBe(rows.filter(isError).map((i) => `${errorOf(i)}\n`).join(''));
+        expect(whole.finished.tally).toMatchObject({ total: n, outcomes: { failed: rows.filter((i) => resultOf(i).outcome === 'failed').length, matched: rows.filter((i) => resultOf(i).outcome === 'matched').length } });
+        expect(whole.finished.bytes).toBe(whole.bytes.length);
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('takes its names when it is whole, not before, and only its owner may read it', async () => {
+    const path = join(folder, `out-${files++}`);
+    const writer = await open(path, START_MARK, { compression });
+    for (let i = 0; i < 4; i++) write(writer, i);
+    await writer.finish();
+    expect(() => statSync(path)).toThrow('ENOENT');
+    await writer.commit();
+    await writer.close();
+    for (const file of [path, `${path}.errors`]) {
+      expect(statSync(file).mode & 0o777).toBe(0o600);
+      expect(() => statSync(`${file}.partial`)).toThrow('ENOENT');
+    }
+  });
+
+  it('is a whole file, which reads as nothing, where there is no row and no header', async () => {
+    const { bytes, finished } = await uninterrupted(0, { compression, format: format(null) });
+    expect(plain(bytes, compression)).toBe('');
+    expect(bytes.length > 0).toBe(compression !== 'none');
+    expect(finished.bytes).toBe(bytes.length);
+  });
+
+  it('takes an errors file of an earlier run away when there are none', async () => {
+    const path = join(folder, `out-${files++}`);
+    appendFileSync(`${path}.errors`, 'old\n');
+    const writer = await open(path, START_MARK, { compression });
+    write(writer, 0);
+    await finish(path, writer);
+    for (const file of [`${path}.errors`, `${path}.errors.partial`]) expect(() => statSync(file)).toThrow('ENOENT');
+  });
+});
+
+describe('OutputWriter', () => {
+  it('never waits for company: a mark may be had while rows go on coming', async () => {
+    const path = join(folder, `out-${files++}`);
+    const writer = await open(path, START_MARK, { format: format(null) });
+    const state = { marked: false };
+    write(writer, 0);
+    const syncing = writer.sync().finally(() => {
+      state.marked = true;
+    });
+    // Rows at every turn of the event loop: there is always something that is not written yet.
+    let turns = 0;
+    for (let i = 1; !state.marked && turns < 20_000; turns++) {
+      for (const end = i + 50; i < end; i++) write(writer, i);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await writer.close();
+    expect(nextOf(await syncing)).toBeLessThan(1_000);
+    expect(turns).toBeLessThan(20_000);
+  });
+
+  it('says when it has enough, also of what is being compressed, and takes more later', async () => {
+    const wide: RowFormat = { header: null, row: () => Buffer.alloc(1024 * 1024, 'x') };
+    for (const compression of ['none', 'gzip'] as const) {
+      const writer = await open(join(folder, `out-${files++}`), START_MARK, { compression, format: wide, member: { rows: 1, bytes: 1024 * 1024 } });
+      expect(writer.room()).toBeNull();
+      for (let i = 0; i < 20; i++) write(writer, i);
+      const room = writer.room();
+      expect(room).not.toBeNull();
+      await room;
+      expect(writer.room()).toBeNull();
+      await writer.close();
+    }
+  });
+});

@@ -1,0 +1,120 @@
+import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { PartialFile, partialPath, replaceInode } from '../../src/writer/partial-file.ts';
+
+let folder: string;
+let path: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'partial-'));
+  path = join(folder, 'deep', 'out.csv');
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const KIB = 1024;
+
+describe('PartialFile', () => {
+  it('holds what was appended, in order, whatever the sizes and however often it is synced', async () => {
+    const chunk = fc.oneof(fc.integer({ min: 0, max: 50 }), fc.integer({ min: 400 * KIB, max: 700 * KIB }));
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.tuple(chunk, fc.constantFrom('', 'sync', 'room', 'turn')), { maxLength: 20 }), async (steps) => {
+        const file = await PartialFile.open(path, 0);
+        const expected: Buffer[] = [];
+        const waits: Promise<unknown>[] = [];
+        for (const [i, [size, then]] of steps.entries()) {
+          const bytes = Buffer.alloc(size, i + 1);
+          expected.push(bytes);
+          file.append(bytes);
+          if (then === 'sync') waits.push(file.sync());
+          else if (then === 'room') await file.room();
+          else if (then === 'turn') await new Promise((resolve) => setImmediate(resolve));
+        }
+        await file.sync();
+        await Promise.all(waits);
+        expect(file.size).toBe(Buffer.concat(expected).length);
+        expect(readFileSync(file.path).equals(Buffer.concat(expected))).toBe(true);
+        await file.close();
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('cuts off what lies behind the last checkpoint', async () => {
+    mkdirSync(join(folder, 'deep'));
+    writeFileSync(partialPath(path), 'kept|rest');
+    const file = await PartialFile.open(path, 5);
+    file.append(Buffer.from('new'));
+    await file.sync();
+    await file.commit();
+    expect(readFileSync(path, 'utf8')).toBe('kept|new');
+  });
+
+  it.each([['was cut', 'ab', 'holds 2 bytes'], ['is gone', null, 'is gone']])('refuses to go on in a file that %s, and makes none', async (_, content, words) => {
+    mkdirSync(join(folder, 'deep'));
+    if (content !== null) writeFileSync(partialPath(path), content);
+    await expect(PartialFile.open(path, 3)).rejects.toMatchObject({ exitCode: 74, code: 'partial_too_short', message: expect.stringContaining(words), hint: expect.stringContaining('--fresh') });
+    if (content === null) expect(() => statSync(partialPath(path))).toThrow('ENOENT');
+    else expect(readFileSync(partialPath(path), 'utf8')).toBe(content);
+  });
+
+  it('says what to do when the folder cannot be written', async () => {
+    writeFileSync(join(folder, 'deep'), 'a file where the folder should be');
+    await expect(PartialFile.open(path, 0)).rejects.toMatchObject({ exitCode: 74, code: 'output_failed', message: expect.stringContaining(path), hint: expect.stringContaining('resumes') });
+  });
+
+  it('says so when the disk is full, and never again pretends that it is not', async () => {
+    mkdirSync(join(folder, 'deep'));
+    symlinkSync('/dev/full', partialPath(path));
+    const file = await PartialFile.open(path, 0);
+    const full = { exitCode: 74, code: 'output_failed', message: expect.stringContaining('ENOSPC'), hint: expect.stringContaining('Free some space') };
+    file.append(Buffer.alloc(KIB * KIB));
+    file.append(Buffer.alloc(9 * KIB * KIB));
+    const room = file.room();
+    expect(room).not.toBeNull();
+    await expect(room).rejects.toMatchObject(full);
+    await expect(file.sync()).rejects.toMatchObject(full);
+    expect(() => file.room()).toThrow('ENOSPC');
+    file.append(Buffer.from('more'));
+    await expect(file.sync()).rejects.toMatchObject(full);
+    await file.close();
+    await file.close();
+  });
+
+  it('does not put a file in place that another run has replaced', async () => {
+    const file = await PartialFile.open(path, 0);
+    file.append(Buffer.from('ours'));
+    await file.sync();
+    await replaceInode(path);
+    // Whatever this run still writes goes nowhere.
+    file.append(Buffer.from(' and more'));
+    await file.sync();
+    expect(readFileSync(partialPath(path), 'utf8')).toBe('ours');
+    await expect(file.commit()).rejects.toMatchObject({ exitCode: 74, message: expect.stringContaining('another run has replaced it') });
+    expect(() => statSync(path)).toThrow('ENOENT');
+    await file.close();
+  });
+
+  it('does not put a file in place that is gone', async () => {
+    const file = await PartialFile.open(path, 0);
+    renameSync(partialPath(path), `${path}.elsewhere`);
+    await expect(file.commit()).rejects.toMatchObject({ exitCode: 74, code: 'output_failed' });
+    await file.close();
+  });
+});
+
+describe('replaceInode', () => {
+  it('keeps the bytes, changes the file, and minds nothing that is not there', async () => {
+    await replaceInode(path);
+    mkdirSync(join(folder, 'deep'));
+    await replaceInode(path);
+    writeFileSync(partialPath(path), 'bytes', { mode: 0o600 });
+    const before = statSync(partialPath(path));
+    await replaceInode(path);
+    const after = statSync(partialPath(path));
+    expect(readFileSync(partialPath(path), 'utf8')).toBe('bytes');
+    expect(after.ino).not.toBe(before.ino);
+    expect(after.mode & 0o777).toBe(0o600);
+  });
+});

@@ -1,0 +1,133 @@
+import { parseString } from 'fast-csv';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { CsvFormat, guardFormula } from '../../src/writer/csv-format.ts';
+import { readPath, resultColumns, toCell } from '../../src/writer/result-columns.ts';
+import { rowFormat } from '../../src/writer/row-format.ts';
+import { csvRecord, jobFor, jsonRecord, manifestOf, result, text } from './samples.ts';
+
+/** fast-csv drops spaces at the beginning of a row, so every row here begins with a letter. */
+function parse(bytes: Buffer, delimiter: string): Promise<string[][]> {
+  return new Promise((resolve, reject) => {
+    const rows: string[][] = [];
+    parseString(bytes.toString(), { delimiter }).on('data', (row: string[]) => rows.push(row)).on('error', reject).on('end', () => resolve(rows));
+  });
+}
+
+const rowsOf = (width: number): fc.Arbitrary<string[][]> => fc.array(fc.array(text, { minLength: width, maxLength: width }), { minLength: 1, maxLength: 8 });
+const anyRows = fc.integer({ min: 1, max: 6 }).chain(rowsOf).map((rows) => rows.map((row) => ['x', ...row]));
+/** UTF-8 has no half surrogate pairs. */
+const asWritten = (rows: readonly (readonly string[])[]): string[][] => rows.map((row) => row.map((cell) => cell.toWellFormed()));
+
+describe('CsvFormat', () => {
+  it.each([',', '\t'])('writes any cells so that they read back as they were (delimiter %j)', async (delimiter) => {
+    await fc.assert(
+      fc.asyncProperty(anyRows, async (rows) => {
+        const format = new CsvFormat(delimiter);
+        const written = rows.map((row) => format.row(row));
+        for (const bytes of written) expect(bytes.at(-1)).toBe(0x0a);
+        // Parsed as one file: a row must not run into the next.
+        expect(await parse(Buffer.concat(written), delimiter)).toEqual(asWritten(rows));
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  it('quotes nothing that needs none, and ends lines with LF', () => {
+    expect(new CsvFormat(',').row(['a b', '', "o'c", 'x;y', '漢']).toString()).toBe("a b,,o'c,x;y,漢\n");
+  });
+
+  it('tells one empty cell from no row', () => {
+    expect(new CsvFormat(',').row(['']).toString()).toBe('""\n');
+  });
+
+  it('does not remember the row before', () => {
+    const format = new CsvFormat(',');
+    const rows = [['a"', 'b'], ['c', 'd'], ['e\nf', ''], ['\0', '"'], ['g,', 'h'], ['i', 'j']];
+    const twice = [...rows, ...rows].map((row) => format.row(row).toString());
+    expect(twice.slice(0, 6)).toEqual(twice.slice(6));
+  });
+});
+
+describe('rows of csv and tsv', () => {
+  it('hold the input as it was, then all columns of the result, under a header that says so', async () => {
+    const columns = ['id', 'Work Email', 'Note, "quoted"'];
+    const rows = fc.array(fc.tuple(text, text, result), { minLength: 1, maxLength: 5 });
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom('csv', 'tsv'), rows, async (format, input) => {
+        const rowsFormat = rowFormat(jobFor({ format }), manifestOf(columns));
+        const bytes = Buffer.concat([rowsFormat.header as Buffer, ...input.map(([a, b, r]) => rowsFormat.row(csvRecord(['x', a, b]), r))]);
+        const added = resultColumns(null);
+        const [header, ...read] = await parse(bytes, format === 'csv' ? ',' : '\t');
+        expect(header).toEqual([...columns, ...added.names]);
+        expect(read).toEqual(asWritten(input.map(([a, b, r]) => ['x', a, b, ...added.read(r)])));
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('hold the configured columns instead, by path', async () => {
+    const fields = { 'Job Title': 'enrich.title', City: 'enrich.company.hq.city', Verdict: 'verify.result', Outcome: 'result.outcome', None: 'enrich.nothing.there' };
+    const format = rowFormat(jobFor({ fields }), manifestOf(['email']));
+    const record = { title: 'CEO', company: { hq: { city: 'Paris' } } };
+    const row = format.row(csvRecord(['a@example.com']), { outcome: 'matched', error: null, enrich: { record, text: JSON.stringify(record) }, verify: null, failure: null });
+    expect(await parse(Buffer.concat([format.header as Buffer, row]), ',')).toEqual([['email', ...Object.keys(fields)], ['a@example.com', 'CEO', 'Paris', '', 'matched', '']]);
+  });
+
+  it('guard formulas where asked to, in input and result alike', async () => {
+    await fc.assert(
+      fc.asyncProperty(text, text, async (own, name) => {
+        const format = rowFormat(jobFor({ escapeFormulas: true, fields: { N: 'enrich.name' } }), manifestOf(['id', 'a']));
+        const [row] = await parse(format.row(csvRecord(['x', own]), { outcome: 'matched', error: null, enrich: { record: { name }, text: '' }, verify: null, failure: null }), ',');
+        expect(row).toEqual(['x', guardFormula(own), guardFormula(name)].map((cell) => cell.toWellFormed()));
+        for (const cell of row ?? []) expect(cell).not.toMatch(/^[=+\-@\t\r]/);
+      }),
+      { numRuns: 200 },
+    );
+    expect(guardFormula('=1+1')).toBe("'=1+1");
+    expect(guardFormula('1=1')).toBe('1=1');
+  });
+
+  it('hold the values of json records, and a line that could not be read in the first column', async () => {
+    const format = rowFormat(jobFor({ fields: { O: 'result.outcome' } }), { ...manifestOf(['email', 'n', 'deep', 'gone']), format: 'jsonl' });
+    const failed = { outcome: 'invalid', error: 'bad_row', enrich: null, verify: null, failure: null } as const;
+    const rows = Buffer.concat([format.row(jsonRecord('{"email":"a@example.com","n":7,"deep":{"a":[1]},"x":1}'), failed), format.row(jsonRecord('"{oops"', 'not JSON', '{oops'), failed)]);
+    expect(await parse(rows, ',')).toEqual([['a@example.com', '7', '{"a":[1]}', '', 'invalid'], ['{oops', '', '', '', 'invalid']]);
+  });
+});
+
+describe('rows of jsonl', () => {
+  it('hold one object a line that reads back: the input, the outcome and what each step brought', () => {
+    fc.assert(
+      fc.property(text, text, result, (a, b, r) => {
+        const format = rowFormat(jobFor({ format: 'jsonl' }), manifestOf(['email', '__proto__']));
+        expect(format.header).toBeNull();
+        const line = format.row(csvRecord([a, b]), r).toString();
+        expect(line.indexOf('\n')).toBe(line.length - 1);
+        const expected = `{"input":{"email":${JSON.stringify(a)},"__proto__":${JSON.stringify(b)}},"result":${JSON.stringify({ outcome: r.outcome, ...(r.error === null ? {} : { error: r.error }) })},"enrich":${JSON.stringify(r.enrich?.record ?? null)},"verify":${JSON.stringify(r.verify?.record ?? null)}}`;
+        expect(JSON.parse(line)).toEqual(JSON.parse(expected));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('keep a json record verbatim', () => {
+    const format = rowFormat(jobFor({ format: 'jsonl', fields: { T: 'enrich.title' } }), manifestOf([]));
+    const input = '{"big": 12345678901234567890, "twice": 1, "twice": 2, "s": "\\u00e9"}';
+    expect(format.row(jsonRecord(input), { outcome: 'no_match', error: null, enrich: null, verify: null, failure: null }).toString()).toBe(`{"input":${input},"T":null}\n`);
+  });
+});
+
+describe('the cells of a result', () => {
+  it.each([
+    [undefined, ''], [null, ''], ['x', 'x'], [0, '0'], [false, 'false'], [true, 'true'],
+    [['a', 'b'], 'a;b'], [[1, null, { a: 1 }], '1;;{"a":1}'], [{ a: 'b' }, '{"a":"b"}'], [[], ''],
+  ])('%j is %j', (value, cell) => {
+    expect(toCell(value)).toBe(cell);
+  });
+
+  it('are read from what a record itself has, never from what every object has', () => {
+    const r = { outcome: 'matched', error: null, enrich: { record: { name: 'x' }, text: '' }, verify: null, failure: null } as const;
+    for (const path of ['enrich.constructor', 'enrich.__proto__', 'enrich.name.length', 'enrich.toString.name', 'verify.result', 'nothing', 'failure.code', '']) expect(readPath(path)(r)).toBeUndefined();
+  });
+});

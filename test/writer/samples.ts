@@ -1,0 +1,47 @@
+/** Results and texts as hostile as a service or an input can make them. */
+import * as fc from 'fast-check';
+import type { PersonRecord, VerificationResult } from '../../src/client/types.ts';
+import type { CompiledJob } from '../../src/job/types.ts';
+import type { Answered, RecordResult } from '../../src/processor/result.ts';
+import type { InputManifest, InputRecord } from '../../src/reader/types.ts';
+
+const SHARP = ['"', '""', ',', ';', '\t', '|', '\n', '\r', '\r\n', '\0', '=1+1', '+1', '-1', '@x', "'", ' ', 'é', '漢字', '👩‍💻', '\ufeff', '\u2028', '\ud800', '\udc00', '\\', '\\"', 'null', '{}', '__proto__'];
+
+/** Any text, made of what breaks formats. */
+export const text: fc.Arbitrary<string> = fc.oneof(
+  fc.array(fc.oneof(fc.constantFrom(...SHARP), fc.string({ maxLength: 6 })), { maxLength: 6 }).map((parts) => parts.join('')),
+  fc.string({ unit: 'binary', maxLength: 12 }),
+  fc.constant(''),
+);
+
+function answered<T>(record: fc.Arbitrary<T>): fc.Arbitrary<Answered<T> | null> {
+  return fc.option(record.map((value) => ({ record: value, text: JSON.stringify(value) })));
+}
+
+const anyValue = fc.oneof(text, fc.integer(), fc.boolean(), fc.constant(null), fc.array(text, { maxLength: 3 }), fc.dictionary(text, text, { maxKeys: 2 }));
+const person = fc.record({ email: anyValue, name: text, title: anyValue, company: fc.option(fc.record({ name: anyValue, employees: anyValue, stack: fc.array(text, { maxLength: 3 }) })), verified: anyValue, extra: anyValue });
+const verdict = fc.record({ email: text, result: fc.oneof(fc.constantFrom('deliverable', 'risky', '__proto__', 'constructor', 'toString'), text), confidence: fc.option(fc.integer({ min: 0, max: 100 })), reason: fc.option(text) });
+
+export const result: fc.Arbitrary<RecordResult> = fc.record({
+  outcome: fc.constantFrom('matched', 'no_match', 'invalid', 'suppressed', 'failed'),
+  error: fc.option(text),
+  enrich: answered(person as unknown as fc.Arbitrary<PersonRecord>),
+  verify: answered(verdict as unknown as fc.Arbitrary<VerificationResult>),
+  failure: fc.constant(null),
+});
+
+export function csvRecord(values: readonly string[], number = 0): InputRecord {
+  return { file: 0, line: number + 2, end: { file: 0, line: number + 3, offset: number + 1, frame: null }, values, json: null, email: '', domain: '', linkedinUrl: '', bad: null, raw: null };
+}
+
+export function jsonRecord(json: string, bad: string | null = null, raw: string | null = null): InputRecord {
+  return { ...csvRecord([]), values: null, json, bad, raw };
+}
+
+export function manifestOf(columns: readonly string[]): InputManifest {
+  return { format: 'csv', files: [], columns, keyName: { email: columns[0] ?? null, domain: null, linkedin_url: null } };
+}
+
+export function jobFor(output: Partial<CompiledJob['output']>): CompiledJob {
+  return { steps: ['enrich', 'verify'], output: { uri: 'out', format: 'csv', compression: 'none', fields: null, escapeFormulas: false, ...output } } as unknown as CompiledJob;
+}

@@ -1,0 +1,40 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { EMPTY_TALLY, Tallying } from '../../src/writer/tally.ts';
+import { result } from './samples.ts';
+
+const verdict = (name: string): Parameters<Tallying['add']>[0] => ({ outcome: 'matched', error: null, enrich: null, verify: { record: { email: '', result: name, confidence: null, reason: null }, text: '' }, failure: null });
+
+describe('Tallying', () => {
+  it('adds up to the rows, whatever the service calls its verdicts and however often it is kept and read again', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(result, fc.boolean()), { maxLength: 60 }), (rows) => {
+        let tallying = new Tallying(EMPTY_TALLY);
+        for (const [row, keep] of rows) {
+          tallying.add(row);
+          if (keep) tallying = new Tallying(JSON.parse(JSON.stringify(tallying.snapshot())) as typeof EMPTY_TALLY);
+        }
+        const { total, outcomes, verification } = tallying.snapshot();
+        expect(total).toBe(rows.length);
+        for (const [outcome, count] of Object.entries(outcomes)) expect(count).toBe(rows.filter(([row]) => row.outcome === outcome).length);
+        expect(Object.values(verification).every((count) => Number.isSafeInteger(count))).toBe(true);
+        expect(Object.values(verification).reduce((sum, count) => sum + count, 0)).toBe(rows.filter(([row]) => row.verify !== null).length);
+        for (const name of ['risky', '__proto__', 'constructor']) {
+          expect(Object.entries(verification).find(([key]) => key === name)?.[1] ?? 0).toBe(rows.filter(([row]) => row.verify?.record.result === name).length);
+        }
+      }),
+    );
+    expect(EMPTY_TALLY).toEqual({ total: 0, outcomes: { matched: 0, no_match: 0, invalid: 0, suppressed: 0, failed: 0 }, verification: {} });
+  });
+
+  it('does not grow with what a service invents', () => {
+    const tallying = new Tallying(EMPTY_TALLY);
+    tallying.add(verdict('x'.repeat(1_000_000)));
+    for (let i = 0; i < 1_000; i++) tallying.add(verdict(`v${i}`));
+    tallying.add(verdict('v0'));
+    const { verification } = tallying.snapshot();
+    expect(Object.keys(verification)).toHaveLength(32);
+    expect(verification['v0']).toBe(2);
+    expect(verification['other']).toBe(1 + 1_000 - 31);
+  });
+});

@@ -20,6 +20,8 @@ export interface Started {
   readonly child: ChildProcess;
   readonly ended: Promise<Ended>;
   kill(signal: NodeJS.Signals): void;
+  /** What it has printed so far. */
+  stdout(): string;
   /** Resolves when standard error or output holds the text; rejects when the process ends without. */
   says(text: string | RegExp): Promise<void>;
 }
@@ -104,7 +106,7 @@ export class Folder {
         listeners.add(look);
         look();
       });
-    return { child, ended, kill: (signal) => child.kill(signal), says };
+    return { child, ended, kill: (signal) => child.kill(signal), stdout: () => out.stdout, says };
   }
 
   run(args: readonly string[], options: RunOptions = {}): Promise<Ended> {

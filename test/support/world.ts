@@ -26,7 +26,7 @@ export interface World {
   readonly folder: Folder;
   readonly service: ScriptedService;
   /** `run` with everything that most tests want: from `in.csv` to `out.csv`, at full speed, checkpoints every 50 ms. */
-  args(more?: Readonly<Record<string, string | boolean>>): string[];
+  args: (more?: Readonly<Record<string, string | boolean>>) => string[];
 }
 
 const USUAL = { input: 'in.csv', output: 'out.csv', plan: 'enterprise', progress: 'none', 'checkpoint.everyMs': '50' };

@@ -1,0 +1,127 @@
+/** Bad input: each kind with its own words and exit code; good rows are never lost over a bad neighbour. */
+import { createHash } from 'node:crypto';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { makeWorld } from '../support/world.ts';
+
+const fixture = (name: string): Promise<Buffer> => readFile(fileURLToPath(new URL(`../../fixtures/formats/${name}`, import.meta.url)));
+const GOOD = 'email,name\nana@works1.example,Ana\nbo@works1.example,Bo\n';
+
+describe('refused with 65, before anything is written or called', () => {
+  const cases: readonly [string, () => string | Buffer | Promise<Buffer>, RegExp][] = [
+    ['binary', () => fixture('binary.csv'), /in\.csv/],
+    ['in another encoding', () => Buffer.concat([Buffer.from('email,name\nana@works1.example,'), Buffer.from([0xe9, 0x0a])]), /in\.csv .*(?:UTF-8|utf-8)/],
+    ['no usable column', () => 'colour,size\nred,4\n', /in\.csv.*[\s\S]*colour[\s\S]*--input\.columns\.email/],
+    ['duplicate headers', () => 'email,name,email\na@b.example,x,c@d.example\n', /in\.csv.*twice|"email"/],
+    ['a reserved column', () => 'email,enrich.email\na@b.example,x\n', /enrich\.email/],
+    ['an unclosed quote in the header', () => 'email,"name\na@b.example,x\n', /header of in\.csv \(line 1\)[\s\S]*quote/],
+  ];
+
+  test('each with its own words', async () => {
+    const { folder, service, args } = await makeWorld();
+    const said = new Set<string>();
+    for (const [name, content, words] of cases) {
+      await writeFile(folder.at('in.csv'), await content());
+      const { code, stderr } = await folder.run(args());
+      expect([name, code]).toEqual([name, 65]);
+      expect(stderr).toMatch(words);
+      expect(stderr).not.toContain('bug');
+      said.add(stderr);
+    }
+    expect(said.size).toBe(cases.length);
+    expect(await folder.files()).toEqual(['in.csv']);
+    expect(service.requests).toEqual([]);
+  });
+
+  test.each([
+    ['missing', 'nothing-here.csv', /There is no input nothing-here\.csv/],
+    ['a glob without a match', 'no-*.csv', /Nothing matches the input no-\*\.csv/],
+    ['an empty folder', 'empty', /Nothing matches the input empty/],
+    ['a JSON array', 'array.json', /array\.json is one JSON array/],
+    ['below a file', 'in.csv/x.csv', /There is no input in\.csv\/x\.csv/],
+  ])('%s', async (_, input, words) => {
+    const { folder, args } = await makeWorld(GOOD);
+    await mkdir(folder.at('empty'));
+    await writeFile(folder.at('array.json'), '[{"email":"a@b.example"}]');
+    expect(await folder.run(args({ input }))).toMatchObject({ code: 65, stderr: expect.stringMatching(words) });
+    expect(await folder.run(args({ input, 'input.ifMissing': 'succeed' }))).toMatchObject({ code: input === 'array.json' ? 65 : 0 });
+  });
+});
+
+test.each([
+  ['empty', ''],
+  ['header-only', 'email,name\n'],
+  ['only a byte order mark', '\uFEFF'],
+  ['only blank lines', '\n\n\n'],
+])('%s input is no failure: an output without rows', async (_, content) => {
+  const { folder, service, args } = await makeWorld(content);
+  expect(await folder.run(args())).toMatchObject({ code: 0, stderr: '' });
+  const text = await folder.read('out.csv');
+  expect(text.trimEnd().split('\n')).toHaveLength(1);
+  expect(text).toContain('result.outcome');
+  expect((await folder.json('out.csv.report.json'))['records']).toMatchObject({ total: 0 });
+  expect(service.requests).toEqual([]);
+});
+
+test('an archive that is cut off: 65 with the rows before it kept; fetched again and with --fresh, each lookup is paid once', async () => {
+  const { folder, service, args } = await makeWorld();
+  const rows = Array.from({ length: 20_000 }, (_, i) => `person${i % 500}@works1.example,${createHash('sha256').update(`${i}`).digest('base64')}\n`);
+  const whole = gzipSync(`email,note\n${rows.join('')}`);
+  await writeFile(folder.at('in.csv.gz'), whole.subarray(0, whole.length - 2_000));
+  const more = { input: 'in.csv.gz', steps: 'enrich' };
+  const cut = await folder.run(args(more));
+  expect(cut).toMatchObject({ code: 65, stderr: expect.stringMatching(/in\.csv\.gz is cut off/) });
+  expect((await folder.json('out.csv.checkpoint.json'))['state']).toBe('stopped');
+  await writeFile(folder.at('in.csv.gz'), whole);
+  expect(await folder.run(args(more))).toMatchObject({ code: 65, stderr: expect.stringMatching(/in\.csv\.gz had \d+ bytes and has \d+ now/) });
+  expect((await folder.run(args({ ...more, fresh: true }))).code).toBe(0);
+  expect([...service.asked].filter(([, times]) => times > 1)).toEqual([]);
+  expect((await folder.json('out.csv.report.json'))['records']).toMatchObject({ total: 20_000 });
+});
+
+test('a quote that nobody closes in 8 MB: one bad row, and every neighbour is good', async () => {
+  const { folder, args } = await makeWorld();
+  const rows = 120_000;
+  const filler = 'x'.repeat(40);
+  const lines = Array.from({ length: rows }, (_, i) => (i === 60_000 ? `"open@works1.example,${filler}` : `person${i % 40}@works1.example,${filler}${i}`));
+  await writeFile(folder.at('in.csv'), `email,note\n${lines.join('\n')}\n`);
+  expect(await folder.run(args({ steps: 'enrich' }))).toMatchObject({ code: 0 });
+  expect((await folder.json('out.csv.report.json'))['records']).toMatchObject({ total: rows, invalid: 1, matched: rows - 1, failed: 0 });
+  expect((await folder.read('out.csv.errors.jsonl')).trim().split('\n').map((line) => JSON.parse(line) as unknown)).toEqual([
+    expect.objectContaining({ file: 'in.csv', line: 60_002, code: 'bad_row', raw: lines[60_000] }),
+  ]);
+});
+
+test('bad rows among good ones stay in their places', async () => {
+  const input = 'email,name\nana@works1.example,Ana\n\nbo@works1.example,Bo,too,many\n,nobody\nnot an address,X\n"cy@works1.example","C"y\nshort@works1.example\n\u0000\u0000,nul\nzoe@works1.example,Zoë\n';
+  const { folder, args } = await makeWorld(input);
+  expect((await folder.run(args({ steps: 'enrich' }))).code).toBe(0);
+  const { records } = (await folder.json('out.csv.report.json')) as { records: Record<string, number> };
+  expect(records).toEqual({ total: 8, matched: 5, no_match: 0, invalid: 3, suppressed: 0, failed: 0 });
+  const errors = (await folder.read('out.csv.errors.jsonl')).trim().split('\n').map((line) => JSON.parse(line) as { line: number; code: string });
+  expect(errors.map(({ line, code }) => [line, code])).toEqual([[5, 'no_key'], [6, 'bad_email'], [9, 'bad_email']]);
+});
+
+test('folders and files that stand where others must go: words and a code, never a stack', async () => {
+  const { folder, args } = await makeWorld(GOOD);
+  await mkdir(folder.at('taken.csv'));
+  await mkdir(folder.at('ck'));
+  await mkdir(folder.at('lg'));
+  await writeFile(folder.at('file'), '');
+  for (const [more, code] of [
+    [{ output: 'taken.csv' }, 65],
+    [{ output: 'file/out.csv' }, 74],
+    [{ checkpoint: 'ck' }, 74],
+    [{ checkpoint: 'file/ck.json' }, 74],
+    [{ ledger: 'lg' }, 74],
+    [{ ledger: 'in.csv/lg' }, 74],
+    [{ scratch: 'file' }, 0],
+    [{ input: '-', scratch: 'file' }, 74],
+  ] as const) {
+    const ended = await folder.run(args({ ...more, ...('output' in more ? {} : { output: `o${JSON.stringify(more).length}.csv` }) }), { stdin: GOOD });
+    expect([more, ended.code, ended.stderr]).toEqual([more, code, code === 0 ? '' : expect.stringMatching(/^millrace: (?!this is a bug)/)]);
+    expect(ended.stderr).not.toMatch(/\n\s+at /);
+  }
+});

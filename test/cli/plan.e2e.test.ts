@@ -1,0 +1,114 @@
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { expect, test } from 'vitest';
+import { leads, toCsv } from '../support/leads.ts';
+import { flags, makeWorld, type World } from '../support/world.ts';
+
+interface Plan {
+  readonly start: string;
+  readonly records: number;
+  readonly invalid: number;
+  readonly lookups: { readonly unique: number; readonly fromLedger: number };
+  readonly requests: { readonly enrich: number; readonly verify: number; readonly total: number };
+  readonly rpm: number | null;
+  readonly seconds: number | null;
+}
+
+const ROWS = leads(400, 51);
+/** What a run of them needs, by the contract. */
+const KEYS = new Set(ROWS.flatMap(({ key }) => key ?? []));
+const ADDRESSES = new Set(ROWS.map(({ cells }) => (cells[1] ?? '').trim().toLowerCase()).filter((email) => email !== ''));
+const INVALID = ROWS.filter(({ key }) => key === null).length;
+const MORE = { plan: false, rpm: '600', 'max-errors': '100%' } as const;
+
+async function plan({ folder, service }: World, more: Record<string, string> = {}): Promise<Plan> {
+  const before = await folder.files();
+  const ended = await folder.run(['plan', ...flags({ input: 'in.csv', output: 'out.csv', rpm: '600', 'base-url': service.url, 'checkpoint.everyMs': '50', json: true, ...more })], { env: { MILLRACE_API_KEY: '' } });
+  expect(ended).toMatchObject({ code: 0, stderr: '' });
+  // No file stays behind, not even one of SQLite's.
+  expect(await folder.files()).toEqual(before);
+  return JSON.parse(ended.stdout) as Plan;
+}
+
+test('before, half-way and after: what there is, what the ledger has, what it takes', async () => {
+  const world = await makeWorld(toCsv(ROWS));
+  const { folder, service, args } = world;
+  const first = await plan(world);
+  // A bad address alone is not enriched, and so not verified either.
+  const verified = [...ADDRESSES].filter((email) => email.includes('@')).length;
+  expect(first).toEqual({
+    job: 'out', start: 'new', files: 1, bytes: Buffer.byteLength(toCsv(ROWS)), keys: { email: 'Work Email', domain: 'Website', linkedin_url: null },
+    records: 400, invalid: INVALID,
+    lookups: { unique: KEYS.size + verified, fromLedger: 0 },
+    requests: { enrich: KEYS.size, verify: 1, total: KEYS.size + 1 },
+    rpm: 600, seconds: Math.ceil((KEYS.size + 1) / 10),
+  });
+  expect(await folder.files()).toEqual(['in.csv']);
+
+  const run = { ...MORE, plan: 'enterprise', rpm: false } as const;
+  service.script = (asked, _response, reply, usual) => {
+    if (asked.number <= 150) reply(usual());
+  };
+  const started = folder.start(args(run));
+  await service.when(() => service.answered === 150 && service.unanswered.size > 0);
+  started.kill('SIGTERM');
+  started.kill('SIGINT');
+  expect((await started.ended).code).toBe(75);
+  const half = await plan(world);
+  expect(half).toMatchObject({ start: 'resume', records: 400, invalid: INVALID, lookups: { unique: first.lookups.unique, fromLedger: 150 }, requests: { enrich: KEYS.size - 150, verify: 1 } });
+  expect(half.seconds).toBe(Math.ceil(half.requests.total / 10));
+
+  service.script = (_asked, _response, reply, usual) => reply(usual());
+  service.forget();
+  expect((await folder.run(args(run))).code).toBe(0);
+  // The plan was right.
+  expect(service.calls).toMatchObject({ enrich: half.requests.enrich });
+  const after = await plan(world);
+  expect(after).toMatchObject({ start: 'finished', records: 400, requests: { enrich: 0, verify: 0, total: 0 }, seconds: 0 });
+  // People who are suppressed, and those whom enrich refused, were not verified after all.
+  const unverified = new Set(ROWS.flatMap(({ key }) => (key !== null && /^(gone|refused)/.test(key) ? [key] : [])));
+  expect(unverified.size).toBeGreaterThan(0);
+  expect(after.lookups).toEqual({ unique: first.lookups.unique, fromLedger: first.lookups.unique - unverified.size });
+});
+
+test('a limit, and unlimited requests', async () => {
+  const world = await makeWorld(toCsv(ROWS));
+  const asked = new Set(ROWS.slice(0, 50).flatMap(({ key }) => key ?? []));
+  expect(await plan(world, { limit: '50', steps: 'enrich' })).toMatchObject({ records: 50, requests: { enrich: asked.size, verify: 0, total: asked.size } });
+  const ended = await world.folder.run(['plan', ...flags({ input: 'in.csv', output: 'out.csv', plan: 'enterprise', embedded: true })]);
+  expect(ended.stdout).toMatch(/^records +400, of them \d+ with nothing to look up\nunique lookups /m);
+  expect(ended.stdout).toMatch(/^time +no limit: as fast as the service answers$/m);
+});
+
+test('what keeps a run from starting keeps the plan from being made, with the same code, and leaves no file', async () => {
+  const { folder, service } = await makeWorld('colour\nred\n');
+  const line = (more: Record<string, string>): string[] => ['plan', ...flags({ input: 'in.csv', output: 'out.csv', rpm: '600', 'base-url': service.url, ...more })];
+  const temporary = folder.at('tmp');
+  await mkdir(temporary);
+  for (const [more, code] of [[{}, 65], [{ input: 'none.csv' }, 65], [{ rpm: '0' }, 64], [{ 'base-url': 'nowhere' }, 64]] as const) {
+    expect([more, (await folder.run(line(more), { env: { TMPDIR: temporary } })).code]).toEqual([more, code]);
+  }
+  await writeFile(folder.at('out.csv'), 'not ours');
+  expect((await folder.run(line({}), { env: { TMPDIR: temporary } })).code).toBe(65);
+  expect(await readdir(temporary)).toEqual([]);
+  expect(await folder.files()).toEqual(['in.csv', 'out.csv']);
+});
+
+test('of standard input, and to standard output', async () => {
+  const { folder, service, args } = await makeWorld();
+  const line = (more: Record<string, string>): string[] => ['plan', ...flags({ input: '-', output: 'out.csv', plan: 'enterprise', 'base-url': service.url, steps: 'enrich', 'checkpoint.everyMs': '50', json: true, ...more })];
+  const planned = async (more: Record<string, string> = {}): Promise<Plan> => JSON.parse((await folder.run(line(more), { stdin: toCsv(ROWS) })).stdout) as Plan;
+  expect(await planned()).toMatchObject({ start: 'new', records: 400, requests: { total: KEYS.size } });
+  expect(JSON.parse((await folder.run(['plan', ...flags({ input: '-', output: '-', embedded: true, json: true })], { stdin: toCsv(ROWS) })).stdout)).toMatchObject({ start: 'new', records: 400 });
+  expect(await folder.files()).toEqual([]);
+  service.latencyMs = 3;
+  const run = args({ input: '-', steps: 'enrich', 'max-errors': '100%' });
+  const first = folder.start(run, { stdin: toCsv(ROWS) });
+  await service.sees(100);
+  first.kill('SIGTERM');
+  expect((await first.ended).code).toBe(75);
+  const before = await folder.files();
+  expect(await planned()).toMatchObject({ start: 'resume', requests: { total: KEYS.size - service.asked.size } });
+  expect(JSON.parse((await folder.run(line({}))).stdout)).toMatchObject({ start: 'resume', requests: { total: KEYS.size - service.asked.size } });
+  expect(await folder.files()).toEqual(before);
+  expect((await folder.run(run, { stdin: toCsv(ROWS) })).code).toBe(0);
+});

@@ -1,0 +1,63 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { expect, test } from 'vitest';
+import { CLI } from '../support/cli.ts';
+import { leads, toCsv } from '../support/leads.ts';
+import { API_KEY } from '../support/scripted-service.ts';
+import { makeWorld } from '../support/world.ts';
+
+const ROWS = leads(120, 61);
+
+test('--progress log: each line of standard error is JSON, from started to finished, and standard output is empty', async () => {
+  const { folder, args } = await makeWorld(toCsv(ROWS));
+  const ended = await folder.run(args({ progress: 'auto', 'max-errors': '100%' }));
+  expect(ended).toMatchObject({ code: 0, stdout: '' });
+  const lines = ended.stderr.trimEnd().split('\n').map((line) => JSON.parse(line) as Record<string, unknown>);
+  expect(lines.map(({ event }) => event)).toEqual(['started', 'finished']);
+  const { level: _, time: __, event: ___, msg: ____, ...report } = lines.at(-1) ?? {};
+  expect(report).toEqual(await folder.json('out.csv.report.json'));
+  const quiet = await folder.run(args({ progress: 'auto', 'log-level': 'error', fresh: true, 'max-errors': '100%' }));
+  expect(quiet).toMatchObject({ code: 0, stderr: '' });
+});
+
+test('--progress log of a run that stops: the lines are JSON but for the words at the end', async () => {
+  const { folder, service, args } = await makeWorld(toCsv(ROWS));
+  service.latencyMs = 5;
+  const run = folder.start(args({ progress: 'log' }));
+  await service.sees(30);
+  run.kill('SIGTERM');
+  const lines = (await run.ended).stderr.trimEnd().split('\n');
+  expect(lines.slice(0, -2).map((line) => (JSON.parse(line) as { event: string }).event)).toEqual(['started', 'stopped']);
+  expect(lines.slice(-2)).toEqual(['millrace: stopped by SIGTERM', '  Run the same command: the job resumes where it stopped.']);
+  const again = await folder.run(args({ progress: 'log', 'max-errors': '100%' }));
+  expect(again.stderr.split('\n').filter((line) => line !== '').map((line) => (JSON.parse(line) as { event: string }).event)).toEqual(['resumed', 'finished']);
+});
+
+test('--progress bar: a summary, where the result is, and its first rows', async () => {
+  const { folder, args } = await makeWorld(toCsv(ROWS));
+  const { code, stderr, stdout } = await folder.run(args({ progress: 'bar', 'max-errors': '100%' }));
+  expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
+  expect(stderr).toMatch(/^records +120$[\s\S]*^ {2}matched +\d+ +[\d.]+ %$[\s\S]*^requests +\d+ +enrich \d+, verify 1$[\s\S]*^Result: out\.csv\nReport: out\.csv\.report\.json\nErrors: out\.csv\.errors\.jsonl\n\nWork Email +result\.outcome .*\nperson61-0@works35\.example +matched /m);
+});
+
+test.runIf(spawnSync('script', ['--version']).status === 0)('on a terminal: a bar that is redrawn in place, and no JSON', async () => {
+  const { folder, service, args } = await makeWorld(toCsv(ROWS));
+  // The last answer waits until the bar has been seen.
+  let finish: () => void = () => undefined;
+  service.script = (asked, _response, reply, usual) => {
+    if (asked.path === 'enrich') reply(usual());
+    else finish = () => reply(usual());
+  };
+  const line = [process.execPath, CLI, ...args({ progress: 'auto', 'max-errors': '100%' })].map((word) => `'${word}'`).join(' ');
+  const terminal = spawn('script', ['-qec', line, '/dev/null'], { cwd: folder.path, env: { ...process.env, MILLRACE_API_KEY: API_KEY, COLUMNS: '200' }, stdio: ['ignore', 'pipe', 'inherit'] });
+  let seen = '';
+  for await (const text of terminal.stdout.setEncoding('utf8')) {
+    seen += text as string;
+    if (!/\r\u001b\[2Kout \[[█░]{24}\]/.test(seen)) continue;
+    finish();
+    finish = () => undefined;
+  }
+  expect(terminal.exitCode ?? 0).toBe(0);
+  expect(seen).toMatch(/\r\u001b\[2Kout \[[█░]{24}\] \d+% · [\d,]+ rows/);
+  expect(seen).toContain('Result: out.csv');
+  expect(seen).not.toContain('{"level"');
+});

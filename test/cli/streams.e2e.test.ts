@@ -1,0 +1,120 @@
+/** Standard input and standard output as input and output. */
+import { spawn } from 'node:child_process';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { CLI } from '../support/cli.ts';
+import { leads, toCsv, toJsonl } from '../support/leads.ts';
+import { API_KEY } from '../support/scripted-service.ts';
+import { makeWorld } from '../support/world.ts';
+
+const ROWS = leads(200, 41);
+const LENIENT = { 'max-errors': '100%' };
+const FROM_STDIN = { input: '-', ...LENIENT };
+
+async function fromFile(): Promise<string> {
+  const { folder, args } = await makeWorld(toCsv(ROWS));
+  expect((await folder.run(args(LENIENT))).code).toBe(0);
+  return folder.read('out.csv');
+}
+
+describe('standard input', () => {
+  test.each([
+    ['csv', toCsv(ROWS)],
+    ['csv.gz, known by its first bytes', gzipSync(toCsv(ROWS))],
+  ])('%s: the same as from a file, and nothing is left in scratch', async (_, stdin) => {
+    const { folder, args } = await makeWorld();
+    expect(await folder.run(args(FROM_STDIN), { stdin })).toMatchObject({ code: 0, stderr: '' });
+    expect(await folder.read('out.csv')).toBe(await fromFile());
+    expect((await folder.files()).filter((name) => name.includes('stdin'))).toEqual([]);
+  });
+
+  test('jsonl, known by its first character', async () => {
+    const { folder, args } = await makeWorld();
+    expect((await folder.run(args({ ...FROM_STDIN, output: 'out.jsonl' }), { stdin: toJsonl(ROWS) })).code).toBe(0);
+    const rows = (await folder.read('out.jsonl')).trimEnd().split('\n').map((line) => JSON.parse(line) as { input: { name: string } });
+    expect(rows.map(({ input }) => input.name)).toEqual(ROWS.map(({ cells }) => cells[0]));
+  });
+
+  test.each([
+    ['piped again', toCsv(ROWS), true],
+    ['not given again', undefined, true],
+    ['an empty pipe', '', true],
+    ['other content', toCsv(ROWS).replace('Note', 'NOTE'), false],
+  ])('after a kill, %s', async (_, stdin, resumes) => {
+    const { folder, service, args } = await makeWorld();
+    service.latencyMs = 3;
+    const first = folder.start(args(FROM_STDIN), { stdin: toCsv(ROWS) });
+    await service.sees(60);
+    first.kill('SIGKILL');
+    await first.ended;
+    const again = await folder.run(args(FROM_STDIN), stdin === undefined ? {} : { stdin });
+    if (!resumes) {
+      expect(again).toMatchObject({ code: 65, stderr: expect.stringMatching(/the input changed while the job was under way/) });
+      expect((await folder.run(args(FROM_STDIN), { stdin: toCsv(ROWS) })).code).toBe(0);
+    } else {
+      expect(again.code).toBe(0);
+    }
+    expect(await folder.read('out.csv')).toBe(await fromFile());
+    expect((await folder.files()).filter((name) => name.includes('stdin'))).toEqual([]);
+  });
+
+  test('after it finished: the same again and nothing at all change nothing; other content is a new run', async () => {
+    const { folder, service, args } = await makeWorld();
+    expect((await folder.run(args(FROM_STDIN), { stdin: toCsv(ROWS) })).code).toBe(0);
+    const before = await folder.read('out.csv');
+    service.forget();
+    for (const stdin of [toCsv(ROWS), '', undefined]) {
+      expect((await folder.run(args(FROM_STDIN), stdin === undefined ? {} : { stdin })).code).toBe(0);
+      expect(await folder.read('out.csv')).toBe(before);
+    }
+    expect(service.requests).toEqual([]);
+    expect((await folder.run(args(FROM_STDIN), { stdin: toCsv(ROWS.slice(0, 10)) })).code).toBe(0);
+    expect((await folder.json('out.csv.report.json'))['records']).toMatchObject({ total: 10 });
+    expect((await folder.files()).filter((name) => name.includes('stdin'))).toEqual([]);
+  });
+
+  test('with --scratch: kept there, and gone when it is not usable', async () => {
+    const { folder, args } = await makeWorld();
+    expect(await folder.run(args({ ...FROM_STDIN, scratch: 'scratch' }), { stdin: 'colour\nred\n' })).toMatchObject({ code: 65 });
+    expect(await folder.files()).toEqual([]);
+    expect((await folder.run(args({ ...FROM_STDIN, scratch: 'scratch' }), { stdin: toCsv(ROWS) })).code).toBe(0);
+    expect((await folder.files()).filter((name) => name.startsWith('scratch'))).toEqual([]);
+  });
+});
+
+describe('standard output', () => {
+  test('carries the rows and nothing else, and no file is made', async () => {
+    const { folder, args } = await makeWorld(toCsv(ROWS));
+    const ended = await folder.run(args({ ...LENIENT, output: '-', 'checkpoint.everyMs': false, progress: 'log' }));
+    expect(ended.code).toBe(0);
+    expect(ended.stdout).toBe(await fromFile());
+    for (const line of ended.stderr.trimEnd().split('\n')) JSON.parse(line);
+    expect(await folder.files()).toEqual(['in.csv']);
+  });
+
+  test('jsonl, from standard input', async () => {
+    const { folder, args } = await makeWorld();
+    const ended = await folder.run(args({ ...FROM_STDIN, output: '-', 'output.format': 'jsonl', 'checkpoint.everyMs': false }), { stdin: toJsonl(ROWS) });
+    expect(ended).toMatchObject({ code: 0, stderr: '' });
+    expect(ended.stdout.trimEnd().split('\n').map((line) => (JSON.parse(line) as { input: { name: string } }).input.name)).toEqual(ROWS.map(({ cells }) => cells[0]));
+    expect(await folder.files()).toEqual([]);
+  });
+
+  test('ends with 1 when too many failed', async () => {
+    const { folder, args } = await makeWorld('email\nrefused@works1.example\nana@works1.example\n');
+    expect((await folder.run(args({ output: '-', 'checkpoint.everyMs': false, 'max-errors': '1' }))).code).toBe(0);
+    expect((await folder.run(args({ output: '-', 'checkpoint.everyMs': false, 'max-errors': '0' }))).code).toBe(1);
+  });
+
+  test('a reader that goes away: 74 and one line of words', async () => {
+    const { folder, service, args } = await makeWorld(toCsv(leads(3_000, 42)));
+    const line = args({ ...LENIENT, output: '-', 'checkpoint.everyMs': false, steps: 'enrich' });
+    // head is gone after the first lines; the service answers nobody before it has gone, so rows must meet a closed pipe.
+    const shell = spawn('bash', ['-c', 'set -o pipefail; "$0" "$@" | head -n 3; exit "${PIPESTATUS[0]}"', process.execPath, CLI, ...line], { cwd: folder.path, env: { ...process.env, MILLRACE_API_KEY: API_KEY }, stdio: ['ignore', 'pipe', 'pipe'] });
+    const [stdout, stderr] = await Promise.all([shell.stdout.setEncoding('utf8').toArray(), shell.stderr.setEncoding('utf8').toArray()]);
+    const code = shell.exitCode ?? (await new Promise<number | null>((resolve) => shell.once('exit', resolve)));
+    expect(stdout.join('').split('\n').length).toBe(4);
+    expect({ code, stderr: stderr.join('') }).toEqual({ code: 74, stderr: expect.stringMatching(/^millrace: standard output was closed before the last row: .*EPIPE.*\n  [^\n]+\n$/) });
+    expect(service.requests.length).toBeLessThan(3_000);
+  });
+});

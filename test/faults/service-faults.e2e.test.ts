@@ -1,0 +1,244 @@
+/** A service that breaks: every record ends with an outcome, the numbers add up, and the right exit code says what to do. */
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import type { Folder } from '../support/cli.ts';
+import { durableLookups } from '../support/crash-chain.ts';
+import { leads, seeded, toCsv } from '../support/leads.ts';
+import { problem, type Script } from '../support/scripted-service.ts';
+import { flags, makeFolder, makeWorld } from '../support/world.ts';
+
+interface Report {
+  readonly records: Record<string, number>;
+  readonly calls: Record<string, number>;
+  readonly retries: number;
+  readonly throttled: { readonly events: number };
+}
+
+async function report(folder: Folder): Promise<Report> {
+  return (await folder.json('out.csv.report.json')) as unknown as Report;
+}
+
+/** Each row has an outcome, and the report counts them as they are. */
+async function addsUp(folder: Folder, rows: number): Promise<Report> {
+  const found = await report(folder);
+  const { total, ...outcomes } = found.records;
+  expect(total).toBe(rows);
+  expect(Object.values(outcomes).reduce((sum, n) => sum + n, 0)).toBe(rows);
+  const errors = (await folder.read('out.csv.errors.jsonl').catch(() => '')).split('\n').filter((line) => line !== '');
+  expect(errors.length).toBe((found.records['failed'] ?? 0) + (found.records['invalid'] ?? 0));
+  return found;
+}
+
+const BREAK: readonly ((response: ServerResponse) => void)[] = [
+  (response) => response.destroy(),
+  (response) => {
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': '5000' });
+    response.write('{"email":"half');
+    setImmediate(() => response.destroy());
+  },
+  (response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{"email": not json'),
+  (response) => response.writeHead(500, { 'content-type': 'text/html' }).end('<h1>oops</h1>'),
+  (response) => response.writeHead(429, { 'retry-after': '0' }).end(),
+  (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>a captive portal</html>'),
+  (response) => {
+    // Larger than any answer is read: 16 MiB.
+    response.on('error', () => undefined);
+    response.writeHead(200, { 'content-type': 'application/json' });
+    const chunk = Buffer.alloc(1024 * 1024, 0x20);
+    for (let i = 0; i < 17; i++) response.write(chunk);
+    response.end('{}');
+  },
+];
+
+test('20 % of the answers broken in every way: all records find their outcome, as with a service that is whole', async () => {
+  const rows = leads(260, 21);
+  const whole = await makeWorld(toCsv(rows));
+  expect((await whole.folder.run(whole.args({ 'max-errors': '100%' }))).code).toBe(0);
+
+  const { folder, service, args } = await makeWorld(toCsv(rows));
+  const random = seeded(4);
+  const broken = new Map<string, number>();
+  let way = 0;
+  service.script = (asked, response, reply, usual) => {
+    const key = asked.keys[0] ?? '';
+    const times = broken.get(key) ?? 0;
+    // Three of five attempts at most, so that each lookup can come to its end.
+    if (times >= 3 || random() >= 0.2) return reply(usual());
+    broken.set(key, times + 1);
+    return BREAK[way++ % BREAK.length]?.(response);
+  };
+  const ended = await folder.run(args({ 'max-errors': '100%' }));
+  expect(ended).toMatchObject({ code: 0, stderr: '' });
+  expect(way).toBeGreaterThan(BREAK.length * 3);
+  const found = await addsUp(folder, rows.length);
+  expect(found.calls).toEqual(service.calls);
+  expect(found.retries).toBeGreaterThan(0);
+  expect(found.throttled.events).toBeGreaterThan(0);
+  expect(await folder.read('out.csv')).toBe(await whole.folder.read('out.csv'));
+});
+
+test('lookups that never work fail alone, after five attempts, and the run ends with 1', async () => {
+  const rows = leads(120, 22);
+  const { folder, service, args } = await makeWorld(toCsv(rows));
+  const doomed = new Set(rows.flatMap(({ key }) => (key?.includes('@') === true ? [key] : [])).slice(0, 3));
+  service.script = (asked, _response, reply, usual) => reply(asked.path === 'enrich' && doomed.has(asked.keys[0] ?? '') ? { status: 502, body: '' } : usual());
+  expect((await folder.run(args({ steps: 'enrich', 'max-errors': '0' }))).code).toBe(1);
+  await addsUp(folder, rows.length);
+  for (const key of doomed) expect(service.asked.get(`enrich ${key}`)).toBe(5);
+  const errors = (await folder.read('out.csv.errors.jsonl')).trim().split('\n').map((line) => JSON.parse(line) as { key: string; code: string; attempts: number; step: string });
+  expect(new Set(errors.filter(({ attempts }) => attempts === 5).map(({ key, code, step }) => `${step} ${key} ${code}`))).toEqual(new Set([...doomed].map((key) => `enrich ${key} http_502`)));
+});
+
+test('our own service with its switches on: the numbers add up', async () => {
+  const folder = await makeFolder();
+  const server = folder.start(['serve', '--sample', '--port', '0', '--error-rate', '0.08', '--throttle-rate', '0.01', '--drop-rate', '0.08', '--latency-jitter-ms', '10', '--fault-seed', '7']);
+  await server.says('"url"');
+  const { url } = JSON.parse(server.stdout()) as { url: string };
+  const input = fileURLToPath(new URL('../../fixtures/leads.csv', import.meta.url));
+  const ended = await folder.run(['run', ...flags({ input, output: 'out.csv', 'base-url': url, plan: 'enterprise', progress: 'none', limit: '400' })], { env: { MILLRACE_API_KEY: 'sample-key' } });
+  expect(ended).toMatchObject({ code: 0, stderr: '' });
+  const found = await addsUp(folder, 400);
+  expect(found.retries).toBeGreaterThan(10);
+  server.kill('SIGTERM');
+  expect((await server.ended).code).toBe(0);
+});
+
+describe('down', () => {
+  test('from the start, for longer than is allowed: 69; it resumes once the service is there', async () => {
+    const { folder, service, args } = await makeWorld(toCsv(leads(50, 23)));
+    const { port } = service;
+    await service.stop();
+    const ended = await folder.run(args({ 'limits.maxOutageMs': '600' }));
+    expect(ended).toMatchObject({ code: 69, stderr: expect.stringMatching(/the service has been unavailable for .* \(network/) });
+    expect((await folder.json('out.csv.checkpoint.json'))['state']).toBe('stopped');
+    await service.listen(port);
+    expect((await folder.run(args({ 'max-errors': '100%' }))).code).toBe(0);
+    expect(service.repeated).toBe(0);
+    await addsUp(folder, 50);
+  });
+
+  test('for a while in the middle: the run waits, fails nothing, and goes on', async () => {
+    const rows = leads(300, 24);
+    const { folder, service, args } = await makeWorld(toCsv(rows));
+    service.script = (asked, _response, reply, usual) => reply(asked.number > 100 && asked.number <= 135 ? { status: 503, body: '' } : usual());
+    const ended = await folder.run(args({ 'max-errors': '100%', concurrency: '24' }));
+    expect(ended.code).toBe(0);
+    const { records } = await addsUp(folder, rows.length);
+    expect(records['failed']).toBe(rows.filter(({ key }) => key?.startsWith('refused')).length);
+  });
+
+  test('asking to wait longer than is allowed: 69', async () => {
+    const { folder, service, args } = await makeWorld(toCsv(leads(50, 25)));
+    service.script = (_asked, _response, reply) => reply({ ...problem(429, 'rate_limited'), headers: { 'retry-after': '3600' } });
+    const ended = await folder.run(args({ 'limits.maxWaitMs': '1000' }));
+    expect(ended).toMatchObject({ code: 69, stderr: expect.stringMatching(/asks to wait 3600 s, longer than limits\.maxWaitMs/) });
+  });
+});
+
+describe('77, and resumable', () => {
+  const usual: Script = (_asked, _response, reply, answer) => reply(answer());
+
+  test.each([
+    [401, 'unauthorized', /the service refused the API key \(401 unauthorized: says unauthorized\)/],
+    [402, 'insufficient_credits', /the credits are used up \(402/],
+    [403, 'forbidden', /the service refused the API key \(403/],
+  ])('%i in the middle', async (status, code, words) => {
+    const rows = leads(200, 26);
+    const { folder, service, args } = await makeWorld(toCsv(rows));
+    service.script = (asked, _response, reply, answer) => reply(asked.number > 60 ? problem(status, code) : answer());
+    expect(await folder.run(args({ steps: 'enrich' }))).toMatchObject({ code: 77, stderr: expect.stringMatching(words) });
+    service.script = usual;
+    const before = new Map(service.asked);
+    expect((await folder.run(args({ steps: 'enrich', 'max-errors': '100%' }))).code).toBe(0);
+    await addsUp(folder, rows.length);
+    // The 60 that were answered are not asked for again.
+    expect([...service.asked].filter(([key, times]) => times > (before.get(key) ?? 0)).length).toBe(service.asked.size - 60);
+  });
+
+  test('a wrong key', async () => {
+    const { folder, service, args } = await makeWorld(toCsv(leads(20, 27)));
+    const ended = await folder.run(args(), { env: { MILLRACE_API_KEY: 'another-key-0123456789' } });
+    expect(ended).toMatchObject({ code: 77, stderr: expect.stringMatching(/MILLRACE_API_KEY/) });
+    expect(ended.stderr).not.toContain('another-key');
+    expect((await folder.run(args({ 'max-errors': '100%' }))).code).toBe(0);
+    expect(service.authorizations.size).toBe(2);
+  });
+
+  test('--max-calls: counted over all runs, never exceeded, and a higher one resumes', async () => {
+    const rows = leads(200, 28);
+    const { folder, service, args } = await makeWorld(toCsv(rows));
+    for (const [max, again] of [['50', false], ['50', true], ['90', false]] as const) {
+      const ended = await folder.run(args({ steps: 'enrich', 'max-calls': max }));
+      expect(ended).toMatchObject({ code: 77, stderr: expect.stringMatching(/limits\.maxCalls is reached/) });
+      expect([service.requests.length, again]).toEqual([Number(max), again]);
+    }
+    expect((await folder.run(args({ steps: 'enrich', 'max-errors': '100%' }))).code).toBe(0);
+    expect(service.repeated).toBe(0);
+    expect((await addsUp(folder, rows.length)).calls).toEqual({ enrich: service.calls.enrich });
+  });
+});
+
+describe('not such a service', () => {
+  const people = (count: number): string => `email\n${Array.from({ length: count }, (_, i) => `person${i}@works1.example`).join('\n')}\n`;
+  const misses: Script = (asked, _response, reply, usual) => reply(asked.path === 'enrich' ? problem(404, 'no_match') : usual());
+
+  test('nothing but misses: 78 after 100, with nothing in output and ledger; believed with trustMisses', async () => {
+    const { folder, service, args } = await makeWorld(people(400));
+    service.script = misses;
+    const ended = await folder.run(args({ steps: 'enrich', concurrency: '10' }));
+    expect(ended).toMatchObject({ code: 78, stderr: expect.stringMatching(/the first 100 answers were all 404 miss/) });
+    expect(service.requests.length).toBeLessThanOrEqual(110);
+    expect((await durableLookups(folder.at('out.csv.ledger'))).size).toBe(0);
+    expect((await folder.read('out.csv.partial')).split('\n').filter((line) => line.includes('@'))).toEqual([]);
+    expect(await folder.files()).not.toContain('out.csv');
+    expect((await folder.run(args({ steps: 'enrich', 'limits.trustMisses': true }))).code).toBe(0);
+    expect((await report(folder)).records).toMatchObject({ total: 400, no_match: 400 });
+  });
+
+  test('nothing but misses in a shorter input: they stand', async () => {
+    const { folder, service, args } = await makeWorld(people(60));
+    service.script = misses;
+    expect((await folder.run(args())).code).toBe(0);
+    expect((await report(folder)).records).toMatchObject({ total: 60, no_match: 60 });
+  });
+
+  test.each([
+    ['a 404 of a path that it does not have', problem(404, 'not_found'), /does not look like the data service/],
+    ['a 404 that is no JSON', { status: 404, body: '<h1>nginx</h1>', headers: { 'content-type': 'text/html' } }, /does not look like the data service/],
+    ['a redirect', { status: 302, body: '', headers: { location: 'https://login.example/?token=abc' } }, /points to https:\/\/login\.example\/$/m],
+  ])('%s: 78 at once', async (_, reply, words) => {
+    const { folder, service, args } = await makeWorld(people(50));
+    service.script = (_asked, _response, send) => send(reply);
+    const ended = await folder.run(args({ concurrency: '2' }));
+    expect(ended).toMatchObject({ code: 78, stderr: expect.stringMatching(words) });
+    expect(service.requests.length).toBeLessThanOrEqual(4);
+  });
+});
+
+test('an input that changes while it is read: 65, the state says stopped, and the output does not appear', async () => {
+  const { folder, service, args } = await makeWorld(toCsv(leads(100, 30)));
+  service.script = () => undefined;
+  const run = folder.start(args());
+  await service.sees(1);
+  const original = await readFile(folder.at('in.csv'), 'utf8');
+  await writeFile(folder.at('in.csv'), original.replaceAll('Näme 1', 'Nyme 1'));
+  run.kill('SIGTERM');
+  run.kill('SIGINT');
+  await run.ended;
+  service.script = (_asked, _response, reply, usual) => reply(usual());
+  expect((await folder.run(args())).code).toBe(65);
+
+  await rm(folder.at('out.csv.checkpoint.json'));
+  await rm(folder.at('out.csv.partial'));
+  service.forget();
+  service.script = (asked, _response, reply, usual) => {
+    if (asked.path === 'enrich') return reply(usual());
+    // All was read by now, and nothing of it is finished: the verdicts are still out.
+    void writeFile(folder.at('in.csv'), original.replaceAll('Näme 2', 'Nyme 2')).then(() => reply(usual()));
+  };
+  expect(await folder.run(args())).toMatchObject({ code: 65, stderr: expect.stringMatching(/the input changed while it was read/) });
+  expect((await folder.json('out.csv.checkpoint.json'))['state']).toBe('stopped');
+  expect(await folder.files()).not.toContain('out.csv');
+});

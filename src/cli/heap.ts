@@ -1,11 +1,11 @@
 /**
  * A run lives long and makes much short-lived garbage. Node's young generation grows to 128 MiB and more for that, which
- * is most of a run's memory and makes it no faster; 8 MiB semi-spaces do (`bench/README.md`). The size can only be given
+ * is most of a run's memory and makes it no faster; 16 MiB semi-spaces do (`bench/README.md`). The size can only be given
  * when Node starts, so the process replaces itself (same pid, same files) before anything else is loaded.
  */
 
 const FLAG = '--max-semi-space-size';
-const SEMI_SPACE_MIB = 8;
+const SEMI_SPACE_MIB = 16;
 
 /** Commands that live long enough to matter. */
 const LONG_LIVED = ['run', 'retry', 'serve'];

@@ -31,7 +31,7 @@ export function readAnswer(exchange: Exchange, redactor: Redactor, maxBytes: num
 }
 
 function toAnswer(exchange: Exchange, text: string, failure: Failure | null, redactor: Redactor): Answer {
-  const headers = redactor.headers(exchange.headers);
+  const headers = redactor.headers(exchange.takeHeaders());
   return {
     status: exchange.status,
     text: redactor.data(text),

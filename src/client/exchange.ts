@@ -70,6 +70,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
     return body;
   }
 
+  /** The headers, once, for the same reason as the body. */
+  takeHeaders(): ResponseHeaders {
+    const { headers } = this;
+    this.headers = NO_HEADERS;
+    return headers;
+  }
+
   /** Ends the call from this side: settles now, and lets go of the socket. */
   fail(failure: Failure): void {
     if (this.settled) return;

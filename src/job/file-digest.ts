@@ -1,15 +1,25 @@
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { pipeline } from 'node:stream/promises';
+import { open } from 'node:fs/promises';
 import { StorageError } from '../errors.ts';
 
-const CHUNK_BYTES = 1024 * 1024;
+const CHUNK_BYTES = 256 * 1024;
 
 /** SHA-256 (hex) over a whole output. @throws StorageError */
 export async function fileSha256(path: string): Promise<string> {
   const hash = createHash('sha256');
   try {
-    await pipeline(createReadStream(path, { highWaterMark: CHUNK_BYTES }), hash);
+    // Into one buffer: a stream would make a new one for each chunk, faster than they are collected.
+    const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
+    const file = await open(path);
+    try {
+      for (;;) {
+        const { bytesRead } = await file.read(buffer);
+        if (bytesRead === 0) break;
+        hash.update(buffer.subarray(0, bytesRead));
+      }
+    } finally {
+      await file.close();
+    }
   } catch (error) {
     throw new StorageError('output_failed', `${path} could not be read again: ${(error as Error).message}`, { hint: 'Mend the folder, then run the same command: the job resumes.', cause: error });
   }

@@ -55,6 +55,9 @@ export const DRAIN_MS = 25_000;
 /** Sockets when concurrency is found by watching: its upper bound. */
 const AUTO_CONNECTIONS = 128;
 
+/** A record that is done, waiting for those before it. `size` in bytes. */
+interface Ready { readonly record: InputRecord; readonly result: RecordResult; readonly size: number }
+
 interface Keeping {
   /** No more of them; resolves when the last one is written. */
   end(): Promise<void>;
@@ -73,7 +76,7 @@ export class RunningJob {
   readonly #enrich: EnrichStep | null;
   readonly #verify: VerifyStep | null;
   readonly #processor: RecordProcessor;
-  readonly #watermark = new LowWatermark<{ record: InputRecord; result: RecordResult }>();
+  readonly #watermark = new LowWatermark<Ready>();
   readonly #stopReading = new AbortController();
   #started = 0;
   #windowBytes = 0;
@@ -188,18 +191,19 @@ export class RunningJob {
   #start(record: InputRecord): void {
     const number = this.#started++;
     this.lastStarted = record.end;
-    this.#windowBytes += sizeOf(record);
+    const size = sizeOf(record);
+    this.#windowBytes += size;
     this.#processor.process(record, number, (result) => {
-      this.#watermark.put(number, { record, result }, (ready) => this.#write(ready));
+      this.#watermark.put(number, { record, result, size }, this.#write);
     });
   }
 
-  #write({ record, result }: { record: InputRecord; result: RecordResult }): void {
+  readonly #write = ({ record, result, size }: Ready): void => {
     this.#parts.sink.write(record, result);
     this.lastWritten = record.end;
-    this.#windowBytes -= sizeOf(record);
+    this.#windowBytes -= size;
     if (this.#readerWaits !== null && (this.#readerEnded ? this.#watermark.watermark === this.#started : this.#windowOpen())) this.#wakeReader();
-  }
+  };
 
   #wakeReader(): void {
     const wake = this.#readerWaits;

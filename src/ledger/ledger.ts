@@ -41,7 +41,7 @@ const FLUSH_AT_CHARS = 8 * 1024 * 1024;
 /** A ledger of up to this many answers is read into the filter when it is opened (about 0.2 s); of a larger one every key is looked up. */
 const FILTER_UP_TO = 250_000;
 
-interface Waiting { readonly entry: LedgerEntry; readonly reusedAt: number | null }
+interface Waiting { readonly answer: LedgerAnswer; readonly reusedAt: number | null }
 
 /**
  * Answers already paid for, on disk: constant memory, safe for several jobs at once (SQLite in WAL mode), and every
@@ -57,7 +57,9 @@ export class Ledger {
   readonly #count: StatementSync;
   /** Only for a ledger that this job alone writes to: what another one adds would be missed. */
   readonly #filter: AbsenceFilter | null;
-  #waiting = new Map<string, Waiting>();
+  /** By scope, then by key. */
+  #waiting = new Map<number, Map<string, Waiting>>();
+  #waitingEntries = 0;
   #waitingChars = 0;
   #lookups = 0;
   #reused = 0;
@@ -104,8 +106,8 @@ export class Ledger {
 
   /** The answer kept for a key, if this run may use it. */
   get(scope: number, key: string): LedgerAnswer | null {
-    const waiting = this.#waiting.get(`${scope} ${key}`);
-    if (waiting !== undefined) return waiting.entry.answer;
+    const waiting = this.#waiting.get(scope)?.get(key);
+    if (waiting !== undefined) return waiting.answer;
     if (this.#filter?.isAbsent(scope, key) === true) return null;
     const row = this.#guard(() => this.#select.get(key, scope)) as unknown as [number, number, number, string, string] | undefined;
     if (row === undefined) return null;
@@ -127,19 +129,18 @@ export class Ledger {
   /** Keeps the answers of one request: all become durable together. */
   put(entries: readonly LedgerEntry[]): void {
     for (const entry of entries) this.#add(entry, null);
-    if (this.#waiting.size >= FLUSH_AT_ENTRIES || this.#waitingChars >= FLUSH_AT_CHARS) this.flush();
+    if (this.#waitingEntries >= FLUSH_AT_ENTRIES || this.#waitingChars >= FLUSH_AT_CHARS) this.flush();
   }
 
   /** Makes everything put so far durable. @throws StorageError */
   flush(): void {
-    if (this.#waiting.size === 0) return;
+    if (this.#waitingEntries === 0) return;
     const now = this.#options.now();
     this.#guard(() => {
       this.#db.exec('BEGIN IMMEDIATE');
       try {
-        for (const { entry, reusedAt } of this.#waiting.values()) {
-          const { answer } = entry;
-          this.#upsert.run(entry.scope, entry.key, this.#runId, reusedAt ?? now, KINDS.indexOf(answer.kind), encode(answer));
+        for (const [scope, answers] of this.#waiting) {
+          for (const [key, { answer, reusedAt }] of answers) this.#upsert.run(scope, key, this.#runId, reusedAt ?? now, KINDS.indexOf(answer.kind), encode(answer));
         }
         this.#count.run(this.#lookups, this.#reused, this.#runId);
         this.#db.exec('COMMIT');
@@ -149,6 +150,7 @@ export class Ledger {
       }
     });
     this.#waiting = new Map();
+    this.#waitingEntries = 0;
     this.#waitingChars = 0;
     this.#lookups = 0;
     this.#reused = 0;
@@ -169,10 +171,13 @@ export class Ledger {
     }
   }
 
-  #add(entry: LedgerEntry, reusedAt: number | null): void {
-    this.#waiting.set(`${entry.scope} ${entry.key}`, { entry, reusedAt });
-    this.#filter?.add(entry.scope, entry.key);
-    this.#waitingChars += entry.key.length + ('text' in entry.answer ? entry.answer.text.length : 16);
+  #add({ scope, key, answer }: LedgerEntry, reusedAt: number | null): void {
+    let answers = this.#waiting.get(scope);
+    if (answers === undefined) this.#waiting.set(scope, (answers = new Map()));
+    answers.set(key, { answer, reusedAt });
+    this.#waitingEntries++;
+    this.#filter?.add(scope, key);
+    this.#waitingChars += key.length + ('text' in answer ? answer.text.length : 16);
     this.#lookups++;
     if (reusedAt !== null) this.#reused++;
   }

@@ -107,7 +107,7 @@ export class CallPool {
 
   #enqueue(task: Task, options?: typeof AGAIN): void {
     if (this.#stopped) return;
-    this.#queue.add(() => this.#attempt(task), options).catch((error: unknown) => this.#broken(error));
+    void this.#queue.add(() => this.#attempt(task), options);
   }
 
   #later(ms: number, work: () => void): void {
@@ -118,23 +118,28 @@ export class CallPool {
     this.#timers.add(timer);
   }
 
+  /** Never rejects: whatever throws here ends the run. */
   async #attempt(task: Task): Promise<void> {
     const { call } = task;
     const { limiter, events } = this.#options;
-    if (this.#stopped || this.#waitsTooLong()) return;
-    const taken = limiter.take();
-    const granted = typeof taken === 'boolean' ? taken : await this.#atTheGate(taken);
-    if (!granted || this.#stopped) return;
-    if (!this.#options.mayCall()) {
-      this.#fatal(new MillraceError(EXIT.refused, 'max_calls', 'limits.maxCalls is reached: the job stopped before sending another request', { hint: 'Raise --max-calls and run the same command: the job resumes.' }));
-      return;
+    try {
+      if (this.#stopped || this.#waitsTooLong()) return;
+      const taken = limiter.take();
+      const granted = typeof taken === 'boolean' ? taken : await this.#atTheGate(taken);
+      if (!granted || this.#stopped) return;
+      if (!this.#options.mayCall()) {
+        this.#fatal(new MillraceError(EXIT.refused, 'max_calls', 'limits.maxCalls is reached: the job stopped before sending another request', { hint: 'Raise --max-calls and run the same command: the job resumes.' }));
+        return;
+      }
+      events.sent(call.step);
+      const result = await call.send();
+      limiter.observe({ headers: result.meta.headers, throttled: result.kind === 'throttled', retryAfterMs: 'retryAfterMs' in result ? result.retryAfterMs : null });
+      events.answered(call.step, result);
+      this.#act(task, result);
+      if (this.#atGate > 0) this.#waitsTooLong();
+    } catch (error) {
+      this.#broken(error);
     }
-    events.sent(call.step);
-    const result = await call.send();
-    limiter.observe({ headers: result.meta.headers, throttled: result.kind === 'throttled', retryAfterMs: 'retryAfterMs' in result ? result.retryAfterMs : null });
-    events.answered(call.step, result);
-    this.#act(task, result);
-    if (this.#atGate > 0) this.#waitsTooLong();
   }
 
   async #atTheGate(taken: Promise<boolean>): Promise<boolean> {
@@ -242,8 +247,6 @@ export class CallPool {
 
   /** Something threw: a result could not be kept, or the machine is out of order. Also while draining. */
   #broken(error: unknown): void {
-    // What drain() takes out of the queue is rejected by p-queue.
-    if (this.#stopped && error instanceof DOMException && error.name === 'AbortError') return;
     this.#stopped = true;
     this.#options.onFatal(error);
   }

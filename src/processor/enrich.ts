@@ -100,6 +100,8 @@ export class EnrichStep {
     const waiting = this.#inFlight.get(key) ?? [];
     this.#inFlight.delete(key);
     for (const done of waiting) done(outcome);
+    // A map that is rebuilt leaves its old table behind, and with it, until the next full collection, the records that are waited for here.
+    waiting.length = 0;
   }
 }
 

@@ -146,6 +146,8 @@ export class VerifyStep {
     const waiting = this.#inFlight.get(email) ?? [];
     this.#inFlight.delete(email);
     for (const done of waiting) done(outcome);
+    // A map that is rebuilt leaves its old table behind, and with it, until the next full collection, the records that are waited for here.
+    waiting.length = 0;
   }
 }
 

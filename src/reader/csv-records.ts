@@ -1,7 +1,7 @@
 /** Framed csv and tsv records as input records: one value for each column of the manifest. */
 import { readQuoted } from './csv-fields.ts';
 import type { FramedRecord } from './framed.ts';
-import { MAX_BATCH_CELLS, MAX_BATCH_RECORDS, MAX_RAW_CHARS } from './limits.ts';
+import { MAX_BATCH_CELLS, MAX_RAW_CHARS } from './limits.ts';
 import type { InputManifest, InputRecord, KeyColumn } from './types.ts';
 
 const NOT_READABLE = {
@@ -41,9 +41,9 @@ export function layoutOf(manifest: InputManifest, file: number): CsvLayout {
   };
 }
 
-/** Input records, in batches bounded in records and in cells. */
+/** Input records, in batches bounded in cells as well. */
 export async function* readCsvRecords(framed: readonly FramedRecord[], layout: CsvLayout): AsyncGenerator<InputRecord[], void, void> {
-  const size = Math.max(1, Math.min(MAX_BATCH_RECORDS, Math.floor(MAX_BATCH_CELLS / Math.max(1, layout.columns))));
+  const size = Math.max(1, Math.floor(MAX_BATCH_CELLS / Math.max(1, layout.columns)));
   for (let from = 0; from < framed.length; from += size) {
     const part = framed.length <= size ? framed : framed.slice(from, from + size);
     const quoted = part.filter(({ kind }) => kind === 'quoted' || kind === 'dirty');

@@ -1,6 +1,7 @@
 /** A file as framed records: text, kind and the position after each. Knows neither columns nor JSON. */
 import { isAscii } from 'node:buffer';
 import { createCodec, type Codec } from './encoding.ts';
+import { BATCH_RECORDS } from './limits.ts';
 import { readPieces, type PieceOptions, type Readable } from './pieces.ts';
 import type { RecordKind } from './record-kind.ts';
 import { Splitter } from './splitter.ts';
@@ -23,7 +24,7 @@ export interface FramableFile extends Readable {
 }
 
 /**
- * The file's records from `from` on, in batches of what a chunk held. Blank lines are none.
+ * The file's records from `from` on, in small batches. Blank lines are none.
  * Throws what reading the bytes throws, after all whole records before that place were yielded.
  */
 export async function* readFramed(file: FramableFile, from: Position, options: PieceOptions): AsyncGenerator<FramedRecord[], void, void> {
@@ -57,28 +58,27 @@ export async function* readFramed(file: FramableFile, from: Position, options: P
         gathered += slice.length;
         if (gathered < options.chunkBytes) continue;
         gathered = 0;
-        const batch = drain(splitter, codec, from.file, frames);
-        if (batch.length > 0) yield batch;
+        yield* drain(splitter, codec, from.file, frames);
       }
     }
     if (failure === null) {
       splitter.push(codec.flush());
       splitter.finish();
     }
-    const batch = drain(splitter, codec, from.file, frames);
-    if (batch.length > 0) yield batch;
+    yield* drain(splitter, codec, from.file, frames);
     if (failure !== null) throw failure.error;
   } finally {
     await pieces.return();
   }
 }
 
-function drain(splitter: Splitter, codec: Codec, file: number, frames: FrameTrack): FramedRecord[] {
+/** What the splitter holds whole, a few records at a time and only when asked for: a record that is made early lives long. */
+function* drain(splitter: Splitter, codec: Codec, file: number, frames: FrameTrack): Generator<FramedRecord[], void, void> {
   const { held } = splitter;
   const allAscii = isAscii(held);
   const allValid = allAscii || codec.valid(held);
   const { buffer } = splitter;
-  const batch: FramedRecord[] = [];
+  let batch: FramedRecord[] = [];
   while (splitter.next()) {
     const { kind, start, end } = splitter;
     const overlong = kind === 'overlong';
@@ -86,8 +86,11 @@ function drain(splitter: Splitter, codec: Codec, file: number, frames: FrameTrac
     const valid = allValid || overlong || codec.valid(buffer.subarray(start, end));
     const offset = splitter.nextOffset;
     batch.push({ kind, text, valid, line: splitter.line, end: { file, line: splitter.nextLine, offset, frame: frames.at(offset) } });
+    if (batch.length < BATCH_RECORDS) continue;
+    yield batch;
+    batch = [];
   }
-  return batch;
+  if (batch.length > 0) yield batch;
 }
 
 /** Which frame an offset lies in: the last that begins at or before it. Offsets are asked for in ascending order. */

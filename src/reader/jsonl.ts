@@ -1,6 +1,6 @@
 /** JSON Lines: one object a line, kept verbatim; its keys, and its values as text for a csv output. */
 import type { FramedRecord } from './framed.ts';
-import { MAX_BATCH_RECORDS, MAX_RAW_CHARS } from './limits.ts';
+import { MAX_RAW_CHARS } from './limits.ts';
 import type { KeyNames } from './aliases.ts';
 import type { InputRecord } from './types.ts';
 
@@ -30,16 +30,13 @@ export function parseObject(text: string): JsonObject | string {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : 'not a JSON object';
 }
 
-/** Input records, in bounded batches. A blank line is none. */
+/** Input records. A blank line is none. */
 export function* readJsonlRecords(framed: readonly FramedRecord[], keys: KeyNames): Generator<InputRecord[], void, void> {
-  let batch: InputRecord[] = [];
+  const batch: InputRecord[] = [];
   for (const record of framed) {
     const text = trimJson(record.text);
     if (text === '') continue;
     batch.push(toRecord(record, text, keys));
-    if (batch.length < MAX_BATCH_RECORDS) continue;
-    yield batch;
-    batch = [];
   }
   if (batch.length > 0) yield batch;
 }

@@ -5,6 +5,8 @@ import type { Mark } from '../writer/mark.ts';
 import type { Tally } from '../writer/tally.ts';
 import { replaceFile } from './durable.ts';
 
+const VERSION = 1;
+
 export type JobState = 'running' | 'stopped' | 'finishing' | 'finished';
 
 /** Totals that are not rows: kept over all resumes. Times in milliseconds. */
@@ -22,7 +24,7 @@ export interface RunTotals {
 
 /** The job's memory between runs: one JSON file beside the output. */
 export interface Checkpoint {
-  readonly version: 1;
+  readonly version: typeof VERSION;
   readonly job: string;
   /** Absolute path of the output that it belongs to. */
   readonly output: string;
@@ -58,11 +60,15 @@ export async function readCheckpoint(path: string): Promise<Checkpoint | null> {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
     throw new StorageError('checkpoint_unreadable', `the checkpoint ${path} could not be read: ${(error as Error).message}`, { cause: error });
   }
-  const parsed = text.length > LARGEST_BYTES ? null : parse(text);
-  if (parsed === null) {
-    throw new InputError('checkpoint_invalid', `${path} is not a checkpoint of Millrace, or of another version`, { hint: 'Move it away to start the job anew; what was paid for is still in the ledger.' });
+  const value = text.length > LARGEST_BYTES ? null : parse(text);
+  if (isNewer(value)) {
+    throw new InputError('checkpoint_too_new', `the checkpoint ${path} was written by a newer version of Millrace (its format is ${value.version}, this version knows ${VERSION})`, { hint: 'Resume the job with that version.' });
   }
-  return parsed;
+  const fault = value === undefined ? 'is damaged: no checkpoint can be read from it' : faultOf(value);
+  if (fault !== null) {
+    throw new InputError('checkpoint_invalid', `${path} ${fault}`, { hint: 'Move it away to start the job anew; what was paid for is still in the ledger.' });
+  }
+  return value as Checkpoint;
 }
 
 /** @throws StorageError */
@@ -77,14 +83,37 @@ export async function writeCheckpoint(path: string, checkpoint: Checkpoint): Pro
   }
 }
 
-function parse(text: string): Checkpoint | null {
+/** What each key holds in a checkpoint of ours, by kind. */
+const KINDS: Readonly<Record<keyof Checkpoint, readonly Kind[]>> = {
+  version: ['number'], job: ['string'], output: ['string'], fingerprint: ['object'], generation: ['number'], run: ['string'], manifest: ['object'], limit: ['number', 'null'], state: ['string'],
+  startedAt: ['string'], updatedAt: ['string'], finishedAt: ['string', 'null'], exitCode: ['number', 'null'], mark: ['object'], totals: ['object'], trusted: ['boolean'], result: ['object', 'null'],
+};
+type Kind = 'string' | 'number' | 'boolean' | 'object' | 'null';
+
+/** Undefined when it is no JSON. */
+function parse(text: string): unknown {
   try {
-    const value = JSON.parse(text) as Partial<Checkpoint> | null;
-    const whole =
-      typeof value === 'object' && value !== null && value.version === 1 && typeof value.job === 'string' && typeof value.output === 'string' && typeof value.run === 'string' &&
-      typeof value.manifest === 'object' && Array.isArray(value.manifest.files) && typeof value.mark === 'object' && typeof value.mark.bytes === 'number' && typeof value.totals === 'object';
-    return whole ? (value as Checkpoint) : null;
+    return JSON.parse(text);
   } catch {
-    return null;
+    return undefined;
   }
+}
+
+function isNewer(value: unknown): value is { readonly version: number } {
+  if (typeof value !== 'object' || value === null || !('run' in value && 'version' in value)) return false;
+  return typeof value.version === 'number' && value.version > VERSION;
+}
+
+/** Why it is no checkpoint, or null. */
+function faultOf(value: unknown): string | null {
+  const none = 'is not a checkpoint of Millrace';
+  if (typeof value !== 'object' || value === null) return none;
+  const found = value as Partial<Checkpoint>;
+  for (const [key, kinds] of Object.entries(KINDS)) {
+    const part = found[key as keyof Checkpoint];
+    if (!kinds.includes((part === null ? 'null' : typeof part) as Kind)) return `${none}, or of an older version (see its "${key}")`;
+  }
+  const { version, manifest, mark, totals } = value as Checkpoint;
+  const whole = version === VERSION && Array.isArray(manifest.files) && Array.isArray(manifest.columns) && typeof mark.bytes === 'number' && typeof mark.tally === 'object' && typeof totals.calls === 'object';
+  return whole ? null : none;
 }

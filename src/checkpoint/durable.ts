@@ -17,7 +17,9 @@ export async function syncFolder(path: string): Promise<void> {
 export async function replaceFile(path: string, text: string): Promise<void> {
   const temporary = `${path}.tmp`;
   try {
-    const file = await open(temporary, 'w', 0o600);
+    // What a crash left there, or somebody put there, would keep its own mode, or lead elsewhere.
+    await rm(temporary, { force: true });
+    const file = await open(temporary, 'wx', 0o600);
     try {
       await file.writeFile(text);
       await file.datasync();

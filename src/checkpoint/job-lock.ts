@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { hash, randomUUID } from 'node:crypto';
+import { readFileSync, readlinkSync, type Stats } from 'node:fs';
 import { link, mkdir, open, readFile, rename, rm, stat, type FileHandle } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
@@ -15,7 +15,7 @@ const LOOK_EVERY_MS = 500;
 export interface Holder {
   readonly nonce: string;
   readonly host: string;
-  /** Tells two starts of one machine (or two containers of one name) apart. */
+  /** Tells two starts of one machine, and two containers of one name, apart: only within it does `pid` mean anything. */
   readonly boot: string;
   readonly pid: number;
   /** When that process started, in the kernel's ticks: a process id alone is used again. */
@@ -64,27 +64,33 @@ export class JobLock {
     const giveUpAt = options.now() + LEASE_MS;
     let waiting = false;
     let tookOver = false;
+    let seen: { readonly holder: Holder; readonly at: number } | null = null;
     for (;;) {
       const holder = ourselves(options.now());
       const file = await tryCreate(options.path, holder);
       if (file !== null) return new JobLock(options, file, holder, tookOver);
       const found = await readHolder(options.path);
       if (found === null) continue;
-      const dead = isDead(found);
-      if (dead || options.now() - found.renewedAt > LEASE_MS) {
-        if (await removeStale(options.path, found)) tookOver = !dead;
-        continue;
+      if (seen === null || seen.holder.nonce !== found.nonce || seen.holder.renewedAt !== found.renewedAt) seen = { holder: found, at: options.now() };
+      // Seen for a whole lease without a renewal: its clock is ahead of ours, and it is gone all the same.
+      if (isStale(found, options.now()) || options.now() - seen.at >= LEASE_MS) {
+        const removal = await removeStale(options.path, found, options.now());
+        if (removal === 'removed') tookOver = !isDead(found);
+        if (removal !== 'under way') continue;
+      } else if (!waiting) {
+        options.onWait?.(found);
+        waiting = true;
       }
       if (options.now() >= giveUpAt || options.signal?.aborted === true) throw heldBy(found);
-      if (!waiting) options.onWait?.(found);
-      waiting = true;
       await sleep(LOOK_EVERY_MS, undefined, options.signal === undefined ? {} : { signal: options.signal }).catch(() => undefined);
     }
   }
 
-  /** Whether the lock is still this run's. @throws MillraceError 75 when it is not */
+  /** Whether the lock is still this run's. @throws MillraceError 75 when it is not, StorageError when the disk does not say */
   async check(): Promise<void> {
-    const [ours, there] = await Promise.all([this.#file.stat(), stat(this.#options.path).catch(() => null)]);
+    const [ours, there] = await Promise.all([this.#file.stat(), statOrNull(this.#options.path)]).catch((error: unknown) => {
+      throw lockFailed(this.#options.path, 'read', error);
+    });
     if (there === null || there.ino !== ours.ino || there.dev !== ours.dev) throw lost(await readHolder(this.#options.path));
   }
 
@@ -94,7 +100,7 @@ export class JobLock {
     this.#timer = null;
     await this.#renewing;
     const ours = await this.check().then(() => true, () => false);
-    if (ours) await rm(this.#options.path, { force: true }).catch(() => undefined);
+    if (ours) await takeAway(this.#options.path, this.#holder.nonce).catch(() => undefined);
     await this.#file.close().catch(() => undefined);
   }
 
@@ -106,7 +112,7 @@ export class JobLock {
       this.#holder = { ...this.#holder, renewedAt: this.#options.now() };
       await this.#file.write(JSON.stringify(this.#holder), 0);
     } catch (error) {
-      if (error instanceof MillraceError) {
+      if (error instanceof MillraceError && error.code === 'job_lost') {
         if (this.#timer !== null) clearInterval(this.#timer);
         this.#timer = null;
         this.#options.onLost(error);
@@ -119,7 +125,7 @@ export class JobLock {
 /** Who holds the job now; null: nobody who is alive or may be. */
 export async function currentHolder(path: string, now: number): Promise<Holder | null> {
   const found = await readHolder(path);
-  return found === null || isDead(found) || now - found.renewedAt > LEASE_MS ? null : found;
+  return found === null || isStale(found, now) ? null : found;
 }
 
 async function makeFolder(path: string): Promise<void> {
@@ -134,14 +140,14 @@ async function makeFolder(path: string): Promise<void> {
 async function tryCreate(path: string, holder: Holder): Promise<FileHandle | null> {
   const temporary = `${path}.${holder.nonce}.tmp`;
   try {
-    const file = await open(temporary, 'wx+', 0o600);
+    const file = await createWhole(temporary, holder);
     try {
-      await file.writeFile(JSON.stringify(holder));
-      await file.datasync();
       await link(temporary, path);
       return file;
     } catch (error) {
       await file.close();
+      // Then whoever looks too early reads half of it, which counts as a holder that has just renewed.
+      if (hasNoLinks(error)) return await createWhole(path, holder);
       throw error;
     } finally {
       await rm(temporary, { force: true });
@@ -152,26 +158,72 @@ async function tryCreate(path: string, holder: Holder): Promise<FileHandle | nul
   }
 }
 
+/** A new file that holds the holder, or none at all. */
+async function createWhole(path: string, holder: Holder): Promise<FileHandle> {
+  const file = await open(path, 'wx+', 0o600);
+  try {
+    await file.writeFile(JSON.stringify(holder));
+    await file.datasync();
+    return file;
+  } catch (error) {
+    await file.close();
+    await rm(path, { force: true });
+    throw error;
+  }
+}
+
+/** FAT, some FUSE and network disks, and some sandboxes know no hard links (link(2)). */
+function hasNoLinks(error: unknown): boolean {
+  return ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].includes((error as NodeJS.ErrnoException).code ?? '');
+}
+
 /** Null when it is gone. A foreign file counts as a holder that last renewed when it was written. */
 async function readHolder(path: string): Promise<Holder | null> {
-  let text: string;
-  let touchedAt: Date;
   try {
-    text = await readFile(path, 'utf8');
-    touchedAt = (await stat(path)).mtime;
+    const text = await readFile(path, 'utf8');
+    const { mtime } = await stat(path);
+    return parseHolder(text) ?? { nonce: text, host: 'an unknown host', boot: '', pid: 0, processStart: '', since: mtime.toISOString(), renewedAt: mtime.getTime() };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
     throw lockFailed(path, 'read', error);
   }
+}
+
+function parseHolder(text: string): Holder | null {
   try {
-    return JSON.parse(text) as Holder;
+    const value = JSON.parse(text) as Partial<Holder> | null;
+    const texts = [value?.nonce, value?.host, value?.boot, value?.processStart, value?.since];
+    return texts.every((part) => typeof part === 'string') && typeof value?.pid === 'number' && typeof value.renewedAt === 'number' ? (value as Holder) : null;
   } catch {
-    return { nonce: text, host: 'an unknown host', boot: '', pid: 0, processStart: '', since: touchedAt.toISOString(), renewedAt: touchedAt.getTime() };
+    return null;
   }
 }
 
-/** Moves a stale lock out of the way; false when somebody else was faster. */
-async function removeStale(path: string, expected: Holder): Promise<boolean> {
+/**
+ * Removes the lock of a holder that is stale. No file system removes a file only if it still is what one has read, so a
+ * slow remover could take away its successor's lock: the removal has a lock of its own, named after the holder.
+ * `under way`: somebody else is removing it.
+ */
+async function removeStale(path: string, expected: Holder, now: number): Promise<'removed' | 'changed' | 'under way'> {
+  const removal = `${path}.${hash('sha256', expected.nonce).slice(0, 8)}.removal`;
+  const file = await tryCreate(removal, ourselves(now));
+  if (file === null) {
+    const remover = await readHolder(removal);
+    // It died over it.
+    if (remover !== null && isStale(remover, now)) await removeStale(removal, remover, now);
+    return 'under way';
+  }
+  try {
+    const found = await readHolder(path);
+    return found?.nonce === expected.nonce && (await takeAway(path, expected.nonce)) ? 'removed' : 'changed';
+  } finally {
+    await file.close();
+    await rm(removal, { force: true });
+  }
+}
+
+/** Removes the lock if it is the one with this nonce. Looks again once it is out of the way, and gives back what was not meant. */
+async function takeAway(path: string, nonce: string): Promise<boolean> {
   const aside = `${path}.${randomUUID()}.stale`;
   try {
     await rename(path, aside);
@@ -179,13 +231,24 @@ async function removeStale(path: string, expected: Holder): Promise<boolean> {
     return false;
   }
   const moved = await readHolder(aside);
-  if (moved !== null && moved.nonce !== expected.nonce) {
-    // It changed hands in between: give it back.
-    await rename(aside, path);
-    return false;
-  }
+  const meant = moved === null || moved.nonce === nonce;
+  // A link never replaces what somebody has created in between.
+  if (!meant) await link(aside, path).catch(() => undefined);
   await rm(aside, { force: true });
-  return true;
+  return meant;
+}
+
+async function statOrNull(path: string): Promise<Stats | null> {
+  try {
+    return await stat(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+function isStale(holder: Holder, now: number): boolean {
+  return isDead(holder) || now - holder.renewedAt > LEASE_MS;
 }
 
 function isDead(holder: Holder): boolean {
@@ -199,7 +262,8 @@ function ourselves(now: number): Holder {
 
 function bootId(): string {
   try {
-    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+    // Containers share the kernel and may share a name, but not their process ids (pid_namespaces(7)).
+    return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()} ${readlinkSync('/proc/self/ns/pid')}`;
   } catch {
     return '';
   }

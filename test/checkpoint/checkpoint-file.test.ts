@@ -1,0 +1,124 @@
+import { watch } from 'node:fs';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { readCheckpoint, writeCheckpoint } from '../../src/checkpoint/checkpoint-file.ts';
+import { replaceFile } from '../../src/checkpoint/durable.ts';
+import { CHECKPOINT, checkpoint } from './samples.ts';
+
+let folder: string;
+let path: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'checkpoint-'));
+  path = join(folder, 'out.csv.checkpoint.json');
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+const refusal = (): Promise<unknown> => readCheckpoint(path).catch((error: unknown) => error);
+
+describe('a checkpoint', () => {
+  it('comes back as it was written, whatever was there before', async () => {
+    expect(await readCheckpoint(path)).toBeNull();
+    await fc.assert(
+      fc.asyncProperty(checkpoint, async (any) => {
+        await writeCheckpoint(path, any);
+        expect(await readCheckpoint(path)).toEqual(any);
+      }),
+    );
+    expect(await readdir(folder)).toEqual(['out.csv.checkpoint.json']);
+  });
+
+  it('is one line of JSON, for its owner alone', async () => {
+    await writeFile(path, 'older', { mode: 0o644 });
+    await writeCheckpoint(path, CHECKPOINT);
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+    expect(await readFile(path, 'utf8')).toBe(`${JSON.stringify(CHECKPOINT)}\n`);
+  });
+
+  it('takes its name by a rename: whoever has the older one open reads that to its end', async () => {
+    await writeCheckpoint(path, CHECKPOINT);
+    const before = await stat(path);
+    const names = new Set<string>();
+    const watcher = watch(folder, (_event, name) => names.add(name ?? ''));
+    await writeCheckpoint(path, { ...CHECKPOINT, generation: 2 });
+    await expect.poll(() => [...names].sort()).toEqual(['out.csv.checkpoint.json', 'out.csv.checkpoint.json.tmp']);
+    watcher.close();
+    expect((await stat(path)).ino).not.toBe(before.ino);
+  });
+
+  it('does not mind what a crash left of a temporary file', async () => {
+    await writeFile(`${path}.tmp`, 'half of a longer checkpoint'.repeat(1_000));
+    expect(await readCheckpoint(path)).toBeNull();
+    await writeCheckpoint(path, CHECKPOINT);
+    expect(await readCheckpoint(path)).toEqual(CHECKPOINT);
+  });
+});
+
+describe('what is no checkpoint: 65, and a sentence of its own', () => {
+  it('cut off anywhere: damaged', async () => {
+    const whole = JSON.stringify(CHECKPOINT);
+    await fc.assert(
+      fc.asyncProperty(fc.nat({ max: whole.length - 1 }), async (length) => {
+        await writeFile(path, whole.slice(0, length));
+        expect(await refusal()).toMatchObject({ exitCode: 65, code: 'checkpoint_invalid', message: `${path} is damaged: no checkpoint can be read from it`, hint: expect.stringContaining('ledger') });
+      }),
+    );
+  });
+
+  it.each(['null', '[]', '17', '"checkpoint"', '{}', '{"version":2}', '{"job":"nightly"}', JSON.stringify({ version: 1, run: 'x', mark: null })])('somebody else\'s file %s', async (text) => {
+    await writeFile(path, text);
+    expect(await refusal()).toMatchObject({ exitCode: 65, code: 'checkpoint_invalid', message: expect.stringContaining('is not a checkpoint of Millrace') });
+    expect(await readFile(path, 'utf8')).toBe(text);
+  });
+
+  it.each(Object.keys(CHECKPOINT))('one without %s, or with something else there', async (key) => {
+    for (const value of [undefined, [undefined], key === 'trusted' ? 1 : true]) {
+      if (Array.isArray(value) && ['fingerprint', 'result'].includes(key)) continue;
+      await writeFile(path, JSON.stringify({ ...CHECKPOINT, [key]: value }));
+      expect(await refusal()).toMatchObject({ exitCode: 65, code: 'checkpoint_invalid' });
+    }
+  });
+
+  it('one of a newer version says so', async () => {
+    await writeFile(path, JSON.stringify({ version: 3, run: 'x', everything: 'else' }));
+    expect(await refusal()).toMatchObject({ exitCode: 65, code: 'checkpoint_too_new', message: `the checkpoint ${path} was written by a newer version of Millrace (its format is 3, this version knows 1)` });
+  });
+});
+
+describe('a disk that refuses: 74', () => {
+  it('reading', async () => {
+    await mkdir(path);
+    expect(await refusal()).toMatchObject({ exitCode: 74, code: 'checkpoint_unreadable', message: expect.stringContaining(path) });
+  });
+
+  it('writing: the checkpoint before stays, and no temporary file does', async () => {
+    await mkdir(path);
+    await writeFile(join(path, 'in the way'), '');
+    await expect(writeCheckpoint(path, CHECKPOINT)).rejects.toMatchObject({ exitCode: 74, code: 'checkpoint_failed', message: expect.stringContaining(path) });
+    expect(await readdir(folder)).toEqual(['out.csv.checkpoint.json']);
+  });
+
+  it('a folder that is gone', async () => {
+    path = join(folder, 'gone', 'checkpoint.json');
+    await expect(writeCheckpoint(path, CHECKPOINT)).rejects.toMatchObject({ exitCode: 74, code: 'checkpoint_failed' });
+  });
+});
+
+describe('replaceFile', () => {
+  it('gives a file that others may read away to its owner alone', async () => {
+    await writeFile(path, 'before');
+    await chmod(path, 0o666);
+    await replaceFile(path, 'after');
+    expect([(await stat(path)).mode & 0o777, await readFile(path, 'utf8')]).toEqual([0o600, 'after']);
+  });
+
+  it('does not let an older temporary file decide who may read', async () => {
+    await writeFile(`${path}.tmp`, 'left behind', { mode: 0o666 });
+    await chmod(`${path}.tmp`, 0o666);
+    await replaceFile(path, 'after');
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+  });
+});

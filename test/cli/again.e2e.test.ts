@@ -229,7 +229,7 @@ describe('what is not this job\'s stays as it is', () => {
 
   test('a checkpoint that is none', async () => {
     const { folder, args } = await makeWorld(toCsv(ROWS.slice(0, 5)));
-    const words = { code: 65, stderr: expect.stringContaining('out.csv.checkpoint.json is not a checkpoint of Millrace') };
+    const words = { code: 65, stderr: expect.stringMatching(/out\.csv\.checkpoint\.json is (not a checkpoint of Millrace|damaged)/) };
     for (const text of ['', '{"version":1', '{"version":2,"job":"out"}', '\0\0\0\0']) {
       await writeFile(folder.at('out.csv.checkpoint.json'), text);
       expect(await folder.run(args())).toMatchObject(words);

@@ -3,7 +3,7 @@
  * (Putze, Sanders, Singler 2007) of constant size. It never says "absent" of a key that was added. Pure.
  */
 
-/** 16 MiB: at 10 million keys about one absent key in 200 has to be looked up after all. */
+/** 16 MiB: at 10 million keys about one absent key in 150 has to be looked up after all. */
 const WORDS = 1 << 22;
 const BLOCK_WORDS = 8;
 const BLOCK_MASK = WORDS / BLOCK_WORDS - 1;

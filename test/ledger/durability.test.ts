@@ -1,0 +1,211 @@
+/** What the ledger keeps through kills, cut files, a full disk and company: each answer of one put, or none of them. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Ledger } from '../../src/ledger/ledger.ts';
+import type * as schema from '../../src/ledger/schema.ts';
+import { seeded } from '../support/leads.ts';
+import { foundOf, groupSize, makeGroup, wholeGroups } from './groups.ts';
+
+/** The connection of the ledger opened last: a full disk is played by a limit on its pages. */
+const opened = vi.hoisted((): { db: DatabaseSync | null } => ({ db: null }));
+vi.mock('../../src/ledger/schema.ts', async (original) => {
+  const real = await original<typeof schema>();
+  return {
+    prepareLedger: (db: DatabaseSync): void => {
+      opened.db = db;
+      real.prepareLedger(db);
+    },
+  };
+});
+
+const CHILD = fileURLToPath(new URL('writing-child.ts', import.meta.url));
+let folder: string;
+let path: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'ledger-'));
+  path = join(folder, 'out.csv.ledger');
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function open(file = path, run = 'run-1'): { ledger: Ledger; scope: number } {
+  const ledger = Ledger.open({ path: file, job: 'nightly', run, maxAgeDays: 1, now: Date.now });
+  return { ledger, scope: ledger.scope('https://api.example', 'enrich', 'by email') };
+}
+
+interface Writer {
+  readonly child: ChildProcess;
+  /** Groups it has said are durable. */
+  said(): number;
+  /** Resolves when it says so of more. */
+  next(): Promise<unknown>;
+  readonly ended: Promise<unknown>;
+}
+
+function startWriter(run: string, prefix: string, from: number, to: number): Writer {
+  const child = spawn(process.execPath, [CHILD, path, run, prefix, String(from), String(to)], { stdio: ['ignore', 'pipe', 'inherit'] });
+  let said = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    said += text;
+  });
+  return { child, said: () => Number(said.split('\n').at(-2) ?? from), next: () => once(child.stdout, 'data'), ended: once(child, 'close') };
+}
+
+it('SIGKILL at random moments: what was said to be durable is there, and each put whole or not at all', async () => {
+  const random = seeded(11);
+  let from = 0;
+  for (let kill = 0; kill < 8; kill++) {
+    const writer = startWriter('run-1', 'g', from, 1_000_000);
+    await writer.next();
+    for (let more = Math.floor(random() * 8); more > 0; more--) await writer.next();
+    // Somewhere in what it does next.
+    const until = performance.now() + random() * 3;
+    while (performance.now() < until);
+    writer.child.kill('SIGKILL');
+    await writer.ended;
+    const { ledger, scope } = open();
+    const whole = wholeGroups(ledger, scope, writer.said() + 200);
+    ledger.close();
+    expect(whole, `kill ${kill}`).toBeGreaterThanOrEqual(writer.said());
+    expect(writer.said(), `kill ${kill}`).toBeGreaterThan(from);
+    from = whole;
+  }
+});
+
+it('two processes that write at once, from the first moment of the file on, lose nothing', async () => {
+  const GROUPS = 60;
+  const writers = ['a', 'b'].map((prefix) => startWriter(`run-${prefix}`, prefix, 0, GROUPS));
+  await Promise.all(writers.map((writer) => writer.ended));
+  expect(writers.map(({ child }) => child.exitCode)).toEqual([0, 0]);
+  const { ledger, scope } = open();
+  for (const prefix of ['a', 'b']) expect(wholeGroups(ledger, scope, GROUPS, prefix)).toBe(GROUPS);
+  ledger.close();
+  for (const name of ['a', 'b']) {
+    const again = Ledger.open({ path, job: 'nightly', run: `run-${name}`, maxAgeDays: 1, now: Date.now });
+    expect(again.totals().lookups).toBe(Array.from({ length: GROUPS }, (_, group) => groupSize(group)).reduce((sum, size) => sum + size));
+    again.close();
+  }
+});
+
+describe('a write-ahead log', () => {
+  const GROUPS = 24;
+
+  /** A ledger as a power cut leaves it, with all groups in the log, each in a transaction of its own. */
+  function crashed(): { log: Buffer; copy: (name: string, log: Buffer) => string } {
+    const { ledger, scope } = open();
+    for (let group = 0; group < GROUPS; group++) {
+      ledger.put(makeGroup(scope, group));
+      ledger.flush();
+    }
+    const base = readFileSync(path);
+    const log = readFileSync(`${path}-wal`);
+    ledger.close();
+    return {
+      log,
+      copy: (name, text) => {
+        const file = join(folder, name);
+        writeFileSync(file, base);
+        writeFileSync(`${file}-wal`, text);
+        return file;
+      },
+    };
+  }
+
+  it('that is torn anywhere: the puts before that place, each whole, and the ledger goes on', () => {
+    const { log, copy } = crashed();
+    const random = seeded(5);
+    let previous = -1;
+    const cuts = Array.from({ length: 25 }, () => Math.floor(random() * log.length)).sort((a, b) => a - b);
+    for (const [i, cut] of [...cuts, log.length].entries()) {
+      const { ledger, scope } = open(copy(`cut-${i}`, log.subarray(0, cut)));
+      const whole = wholeGroups(ledger, scope, GROUPS);
+      expect(whole, `cut at ${cut}`).toBeGreaterThanOrEqual(previous);
+      previous = whole;
+      ledger.put(makeGroup(scope, GROUPS));
+      ledger.close();
+      const again = open(join(folder, `cut-${i}`));
+      expect(foundOf(again.ledger, again.scope, GROUPS)).toBe(groupSize(GROUPS));
+      again.ledger.close();
+    }
+    expect(previous).toBe(GROUPS);
+  });
+
+  it('with rubbish at its end: the puts before it', () => {
+    const { log, copy } = crashed();
+    const random = seeded(6);
+    for (let i = 0; i < 12; i++) {
+      const spoilt = Buffer.from(log);
+      const from = Math.floor(random() * log.length);
+      for (let at = from; at < Math.min(log.length, from + 64 * 1024); at++) spoilt[at] = Math.floor(random() * 256);
+      const { ledger, scope } = open(copy(`spoilt-${i}`, spoilt));
+      expect(wholeGroups(ledger, scope, GROUPS), `from ${from}`).toBeLessThan(GROUPS);
+      ledger.close();
+    }
+  });
+});
+
+describe('a full disk', () => {
+  /** Sets how many pages the file of the ledger opened last may have. */
+  function disk(): { readonly db: DatabaseSync; readonly limitPages: (pages: number) => unknown } {
+    const { db } = opened;
+    if (db === null) throw new Error('no ledger was opened');
+    return { db, limitPages: (pages) => db.prepare(`PRAGMA max_page_count = ${pages}`).get() };
+  }
+  const NO_LIMIT = 1_000_000;
+
+  it('74; what was put is still found, and a later flush writes it', () => {
+    const { ledger, scope } = open();
+    const { limitPages } = disk();
+    const groups = 12;
+    ledger.put(makeGroup(scope, 0));
+    ledger.flush();
+    limitPages(1);
+    for (let group = 1; group < groups; group++) ledger.put(makeGroup(scope, group));
+    for (let time = 0; time < 3; time++) {
+      expect(() => ledger.flush()).toThrow(expect.objectContaining({ exitCode: 74, code: 'ledger_failed', message: expect.stringContaining(path), hint: expect.stringContaining('Free the disk') }));
+      expect(wholeGroups(ledger, scope, groups)).toBe(groups);
+    }
+    // On the disk: all of the first put, and nothing else.
+    const other = open();
+    expect(wholeGroups(other.ledger, other.scope, groups)).toBe(1);
+    other.ledger.close();
+    const lookups = ledger.totals();
+    limitPages(NO_LIMIT);
+    ledger.flush();
+    expect(ledger.totals()).toEqual(lookups);
+    ledger.close();
+    const again = open();
+    expect(wholeGroups(again.ledger, again.scope, groups)).toBe(groups);
+    expect(again.ledger.totals()).toEqual(lookups);
+    again.ledger.close();
+  });
+
+  it('met by a put that writes by itself: nothing of it is lost either', () => {
+    const { ledger, scope } = open();
+    const { limitPages } = disk();
+    limitPages(1);
+    const entries = Array.from({ length: 5_000 }, (_, i) => ({ scope, key: `k${i}`, answer: { kind: 'hit' as const, text: `"${'x'.repeat(200)}"` } }));
+    expect(() => ledger.put(entries)).toThrow(expect.objectContaining({ exitCode: 74 }));
+    limitPages(NO_LIMIT);
+    expect(entries.filter(({ key }) => ledger.get(scope, key) === null)).toEqual([]);
+    ledger.close();
+    const again = open();
+    expect(entries.filter(({ key }) => again.ledger.get(scope, key) === null)).toEqual([]);
+    again.ledger.close();
+  });
+
+  it('at the end: close says so, and closes', () => {
+    const { ledger, scope } = open();
+    const { db, limitPages } = disk();
+    limitPages(1);
+    ledger.put(Array.from({ length: 30 }, (_, group) => makeGroup(scope, group)).flat());
+    expect(() => ledger.close()).toThrow(expect.objectContaining({ exitCode: 74 }));
+    expect(db.isOpen).toBe(false);
+  });
+});

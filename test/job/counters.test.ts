@@ -1,0 +1,89 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { CallResult } from '../../src/client/types.ts';
+import { Counters } from '../../src/job/counters.ts';
+
+type Event =
+  | { readonly kind: 'sent'; readonly step: 'enrich' | 'verify' }
+  | { readonly kind: 'answered'; readonly credits: number; readonly status: number; readonly latencyMs: number }
+  | { readonly kind: 'throttled'; readonly waitMs: number }
+  | { readonly kind: 'retrying' }
+  | { readonly kind: 'later'; readonly ms: number };
+
+const n = fc.nat({ max: 100_000 });
+const event: fc.Arbitrary<Event> = fc.oneof(
+  fc.record({ kind: fc.constant('sent' as const), step: fc.constantFrom('enrich' as const, 'verify' as const) }),
+  fc.record({ kind: fc.constant('answered' as const), credits: n, status: fc.constantFrom(0, 200, 404, 500), latencyMs: n }),
+  fc.record({ kind: fc.constant('throttled' as const), waitMs: n }),
+  fc.record({ kind: fc.constant('retrying' as const) }),
+  fc.record({ kind: fc.constant('later' as const), ms: n }),
+);
+
+function happen(counters: Counters, clock: { ms: number }, some: Event): void {
+  switch (some.kind) {
+    case 'sent':
+      return counters.sent(some.step);
+    case 'answered':
+      return counters.answered('enrich', { kind: 'miss', meta: { status: some.status, headers: {}, requestId: null, credits: some.credits, latencyMs: some.latencyMs } } satisfies CallResult<unknown>);
+    case 'throttled':
+      return counters.throttled(some.waitMs);
+    case 'retrying':
+      return counters.retrying();
+    case 'later':
+      clock.ms += some.ms;
+      return undefined;
+    default:
+      return some satisfies never;
+  }
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0);
+const LOOKUPS = { lookups: 7, reused: 3 };
+
+describe('Counters', () => {
+  it('add up to the same totals over any number of resumes, through a checkpoint', () => {
+    fc.assert(
+      fc.property(fc.array(fc.array(event, { maxLength: 40 }), { minLength: 1, maxLength: 5 }), (runs) => {
+        const clock = { ms: 1_000 };
+        let kept: ReturnType<Counters['totals']> | null = null;
+        for (const events of runs) {
+          const counters: Counters = new Counters(kept, () => clock.ms);
+          for (const some of events) happen(counters, clock, some);
+          kept = JSON.parse(JSON.stringify(counters.totals(LOOKUPS))) as ReturnType<Counters['totals']>;
+          expect(counters.callsNow).toBe(events.filter(({ kind }) => kind === 'sent').length);
+          expect(counters.allCalls).toBe(sum(Object.values(kept.calls)));
+          // The time between two runs is nobody's.
+          clock.ms += 12_345;
+        }
+        const all = runs.flat();
+        const answers = all.filter((some) => some.kind === 'answered');
+        const waits = all.filter((some) => some.kind === 'throttled');
+        const calls = (step: string): number => all.filter((some) => some.kind === 'sent' && some.step === step).length;
+        expect({ enrich: 0, verify: 0, ...kept?.calls }).toEqual({ enrich: calls('enrich'), verify: calls('verify') });
+        expect(kept).toMatchObject({
+          lookups: { unique: 7, fromLedger: 3 },
+          retries: all.filter(({ kind }) => kind === 'retrying').length,
+          throttled: { events: waits.length, waitedMs: sum(waits.map(({ waitMs }) => waitMs)) },
+          credits: sum(answers.map(({ credits }) => credits)),
+          activeMs: sum(all.flatMap((some) => (some.kind === 'later' ? [some.ms] : []))),
+        });
+        // A request that nobody answered has no latency.
+        expect(sum(Object.values(kept?.latency ?? {}))).toBe(answers.filter(({ status }) => status > 0).length);
+      }),
+    );
+  });
+
+  it('leave the checkpoint that they started from as it is', () => {
+    const from = new Counters(null, () => 0).totals(LOOKUPS);
+    const frozen = structuredClone(from);
+    new Counters(from, () => 0).sent('enrich');
+    expect(from).toEqual(frozen);
+  });
+
+  it('give totals that later calls do not change', () => {
+    const counters = new Counters(null, () => 0);
+    const before = counters.totals(LOOKUPS);
+    counters.sent('verify');
+    expect(before.calls).toEqual({});
+  });
+});

@@ -1,0 +1,92 @@
+import { mkdir, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Counters } from '../../src/job/counters.ts';
+import { buildReport, writeReport } from '../../src/job/report.ts';
+import type { RecordResult } from '../../src/processor/result.ts';
+import { Tallying } from '../../src/writer/tally.ts';
+import { CHECKPOINT } from '../checkpoint/samples.ts';
+
+const outcome = fc.constantFrom('matched', 'no_match', 'invalid', 'suppressed', 'failed');
+const verdict = fc.option(fc.constantFrom('deliverable', 'risky', 'unknown', 'constructor'));
+const rows = fc.array(fc.tuple(outcome, verdict), { maxLength: 60 });
+
+const row = ([result, said]: readonly [RecordResult['outcome'], string | null]): RecordResult => ({
+  outcome: result, error: null, enrich: null, failure: null,
+  verify: said === null ? null : { text: '', record: { email: '', result: said, confidence: null, reason: null } },
+});
+
+describe('the report', () => {
+  it('the outcomes sum to the total, the verdicts to the rows that have one, whatever resumes lie between', () => {
+    fc.assert(
+      fc.property(fc.array(rows, { maxLength: 4 }), fc.boolean(), (runs, finished) => {
+        let tally = CHECKPOINT.mark.tally;
+        for (const run of runs) {
+          const tallying = new Tallying(JSON.parse(JSON.stringify(tally)) as typeof tally);
+          for (const one of run) tallying.add(row(one));
+          tally = tallying.snapshot();
+        }
+        const checkpoint = finished ? { ...CHECKPOINT, result: { tally, bytes: 9, errorBytes: 1, sha256: 'abc' } } : { ...CHECKPOINT, mark: { ...CHECKPOINT.mark, bytes: 9, tally } };
+        const report = buildReport(checkpoint, 'out.csv', null);
+        const { total, ...outcomes } = report.records;
+        expect(total).toBe(runs.flat().length);
+        expect(Object.values(outcomes).reduce((sum, n) => sum + n, 0)).toBe(total);
+        for (const [name, n] of Object.entries(outcomes)) expect(n).toBe(runs.flat().filter(([is]) => is === name).length);
+        expect(Object.values(report.verification).reduce((sum, n) => sum + n, 0)).toBe(runs.flat().filter(([, said]) => said !== null).length);
+        expect(report.output).toEqual({ uri: 'out.csv', rows: total, bytes: 9, sha256: finished ? 'abc' : null });
+      }),
+    );
+  });
+
+  it('has exactly the keys of the contract, in its order', () => {
+    const report = buildReport(CHECKPOINT, 'out.csv', 1_000);
+    expect(Object.keys(report)).toEqual(['job', 'startedAt', 'finishedAt', 'exitCode', 'records', 'verification', 'calls', 'lookups', 'retries', 'throttled', 'credits', 'quota', 'latencyMs', 'output']);
+    expect(Object.keys(report.records)).toEqual(['total', 'matched', 'no_match', 'invalid', 'suppressed', 'failed']);
+    expect([report.lookups, report.throttled, report.quota, report.latencyMs, report.output].map((part) => Object.keys(part))).toEqual([['unique', 'fromLedger'], ['events', 'waitedMs'], ['rpm', 'usedShare'], ['p50', 'p95', 'p99'], ['uri', 'rows', 'bytes', 'sha256']]);
+  });
+
+  it('the share of the quota: calls made, of those the plan allowed while the job ran, over all resumes', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 10_000 }), fc.array(fc.record({ calls: fc.nat({ max: 500 }), ms: fc.integer({ min: 1_000, max: 600_000 }) }), { minLength: 1, maxLength: 4 }), (rpm, runs) => {
+        let totals = CHECKPOINT.totals;
+        let now = 0;
+        for (const { calls, ms } of runs) {
+          const counters: Counters = new Counters(totals, () => now);
+          for (let i = 0; i < calls; i++) counters.sent(i % 2 === 0 ? 'enrich' : 'verify');
+          now += ms;
+          totals = counters.totals({ lookups: 0, reused: 0 });
+        }
+        const all = { calls: runs.reduce((sum, run) => sum + run.calls, 0), minutes: runs.reduce((sum, run) => sum + run.ms, 0) / 60_000 };
+        expect(buildReport({ ...CHECKPOINT, totals }, 'out.csv', rpm).quota.usedShare).toBeCloseTo(all.calls / (rpm * all.minutes), 2);
+        expect(buildReport({ ...CHECKPOINT, totals }, 'out.csv', null).quota).toEqual({ rpm: null, usedShare: null });
+      }),
+    );
+  });
+
+  it('says nothing of the quota after less than a second, and nothing of latencies without an answer', () => {
+    const totals = { ...CHECKPOINT.totals, calls: { enrich: 10 }, activeMs: 999 };
+    expect(buildReport({ ...CHECKPOINT, totals }, 'out.csv', 60)).toMatchObject({ quota: { rpm: 60, usedShare: null }, latencyMs: { p50: null, p95: null, p99: null } });
+  });
+});
+
+describe('report.json', () => {
+  let folder: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'report-'));
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+
+  it('is the report, for its owner alone', async () => {
+    const report = buildReport(CHECKPOINT, 'out.csv', null);
+    await writeReport(join(folder, 'r.json'), report);
+    expect(JSON.parse(await readFile(join(folder, 'r.json'), 'utf8'))).toEqual(report);
+    expect((await stat(join(folder, 'r.json'))).mode & 0o777).toBe(0o600);
+  });
+
+  it('a disk that refuses: 74, naming it', async () => {
+    await mkdir(join(folder, 'r.json', 'in the way'), { recursive: true });
+    await expect(writeReport(join(folder, 'r.json'), buildReport(CHECKPOINT, 'out.csv', null))).rejects.toMatchObject({ exitCode: 74, code: 'report_failed', message: expect.stringContaining('r.json') });
+  });
+});

@@ -59,11 +59,11 @@ export function barReporter(job: CompiledJob, out: Terminal): Reporter {
     finished: (report, paths) => {
       stop();
       say(summaryTable(report, paths));
-      if (paths !== null) preview = previewRows(paths.output);
+      if (paths !== null) preview = previewRows(paths.output, job);
     },
     done: (report, paths) => {
       say(`This job had finished, and its input has not changed: nothing was called.\n${summaryTable(report, paths)}`);
-      preview = previewRows(paths.output);
+      preview = previewRows(paths.output, job);
     },
     close: async () => {
       stop();

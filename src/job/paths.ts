@@ -40,9 +40,9 @@ export function jobPaths(job: CompiledJob, options: Pick<RunOptions, 'scratch'>)
 /** Tells the job's own files, which its input glob must never match. */
 export function ownFiles(paths: JobPaths): (absolutePath: string) => boolean {
   const own = new Set([paths.output, paths.errors, paths.report, paths.checkpoint, paths.lock, paths.ledger, paths.spool]);
-  const prefixes = [paths.checkpoint, paths.lock, paths.ledger, paths.spool].map((path) => `${path}.`);
+  const prefixes = [paths.report, paths.checkpoint, paths.lock, paths.ledger, paths.spool].map((path) => `${path}.`);
   for (const path of [paths.output, paths.errors]) own.add(partialPath(path)).add(`${partialPath(path)}.copy`);
-  for (const suffix of ['-wal', '-shm']) own.add(`${paths.ledger}${suffix}`);
-  own.add(`${paths.output}.report.html`);
+  for (const suffix of ['-wal', '-shm', '-journal']) own.add(`${paths.ledger}${suffix}`);
+  for (const suffix of ['', '.tmp']) own.add(`${paths.output}.report.html${suffix}`);
   return (path) => own.has(path) || prefixes.some((prefix) => path.startsWith(prefix));
 }

@@ -1,5 +1,7 @@
 import { freezeInput } from '../reader/freeze.ts';
 import { readRecords } from '../reader/read-records.ts';
+import type { CompiledJob } from './types.ts';
+import { printable } from './words.ts';
 
 const ROWS = 5;
 const CELL_WIDTH = 26;
@@ -8,17 +10,19 @@ const LINE_WIDTH = 118;
 const TELLING = ['result.outcome', 'enrich.name', 'enrich.title', 'enrich.company.name', 'verify.result'];
 
 /** The first rows of a finished output as a small table: its key column and what was found. Empty when they cannot be had. */
-export async function previewRows(path: string): Promise<string[]> {
+export async function previewRows(path: string, job: Pick<CompiledJob, 'input' | 'output'>): Promise<string[]> {
+  // The reader wants a key column: JSON lines have the record that they were made of, tables have the input's own columns.
+  const columns = job.output.format === 'jsonl' ? { email: 'input' } : job.input.columns;
   try {
     const manifest = await freezeInput({
-      uris: [path], format: null, delimiter: null, encoding: null, columns: {}, ifMissing: 'fail', isOwn: () => false, reservedColumns: [], needColumns: false, spoolPath: '',
+      uris: [path], format: job.output.format, delimiter: null, encoding: null, columns, ifMissing: 'fail', isOwn: () => false, reservedColumns: [], needColumns: false, spoolPath: '',
     });
     for await (const batch of readRecords(manifest, null)) {
       const records = batch.slice(0, ROWS);
-      if (manifest.format === 'jsonl') return records.map((record) => cut(record.json ?? '', LINE_WIDTH));
+      if (manifest.format === 'jsonl') return records.map((record) => cut(printable(record.json ?? ''), LINE_WIDTH));
       const key = manifest.keyName.email ?? manifest.keyName.domain ?? manifest.columns[0] ?? '';
       const names = [key, ...TELLING].filter((name) => manifest.columns.includes(name));
-      const cells = [names, ...records.map((record) => names.map((name) => record.values?.[manifest.columns.indexOf(name)] ?? ''))].map((row) => row.map((cell) => cut(cell.replaceAll(/\s+/g, ' '), CELL_WIDTH)));
+      const cells = [names, ...records.map((record) => names.map((name) => record.values?.[manifest.columns.indexOf(name)] ?? ''))].map((row) => row.map((cell) => cut(printable(cell.replaceAll(/\s+/g, ' ')), CELL_WIDTH)));
       const widths = names.map((_, i) => Math.max(...cells.map((row) => width(row[i] ?? ''))));
       return cells.map((row) => row.map((cell, i) => cell + ' '.repeat((widths[i] ?? 0) - width(cell))).join('  ').trimEnd());
     }

@@ -1,4 +1,4 @@
-import { count } from './words.ts';
+import { count, printable } from './words.ts';
 import type { JobPaths } from './paths.ts';
 import type { Report } from './report.ts';
 
@@ -9,7 +9,7 @@ export function summaryTable(report: Report, paths: Pick<JobPaths, 'report' | 'e
   const rows: [string, string, string][] = [
     ['records', count(records.total), ''],
     ...(['matched', 'no_match', 'invalid', 'suppressed', 'failed'] as const).map((name): [string, string, string] => [`  ${name}`, count(records[name]), share(records[name])]),
-    ...Object.entries(report.verification).map(([name, n]): [string, string, string] => [`  ${name}`, count(n), share(n)]),
+    ...Object.entries(report.verification).map(([name, n]): [string, string, string] => [`  ${printable(name)}`, count(n), share(n)]),
     ['requests', count(Object.values(calls).reduce((sum, n) => sum + n, 0)), Object.entries(calls).map(([step, n]) => `${step} ${count(n)}`).join(', ')],
     ['lookups', count(report.lookups.unique), report.lookups.fromLedger > 0 ? `${count(report.lookups.fromLedger)} already paid for` : ''],
     ['credits', count(report.credits), ''],

@@ -1,0 +1,114 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import * as fc from 'fast-check';
+import { barReporter, progressLine } from '../../src/job/bar-reporter.ts';
+import { Counters } from '../../src/job/counters.ts';
+import { buildReport } from '../../src/job/report.ts';
+import type { Running, Snapshot } from '../../src/job/snapshot.ts';
+import type { CompiledJob } from '../../src/job/types.ts';
+import { EMPTY_TALLY } from '../../src/writer/tally.ts';
+import { CHECKPOINT } from '../checkpoint/samples.ts';
+
+const NOTHING_YET: Snapshot = { tally: EMPTY_TALLY, share: 0, inProgress: 0, rowsPerSecond: 0, callsPerSecond: 0, quotaShare: null, etaMs: null, retries: 0, throttled: 0, pausedMs: 0, circuitOpen: false };
+const line = (now: Partial<Snapshot>): string => progressLine('nightly', { ...NOTHING_YET, ...now });
+
+describe('the progress line', () => {
+  it('before the first answer: no ETA, no quota, no outcomes', () => {
+    expect(line({})).toBe(`nightly [${'░'.repeat(24)}] 0% · 0 rows · 0 requests/s`);
+  });
+
+  it('in full', () => {
+    const tally = { ...EMPTY_TALLY, total: 12_345, outcomes: { ...EMPTY_TALLY.outcomes, matched: 12_000, failed: 345 } };
+    expect(line({ tally, share: 0.5, inProgress: 1_000, callsPerSecond: 83.4, quotaShare: 0.996, etaMs: 125_000, retries: 7 })).toBe(
+      `nightly [${'█'.repeat(12)}${'░'.repeat(12)}] 50% · 12,345 rows + 1,000 in progress · 83 requests/s · quota 100% · ETA 2 min 5 s · matched 12,000 failed 345 · retries 7`,
+    );
+  });
+
+  it('has a bar of 24 signs, and says 100 % only when all is done', () => {
+    fc.assert(
+      fc.property(fc.double({ min: 0, max: 1, noNaN: true }), (share) => {
+        const [, bar = '', percent = ''] = /\[([█░]*)\] (\d+)%/.exec(line({ share })) ?? [];
+        expect(bar).toHaveLength(24);
+        expect(bar).toMatch(/^█*░*$/);
+        expect(percent === '100').toBe(share === 1);
+      }),
+    );
+  });
+
+  it('says what holds it up instead of an ETA', () => {
+    const late = { etaMs: 60_000, share: 0.5 };
+    expect(line({ ...late, circuitOpen: true, pausedMs: 5_000 })).toMatch(/SERVICE DOWN, waiting$/);
+    expect(line({ ...late, pausedMs: 5_000 })).toMatch(/THROTTLED, 5 s$/);
+    expect(line({ ...late, pausedMs: 1_000 })).toMatch(/ETA 1 min 0 s$/);
+    expect(line({ ...late, share: 1, etaMs: 0 })).not.toContain('ETA');
+  });
+});
+
+describe('the bar', () => {
+  const job = { name: 'nightly', service: { rpm: null }, limits: { limit: null }, input: { columns: {} }, output: { format: 'csv' } } as unknown as CompiledJob;
+  const REPORT = buildReport(CHECKPOINT, 'out.csv', null);
+  let written: string[] = [];
+  const terminal = (more: { isTTY?: boolean; columns?: number } = {}) => ({ write: (text: string) => written.push(text), ...more });
+  const running = (resumed = false): Running => ({
+    checkpoint: { ...CHECKPOINT, mark: { ...CHECKPOINT.mark, tally: { ...EMPTY_TALLY, total: 1_234 } } },
+    resumed,
+    counters: new Counters(null, () => 0),
+    running: { limiter: { pausedMs: () => 0 }, pool: { circuitOpen: false }, lastStarted: null, lastWritten: null, inProgress: 0 },
+    sink: { tally: EMPTY_TALLY },
+  }) as unknown as Running;
+
+  beforeEach(() => {
+    written = [];
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  });
+  afterEach(() => vi.useRealTimers());
+
+  it.each([20, 40, 80, 200, 0, undefined])('is redrawn in place and never fills a terminal of %s columns', (columns) => {
+    const reporter = barReporter(job, terminal({ isTTY: true, ...(columns === undefined ? {} : { columns }) }));
+    reporter.start(running());
+    vi.advanceTimersByTime(1_000);
+    expect(written.length).toBeGreaterThan(1);
+    const wide = columns === undefined || columns === 0 ? 100 : columns;
+    for (const text of written) {
+      expect(text.startsWith('\r\u001b[2K')).toBe(true);
+      expect(text).not.toContain('\n');
+      expect(text.slice('\r\u001b[2K'.length).length).toBeLessThan(Math.max(21, wide));
+    }
+    reporter.stop();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('makes room for what is said meanwhile, and is gone once it stops', () => {
+    const reporter = barReporter(job, terminal({ isTTY: true, columns: 80 }));
+    reporter.warn('x', 'before');
+    reporter.start(running(true));
+    vi.advanceTimersByTime(200);
+    reporter.warn('x', 'meanwhile');
+    reporter.stop();
+    reporter.stop();
+    reporter.info('x', 'after');
+    const bar = /^\r\u001b\[2Knightly \[/;
+    expect(written.map((text) => (bar.test(text) ? 'bar' : text))).toEqual(['warning: before\n', 'Resuming nightly after 1,234 rows.\n', 'bar', '\r\u001b[2K', 'warning: meanwhile\n', '\r\u001b[2K', 'after\n']);
+    vi.advanceTimersByTime(10_000);
+    expect(written.at(-1)).toBe('after\n');
+  });
+
+  it('off a terminal: plain lines now and then, and no control characters', () => {
+    const reporter = barReporter(job, terminal());
+    reporter.start(running());
+    vi.advanceTimersByTime(60_000);
+    expect(written.length).toBeGreaterThan(3);
+    expect(written.length).toBeLessThan(30);
+    for (const text of written) expect(text).toMatch(/^nightly \[[█░]{24}\] .*\n$/);
+    reporter.stopped({ ...REPORT, records: { ...REPORT.records, total: 1_000 } });
+    expect(written.at(-1)).toBe('Stopped after 1,000 rows; the same command resumes.\n');
+    expect(written.join('')).not.toContain('\u001b');
+  });
+
+  it('ends without a preview where there is no output to be read', async () => {
+    const reporter = barReporter(job, terminal());
+    reporter.finished(REPORT, { output: '/nowhere/out.csv', report: 'r', errors: 'e' });
+    const said = written.length;
+    await reporter.close();
+    expect(written).toHaveLength(said);
+  });
+});

@@ -1,0 +1,59 @@
+import { tmpdir } from 'node:os';
+import { isAbsolute, resolve } from 'node:path';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { jobPaths, ownFiles, type JobPaths } from '../../src/job/paths.ts';
+import { compiled, LEAST, type Flags } from './definition/support.ts';
+
+const pathsOf = (flags: Flags = {}, scratch: string | null = null): JobPaths => jobPaths(compiled({ flags: { ...LEAST, output: '/data/out.csv', ...flags } }), { scratch });
+
+describe('the files of a job', () => {
+  it('are named after its output', () => {
+    expect(pathsOf()).toMatchObject({
+      output: '/data/out.csv',
+      errors: '/data/out.csv.errors.jsonl',
+      report: '/data/out.csv.report.json',
+      checkpoint: '/data/out.csv.checkpoint.json',
+      lock: '/data/out.csv.checkpoint.json.lock',
+      ledger: '/data/out.csv.ledger',
+      scratch: '/data',
+    });
+  });
+
+  it('the lock goes with the checkpoint, and what grows beside the ledger or into --scratch', () => {
+    expect(pathsOf({ checkpoint: '/state/c.json', ledger: '/big/answers' })).toMatchObject({ checkpoint: '/state/c.json', lock: '/state/c.json.lock', scratch: '/big', spool: expect.stringMatching(/^\/big\/\.millrace-stdin-[0-9a-f]{12}$/) });
+    expect(pathsOf({}, 'tmp/x')).toMatchObject({ scratch: resolve('tmp/x'), spool: expect.stringMatching(new RegExp(`^${resolve('tmp/x')}/`)) });
+    expect(pathsOf({ output: '-', 'output.format': 'csv' }).scratch).toBe(tmpdir());
+  });
+
+  it('are absolute', () => {
+    for (const path of Object.values(pathsOf({ output: 'out.csv', checkpoint: 'c', ledger: '../l' }, 's'))) expect(isAbsolute(path)).toBe(true);
+  });
+
+  it('the spool is another for another output or job, and the same for the same', () => {
+    const spools = [pathsOf().spool, pathsOf({ output: '/data/other.csv', ledger: '/data/l' }).spool, pathsOf({ name: 'other' }).spool];
+    expect(new Set(spools).size).toBe(3);
+    expect(pathsOf().spool).toBe(spools[0]);
+  });
+});
+
+describe('the job\'s own files', () => {
+  const paths = pathsOf();
+  const isOwn = ownFiles(paths);
+
+  it('are all that it writes, finished, unfinished or half-written', () => {
+    const own = [
+      paths.output, `${paths.output}.partial`, `${paths.output}.partial.copy`, paths.errors, `${paths.errors}.partial`, `${paths.errors}.partial.copy`,
+      paths.report, `${paths.report}.tmp`, `${paths.output}.report.html`, `${paths.output}.report.html.tmp`, paths.checkpoint, `${paths.checkpoint}.tmp`,
+      paths.lock, `${paths.lock}.1b4e.tmp`, `${paths.lock}.1b4e.stale`, `${paths.lock}.1b4e.removal`, `${paths.lock}.1b4e.removal.77.tmp`,
+      paths.ledger, `${paths.ledger}-wal`, `${paths.ledger}-shm`, `${paths.ledger}-journal`, paths.spool, `${paths.spool}.new`,
+    ];
+    expect(own.filter((path) => !isOwn(path))).toEqual([]);
+  });
+
+  it('are nothing else, however much it looks like one', () => {
+    const others = ['/data/in.csv', '/data/out.csv2', '/data/out.csv.2026', '/data/xout.csv', '/elsewhere/out.csv', '/data/out.csv.ledger2', '/data/out.csv.reports'];
+    expect(others.filter((path) => isOwn(path))).toEqual([]);
+    fc.assert(fc.property(fc.string({ minLength: 1 }).filter((name) => !name.startsWith('out.csv') && !name.startsWith('.millrace')), (name) => !isOwn(`/data/${name}`)));
+  });
+});

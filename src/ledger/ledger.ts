@@ -1,18 +1,15 @@
 import { mkdirSync, openSync, closeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { ConfigError, MillraceError, StorageError } from '../errors.ts';
 import { AbsenceFilter } from './absence-filter.ts';
+import { decode, encode, type LedgerAnswer } from './answer.ts';
+import { ledgerFailure } from './failure.ts';
+import { keyHash } from './key-hash.ts';
+import { PLACE_AT, Places } from './places.ts';
 import { prepareLedger } from './schema.ts';
+import { UsedAnswers } from './used-answers.ts';
 
-/** What is known of one lookup. `text` is the answer's own JSON. */
-export type LedgerAnswer =
-  | { readonly kind: 'hit'; readonly text: string }
-  | { readonly kind: 'miss' }
-  | { readonly kind: 'suppressed' }
-  /** A verdict that says nothing (`unknown`): good for this run, asked again by later ones. */
-  | { readonly kind: 'unsettled'; readonly text: string }
-  | { readonly kind: 'failed'; readonly code: string; readonly attempts: number; readonly requestId: string | null };
+export type { LedgerAnswer } from './answer.ts';
 
 export interface LedgerEntry {
   /** From `Ledger.scope`. */
@@ -31,9 +28,10 @@ export interface LedgerOptions {
   readonly now: () => number;
   /** Only `has` and `scope` are wanted: nothing is written. The file must exist. */
   readonly peek?: boolean;
+  /** Answers that go into the index together; fewer than usual for tests. */
+  readonly placeAt?: number;
 }
 
-const KINDS = ['hit', 'miss', 'suppressed', 'unsettled', 'failed'] as const;
 const DAY_MS = 86_400_000;
 /** A flush in mid-interval keeps one transaction short enough (about 10 ms) not to stall the calls in flight. */
 const FLUSH_AT_ENTRIES = 2_000;
@@ -41,7 +39,10 @@ const FLUSH_AT_CHARS = 8 * 1024 * 1024;
 /** A ledger of up to this many answers is read into the filter when it is opened (about 0.2 s); of a larger one every key is looked up. */
 const FILTER_UP_TO = 250_000;
 
-interface Waiting { readonly answer: LedgerAnswer; readonly reusedAt: number | null }
+interface Waiting { readonly answer: LedgerAnswer; readonly hash: number }
+
+/** A row of `answers`, and the job it was asked for. */
+type Row = readonly [run: number, at: number, kind: number, body: string, job: string, scope: number, key: string];
 
 /**
  * Answers already paid for, on disk: constant memory, safe for several jobs at once (SQLite in WAL mode), and every
@@ -52,10 +53,14 @@ export class Ledger {
   readonly #db: DatabaseSync;
   readonly #options: LedgerOptions;
   readonly #runId: number;
-  readonly #select: StatementSync;
-  readonly #upsert: StatementSync;
+  readonly #read: StatementSync;
+  readonly #insert: StatementSync;
+  readonly #keepUsed: StatementSync;
   readonly #count: StatementSync;
-  /** Only for a ledger that this job alone writes to: what another one adds would be missed. */
+  readonly #version: StatementSync;
+  readonly #places: Places;
+  readonly #used = new UsedAnswers();
+  /** Null when there was too much to load, and every key is looked up. */
   readonly #filter: AbsenceFilter | null;
   /** By scope, then by key. */
   #waiting = new Map<number, Map<string, Waiting>>();
@@ -63,20 +68,29 @@ export class Ledger {
   #waitingChars = 0;
   #lookups = 0;
   #reused = 0;
+  /** `PRAGMA data_version` (it changes when others write) as it was when their answers were last read. */
+  #othersVersion: number;
 
   private constructor(db: DatabaseSync, options: LedgerOptions) {
     this.#db = db;
     this.#options = options;
-    if (options.peek !== true) db.prepare('INSERT OR IGNORE INTO runs (job, run) VALUES (?, ?)').run(options.job, options.run);
+    if (options.peek !== true) {
+      db.prepare('INSERT OR IGNORE INTO runs (job, run) VALUES (?, ?)').run(options.job, options.run);
+      // A job runs once at a time: its earlier runs will not ask again what they have used.
+      db.prepare('DELETE FROM used WHERE run IN (SELECT id FROM runs WHERE job = ? AND run <> ?)').run(options.job, options.run);
+    }
     this.#runId = Number(db.prepare('SELECT id FROM runs WHERE run = ?').get(options.run)?.['id'] ?? -1);
-    this.#select = db.prepare('SELECT a.run AS run, a.at AS at, a.kind AS kind, a.body AS body, r.job AS job FROM answers a JOIN runs r ON r.id = a.run WHERE a.key = ? AND a.scope = ?');
-    this.#select.setReturnArrays(true);
-    this.#upsert = db.prepare(
-      `INSERT INTO answers (scope, key, run, at, kind, body) VALUES (?, ?, ?, ?, ?, ?)
-       ON CONFLICT (key, scope) DO UPDATE SET run = excluded.run, at = excluded.at, kind = excluded.kind, body = excluded.body`,
-    );
-    this.#filter = options.maxAgeDays === 0 && options.peek !== true ? loadFilter(db) : null;
+    this.#read = db.prepare('SELECT a.run, a.at, a.kind, a.body, r.job, a.scope, a.key FROM answers a JOIN runs r ON r.id = a.run WHERE a.id = ?');
+    this.#read.setReturnArrays(true);
+    this.#insert = db.prepare('INSERT INTO answers (scope, key, run, at, kind, body) VALUES (?, ?, ?, ?, ?, ?)');
+    this.#keepUsed = db.prepare('INSERT INTO used (run, block, bits) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET bits = excluded.bits');
     this.#count = db.prepare('UPDATE runs SET lookups = lookups + ?, reused = reused + ? WHERE id = ?');
+    this.#version = db.prepare('PRAGMA data_version');
+    this.#version.setReturnArrays(true);
+    for (const { block, bits } of db.prepare('SELECT block, bits FROM used WHERE run = ?').iterate(this.#runId)) this.#used.load(Number(block), bits as Uint8Array);
+    this.#othersVersion = this.#dataVersion();
+    this.#filter = options.peek === true ? null : loadFilter(db);
+    this.#places = new Places(db, options.placeAt ?? PLACE_AT, (scope, key) => this.#filter?.add(scope, key));
   }
 
   /** @throws ConfigError when the file is no ledger, StorageError when the disk refuses. */
@@ -108,47 +122,61 @@ export class Ledger {
   get(scope: number, key: string): LedgerAnswer | null {
     const waiting = this.#waiting.get(scope)?.get(key);
     if (waiting !== undefined) return waiting.answer;
-    if (this.#filter?.isAbsent(scope, key) === true) return null;
-    const row = this.#guard(() => this.#select.get(key, scope)) as unknown as [number, number, number, string, string] | undefined;
-    if (row === undefined) return null;
-    const [run, at, kind, body, job] = row;
-    const answer = decode(kind, body);
-    if (run === this.#runId) return answer;
-    if (!this.#maySpare(answer, at, job)) return null;
-    // Taken over into this run, so that it counts once and does not age while the run goes on.
-    this.#add({ scope, key, answer }, at);
-    return answer;
+    return this.#guard(() => {
+      // A ledger of its own has no other writers; one that is shared may have been written to a moment ago.
+      if (this.#options.maxAgeDays > 0) this.#readOthers();
+      if (this.#filter?.isAbsent(scope, key) === true) return null;
+      const found = this.#find(scope, key);
+      if (found === null) return null;
+      if (!found.counted) {
+        this.#used.add(found.id);
+        this.#lookups++;
+        this.#reused++;
+      }
+      return found.answer;
+    });
   }
 
   /** Whether `get` would find it; changes nothing. For `plan`. */
   has(scope: number, key: string): boolean {
-    const row = this.#guard(() => this.#select.get(key, scope)) as unknown as [number, number, number, string, string] | undefined;
-    return row !== undefined && (row[0] === this.#runId || this.#maySpare(decode(row[2], row[3]), row[1], row[4]));
+    return this.#waiting.get(scope)?.has(key) === true || this.#guard(() => this.#find(scope, key)) !== null;
   }
 
   /** Keeps the answers of one request: all become durable together. */
   put(entries: readonly LedgerEntry[]): void {
-    for (const entry of entries) this.#add(entry, null);
+    for (const entry of entries) this.#add(entry);
     if (this.#waitingEntries >= FLUSH_AT_ENTRIES || this.#waitingChars >= FLUSH_AT_CHARS) this.flush();
   }
 
   /** Makes everything put so far durable. @throws StorageError */
   flush(): void {
-    if (this.#waitingEntries === 0) return;
+    const used = this.#used.changed();
+    if (this.#waitingEntries === 0 && used.length === 0) return;
     const now = this.#options.now();
-    this.#guard(() => {
+    const added: { hash: number; id: number }[] = [];
+    const placed = this.#guard(() => {
       this.#db.exec('BEGIN IMMEDIATE');
       try {
+        this.#places.readLater();
         for (const [scope, answers] of this.#waiting) {
-          for (const [key, { answer, reusedAt }] of answers) this.#upsert.run(scope, key, this.#runId, reusedAt ?? now, KINDS.indexOf(answer.kind), encode(answer));
+          for (const [key, { answer, hash }] of answers) {
+            const { kind, body } = encode(answer);
+            added.push({ hash, id: Number(this.#insert.run(scope, key, this.#runId, now, kind, body).lastInsertRowid) });
+          }
         }
+        for (const [block, bits] of used) this.#keepUsed.run(this.#runId, block, bits);
         this.#count.run(this.#lookups, this.#reused, this.#runId);
+        const done = this.#places.place(added.length);
         this.#db.exec('COMMIT');
+        return done;
       } catch (error) {
         if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
         throw error;
       }
     });
+    placed();
+    for (const { hash, id } of added) this.#places.add(hash, id);
+    this.#used.kept();
     this.#waiting = new Map();
     this.#waitingEntries = 0;
     this.#waitingChars = 0;
@@ -171,15 +199,38 @@ export class Ledger {
     }
   }
 
-  #add({ scope, key, answer }: LedgerEntry, reusedAt: number | null): void {
+  #add({ scope, key, answer }: LedgerEntry): void {
     let answers = this.#waiting.get(scope);
     if (answers === undefined) this.#waiting.set(scope, (answers = new Map()));
-    answers.set(key, { answer, reusedAt });
+    answers.set(key, { answer, hash: keyHash(scope, key) });
     this.#waitingEntries++;
     this.#filter?.add(scope, key);
     this.#waitingChars += key.length + ('text' in answer ? answer.text.length : 16);
     this.#lookups++;
-    if (reusedAt !== null) this.#reused++;
+  }
+
+  /** The newest answer that this run may use. `counted`: it is one of its lookups already. */
+  #find(scope: number, key: string): { id: number; answer: LedgerAnswer; counted: boolean } | null {
+    for (const id of this.#places.idsOf(keyHash(scope, key))) {
+      const row = this.#read.get(id) as unknown as Row | undefined;
+      if (row === undefined || row[5] !== scope || row[6] !== key) continue;
+      const [run, at, kind, body, job] = row;
+      const answer = decode(kind, body);
+      const counted = run === this.#runId || this.#used.has(id);
+      if (counted || this.#maySpare(answer, at, job)) return { id, answer, counted };
+    }
+    return null;
+  }
+
+  #readOthers(): void {
+    const version = this.#dataVersion();
+    if (version === this.#othersVersion) return;
+    this.#places.readLater();
+    this.#othersVersion = version;
+  }
+
+  #dataVersion(): number {
+    return (this.#version.get() as unknown as [number])[0];
   }
 
   #maySpare(answer: LedgerAnswer, at: number, job: string): boolean {
@@ -203,42 +254,4 @@ function loadFilter(db: DatabaseSync): AbsenceFilter | null {
   const filter = new AbsenceFilter();
   for (const row of db.prepare('SELECT scope, key FROM answers').iterate()) filter.add(Number(row['scope']), String(row['key']));
   return filter;
-}
-
-function encode(answer: LedgerAnswer): string {
-  if (answer.kind === 'hit' || answer.kind === 'unsettled') return answer.text;
-  return answer.kind === 'failed' ? JSON.stringify([answer.code, answer.attempts, answer.requestId]) : '';
-}
-
-function decode(kind: number, body: string): LedgerAnswer {
-  const name = KINDS[kind];
-  switch (name) {
-    case 'hit':
-    case 'unsettled':
-      return { kind: name, text: body };
-    case 'miss':
-    case 'suppressed':
-      return { kind: name };
-    case 'failed': {
-      const [code, attempts, requestId] = JSON.parse(body) as [string, number, string | null];
-      return { kind: 'failed', code, attempts, requestId };
-    }
-    default:
-      throw new Error(`unknown kind of answer ${kind}`);
-  }
-}
-
-/** SQLite result codes (sqlite.org/rescode.html) that speak of the file's content rather than of the disk. */
-const NOT_A_LEDGER = new Set([11, 26]);
-
-function ledgerFailure(path: string, error: unknown): MillraceError {
-  if (error instanceof MillraceError) return error;
-  const message = error instanceof Error ? error.message : String(error);
-  const resultCode = Number((error as { errcode?: unknown }).errcode ?? 0) & 0xff;
-  const systemCode = (error as { code?: unknown }).code;
-  if (NOT_A_LEDGER.has(resultCode) || message.startsWith('it ')) {
-    return new ConfigError('ledger_unreadable', `the ledger ${path} cannot be used: ${message}`, { hint: 'Move it away, or name another file with --ledger.', cause: error });
-  }
-  if (resultCode === 0 && typeof systemCode !== 'string') throw error;
-  return new StorageError('ledger_failed', `the ledger ${path} could not be read or written: ${message}`, { hint: 'Free the disk or mend the folder, then run the same command: the job resumes.', cause: error });
 }

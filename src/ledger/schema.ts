@@ -1,6 +1,11 @@
 import type { DatabaseSync } from 'node:sqlite';
 
-/** Numbered migrations: `user_version` says how many of them a file has had. Never edit one that was released. */
+/**
+ * answers: only ever added to. places: where the answers with a hash stand, up to `placed`; later ones are found in memory.
+ * used: which answers of earlier runs a run has used (see `UsedAnswers`).
+ *
+ * Numbered migrations: `user_version` says how many of them a file has had. Never edit one that was released.
+ */
 const MIGRATIONS: readonly string[] = [
   `CREATE TABLE scopes (
      id INTEGER PRIMARY KEY, origin TEXT NOT NULL, step TEXT NOT NULL, options TEXT NOT NULL,
@@ -10,8 +15,11 @@ const MIGRATIONS: readonly string[] = [
      lookups INTEGER NOT NULL DEFAULT 0, reused INTEGER NOT NULL DEFAULT 0) STRICT;
    CREATE TABLE answers (
      id INTEGER PRIMARY KEY, scope INTEGER NOT NULL, key TEXT NOT NULL, run INTEGER NOT NULL,
-     at INTEGER NOT NULL, kind INTEGER NOT NULL, body TEXT NOT NULL,
-     UNIQUE (key, scope)) STRICT;`,
+     at INTEGER NOT NULL, kind INTEGER NOT NULL, body TEXT NOT NULL) STRICT;
+   CREATE TABLE places (hash INTEGER NOT NULL, answer INTEGER NOT NULL, PRIMARY KEY (hash, answer)) STRICT, WITHOUT ROWID;
+   CREATE TABLE placed (up_to INTEGER NOT NULL) STRICT;
+   INSERT INTO placed VALUES (0);
+   CREATE TABLE used (run INTEGER NOT NULL, block INTEGER NOT NULL, bits BLOB NOT NULL, PRIMARY KEY (run, block)) STRICT, WITHOUT ROWID;`,
 ];
 
 /** `PRAGMA application_id`: marks a file as a ledger, so that another SQLite file is never written to. */

@@ -1,0 +1,35 @@
+/** What is known of one lookup. `text` is the answer's own JSON. */
+export type LedgerAnswer =
+  | { readonly kind: 'hit'; readonly text: string }
+  | { readonly kind: 'miss' }
+  | { readonly kind: 'suppressed' }
+  /** A verdict that says nothing (`unknown`): good for this run, asked again by later ones. */
+  | { readonly kind: 'unsettled'; readonly text: string }
+  | { readonly kind: 'failed'; readonly code: string; readonly attempts: number; readonly requestId: string | null };
+
+/** As they are numbered in the file: only ever added to. */
+const KINDS = ['hit', 'miss', 'suppressed', 'unsettled', 'failed'] as const;
+
+export function encode(answer: LedgerAnswer): { kind: number; body: string } {
+  const kind = KINDS.indexOf(answer.kind);
+  if (answer.kind === 'hit' || answer.kind === 'unsettled') return { kind, body: answer.text };
+  return { kind, body: answer.kind === 'failed' ? JSON.stringify([answer.code, answer.attempts, answer.requestId]) : '' };
+}
+
+export function decode(kind: number, body: string): LedgerAnswer {
+  const name = KINDS[kind];
+  switch (name) {
+    case 'hit':
+    case 'unsettled':
+      return { kind: name, text: body };
+    case 'miss':
+    case 'suppressed':
+      return { kind: name };
+    case 'failed': {
+      const [code, attempts, requestId] = JSON.parse(body) as [string, number, string | null];
+      return { kind: 'failed', code, attempts, requestId };
+    }
+    default:
+      throw new Error(`unknown kind of answer ${kind}`);
+  }
+}

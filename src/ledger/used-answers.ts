@@ -1,0 +1,44 @@
+/** Answers in a block of bits, and the bytes it takes. */
+const BLOCK_ANSWERS = 32_768;
+const BLOCK_BYTES = BLOCK_ANSWERS / 8;
+
+/**
+ * Which answers of earlier runs this run has used: one bit each, in blocks that are kept on the disk. An answer that was
+ * used counts once, and does not become too old while the run goes on. Pure.
+ */
+export class UsedAnswers {
+  readonly #blocks = new Map<number, Uint8Array>();
+  readonly #changed = new Set<number>();
+
+  /** A block as it was kept. */
+  load(block: number, bits: Uint8Array): void {
+    this.#blocks.set(block, Uint8Array.from({ length: BLOCK_BYTES }, (_, i) => bits[i] ?? 0));
+  }
+
+  has(id: number): boolean {
+    const bits = this.#blocks.get(Math.floor(id / BLOCK_ANSWERS));
+    return bits !== undefined && ((bits[(id % BLOCK_ANSWERS) >> 3] as number) & (1 << (id & 7))) !== 0;
+  }
+
+  add(id: number): void {
+    const block = Math.floor(id / BLOCK_ANSWERS);
+    let bits = this.#blocks.get(block);
+    if (bits === undefined) this.#blocks.set(block, (bits = new Uint8Array(BLOCK_BYTES)));
+    const at = (id % BLOCK_ANSWERS) >> 3;
+    bits[at] = (bits[at] as number) | (1 << (id & 7));
+    this.#changed.add(block);
+  }
+
+  /** Blocks that are not as they were kept. */
+  changed(): (readonly [number, Uint8Array])[] {
+    return [...this.#changed].flatMap((block) => {
+      const bits = this.#blocks.get(block);
+      return bits === undefined ? [] : [[block, bits] as const];
+    });
+  }
+
+  /** All that `changed` told is kept now. */
+  kept(): void {
+    this.#changed.clear();
+  }
+}

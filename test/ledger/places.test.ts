@@ -1,0 +1,97 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import * as fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { Ledger } from '../../src/ledger/ledger.ts';
+
+/** So few that a handful of answers goes through memory, a batch under way and the index. */
+const PLACE_AT = 12;
+const KEYS = Array.from({ length: 60 }, (_, i) => `k${i}`);
+
+type Doing = { readonly does: 'put' | 'other'; readonly keys: number[] } | { readonly does: 'flush' | 'reopen' | 'crash' };
+
+const doing: fc.Arbitrary<Doing> = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ does: fc.constantFrom('put' as const, 'other' as const), keys: fc.array(fc.nat(KEYS.length - 1), { minLength: 1, maxLength: 8 }) }) },
+  { weight: 4, arbitrary: fc.record({ does: fc.constant('flush' as const) }) },
+  { weight: 1, arbitrary: fc.record({ does: fc.constantFrom('reopen' as const, 'crash' as const) }) },
+);
+
+it('finds the newest answer to every key, wherever it stands, whoever wrote it, after closings and crashes', () => {
+  fc.assert(
+    fc.property(fc.array(doing, { maxLength: 80, size: 'max' }), (all) => {
+      const folder = mkdtempSync(join(tmpdir(), 'places-'));
+      const open = (job: string): Ledger => Ledger.open({ path: join(folder, 'ledger'), job, run: job, maxAgeDays: 1, now: () => 1_700_000_000_000, placeAt: PLACE_AT });
+      let ledger = open('ours');
+      const other = open('theirs');
+      const abandoned: Ledger[] = [];
+      try {
+        const scope = ledger.scope('o', 'enrich', '');
+        const durable = new Map<string, string>();
+        let waiting = new Map<string, string>();
+        const flushed = (): void => {
+          for (const [key, text] of waiting) durable.set(key, text);
+          waiting = new Map();
+        };
+        let serial = 0;
+        for (const each of all) {
+          if (each.does === 'put' || each.does === 'other') {
+            // The last word for a key is its row with the highest number, so nothing of ours may still be on its way.
+            if (each.does === 'other') {
+              ledger.flush();
+              flushed();
+            }
+            const texts = new Map(each.keys.map((n) => [KEYS[n] ?? '', `{"n":${++serial}}`]));
+            const entries = [...texts].map(([key, text]) => ({ scope, key, answer: { kind: 'hit', text } as const }));
+            (each.does === 'put' ? ledger : other).put(entries);
+            if (each.does === 'other') other.flush();
+            for (const [key, text] of texts) (each.does === 'put' ? waiting : durable).set(key, text);
+          } else if (each.does === 'flush') {
+            ledger.flush();
+            flushed();
+          } else if (each.does === 'reopen') {
+            ledger.close();
+            flushed();
+            ledger = open('ours');
+          } else {
+            abandoned.push(ledger);
+            waiting = new Map();
+            ledger = open('ours');
+          }
+          for (const key of KEYS) {
+            const text = waiting.get(key) ?? durable.get(key);
+            expect(ledger.get(scope, key)).toEqual(text === undefined ? null : { kind: 'hit', text });
+          }
+        }
+      } finally {
+        ledger.close();
+        other.close();
+        for (const lost of abandoned) lost.close();
+        rmSync(folder, { recursive: true });
+      }
+    }),
+    { numRuns: 60 },
+  );
+});
+
+it('moves what was gathered into the index, a slice at a time, and says how far it is', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'places-'));
+  try {
+    const path = join(folder, 'ledger');
+    const ledger = Ledger.open({ path, job: 'j', run: 'r', maxAgeDays: 0, now: Date.now, placeAt: PLACE_AT });
+    const scope = ledger.scope('o', 'enrich', '');
+    for (let i = 0; i < 100; i++) {
+      ledger.put([{ scope, key: `k${i}`, answer: { kind: 'miss' } }]);
+      ledger.flush();
+    }
+    ledger.close();
+    const db = new DatabaseSync(path);
+    const upTo = Number(db.prepare('SELECT up_to FROM placed').get()?.['up_to']);
+    expect(upTo).toBeGreaterThanOrEqual(100 - 3 * PLACE_AT);
+    expect(db.prepare('SELECT count(DISTINCT answer) AS n FROM places WHERE answer <= ?').get(upTo)).toEqual({ n: upTo });
+    db.close();
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});

@@ -1,4 +1,4 @@
-/** The files a job owns, all named after its output. Pure. */
+/** The files a job owns, all named after its output. */
 import { createHash } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -14,11 +14,9 @@ export interface JobPaths {
   readonly ledger: string;
   /** Where standard input is kept while the job needs it. */
   readonly spool: string;
-  /** Folder for state that grows and is of no use after the run. */
-  readonly scratch: string;
 }
 
-/** Everything absolute. For `--output -` only ledger, spool and scratch mean anything. */
+/** Everything absolute. For `--output -` only ledger and spool mean anything. */
 export function jobPaths(job: CompiledJob, options: Pick<RunOptions, 'scratch'>): JobPaths {
   const output = resolve(job.output.uri);
   const ledger = resolve(job.ledger.uri);
@@ -33,7 +31,6 @@ export function jobPaths(job: CompiledJob, options: Pick<RunOptions, 'scratch'>)
     lock: `${checkpoint}.lock`,
     ledger,
     spool: join(scratch, `.millrace-stdin-${id}`),
-    scratch,
   };
 }
 

@@ -1,16 +1,17 @@
-import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { statSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { EXIT, type ExitCode } from '../errors.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import { enrichKey, verifyKey } from '../processor/keys.ts';
+import { lookupScopes, type LookupScopes } from '../processor/scopes.ts';
 import { VERIFY_BATCH } from '../processor/verify.ts';
 import { readRecords } from '../reader/read-records.ts';
 import type { InputManifest, InputRecord } from '../reader/types.ts';
 import { adoptSpool } from './frozen-input.ts';
 import { jobPaths, type JobPaths } from './paths.ts';
+import { scratchFolder } from './scratch.ts';
 import { serviceOrigin } from './service-origin.ts';
 import { decideStart, freshStart, type Start } from './start.ts';
 import type { CompiledJob } from './types.ts';
@@ -42,7 +43,7 @@ export async function planCommand(job: CompiledJob, options: { json: boolean }):
 
 /** @throws MillraceError whatever would keep the job from running */
 export async function makePlan(job: CompiledJob, serviceOrigin: string): Promise<Plan> {
-  const scratch = await mkdtemp(join(tmpdir(), 'millrace-plan-'));
+  const scratch = await scratchFolder(null);
   try {
     return await planIn(scratch, job, serviceOrigin);
   } finally {
@@ -55,7 +56,7 @@ async function planIn(scratch: string, job: CompiledJob, serviceOrigin: string):
   const start = await howItWouldStart(job, paths);
   await adoptSpool(paths);
   const { manifest, run } = start.checkpoint;
-  const ledger = job.ledger.uri !== '' && existsSync(paths.ledger) ? Ledger.open({ path: paths.ledger, job: job.name, run, maxAgeDays: job.ledger.maxAgeDays, now: Date.now, peek: true }) : null;
+  const ledger = job.ledger.uri !== '' && (statSync(paths.ledger, { throwIfNoEntry: false })?.size ?? 0) > 0 ? Ledger.open({ path: paths.ledger, job: job.name, run, maxAgeDays: job.ledger.maxAgeDays, now: Date.now, peek: true }) : null;
   const seen = new KeySet(join(scratch, 'keys'));
   try {
     const counting = new Counting(job, seen, ledger, serviceOrigin);
@@ -103,13 +104,13 @@ class Counting {
   readonly #job: CompiledJob;
   readonly #seen: KeySet;
   readonly #ledger: Ledger | null;
-  readonly #scopes: { email: number; domain: number; verify: number };
+  readonly #scopes: LookupScopes;
 
   constructor(job: CompiledJob, seen: KeySet, ledger: Ledger | null, origin: string) {
     this.#job = job;
     this.#seen = seen;
     this.#ledger = ledger;
-    this.#scopes = { email: ledger?.scope(origin, 'enrich', 'by email') ?? -1, domain: ledger?.scope(origin, 'enrich', 'by domain') ?? -1, verify: ledger?.scope(origin, 'verify', '') ?? -1 };
+    this.#scopes = lookupScopes((step, options) => ledger?.scope(origin, step, options) ?? -1, job.service.domainField);
   }
 
   add(record: InputRecord): void {

@@ -8,7 +8,7 @@ import { rowFormat } from '../writer/row-format.ts';
 import { Counters } from './counters.ts';
 import { errorLine } from './error-line.ts';
 import { commitAgain, markFinishing, putInPlace } from './finish.ts';
-import { adoptSpool, dropArriving } from './frozen-input.ts';
+import { adoptSpool, dropArriving, dropSpool } from './frozen-input.ts';
 import { jobPaths, type JobPaths } from './paths.ts';
 import { openReporter, type Reporter } from './reporter.ts';
 import { buildReport } from './report.ts';
@@ -55,6 +55,8 @@ async function runLocked(job: CompiledJob, options: RunOptions, context: RunCont
     if (lock.tookOverFromUnknown) for (const path of [paths.output, paths.errors]) await replaceInode(path);
     const start = await settleStart(job, paths, lock, { fresh: options.fresh, now: () => new Date(), signal: AbortSignal.any([context.drain, lost.signal]) });
     if (start.kind === 'go') return await execute(job, paths, start, context, lock, lost.signal, reporter);
+    // A crash just before the end may have left it.
+    await dropSpool(start.checkpoint.manifest);
     reporter.done(buildReport(start.checkpoint, job.output.uri, job.service.rpm), paths);
     return (start.checkpoint.exitCode ?? EXIT.ok) as ExitCode;
   } finally {
@@ -83,6 +85,8 @@ async function execute(job: CompiledJob, paths: JobPaths, start: Start & { kind:
   let latest = checkpoint;
   const keep = async (change: Partial<Checkpoint>): Promise<void> => {
     if (lost.aborted) throw lost.reason;
+    // A run that was paused for longer than its lease may be told so only now.
+    await lock.check();
     latest = { ...latest, ...change, updatedAt: new Date().toISOString(), totals: counters.totals(ledger.totals()) };
     await writeCheckpoint(paths.checkpoint, latest);
   };

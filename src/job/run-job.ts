@@ -12,6 +12,7 @@ import { notSuchAServiceError } from '../pool/fatal-errors.ts';
 import { EnrichStep } from '../processor/enrich.ts';
 import { RecordProcessor } from '../processor/process-record.ts';
 import type { RecordResult } from '../processor/result.ts';
+import { lookupScopes } from '../processor/scopes.ts';
 import { TrustGate } from '../processor/trust-gate.ts';
 import { VerifyStep } from '../processor/verify.ts';
 import { readRecords } from '../reader/read-records.ts';
@@ -47,7 +48,7 @@ export interface JobParts {
   readonly abort: AbortSignal;
 }
 
-/** Records between the low watermark and the reader: bounds memory, and what fills a verify request. */
+/** Records between the low watermark and the reader, and what they and their answers take: bounds memory, and what fills a verify request. */
 const WINDOW_RECORDS = 16_384;
 const WINDOW_BYTES = 48 * 1024 * 1024;
 /** How long a drain waits for what is in flight. */
@@ -55,7 +56,7 @@ export const DRAIN_MS = 25_000;
 /** Sockets when concurrency is found by watching: its upper bound. */
 const AUTO_CONNECTIONS = 128;
 
-/** A record that is done, waiting for those before it. `size` in bytes. */
+/** A record that is done, waiting for those before it. `size`: what it and its answers take, in bytes. */
 interface Ready { readonly record: InputRecord; readonly result: RecordResult; readonly size: number }
 
 interface Keeping {
@@ -115,9 +116,9 @@ export class RunningJob {
     });
     this.#gate = new TrustGate({ trusted: parts.checkpoint.trusted || job.limits.trustMisses, onDistrust: (answers, kind) => this.#stopFor(notSuchAServiceError(answers, kind)) });
     const context = { client: this.#client, pool: this.pool, ledger, gate: this.#gate, idempotencyKey: idempotencyKeys(parts.checkpoint), onProgress: () => this.#moveOn() };
-    const scope = (step: string, options: string): number => ledger.scope(service.origin, step, options);
-    this.#enrich = job.steps.includes('enrich') ? new EnrichStep(context, { email: scope('enrich', 'by email'), domain: scope('enrich', 'by domain') }) : null;
-    this.#verify = job.steps.includes('verify') ? new VerifyStep(context, scope('verify', '')) : null;
+    const scopes = lookupScopes((step, options) => ledger.scope(service.origin, step, options), job.service.domainField);
+    this.#enrich = job.steps.includes('enrich') ? new EnrichStep(context, scopes) : null;
+    this.#verify = job.steps.includes('verify') ? new VerifyStep(context, scopes.verify) : null;
     this.#processor = new RecordProcessor(job, { enrich: this.#enrich, verify: this.#verify });
   }
 
@@ -191,11 +192,13 @@ export class RunningJob {
   #start(record: InputRecord): void {
     const number = this.#started++;
     this.lastStarted = record.end;
-    const size = sizeOf(record);
-    this.#windowBytes += size;
-    this.#processor.process(record, number, (result) => {
-      this.#watermark.put(number, { record, result, size }, this.#write);
-    });
+    let size = 0;
+    const hold = (bytes: number): void => {
+      size += bytes;
+      this.#windowBytes += bytes;
+    };
+    hold(sizeOf(record));
+    this.#processor.process(record, number, (result) => this.#watermark.put(number, { record, result, size }, this.#write), hold);
   }
 
   readonly #write = ({ record, result, size }: Ready): void => {

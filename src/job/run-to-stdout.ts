@@ -1,6 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { StorageError, type ExitCode } from '../errors.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import { START_MARK, type Mark } from '../writer/mark.ts';
@@ -14,6 +13,7 @@ import { buildReport } from './report.ts';
 import type { Reporter } from './reporter.ts';
 import type { RunContext } from './run-command.ts';
 import { RunningJob, type RowSink } from './run-job.ts';
+import { scratchFolder } from './scratch.ts';
 import { serviceOrigin } from './service-origin.ts';
 import { freshStart } from './start.ts';
 import type { CompiledJob, RunOptions } from './types.ts';
@@ -24,7 +24,7 @@ const HIGH_WATER_BYTES = 1024 * 1024;
 /** `--output -`: rows to standard output, without checkpoint, lock or resume. */
 export async function runToStandardOutput(job: CompiledJob, options: RunOptions, context: RunContext, reporter: Reporter): Promise<ExitCode> {
   // What grows (the spool, and a ledger that nobody named) lives in a folder that goes with the run.
-  const folder = await mkdtemp(join(options.scratch === null ? tmpdir() : resolve(options.scratch), 'millrace-'));
+  const folder = await scratchFolder(options.scratch);
   try {
     const paths = { ...jobPaths(job, options), spool: join(folder, 'stdin') };
     const { checkpoint } = await freshStart(job, paths, { now: () => new Date(), signal: context.drain });

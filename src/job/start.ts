@@ -94,7 +94,7 @@ export function newCheckpoint(job: CompiledJob, paths: JobPaths, manifest: Input
 }
 
 async function refuseForeignOutput(paths: JobPaths): Promise<void> {
-  for (const path of [paths.output, partialPath(paths.output)]) {
+  for (const path of [paths.output, partialPath(paths.output), paths.errors, partialPath(paths.errors), paths.report]) {
     if (await exists(path)) {
       throw new InputError('output_not_ours', `${path} exists, and there is no checkpoint (${paths.checkpoint}) that says it is this job's`, { hint: 'Move it away, or name another output.' });
     }
@@ -106,8 +106,7 @@ async function resume(job: CompiledJob, paths: JobPaths, found: Checkpoint, opti
   if (changed !== null) throw new InputError('input_changed', `the input changed while the job was under way: ${changed}`, { hint: `Put the input back as it was to resume. ${FRESH_HINT}` });
   const checkpoint = { ...found, manifest, limit: job.limits.limit };
   if (await isWhole(paths, found)) return { kind: 'go', checkpoint, resumed: true, reopen: false, notice: null };
-  // Every answer that the missing rows need is in the ledger.
-  const notice = `the unfinished output ${partialPath(paths.output)} is missing or was cut: its rows are written again, from the ledger`;
+  const notice = `the unfinished output ${partialPath(paths.output)} is missing or was cut: its rows are written again, ${await fromWhat(paths)}`;
   return { kind: 'go', checkpoint: { ...checkpoint, mark: START_MARK }, resumed: false, reopen: false, notice };
 }
 
@@ -126,8 +125,8 @@ async function afterFinish(job: CompiledJob, paths: JobPaths, found: Checkpoint,
   if (outputThere && spooledBytes(manifest) === 0 && spooledBytes(found.manifest) > 0) return done;
   if (compareManifests(found.manifest, manifest) !== null) return go(newCheckpoint(job, paths, manifest, found.generation, options.now()));
   const unfinished: Checkpoint = { ...found, manifest, limit: job.limits.limit, state: 'running', finishedAt: null, exitCode: null, result: null };
-  // The output was taken away: it is written again, by the same run and so from the ledger alone.
-  if (!outputThere) return { ...go({ ...unfinished, mark: START_MARK }), notice: `the output ${paths.output} is gone: it is written again, from the ledger` };
+  // The output was taken away: it is written again, by the same run and so from the ledger alone, where there is one.
+  if (!outputThere) return { ...go({ ...unfinished, mark: START_MARK }), notice: `the output ${paths.output} is gone: it is written again, ${await fromWhat(paths)}` };
   const reachedLimit = found.limit !== null && (found.result?.tally.total ?? 0) >= found.limit;
   if (!reachedLimit || (job.limits.limit ?? Infinity) === found.limit) return done;
   if ((await fileSha256(paths.output)) !== found.result?.sha256) {
@@ -145,6 +144,10 @@ export async function reopenOutput(paths: JobPaths): Promise<void> {
   } catch (error) {
     throw new StorageError('output_failed', `${paths.output} could not be copied to go on from: ${(error as Error).message}`, { hint: 'Free the disk or mend the folder, then run the same command.', cause: error });
   }
+}
+
+async function fromWhat(paths: JobPaths): Promise<string> {
+  return (await exists(paths.ledger)) ? 'from the ledger' : `and everything is asked for again, because the ledger ${paths.ledger} is gone too`;
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -6,7 +6,7 @@ import { decode, encode, type LedgerAnswer } from './answer.ts';
 import { ledgerFailure } from './failure.ts';
 import { keyHash } from './key-hash.ts';
 import { PLACE_AT, Places } from './places.ts';
-import { prepareLedger } from './schema.ts';
+import { checkLedger, prepareLedger } from './schema.ts';
 import { UsedAnswers } from './used-answers.ts';
 
 export type { LedgerAnswer } from './answer.ts';
@@ -33,7 +33,7 @@ export interface LedgerOptions {
 }
 
 const DAY_MS = 86_400_000;
-/** A flush in mid-interval keeps one transaction short enough (about 10 ms) not to stall the calls in flight. */
+/** A flush in mid-interval keeps one transaction short enough (about 20 ms) not to stall the calls in flight. */
 const FLUSH_AT_ENTRIES = 2_000;
 const FLUSH_AT_CHARS = 8 * 1024 * 1024;
 /** A ledger of up to this many answers is read into the filter when it is opened (about 0.2 s); of a larger one every key is looked up. */
@@ -101,8 +101,10 @@ export class Ledger {
         mkdirSync(dirname(options.path), { recursive: true });
         closeSync(openSync(options.path, 'a', 0o600));
       }
+      // Not opened read-only to peek either: such a connection leaves SQLite's side files behind.
       db = new DatabaseSync(options.path);
-      prepareLedger(db);
+      if (options.peek === true) checkLedger(db);
+      else prepareLedger(db);
       return new Ledger(db, options);
     } catch (error) {
       db?.close();

@@ -27,16 +27,15 @@ const APPLICATION_ID = 0x4d4c4c47;
 
 /** Prepares an opened file; throws when it is somebody else's database or from a newer version. */
 export function prepareLedger(db: DatabaseSync): void {
-  const pragma = (name: string): number => Number(Object.values(db.prepare(`PRAGMA ${name}`).get() ?? {})[0] ?? 0);
-  // Large pages: answers are 0.3 to 3 kB each, and few large writes cost half of many small ones.
+  // Large pages: answers are 0.3 to 3 kB each, and few large writes cost less than many small ones.
   db.exec('PRAGMA busy_timeout = 15000; PRAGMA page_size = 16384; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -16384;');
-  if (pragma('user_version') === MIGRATIONS.length && pragma('application_id') === APPLICATION_ID) return;
+  if (isCurrent(db)) return;
   db.exec('BEGIN IMMEDIATE');
   try {
-    const version = pragma('user_version');
+    const version = pragma(db, 'user_version');
     const tables = Number(db.prepare('SELECT count(*) AS n FROM sqlite_schema').get()?.['n'] ?? 0);
-    if (tables > 0 && pragma('application_id') !== APPLICATION_ID) throw new Error('it is a database of another program');
-    if (version > MIGRATIONS.length) throw new Error('it was written by a newer version of Millrace');
+    if (tables > 0) checkOwner(db);
+    if (version > MIGRATIONS.length) throw new Error(TOO_NEW);
     for (const migration of MIGRATIONS.slice(version)) db.exec(migration);
     db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${MIGRATIONS.length};`);
     db.exec('COMMIT');
@@ -44,4 +43,25 @@ export function prepareLedger(db: DatabaseSync): void {
     db.exec('ROLLBACK');
     throw error;
   }
+}
+
+/** The same for a file that is only read. */
+export function checkLedger(db: DatabaseSync): void {
+  db.exec('PRAGMA busy_timeout = 15000');
+  checkOwner(db);
+  if (!isCurrent(db)) throw new Error(TOO_NEW);
+}
+
+const TOO_NEW = 'it was written by a newer version of Millrace';
+
+function checkOwner(db: DatabaseSync): void {
+  if (pragma(db, 'application_id') !== APPLICATION_ID) throw new Error('it is a database of another program');
+}
+
+function isCurrent(db: DatabaseSync): boolean {
+  return pragma(db, 'user_version') === MIGRATIONS.length && pragma(db, 'application_id') === APPLICATION_ID;
+}
+
+function pragma(db: DatabaseSync, name: string): number {
+  return Number(Object.values(db.prepare(`PRAGMA ${name}`).get() ?? {})[0] ?? 0);
 }

@@ -7,6 +7,11 @@ import { invalid, type RecordResult } from './result.ts';
 import type { VerifyOutcome, VerifyStep } from './verify.ts';
 
 type Done = (result: RecordResult) => void;
+/** An answer is held from now on until the record is written: about so many bytes of memory. */
+type Held = (bytes: number) => void;
+
+/** An answer's text, and what it was parsed into. */
+const BYTES_PER_CHAR = 3;
 
 /** A record that is ready for (or past) its verify step, in its turn. */
 type VerifyTurn = { readonly email: string; readonly sofar: RecordResult; readonly done: Done } | null;
@@ -24,7 +29,7 @@ export class RecordProcessor {
     this.#verify = steps.verify;
   }
 
-  process(record: InputRecord, number: number, done: Done): void {
+  process(record: InputRecord, number: number, done: Done, held: Held): void {
     if (record.bad !== null) {
       this.#finish(number, invalid('bad_row'), done);
     } else if (this.#enrich === null) {
@@ -32,7 +37,10 @@ export class RecordProcessor {
     } else {
       const lookup = enrichKey(record.email, record.domain);
       if (typeof lookup === 'string') this.#finish(number, invalid(lookup), done);
-      else this.#enrich.ask(lookup, (outcome) => this.#afterEnrich(record, number, lookup.key, outcome, done));
+      else this.#enrich.ask(lookup, (outcome) => {
+        if (outcome.kind === 'hit') held(outcome.answer.text.length * BYTES_PER_CHAR);
+        this.#afterEnrich(record, number, lookup.key, outcome, done);
+      });
     }
   }
 

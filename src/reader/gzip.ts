@@ -31,7 +31,7 @@ export function isGzip(head: Buffer): boolean {
 
 export function truncatedError(name: string, at: number): InputError {
   return new InputError('input_truncated', `The archive ${name} is cut off: it ends at byte ${at} in the middle of its data.`, {
-    hint: 'Fetch the file again; what came before the cut was read.',
+    hint: 'Fetch the whole file and run with --fresh: what was paid for is in the ledger.',
   });
 }
 

@@ -1,8 +1,12 @@
 /** The columns that Millrace adds, and how each is read from a result. Pure. */
 import type { Step } from '../job/types.ts';
 import type { RecordResult } from '../processor/result.ts';
+import { jsonlValues } from '../reader/jsonl.ts';
+import type { InputRecord } from '../reader/types.ts';
 
-type Read = (result: RecordResult) => unknown;
+type Read = (result: RecordResult, record: InputRecord) => unknown;
+
+const INPUT = 'input.';
 
 const STANDARD: readonly (readonly [string, Read])[] = [
   ['result.outcome', (r) => r.outcome],
@@ -26,7 +30,7 @@ const LIST_SEPARATOR = ';';
 export interface ResultColumns {
   readonly names: readonly string[];
   /** One cell a column. Null is empty, booleans `true` / `false`, lists joined by `;`, objects as JSON. */
-  read(result: RecordResult): string[];
+  read(result: RecordResult, record: InputRecord): string[];
 }
 
 /** Names of the columns that a job adds. */
@@ -34,17 +38,18 @@ export function resultColumnNames(fields: Readonly<Record<string, string>> | nul
   return fields === null ? STANDARD.map(([name]) => name) : Object.keys(fields);
 }
 
-/** The standard columns, or the configured ones. */
-export function resultColumns(fields: Readonly<Record<string, string>> | null): ResultColumns {
-  const readers: readonly Read[] = fields === null ? STANDARD.map(([, read]) => read) : Object.values(fields).map((path) => readPath(path));
+/** The standard columns, or the configured ones. @param columns of the input */
+export function resultColumns(fields: Readonly<Record<string, string>> | null, columns: readonly string[]): ResultColumns {
+  const readers: readonly Read[] = fields === null ? STANDARD.map(([, read]) => read) : Object.values(fields).map((path) => readPath(path, columns));
   return {
     names: resultColumnNames(fields),
-    read: (result) => readers.map((read) => toCell(read(result))),
+    read: (result, record) => readers.map((read) => toCell(read(result, record))),
   };
 }
 
-/** The value at a dotted path such as `enrich.company.hq.city`, `verify.flags.role` or `result.outcome`. */
-export function readPath(path: string): Read {
+/** The value at a dotted path such as `enrich.company.hq.city`, `verify.flags.role`, `result.outcome` or `input.<column>`. */
+export function readPath(path: string, columns: readonly string[]): Read {
+  if (path.startsWith(INPUT)) return readInput(path.slice(INPUT.length), columns);
   const [root, ...rest] = path.split('.');
   return (result) => {
     let value: unknown = root === 'result' ? { outcome: result.outcome, error: result.error } : root === 'enrich' || root === 'verify' ? result[root as Step]?.record : undefined;
@@ -53,6 +58,15 @@ export function readPath(path: string): Read {
       value = (value as Record<string, unknown>)[part];
     }
     return value;
+  };
+}
+
+/** A column of the input, its name to the letter: as it was, and nothing for a row that could not be read. */
+function readInput(name: string, columns: readonly string[]): Read {
+  const at = columns.indexOf(name);
+  return (_, record) => {
+    if (record.values !== null) return at === -1 ? undefined : record.values[at];
+    return record.bad === null ? jsonlValues(record.json ?? '{}', [name])[0] : undefined;
   };
 }
 

@@ -2,7 +2,7 @@ import type { CompiledJob } from '../job/types.ts';
 import type { RecordResult } from '../processor/result.ts';
 import { jsonlValues } from '../reader/jsonl.ts';
 import type { InputManifest, InputRecord } from '../reader/types.ts';
-import { CsvFormat, guardFormula } from './csv-format.ts';
+import { csvRow, guardFormula } from './csv-format.ts';
 import { readPath, resultColumns } from './result-columns.ts';
 
 /** Turns a record and its result into one row. */
@@ -18,16 +18,16 @@ export function rowFormat(job: CompiledJob, manifest: InputManifest): RowFormat 
 }
 
 function delimitedRows(job: CompiledJob, manifest: InputManifest, delimiter: string): RowFormat {
-  const csv = new CsvFormat(delimiter);
-  const columns = resultColumns(job.output.fields);
+  const row = csvRow(delimiter);
+  const columns = resultColumns(job.output.fields, manifest.columns);
   const guard = job.output.escapeFormulas ? guardFormula : null;
   const cells = (own: readonly string[], added: readonly string[]): string[] => {
     const all = [...own, ...added];
     return guard === null ? all : all.map(guard);
   };
   return {
-    header: csv.row(cells(manifest.columns, columns.names)),
-    row: (record, result) => csv.row(cells(record.values ?? ownValues(record, manifest), columns.read(result))),
+    header: row(cells(manifest.columns, columns.names)),
+    row: (record, result) => row(cells(record.values ?? ownValues(record, manifest), columns.read(result, record))),
   };
 }
 
@@ -42,10 +42,10 @@ function jsonlRows(job: CompiledJob, manifest: InputManifest): RowFormat {
   const input = (record: InputRecord): string => record.json ?? `{${(record.values ?? []).map((value, i) => `${keys[i] ?? '""'}:${JSON.stringify(value)}`).join(',')}}`;
   const { fields } = job.output;
   if (fields !== null) {
-    const readers = Object.entries(fields).map(([name, path]) => [JSON.stringify(name), readPath(path)] as const);
+    const readers = Object.entries(fields).map(([name, path]) => [JSON.stringify(name), readPath(path, manifest.columns)] as const);
     return {
       header: null,
-      row: (record, result) => Buffer.from(`{"input":${input(record)}${readers.map(([name, read]) => `,${name}:${JSON.stringify(read(result) ?? null)}`).join('')}}\n`),
+      row: (record, result) => Buffer.from(`{"input":${input(record)}${readers.map(([name, read]) => `,${name}:${JSON.stringify(read(result, record) ?? null)}`).join('')}}\n`),
     };
   }
   return {

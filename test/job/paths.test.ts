@@ -1,5 +1,5 @@
 import { tmpdir } from 'node:os';
-import { isAbsolute, resolve } from 'node:path';
+import { dirname, isAbsolute, resolve } from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { jobPaths, ownFiles, type JobPaths } from '../../src/job/paths.ts';
@@ -16,14 +16,12 @@ describe('the files of a job', () => {
       checkpoint: '/data/out.csv.checkpoint.json',
       lock: '/data/out.csv.checkpoint.json.lock',
       ledger: '/data/out.csv.ledger',
-      scratch: '/data',
     });
   });
 
   it('the lock goes with the checkpoint, and what grows beside the ledger or into --scratch', () => {
-    expect(pathsOf({ checkpoint: '/state/c.json', ledger: '/big/answers' })).toMatchObject({ checkpoint: '/state/c.json', lock: '/state/c.json.lock', scratch: '/big', spool: expect.stringMatching(/^\/big\/\.millrace-stdin-[0-9a-f]{12}$/) });
-    expect(pathsOf({}, 'tmp/x')).toMatchObject({ scratch: resolve('tmp/x'), spool: expect.stringMatching(new RegExp(`^${resolve('tmp/x')}/`)) });
-    expect(pathsOf({ output: '-', 'output.format': 'csv' }).scratch).toBe(tmpdir());
+    expect(pathsOf({}, 'tmp/x')).toMatchObject({ spool: expect.stringMatching(new RegExp(`^${resolve('tmp/x')}/`)) });
+    expect(dirname(pathsOf({ output: '-', 'output.format': 'csv' }).spool)).toBe(tmpdir());
   });
 
   it('are absolute', () => {

@@ -25,7 +25,8 @@ type VerifySaid = Settled<unknown> | 'verdict';
 function through(steps: readonly Step[], input: ReturnType<typeof record>, enriched: Settled<unknown> | null, verified: VerifySaid | null, when: 'always' | 'unverified' = 'always'): { result: RecordResult; asked: string[] } {
   const { bench, processor, verify } = make(steps, when);
   const results: RecordResult[] = [];
-  processor.process(input, 0, (result) => results.push(result));
+  const held: number[] = [];
+  processor.process(input, 0, (result) => results.push(result), (bytes) => held.push(bytes));
   if (enriched !== null) bench.next('enrich').settle(enriched);
   verify?.flush();
   if (verified !== null) {
@@ -34,6 +35,8 @@ function through(steps: readonly Step[], input: ReturnType<typeof record>, enric
   }
   expect(bench.asked).toEqual([]);
   expect(results).toHaveLength(1);
+  // What is held of an answer is told while others are waited for, once.
+  expect(held).toHaveLength(enriched?.kind === 'ok' ? 1 : 0);
   return { result: results[0] as RecordResult, asked: bench.bodies.verify.flatMap(emailsIn) };
 }
 
@@ -131,7 +134,7 @@ describe('the order of verify requests', () => {
             processor.process(input, number, (result) => {
               expect(results[number]).toBeUndefined();
               results[number] = result;
-            });
+            }, () => undefined);
           });
           for (;;) {
             const waiting = bench.asked.filter(({ step }) => step === 'enrich');

@@ -1,7 +1,7 @@
 import { parseString } from 'fast-csv';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { CsvFormat, guardFormula } from '../../src/writer/csv-format.ts';
+import { csvRow, guardFormula } from '../../src/writer/csv-format.ts';
 import { readPath, resultColumns, toCell } from '../../src/writer/result-columns.ts';
 import { rowFormat } from '../../src/writer/row-format.ts';
 import { csvRecord, jobFor, jsonRecord, manifestOf, result, text } from './samples.ts';
@@ -19,12 +19,12 @@ const anyRows = fc.integer({ min: 1, max: 6 }).chain(rowsOf).map((rows) => rows.
 /** UTF-8 has no half surrogate pairs. */
 const asWritten = (rows: readonly (readonly string[])[]): string[][] => rows.map((row) => row.map((cell) => cell.toWellFormed()));
 
-describe('CsvFormat', () => {
+describe('csvRow', () => {
   it.each([',', '\t'])('writes any cells so that they read back as they were (delimiter %j)', async (delimiter) => {
     await fc.assert(
       fc.asyncProperty(anyRows, async (rows) => {
-        const format = new CsvFormat(delimiter);
-        const written = rows.map((row) => format.row(row));
+        const format = csvRow(delimiter);
+        const written = rows.map((row) => format(row));
         for (const bytes of written) expect(bytes.at(-1)).toBe(0x0a);
         // Parsed as one file: a row must not run into the next.
         expect(await parse(Buffer.concat(written), delimiter)).toEqual(asWritten(rows));
@@ -34,17 +34,18 @@ describe('CsvFormat', () => {
   });
 
   it('quotes nothing that needs none, and ends lines with LF', () => {
-    expect(new CsvFormat(',').row(['a b', '', "o'c", 'x;y', '漢']).toString()).toBe("a b,,o'c,x;y,漢\n");
+    expect(csvRow(',')(['a b', '', "o'c", 'x;y|z', '漢']).toString()).toBe("a b,,o'c,x;y|z,漢\n");
+    expect(csvRow(',')(["O'Brien|x", 'a, b', 'c']).toString()).toBe("O'Brien|x,\"a, b\",c\n");
   });
 
   it('tells one empty cell from no row', () => {
-    expect(new CsvFormat(',').row(['']).toString()).toBe('""\n');
+    expect(csvRow(',')(['']).toString()).toBe('""\n');
   });
 
   it('does not remember the row before', () => {
-    const format = new CsvFormat(',');
+    const format = csvRow(',');
     const rows = [['a"', 'b'], ['c', 'd'], ['e\nf', ''], ['\0', '"'], ['g,', 'h'], ['i', 'j']];
-    const twice = [...rows, ...rows].map((row) => format.row(row).toString());
+    const twice = [...rows, ...rows].map((row) => format(row).toString());
     expect(twice.slice(0, 6)).toEqual(twice.slice(6));
   });
 });
@@ -57,10 +58,10 @@ describe('rows of csv and tsv', () => {
       fc.asyncProperty(fc.constantFrom('csv', 'tsv'), rows, async (format, input) => {
         const rowsFormat = rowFormat(jobFor({ format }), manifestOf(columns));
         const bytes = Buffer.concat([rowsFormat.header as Buffer, ...input.map(([a, b, r]) => rowsFormat.row(csvRecord(['x', a, b]), r))]);
-        const added = resultColumns(null);
+        const added = resultColumns(null, columns);
         const [header, ...read] = await parse(bytes, format === 'csv' ? ',' : '\t');
         expect(header).toEqual([...columns, ...added.names]);
-        expect(read).toEqual(asWritten(input.map(([a, b, r]) => ['x', a, b, ...added.read(r)])));
+        expect(read).toEqual(asWritten(input.map(([a, b, r]) => ['x', a, b, ...added.read(r, csvRecord(['x', a, b]))])));
       }),
       { numRuns: 200 },
     );
@@ -111,6 +112,16 @@ describe('rows of jsonl', () => {
     );
   });
 
+  it('take columns of the input for configured ones, from either format', () => {
+    const fields = { Mail: 'input.Work Email', Nothing: 'input.missing' };
+    const nothing = { outcome: 'no_match', error: null, enrich: null, verify: null, failure: null } as const;
+    const rows = rowFormat(jobFor({ fields }), manifestOf(['id', 'Work Email']));
+    expect(rows.row(csvRecord(['1', 'a@b.example']), nothing).toString()).toBe('1,a@b.example,a@b.example,\n');
+    const lines = rowFormat(jobFor({ format: 'jsonl', fields }), manifestOf([]));
+    expect(lines.row(jsonRecord('{"Work Email":"a@b.example"}'), nothing).toString()).toBe('{"input":{"Work Email":"a@b.example"},"Mail":"a@b.example","Nothing":""}\n');
+    expect(lines.row(jsonRecord('"{broken"', 'not valid JSON', '{broken'), nothing).toString()).toBe('{"input":"{broken","Mail":null,"Nothing":null}\n');
+  });
+
   it('keep a json record verbatim', () => {
     const format = rowFormat(jobFor({ format: 'jsonl', fields: { T: 'enrich.title' } }), manifestOf([]));
     const input = '{"big": 12345678901234567890, "twice": 1, "twice": 2, "s": "\\u00e9"}';
@@ -128,6 +139,6 @@ describe('the cells of a result', () => {
 
   it('are read from what a record itself has, never from what every object has', () => {
     const r = { outcome: 'matched', error: null, enrich: { record: { name: 'x' }, text: '' }, verify: null, failure: null } as const;
-    for (const path of ['enrich.constructor', 'enrich.__proto__', 'enrich.name.length', 'enrich.toString.name', 'verify.result', 'nothing', 'failure.code', '']) expect(readPath(path)(r)).toBeUndefined();
+    for (const path of ['enrich.constructor', 'enrich.__proto__', 'enrich.name.length', 'enrich.toString.name', 'verify.result', 'nothing', 'failure.code', '']) expect(readPath(path, [])(r, csvRecord([]))).toBeUndefined();
   });
 });

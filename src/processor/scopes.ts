@@ -1,0 +1,15 @@
+/** Under which scope of the ledger each kind of lookup is kept: what changes an answer must change the scope. Pure. */
+
+/** A number for (step, options), from `Ledger.scope`. */
+type ScopeOf = (step: string, options: string) => number;
+
+export interface LookupScopes { readonly email: number; readonly domain: number; readonly verify: number }
+
+/** @param domainField the name under which /v1/enrich is told the domain: a service that does not know it answers with misses */
+export function lookupScopes(scopeOf: ScopeOf, domainField: string): LookupScopes {
+  return {
+    email: scopeOf('enrich', 'by email'),
+    domain: scopeOf('enrich', domainField === 'domain' ? 'by domain' : `by domain as ${domainField}`),
+    verify: scopeOf('verify', ''),
+  };
+}

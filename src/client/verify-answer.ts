@@ -19,7 +19,10 @@ export function emailKey(email: string): string {
   return email.trim().toLowerCase();
 }
 
-/** Reads a 200. `body` is the request's own JSON: an answer about none of its e-mails is unreadable. */
+/**
+ * Reads a 200. `body` is the request's own JSON. A list that leaves all of its e-mails out is an answer all the same: the
+ * service is up and has nothing to say. Anything else that is about none of them is unreadable.
+ */
 export function readVerification(answer: Answer, body: string): CallResult<VerifyAnswer> {
   let json: unknown;
   try {
@@ -38,9 +41,15 @@ export function readVerification(answer: Answer, body: string): CallResult<Verif
     // The first whole one wins; the position says nothing.
     if (key !== '' && !byEmail.has(key)) byEmail.set(key, toResult(entry, email, result, percent));
   }
-  return askedFor(body).some((email) => byEmail.has(emailKey(email)))
+  return isListOfEmails(json) || askedFor(body).some((email) => byEmail.has(emailKey(email)))
     ? { kind: 'ok', value: { byEmail }, meta: withBodyId(answer.meta, json) }
     : badBody(answer, 'the answer has no result for any of the addresses asked for');
+}
+
+/** A list in one of its places, empty or with an e-mail in each entry: whoever sends that knows the question. */
+function isListOfEmails(json: unknown): boolean {
+  const list: unknown = isObject(json) ? [json['data'], json['results']].find(Array.isArray) : json;
+  return Array.isArray(list) && list.every((entry) => isObject(entry) && typeof entry['email'] === 'string');
 }
 
 /** Under `data`, `results`, bare, or a single one. */

@@ -15,8 +15,8 @@ type Done = (outcome: VerifyOutcome) => void;
 
 /** The specification's limit for one request. */
 export const VERIFY_BATCH = 1_000;
-/** An answer that leaves some of its addresses out is asked again for those, this often in all. */
-const ASK_FOR_MISSING = 3;
+/** What an answer leaves out, some of its addresses or all, is asked for this often in all: once more. */
+const ASK_FOR_MISSING = 2;
 
 /**
  * The verify step: fills requests of 1,000 across records. Addresses are offered in input order, so that a job that was

@@ -65,8 +65,13 @@ describe('verify', () => {
     expect(await client.verify([])).toEqual([]);
   });
 
-  it('throws when the answer is about somebody else', async () => {
+  it('takes an answer that leaves everybody out for one', async () => {
     const client = makeClient(await serveCanned({ status: 200, body: '{"data":[]}' }));
+    expect(await client.verify(['a@acme.example'])).toEqual([{ email: 'a@acme.example', result: 'unknown', confidence: null, reason: 'not_answered' }]);
+  });
+
+  it('throws when the answer is about somebody else', async () => {
+    const client = makeClient(await serveCanned({ status: 200, body: '{"email":"other@acme.example","result":"risky"}' }));
     expect(await errorOf(client.verify(['a@acme.example']))).toMatchObject({ code: 'bad_body', retryable: true });
   });
 });

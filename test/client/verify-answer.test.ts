@@ -47,7 +47,8 @@ describe('verdicts', () => {
     fc.assert(fc.property(entries, fc.uniqueArray(email, { minLength: 1 }), (list, asked) => {
       const whole = list.filter((item) => item.email !== null && Boolean(item.result));
       const result = readVerification(answerOf({ data: list }), JSON.stringify({ emails: asked }));
-      expect(result.kind).toBe(asked.some((one) => whole.some((item) => item.email === one)) ? 'ok' : 'retryable');
+      const answered = asked.some((one) => whole.some((item) => item.email === one));
+      expect(result.kind).toBe(answered || list.every((item) => item.email !== null) ? 'ok' : 'retryable');
       if (result.kind !== 'ok') return;
       for (const one of asked) {
         expect(result.value.byEmail.get(one)?.['mark']).toBe(whole.find((item) => item.email === one)?.mark);
@@ -55,8 +56,15 @@ describe('verdicts', () => {
     }));
   });
 
-  it.each([[{ data: [] }], [[]], [{}], [null], [{ email: 'a@acme.example' }], [[{ email: 'other@acme.example', result: 'risky' }]], [[{ result: 'risky' }]], [{ result: 'risky' }], ['nonsense']])(
-    'that answer none of the addresses are unreadable: %j',
+  it.each([[{ data: [] }], [{ results: [] }], [[]], [{ data: [], summary: {} }], [[{ email: 'other@acme.example', result: 'risky' }]], [{ data: [{ email: 'a@acme.example', result: null }] }]])(
+    'that leave out all of the addresses are an answer, and no outage: %j',
+    (json) => {
+      expect(verdicts(json, ['a@acme.example']).has('a@acme.example')).toBe(false);
+    },
+  );
+
+  it.each([[{}], [null], [{ email: 'a@acme.example' }], [{ email: 'other@acme.example', result: 'risky' }], [[{ result: 'risky' }]], [[null]], [['a@acme.example']], [{ data: { result: 'risky' } }], [{ result: 'risky' }], ['nonsense']])(
+    'that are no list and answer none of the addresses are unreadable: %j',
     (json) => {
       expect(readVerification(answerOf(json), '{"emails":["a@acme.example"]}')).toMatchObject({ kind: 'retryable', code: 'bad_body' });
     },

@@ -105,6 +105,17 @@ test('our own service with its switches on: the numbers add up', async () => {
   expect((await server.ended).code).toBe(0);
 });
 
+test('verify answers that leave every address out fail those, and are no outage', async () => {
+  const rows = leads(40, 31);
+  const { folder, service, args } = await makeWorld(toCsv(rows));
+  service.script = (asked, _response, reply, usual) => reply(asked.path === 'verify' ? { status: 200, body: '{"data":[]}', headers: { 'content-type': 'application/json' } } : usual());
+  expect((await folder.run(args({ 'max-errors': '100%' }))).code).toBe(0);
+  await addsUp(folder, rows.length);
+  const codes = (await folder.read('out.csv.errors.jsonl')).trim().split('\n').map((line) => JSON.parse(line) as { step: string; code: string });
+  expect(new Set(codes.filter(({ step }) => step === 'verify').map(({ code }) => code))).toEqual(new Set(['no_result']));
+  expect(service.calls.verify).toBe(2);
+});
+
 describe('down', () => {
   test('from the start, for longer than is allowed: 69; it resumes once the service is there', async () => {
     const { folder, service, args } = await makeWorld(toCsv(leads(50, 23)));

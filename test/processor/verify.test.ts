@@ -108,7 +108,7 @@ describe('VerifyStep', () => {
     );
   });
 
-  it('asks again for what an answer leaves out, three times in all', () => {
+  it('asks once more for what an answer leaves out, then fails it alone', () => {
     const { bench, step, ask } = make();
     const got = addresses(10).map((email) => ask(email));
     step.flush();
@@ -118,9 +118,18 @@ describe('VerifyStep', () => {
       sizes.push(emails.length);
       return verdicts(emails.filter((email) => !leftOut.has(email) || (email === 'p7@example.com' && sizes.length === 2)));
     });
-    expect(sizes).toEqual([10, 2, 1]);
+    expect(sizes).toEqual([10, 2]);
     expect(got.map(inWords)).toEqual(addresses(10).map((email) => (email === 'p3@example.com' ? 'no_result' : 'deliverable')));
-    expect(bench.kept.flat().find(({ key }) => key === 'p3@example.com')?.answer).toEqual({ kind: 'failed', code: 'no_result', attempts: 3, requestId: 'r2' });
+    expect(bench.kept.flat().find(({ key }) => key === 'p3@example.com')?.answer).toEqual({ kind: 'failed', code: 'no_result', attempts: 2, requestId: 'r2' });
+  });
+
+  it('asks once more when an answer leaves out all of them', () => {
+    const { bench, step, ask } = make();
+    const got = addresses(3).map((email) => ask(email));
+    step.flush();
+    expect(answerAll(bench, () => verdicts([]))).toBe(2);
+    expect(got.map(inWords)).toEqual(['no_result', 'no_result', 'no_result']);
+    expect(step.callsPending).toBe(0);
   });
 
   it('fails all addresses of a request whose attempts are used up, without halving it', () => {

@@ -1,5 +1,6 @@
 /** The API key appears nowhere but in the request. */
 import { inspect } from 'node:util';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DataServiceError } from '../../src/client/data-service-client.ts';
 import { Redactor } from '../../src/client/redactor.ts';
@@ -33,6 +34,8 @@ describe('a service that echoes the key', () => {
     ['escaped', (auth) => `{"code":"${escaped(auth.slice(7))}","message":"${escaped(auth)}"}`],
     ['escaped, at the edge of what is shown', (auth) => `{"message":"${'x'.repeat(280)} ${escaped(auth)}"}`],
     ['in a record', (auth) => JSON.stringify({ name: 'Ana', title: auth })],
+    ['in a record, escaped', (auth) => `{"name":"Ana","title":"${escaped(auth)}","note":"\\\\${escaped(auth)}"}`],
+    ['in a verdict, escaped', (auth) => `[{"email":"ana@acme.example","result":"risky","reason":"${escaped(auth)}"}]`],
     ['in a verdict', (auth) => JSON.stringify([{ email: 'ana@acme.example', result: 'risky', reason: auth }])],
   ];
   for (const status of [200, 302, 400, 401, 404, 409, 429, 451, 500, 503]) {
@@ -72,6 +75,32 @@ describe('masking', () => {
     expect(redactor.data('{"employees":1000}')).toBe('{"employees":1000}');
     expect(redactor.headers({ 'x-ratelimit-limit': '1000' })).toEqual({ 'x-ratelimit-limit': '1000' });
     expect(redactor.words('key 1000 refused')).toBe('key [redacted] refused');
+  });
+
+  it('finds a key in JSON however it is written, and leaves the rest as it was', () => {
+    const way = fc.constantFrom(
+      (c: string) => JSON.stringify(c).slice(1, -1),
+      (c: string) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
+      (c: string) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0').toUpperCase()}`,
+      (c: string) => (c === '/' ? '\\/' : JSON.stringify(c).slice(1, -1)),
+    );
+    const visible = fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code));
+    const key = fc.array(fc.oneof(visible, fc.constantFrom('"', '\\', '/', 'u', '0')), { minLength: 12, maxLength: 24 }).map((parts) => parts.join(''));
+    const around = fc.array(fc.oneof(fc.constantFrom('\\', '"', '\n', 'é'), visible), { maxLength: 6 }).map((parts) => parts.join(''));
+    fc.assert(
+      fc.property(key, fc.array(way, { minLength: 24, maxLength: 24 }), around, around, (secret, ways, before, after) => {
+        const written = Array.from(secret, (character, i) => ways[i]?.(character) ?? '').join('');
+        const text = `{"title":"${JSON.stringify(before).slice(1, -1)}${written}${JSON.stringify(after).slice(1, -1)}"}`;
+        fc.pre((JSON.parse(text) as { title: string }).title.indexOf(secret) === before.length);
+        expect(JSON.parse(new Redactor(secret).data(text))).toEqual({ title: `${before}[redacted]${after}` });
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it('does not take for the key what only looks like its escapes', () => {
+    const text = JSON.stringify({ title: Array.from(KEY, (c) => `\\u00${c.charCodeAt(0).toString(16)}`).join('') });
+    expect(new Redactor(KEY).data(text)).toBe(text);
   });
 
   it('hands over the very same headers when there is nothing to mask', () => {

@@ -21,6 +21,16 @@ export interface Asked {
   readonly number: number;
 }
 
+/** One request and what became of it. Times as `Date.now()` tells them. */
+export interface Exchanged {
+  readonly asked: Asked;
+  /** Null: not answered, or cut off. */
+  status: number | null;
+  answeredAt: number | null;
+  /** When the next request came over the same connection: by then whoever asked had read this answer. */
+  readBy: number | null;
+}
+
 export interface Reply {
   readonly status: number;
   readonly body: string | Buffer;
@@ -36,6 +46,8 @@ export class ScriptedService {
   latencyMs = 0;
   script: Script = (_asked, _response, reply, usual) => reply(usual());
   readonly requests: Asked[] = [];
+  /** The same, with what became of them. */
+  readonly exchanges: Exchanged[] = [];
   /** How often each key was asked for, by step: `enrich ana@works.example`. */
   readonly asked = new Map<string, number>();
   /** Idempotency-Keys that came with a key. */
@@ -45,6 +57,7 @@ export class ScriptedService {
   /** Requests that were answered to the end, and not cut off. */
   answered = 0;
   authorizations = new Set<string>();
+  readonly #latest = new WeakMap<object, Exchanged>();
   #waiting: { readonly until: () => boolean; readonly resolve: () => void }[] = [];
   readonly #server = createServer((request, response) => void this.#take(request, response));
 
@@ -98,12 +111,14 @@ export class ScriptedService {
 
   forget(): void {
     this.requests.length = 0;
+    this.exchanges.length = 0;
     this.asked.clear();
     this.idempotencyKeys.clear();
     this.answered = 0;
   }
 
   async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const arrivedAt = Date.now();
     const chunks: Buffer[] = [];
     try {
       for await (const chunk of request) chunks.push(chunk as Buffer);
@@ -113,11 +128,16 @@ export class ScriptedService {
     const body = Buffer.concat(chunks).toString();
     this.authorizations.add(request.headers.authorization ?? '');
     const asked = this.#note(request, body);
+    const exchanged = this.#exchange(request, asked, arrivedAt);
     const names = asked.keys.map((key) => `${asked.path} ${key}`);
     for (const name of names) count(this.unanswered, name, 1);
     response.once('close', () => {
       for (const name of names) count(this.unanswered, name, -1);
-      if (response.writableFinished) this.answered++;
+      if (response.writableFinished) {
+        this.answered++;
+        exchanged.status = response.statusCode;
+        exchanged.answeredAt = Date.now();
+      }
       this.#look();
     });
     this.#look();
@@ -149,6 +169,15 @@ export class ScriptedService {
       this.idempotencyKeys.set(name, known.add(asked.idempotencyKey ?? ''));
     }
     return asked;
+  }
+
+  #exchange({ socket }: IncomingMessage, asked: Asked, arrivedAt: number): Exchanged {
+    const before = this.#latest.get(socket);
+    if (before !== undefined) before.readBy = arrivedAt;
+    const exchanged: Exchanged = { asked, status: null, answeredAt: null, readBy: null };
+    this.#latest.set(socket, exchanged);
+    this.exchanges.push(exchanged);
+    return exchanged;
   }
 
   #look(): void {

@@ -1,0 +1,106 @@
+import { open } from 'node:fs/promises';
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import type { Folder } from '../support/cli.ts';
+import { readLedger } from '../support/crash-chain.ts';
+import { leads } from '../support/leads.ts';
+import type { Asked } from '../support/scripted-service.ts';
+import { csvJob, EVERY_MS, expectSameRequests, prepare } from './crashed-job.ts';
+
+interface Case {
+  readonly name: string;
+  readonly rows: number;
+  readonly flags: Readonly<Record<string, string>>;
+  /** The service answers these and then nobody any more, so that the ledger is known to be ahead of the kill. */
+  readonly answers: (asked: Asked) => boolean;
+  /** Requests that it leaves unanswered. */
+  readonly held: number;
+}
+
+/** Nothing becomes durable by the clock. */
+const NEVER_MS = '600000';
+
+const CASES: readonly Case[] = [
+  { name: 'enrich', rows: 400, flags: { steps: 'enrich' }, answers: ({ number }) => number <= 100, held: 8 },
+  // Three requests fill up; the first two are 2,000 answers, which become durable in mid-interval.
+  { name: 'verify alone, in mid-interval', rows: 4_500, flags: { steps: 'verify', 'checkpoint.everyMs': NEVER_MS }, answers: ({ number }) => number <= 2, held: 1 },
+  { name: 'verify after enrich', rows: 60, flags: {}, answers: ({ path }) => path === 'enrich', held: 1 },
+  { name: 'verify while enrich goes on', rows: 1_600, flags: {}, answers: ({ path, number }) => path === 'enrich' && number <= 1_250, held: 8 },
+];
+
+test.each(CASES)('$name: a kill repeats the requests in flight, body and Idempotency-Key alike, and nothing that is durable', async ({ rows, flags, answers, held }) => {
+  const { folder, service, args } = await prepare(csvJob(leads(rows, 11), { concurrency: '8', ...flags }));
+  service.script = (asked, _response, reply, usual) => {
+    if (answers(asked)) reply(usual());
+  };
+  const first = folder.start(args);
+  const unanswered = (): Asked[] => service.requests.filter((asked) => !answers(asked));
+  await service.when(() => unanswered().length === held && service.requests.length === service.answered + held);
+  const answeredNames = new Set(service.requests.filter(answers).flatMap(namesOf));
+  // The run waits for answers that never come, and keeps what it has.
+  await durable(folder, answeredNames.size);
+  first.kill('SIGKILL');
+  expect((await first.ended).signal).toBe('SIGKILL');
+  const inFlight = unanswered();
+  expect(inFlight).toHaveLength(held);
+
+  const before = service.requests.length;
+  service.script = (_asked, _response, reply, usual) => reply(usual());
+  expect((await folder.run(args)).code).toBe(0);
+  const known = new Set(inFlight.flatMap(namesOf));
+  const repeats = service.requests.slice(before).filter((asked) => namesOf(asked).some((name) => known.has(name) || answeredNames.has(name)));
+  expect(repeats.map(wireOf).sort()).toEqual(inFlight.map(wireOf).sort());
+  expectSameRequests(service);
+});
+
+test('an answer is durable within a few intervals', async () => {
+  const { folder, service, args } = await prepare(csvJob(leads(200, 12), { steps: 'enrich', concurrency: '8' }));
+  service.script = ({ number }, _response, reply, usual) => {
+    if (number <= 100) reply(usual());
+  };
+  const run = folder.start(args);
+  await service.when(() => service.answered === 100 && service.unanswered.size === 8);
+  const clock = intervals(folder);
+  await durable(folder, 100);
+  // One that is under way and has just missed it, and the next; the rest is for a machine that does other things, too.
+  const passed = await clock.stop();
+  run.kill('SIGKILL');
+  await run.ended;
+  expect(passed).toBeLessThanOrEqual(12);
+});
+
+const namesOf = ({ path, keys }: Asked): string[] => keys.map((key) => `${path} ${key}`);
+
+const wireOf = ({ path, body, idempotencyKey }: Asked): string => `${path} ${idempotencyKey} ${body}`;
+
+/** Reads, not sleeps, until the ledger holds so many answers. */
+async function durable(folder: Folder, answers: number): Promise<void> {
+  while ((await readLedger(folder.at('out.csv.ledger'))).names.size < answers);
+}
+
+/**
+ * Counts intervals as this machine can keep them just now: each is `everyMs` and three flushes of a file beside the
+ * job's own (ledger, rows, checkpoint), one after the other.
+ */
+function intervals(folder: Folder): { stop: () => Promise<number> } {
+  const stopping = new AbortController();
+  const counting = (async () => {
+    const file = await open(folder.at('beside'), 'w');
+    let passed = 0;
+    for (; !stopping.signal.aborted; passed++) {
+      await pause(EVERY_MS);
+      for (let i = 0; i < 3; i++) {
+        await file.write('x');
+        await file.datasync();
+      }
+    }
+    await file.close();
+    return passed;
+  })();
+  return {
+    stop: () => {
+      stopping.abort();
+      return counting;
+    },
+  };
+}

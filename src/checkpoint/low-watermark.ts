@@ -2,7 +2,7 @@
  * The low watermark: results come in any order and leave in the order of their numbers. Pure.
  *
  * Numbers start at 0 and each is put exactly once. The gap between the watermark and the highest number is capped by
- * whoever hands out numbers (see `span`), which bounds both memory and what a crash repeats.
+ * whoever hands out numbers, which bounds both memory and what a crash repeats.
  */
 export class LowWatermark<T> {
   #ring: (T | undefined)[];

@@ -1,6 +1,6 @@
 /** The job's input, found and frozen, and where standard input is kept while the job needs it. */
 import { rename, rm, stat } from 'node:fs/promises';
-import { StorageError } from '../errors.ts';
+import { InputError, StorageError } from '../errors.ts';
 import { describeChange, freezeInput } from '../reader/freeze.ts';
 import { spool } from '../reader/spool.ts';
 import type { InputManifest } from '../reader/types.ts';
@@ -25,7 +25,22 @@ export async function freezeJobInput(job: CompiledJob, paths: JobPaths, signal: 
     spoolPath: arriving(paths),
     signal,
   });
+  checkColumns(job, manifest);
   return withSpoolAt(manifest, paths.spool);
+}
+
+/** Columns that the job cannot do without, or names: nothing is paid for before they are there. */
+function checkColumns({ steps, output }: CompiledJob, { format, files, columns, keyName }: InputManifest): void {
+  if (columns.length === 0 || files.every(({ header }) => header.length === 0)) return;
+  const wanted: readonly (keyof InputManifest['keyName'])[] = steps[0] === 'enrich' ? ['email', 'domain'] : ['email'];
+  const found = (key: keyof InputManifest['keyName']): boolean => keyName[key] !== null || files.some(({ keys }) => keys[key] !== null);
+  if (format !== 'jsonl' && Object.values(keyName).some((name) => name !== null) && !wanted.some(found)) {
+    throw new InputError('input_no_columns', `The input has no column of ${wanted.join(' or ')} for the step ${steps[0]}: it has ${columns.slice(0, 20).join(', ')}.`, { hint: 'Name it with --input.columns.email or --input.columns.domain, or choose other --steps.' });
+  }
+  for (const path of Object.values(output.fields ?? {})) {
+    if (format === 'jsonl' || !path.startsWith('input.') || columns.includes(path.slice('input.'.length))) continue;
+    throw new InputError('input_no_columns', `output.fields names ${path}, and the input has no such column: it has ${columns.slice(0, 20).join(', ')}.`, { hint: 'Write the name as it stands in the header, to the letter.' });
+  }
 }
 
 /**

@@ -1,6 +1,6 @@
 import { readCheckpoint } from '../checkpoint/checkpoint-file.ts';
 import { currentHolder } from '../checkpoint/job-lock.ts';
-import { EXIT, type ExitCode } from '../errors.ts';
+import { EXIT, MillraceError, type ExitCode } from '../errors.ts';
 import type { InputManifest } from '../reader/types.ts';
 import { jobPaths, type JobPaths } from './paths.ts';
 import { buildReport } from './report.ts';
@@ -15,6 +15,7 @@ import { count } from './words.ts';
  * (`not_started`, `running`, `stopped`, `finished`) and `position`.
  */
 export async function statusCommand(job: CompiledJob, options: { json: boolean }): Promise<ExitCode> {
+  if (job.output.uri === '-') throw new MillraceError(EXIT.usage, 'no_checkpoint', 'a run to standard output keeps no checkpoint, so there is no status', { hint: 'Name a file as --output.' });
   const paths = jobPaths(job, { scratch: null });
   const checkpoint = await readCheckpoint(paths.checkpoint);
   if (checkpoint === null) {

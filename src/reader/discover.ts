@@ -29,14 +29,11 @@ export function formatOfName(name: string): InputFormat | null {
 /**
  * The files that one uri means: itself; a directory's csv, tsv and jsonl files (not those below it); a glob's matches. Sorted by name,
  * without the job's own. Empty when nothing matches, or when a path does not exist and `mayLack`.
- * Throws `input_missing`, `input_unreadable`, `input_is_own`.
+ * Throws `input_missing`, `input_unreadable`.
  */
 export async function discover(uri: string, mayLack: boolean, options: Discovery): Promise<FoundFile[]> {
   const known = await kindOf(uri, mayLack || GLOB.test(uri));
-  if (known === 'file') {
-    if (options.isOwn(resolve(uri))) throw new InputError('input_is_own', `The input ${uri} is a file that this job itself writes.`, { hint: 'Name another output, checkpoint or ledger.' });
-    return [{ uri, path: resolve(uri) }];
-  }
+  if (known === 'file') return [{ uri, path: resolve(uri) }];
   const names = known === 'directory' ? await listDirectory(uri) : GLOB.test(uri) ? await matchGlob(uri, options.signal) : [];
   return names
     .map((name) => ({ uri: name, path: resolve(name) }))

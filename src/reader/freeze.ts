@@ -56,7 +56,7 @@ export async function freezeInput(options: FreezeOptions): Promise<InputManifest
   const format = options.format ?? oneFormat(inspected) ?? 'csv';
   // What is empty says nothing of its own format.
   const files = inspected.map(({ file, format: own }) => (own === null ? { ...file, delimiter: format === 'jsonl' ? null : (file.delimiter ?? ',') } : file));
-  return format === 'jsonl' ? await freezeJsonl({ format, files, columns: [], keyName: NO_KEYS }, options) : freezeCsv({ format, files }, inspected, options);
+  return format === 'jsonl' ? await freezeJsonl({ format, files, columns: [], keyName: NO_KEYS }, inspected.some(({ hasRecords }) => hasRecords), options) : freezeCsv({ format, files }, inspected, options);
 }
 
 async function findFiles(options: FreezeOptions): Promise<FoundFile[]> {
@@ -113,15 +113,20 @@ function hasKey(columns: readonly string[], options: FreezeOptions): boolean {
   return Object.values(findKeyColumns(columns, options.columns, true)).some((name) => name !== null && columns.includes(name));
 }
 
-async function freezeJsonl(manifest: InputManifest, options: FreezeOptions): Promise<InputManifest> {
+async function freezeJsonl(manifest: InputManifest, hasRecords: boolean, options: FreezeOptions): Promise<InputManifest> {
   const seen = await scanJsonlKeys(manifest, options);
   checkHeader({ uri: manifest.files.length === 1 ? (manifest.files[0]?.uri ?? '') : 'The input', header: seen.columns }, options.reservedColumns);
+  if (seen.sampled === 0 && hasRecords) throw noJsonError(manifest.files);
   if (seen.sampled === 0) return { ...manifest, columns: seen.columns };
   const keyName = findKeyColumns(seen.sampleColumns, options.columns, true);
   if (!Object.values(keyName).some((name) => name !== null && seen.sampleColumns.includes(name))) {
     throw noKeyError(manifest.files.length === 1 ? (manifest.files[0]?.uri ?? '') : 'The input', seen.sampleColumns);
   }
   return { ...manifest, columns: seen.columns, keyName };
+}
+
+function noJsonError(files: InputManifest['files']): InputError {
+  return new InputError('input_no_columns', `No line of ${files.map(({ uri }) => uri).join(', ')} is a JSON object.`, { hint: 'One object a line is expected: {"email": "ada@example.com"}. Say --input.format csv where it is something else.' });
 }
 
 function checkDelimiter(delimiter: string | null): void {

@@ -7,7 +7,7 @@ import { CHUNK_BYTES, SAMPLE_BYTES } from './limits.ts';
 import { digestSource, readRange, statSource } from './local-source.ts';
 import { COMPRESSION_MAGIC_BYTES, findCompression, readPieces, type Readable } from './pieces.ts';
 import { createCodec } from './encoding.ts';
-import { findDelimiter, findEncoding, findFormat, type Sample } from './sniff.ts';
+import { findDelimiter, findEncoding, findFormat, refuseJsonArray, type Sample } from './sniff.ts';
 import type { Compression, InputFile, InputFormat, Position } from './types.ts';
 
 export interface InspectOptions {
@@ -38,6 +38,7 @@ export async function inspectFile(found: FoundFile, index: number, options: Insp
   const begin: Position = { file: index, line: 1, offset: bom, frame: startFrame(compression) };
   const delimiter = format === 'jsonl' ? null : (options.delimiter ?? (format === 'tsv' ? '\t' : findDelimiter(firstLine(text))));
   const draft: InputFile = { uri, path, size, digest, compression, encoding, delimiter, header: [], keys: { email: null, domain: null, linkedin_url: null }, start: begin };
+  if (format === 'jsonl') refuseJsonArray(uri, text);
   if (format === null || format === 'jsonl') return { file: draft, format, hasRecords: format !== null && text.trim() !== '' };
   const [header, first] = await firstRecords(draft, 2, options.signal);
   if (header === undefined) return { file: draft, format, hasRecords: false };

@@ -137,10 +137,14 @@ export function findFormat(uri: string, text: string): InputFormat | null {
   const first = /\S/.exec(text);
   if (first === null) return null;
   if (first[0] === '{') return 'jsonl';
-  if (first[0] === '[' && /^\[\s*(?:\{|\])/.test(text.slice(first.index))) {
-    throw new InputError('input_json_array', `${uri} is one JSON array.`, { hint: "Make it one object a line, e.g. with jq -c '.[]', and give it the extension .jsonl." });
-  }
+  refuseJsonArray(uri, text);
   return findDelimiter(firstLine(text)) === '\t' ? 'tsv' : 'csv';
+}
+
+/** @throws InputError `input_json_array` */
+export function refuseJsonArray(uri: string, text: string): void {
+  if (!/^\s*\[\s*(?:\{|\])/.test(text)) return;
+  throw new InputError('input_json_array', `${uri} is one JSON array.`, { hint: "Make it one object a line, e.g. with jq -c '.[]', and give it the extension .jsonl." });
 }
 
 const DELIMITERS = [',', ';', '\t', '|'] as const;

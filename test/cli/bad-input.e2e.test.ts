@@ -7,6 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { makeWorld } from '../support/world.ts';
 
 const fixture = (name: string): Promise<Buffer> => readFile(fileURLToPath(new URL(`../../fixtures/formats/${name}`, import.meta.url)));
+const REFUSED = ['array.json', 'array.jsonl', 'words.jsonl', 'people.csv'];
 const GOOD = 'email,name\nana@works1.example,Ana\nbo@works1.example,Bo\n';
 
 describe('refused with 65, before anything is written or called', () => {
@@ -40,13 +41,18 @@ describe('refused with 65, before anything is written or called', () => {
     ['a glob without a match', 'no-*.csv', /Nothing matches the input no-\*\.csv/],
     ['an empty folder', 'empty', /Nothing matches the input empty/],
     ['a JSON array', 'array.json', /array\.json is one JSON array/],
+    ['a JSON array under another name', 'array.jsonl', /array\.jsonl is one JSON array/],
+    ['no JSON at all', 'words.jsonl', /No line of words\.jsonl is a JSON object/],
+    ['no column for the first step', 'people.csv', /no column of email or domain for the step enrich: it has linkedin_url/],
     ['below a file', 'in.csv/x.csv', /There is no input in\.csv\/x\.csv/],
   ])('%s', async (_, input, words) => {
     const { folder, args } = await makeWorld(GOOD);
     await mkdir(folder.at('empty'));
-    await writeFile(folder.at('array.json'), '[{"email":"a@b.example"}]');
+    for (const name of ['array.json', 'array.jsonl']) await writeFile(folder.at(name), '[\n {"email":"a@b.example"}]');
+    await writeFile(folder.at('words.jsonl'), 'no\nJSON\n');
+    await writeFile(folder.at('people.csv'), 'linkedin_url\nhttps://linkedin.example/in/ana\n');
     expect(await folder.run(args({ input }))).toMatchObject({ code: 65, stderr: expect.stringMatching(words) });
-    expect(await folder.run(args({ input, 'input.ifMissing': 'succeed' }))).toMatchObject({ code: input === 'array.json' ? 65 : 0 });
+    expect(await folder.run(args({ input, 'input.ifMissing': 'succeed' }))).toMatchObject({ code: REFUSED.includes(input) ? 65 : 0 });
   });
 });
 

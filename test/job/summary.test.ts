@@ -37,7 +37,8 @@ latency             20.5 ms  p95 80 ms, p99 120 ms
 
 Result: out.csv
 Report: out.csv.report.json
-Errors: out.csv.errors.jsonl`);
+Errors: out.csv.errors.jsonl
+To ask for the failed ones again, run with --fresh: what was paid for is in the ledger.`);
   });
 
   it('of an empty input: no shares of nothing, and no lines of what did not happen', () => {

@@ -154,7 +154,8 @@ describe('columns', () => {
 
   it('does not ask for a key where there is no record', async () => {
     expect((await freeze(await put(folder, 'no-key-no-rows.csv', 'name,city\n'))).columns).toEqual(['name', 'city']);
-    expect((await freeze(await put(folder, 'only-bad.jsonl', 'x\n'))).keyName.email).toBeNull();
+    expect((await freeze(await put(folder, 'blank.jsonl', '\n\n'))).keyName.email).toBeNull();
+    expect((await failure(await put(folder, 'only-bad.jsonl', 'x\n'))).code).toBe('input_no_columns');
   });
 
   it('finds the keys of each file by its own header', async () => {

@@ -218,6 +218,7 @@ function checkDistinct(job: Omit<CompiledJob, 'fingerprint'>, scene: Scene): voi
     ['output.uri', job.output.uri],
     ['checkpoint.uri', job.checkpoint.uri],
     ['ledger.uri', job.ledger.uri],
+    ...besideOutput(job.output.uri),
   ];
   for (const [key, uri] of named) {
     if (uri === '-' || uri === '') continue;
@@ -226,11 +227,17 @@ function checkDistinct(job: Omit<CompiledJob, 'fingerprint'>, scene: Scene): voi
     if (other !== undefined && other !== key) {
       const origin = scene.originOf(key) ?? scene.originOf(other);
       const message = `${key} and ${other} are the same file, ${show(uri)}`;
-      const hint = 'Write the result elsewhere: the input is never changed.';
+      const hint = 'Name another file for one of them. Beside the output stand .partial, .errors.jsonl and .report.json.';
       throw origin === null ? new ConfigError('same_file', message, { hint }) : refusal(origin, 'same_file', message, hint);
     }
     seen.set(path, key);
   }
+}
+
+/** What a run writes under names of its own. */
+function besideOutput(output: string): [string, string][] {
+  if (output === '-') return [];
+  return ['.partial', '.errors.jsonl', '.errors.jsonl.partial', '.report.json', '.report.html'].map((suffix) => [`the output's ${suffix}`, `${output}${suffix}`]);
 }
 
 function withoutUndefined(columns: RawJob['input']['columns']): CompiledJob['input']['columns'] {

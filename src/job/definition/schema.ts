@@ -142,7 +142,7 @@ const limits = z.strictObject({
   limit: key(count, COUNT, 'Records at most, from the beginning of the input: a pilot. A higher limit resumes.'),
   maxWaitMs: key(waitMs.default(900_000), WAIT, 'Longest pause that the service may ask for, in milliseconds; beyond it, exit 69.'),
   maxOutageMs: key(waitMs.default(600_000), WAIT, 'How long the service may be unavailable, in milliseconds; then exit 69.'),
-  trustMisses: key(z.boolean().default(false), 'true or false', 'Believe a service whose first 100 answers are all misses.'),
+  trustMisses: key(z.boolean().default(false), 'true or false', 'Believe a service whose first 100 answers are all of one kind of 4xx, such as misses.'),
 });
 
 const steps = key(

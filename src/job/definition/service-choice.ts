@@ -38,7 +38,7 @@ function chosenTwice(layer: Layer, chosen: readonly string[], service: boolean):
   const first = origins[0];
   const place = first === undefined ? '' : placeOf(first);
   if (service) return new ConfigError('two_services', `${names} each choose a service${place}: one run asks one`, { hint: 'Keep one of them.' });
-  const message = `${names} both say how fast${place === '' ? '' : ':'} keep one`;
+  const message = `${names} both say how fast: keep one`;
   const hint = 'A plan stands for its requests a minute (growth 1000, scale 5000, enterprise unlimited); rpm is the number itself.';
   return first === undefined ? new ConfigError('two_quotas', message, { hint }) : refusal(first, 'two_quotas', message, hint);
 }

@@ -60,6 +60,8 @@ const CASES: readonly (readonly [string, 64 | 78, RegExp, Parameters<typeof sour
   ['same_file', 64, /^output\.uri and input\.uri are the same file/, { flags: { ...LEAST, input: './a/../leads.csv', output: 'leads.csv' } }],
   ['same_file', 64, /^checkpoint\.uri and input\.uri are the same file/, { flags: { ...LEAST, checkpoint: 'leads.csv' } }],
   ['same_file', 64, /^ledger\.uri and output\.uri are the same file/, { flags: { ...LEAST, ledger: 'out/leads.jsonl.gz' } }],
+  ['same_file', 64, /^the output's \.errors\.jsonl and input\.uri are the same file/, { flags: { ...LEAST, input: 'x.csv.errors.jsonl', output: 'x.csv' } }],
+  ['same_file', 64, /^the output's \.partial and ledger\.uri are the same file/, { flags: { ...LEAST, output: 'x.csv', ledger: 'x.csv.partial' } }],
   ['same_file', 64, /^--input names the same input twice$/, { flags: { ...LEAST, input: ['a.csv', 'a.csv'] } }],
   ['no_checkpoint', 64, /^--checkpoint: rows that go to standard output/, { flags: { ...LEAST, output: '-', checkpoint: 'c.json' } }],
   ['bad_fields', 64, /^output\.fields: "person\.title", for the column "A", is no path into a result$/, { flags: { ...LEAST, 'output.fields.A': 'person.title' } }],

@@ -4,15 +4,16 @@ import { EXIT, MillraceError } from '../errors.ts';
 import type { Limiter } from '../limiter/limiter.ts';
 import type { Step } from '../job/types.ts';
 import { AdaptiveConcurrency } from './adaptive-concurrency.ts';
-import { Circuit } from './circuit.ts';
+import { Circuit, isFromService, probeAgainMs } from './circuit.ts';
 import { deniedError, outageError, waitError, wrongAddressError } from './fatal-errors.ts';
+import { RetryBudget } from './retry-budget.ts';
 import { MAX_ATTEMPTS, retryDelayMs } from './retry-policy.ts';
 
 /** What a call came to once nothing more will be tried. */
 export type Settled<T> =
   | { readonly kind: 'ok'; readonly value: T; readonly attempts: number; readonly requestId: string | null }
   | { readonly kind: 'miss' | 'suppressed'; readonly status: number; readonly attempts: number; readonly requestId: string | null }
-  /** `rejected`: the service refused this request itself (4xx); otherwise all attempts were used up. */
+  /** `rejected`: the service refused this request itself (4xx); otherwise all attempts were used up, or it said "later" for too long. */
   | { readonly kind: 'failed'; readonly rejected: boolean; readonly status: number; readonly code: string; readonly attempts: number; readonly requestId: string | null };
 
 export interface Call<T> {
@@ -45,12 +46,22 @@ export interface CallPoolOptions {
   readonly random: () => number;
 }
 
-interface Task { readonly call: Call<unknown>; attempts: number }
+interface Task {
+  readonly call: Call<unknown>;
+  /** Attempts that failed and count. */
+  attempts: number;
+  /** Whether it was ever sent. */
+  sent: boolean;
+  /** When the service first said "later" to it; null: never. */
+  throttledSince: number | null;
+}
 
 /** Calls kept waiting behind each that may run, so that a free slot never waits for the reader. */
 const BACKLOG_PER_SLOT = 1;
 /** What was sent back to wait goes before what never left. */
 const AGAIN = { priority: 1 } as const;
+/** The longest delay a timer takes (a longer one would fire at once); a longer wait is waited for in parts. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /**
  * How many calls at once, and what happens when one fails: the one place that retries.
@@ -63,12 +74,20 @@ export class CallPool {
   readonly #queue: PQueue;
   readonly #auto: AdaptiveConcurrency | null;
   readonly #circuit = new Circuit();
+  readonly #budget = new RetryBudget();
   readonly #timers = new Set<NodeJS.Timeout>();
   #stopped = false;
   /** Calls that hold a slot and wait for a permit. */
   #atGate = 0;
   /** Since when the service has said nothing but "later"; null: it has not, or something else since. */
   #throttledSince: number | null = null;
+  /** Failed while the circuit was open: probed again when there is nothing else to probe. */
+  #parked: Task[] = [];
+  /** The most that were parked since the circuit opened. */
+  #mostParked = 0;
+  /** Retries whose time has come, and which wait for the budget. */
+  #overBudget: Task[] = [];
+  #budgetTimer = false;
 
   constructor(options: CallPoolOptions) {
     this.#options = options;
@@ -81,7 +100,7 @@ export class CallPool {
   }
 
   submit<T>(call: Call<T>): void {
-    this.#enqueue({ call, attempts: 0 });
+    this.#enqueue({ call, attempts: 0, sent: false, throttledSince: null });
   }
 
   /** Back-pressure: null when more calls are welcome, else a promise of that. */
@@ -97,6 +116,8 @@ export class CallPool {
     for (const timer of this.#timers) clearTimeout(timer);
     this.#timers.clear();
     this.#queue.clear();
+    this.#parked = [];
+    this.#overBudget = [];
     await this.#options.limiter.stop();
     await this.#queue.onPendingZero();
   }
@@ -113,8 +134,9 @@ export class CallPool {
   #later(ms: number, work: () => void): void {
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
-      work();
-    }, ms);
+      if (ms > LONGEST_TIMER_MS) this.#later(ms - LONGEST_TIMER_MS, work);
+      else work();
+    }, Math.min(ms, LONGEST_TIMER_MS));
     this.#timers.add(timer);
   }
 
@@ -131,6 +153,7 @@ export class CallPool {
         this.#fatal(new MillraceError(EXIT.refused, 'max_calls', 'limits.maxCalls is reached: the job stopped before sending another request', { hint: 'Raise --max-calls and run the same command: the job resumes.' }));
         return;
       }
+      if (!task.sent) this.#firstAttempt(task);
       events.sent(call.step);
       const result = await call.send();
       limiter.observe({ headers: result.meta.headers, throttled: result.kind === 'throttled', retryAfterMs: 'retryAfterMs' in result ? result.retryAfterMs : null });
@@ -177,9 +200,7 @@ export class CallPool {
         this.#fatal(wrongAddressError(result.meta.status, result.detail));
         return;
       case 'throttled':
-        this.#throttledSince ??= this.#options.monotonicNow();
-        this.#waitsTooLong();
-        this.#enqueue(task, AGAIN);
+        this.#throttled(task, result);
         return;
       case 'retryable':
         // Cancelled from this side: it is neither answered nor failed, and the next run asks again.
@@ -190,28 +211,89 @@ export class CallPool {
     }
   }
 
+  #throttled(task: Task, { meta }: CallResult<unknown> & { kind: 'throttled' }): void {
+    const now = this.#options.monotonicNow();
+    this.#throttledSince ??= now;
+    task.throttledSince ??= now;
+    if (this.#waitsTooLong()) return;
+    // Others are answered meanwhile, so it is this lookup that the service keeps putting off.
+    if (now - task.throttledSince + this.#options.limiter.pausedMs() > this.#options.maxWaitMs) {
+      task.call.settle({ kind: 'failed', rejected: false, status: meta.status, code: `http_${meta.status}`, attempts: task.attempts + 1, requestId: meta.requestId });
+      return;
+    }
+    this.#enqueue(task, AGAIN);
+  }
+
   #failed(task: Task, result: CallResult<unknown> & { kind: 'retryable' }): void {
     // Whoever stopped the pool leaves it to the next run to ask again.
     if (this.#stopped) return;
     const now = this.#options.monotonicNow();
+    const fromService = isFromService(result);
     // Only a first failure tells something new: many lookups that the service cannot digest may be left over at the end.
-    const opened = this.#circuit.failed(task.attempts === 0 ? task.call : null, now);
+    const opened = this.#circuit.failed(task.attempts === 0 ? task.call : null, now, fromService ? this.#probeAgainMs() : null);
     if (opened) this.#options.events.circuit(true);
-    if (this.#circuit.open) {
-      // The service is down, not this lookup: its attempt is not held against it. The next probe is another lookup.
-      this.#options.events.retrying(task.call.step, result.code);
-      if (this.#circuit.outageMs(now) > this.#options.maxOutageMs) this.#fatal(outageError(this.#circuit.outageMs(now), result.code, result.detail));
-      else this.#probeLater();
-      this.#enqueue(task);
-      return;
-    }
-    task.attempts++;
+    const { open } = this.#circuit;
+    if (open) this.#probeLater();
+    // Where nothing answers it is the service that is down, not this lookup: its attempt is not held against it.
+    if (!open || fromService) task.attempts++;
     if (task.attempts >= MAX_ATTEMPTS) {
       task.call.settle({ kind: 'failed', rejected: false, status: result.meta.status, code: result.code, attempts: task.attempts, requestId: result.meta.requestId });
       return;
     }
+    const askedMs = result.retryAfterMs ?? 0;
     this.#options.events.retrying(task.call.step, result.code);
-    this.#later(retryDelayMs(task.attempts, result.retryAfterMs, this.#options.random()), () => this.#enqueue(task, AGAIN));
+    if (open && this.#circuit.outageMs(now) > this.#options.maxOutageMs) this.#fatal(outageError(this.#circuit.outageMs(now), result.code, result.detail));
+    else if (askedMs > this.#options.maxWaitMs) this.#fatal(waitError(askedMs, 0, this.#options.maxWaitMs));
+    else if (!open) this.#later(retryDelayMs(task.attempts, askedMs, this.#options.random()), () => this.#retry(task));
+    else if (askedMs > 0) this.#later(askedMs, () => this.#retry(task));
+    else this.#park(task);
+  }
+
+  #firstAttempt(task: Task): void {
+    task.sent = true;
+    this.#budget.firstAttempt();
+    if (this.#overBudget.length > 0) this.#spendBudget();
+  }
+
+  /** A retry whose time has come. */
+  #retry(task: Task): void {
+    this.#overBudget.push(task);
+    this.#spendBudget();
+  }
+
+  /** Lets retries go, oldest first, as far as the budget allows. */
+  #spendBudget(): void {
+    let going = 0;
+    // Probes have a pace of their own, below that of the budget.
+    while (going < this.#overBudget.length && (this.#circuit.open || this.#budget.take(this.#options.monotonicNow()))) {
+      const task = this.#overBudget[going++] as Task;
+      if (this.#circuit.open) this.#park(task);
+      else this.#enqueue(task, AGAIN);
+    }
+    this.#overBudget.splice(0, going);
+    if (this.#overBudget.length === 0 || this.#budgetTimer) return;
+    this.#budgetTimer = true;
+    this.#later(this.#budget.waitMs, () => {
+      this.#budgetTimer = false;
+      this.#spendBudget();
+    });
+  }
+
+  #park(task: Task): void {
+    this.#parked.push(task);
+    this.#mostParked = Math.max(this.#mostParked, this.#parked.length);
+    if (!this.#queue.isPaused) this.#probeParked();
+  }
+
+  /** A probe is due: lookups that were not asked yet go first, and when they thin out, the reader brings others. */
+  #probeParked(): void {
+    if (this.#queue.size > 0 || this.#queue.pending > 0) return;
+    const task = this.#parked.shift();
+    if (task !== undefined) this.#enqueue(task);
+  }
+
+  #probeAgainMs(): number {
+    return probeAgainMs(this.#queue.size > 0 ? 0 : Math.max(1, this.#mostParked), this.#options.maxOutageMs);
   }
 
   /** While the circuit is open the queue stands still, but for one call at a time when a probe is due. */
@@ -219,7 +301,10 @@ export class CallPool {
     if (this.#queue.isPaused) return;
     this.#queue.pause();
     this.#queue.concurrency = 1;
-    this.#later(this.#circuit.waitMs(this.#options.monotonicNow()), () => this.#queue.start());
+    this.#later(this.#circuit.waitMs(this.#options.monotonicNow()), () => {
+      this.#queue.start();
+      this.#probeParked();
+    });
   }
 
   #closeCircuit(): void {
@@ -227,15 +312,19 @@ export class CallPool {
     this.#options.events.circuit(false);
     this.#queue.concurrency = this.#concurrency;
     this.#queue.start();
+    this.#overBudget.push(...this.#parked);
+    this.#parked = [];
+    this.#mostParked = 0;
+    this.#spendBudget();
   }
 
   /** Whether the service asks to wait longer, from its first "later" on, than the job may; ends the run then. */
   #waitsTooLong(): boolean {
     const pausedMs = this.#options.limiter.pausedMs();
     if (pausedMs === 0) return false;
-    const waitMs = pausedMs + (this.#throttledSince === null ? 0 : this.#options.monotonicNow() - this.#throttledSince);
-    if (waitMs <= this.#options.maxWaitMs) return false;
-    this.#fatal(waitError(waitMs));
+    const waitedMs = this.#throttledSince === null ? 0 : this.#options.monotonicNow() - this.#throttledSince;
+    if (pausedMs + waitedMs <= this.#options.maxWaitMs) return false;
+    this.#fatal(waitError(pausedMs, waitedMs, this.#options.maxWaitMs));
     return true;
   }
 

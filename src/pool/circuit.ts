@@ -2,13 +2,41 @@
  * Tells a service that is down from lookups that fail on their own. Pure: time is passed in.
  *
  * closed -> open: `OPEN_AFTER` different lookups failed for the first time with no answer between them.
- * open: one probe at a time, at growing intervals; failures cost no attempt. open -> closed: any answer.
+ * open: one probe at a time; open -> closed: any answer that is no failure.
+ *
+ * While nothing answers (no connection, a timeout, a gateway's 502 to 504), probes come at growing intervals and cost no
+ * lookup its attempts. A service that answers with a failure is up, and whether it fails for everybody is for other lookups
+ * to tell: probes go on quickly through those that were not asked yet, and each counts as an attempt. Only when there is no
+ * other left, the same ones are asked again until their attempts are used up, in half of the time that an outage may take.
  */
+import type { CallResult } from '../client/types.ts';
+import { MAX_ATTEMPTS } from './retry-policy.ts';
 
 /** Different lookups that must fail in a row: a few that the service cannot digest must not look like an outage. */
 export const OPEN_AFTER = 10;
 const FIRST_PROBE_MS = 500;
 const LONGEST_PROBE_MS = 15_000;
+/** Between two probes of lookups that were not asked before, while the service answers. */
+const FRESH_PROBE_MS = 1_000;
+const SHORTEST_PROBE_MS = 100;
+/** The part of the longest outage in which the lookups that are left over use up their attempts. */
+const TAIL_SHARE = 0.5;
+
+/** A gateway's words for a service that is not there; 520 to 530 are those of the large CDNs. */
+function isGatewayStatus(status: number): boolean {
+  return (status >= 502 && status <= 504) || (status >= 520 && status <= 530);
+}
+
+/** Whether a failure came from the service itself, which then is up. */
+export function isFromService({ code, meta }: CallResult<unknown> & { kind: 'retryable' }): boolean {
+  return meta.status > 0 && !isGatewayStatus(meta.status) && code !== 'network' && code !== 'timeout';
+}
+
+/** How long until the next probe of a service that answers with failures. @param left lookups that have all failed before; 0: there are others */
+export function probeAgainMs(left: number, maxOutageMs: number): number {
+  if (left === 0) return FRESH_PROBE_MS;
+  return Math.min(LONGEST_PROBE_MS, Math.max(SHORTEST_PROBE_MS, Math.floor((maxOutageMs * TAIL_SHARE) / (MAX_ATTEMPTS * left))));
+}
 
 export class Circuit {
   #failing = new Set<object>();
@@ -31,14 +59,14 @@ export class Circuit {
 
   /**
    * No answer, or 5xx. `lookup` identifies what was asked; null: one that has failed before, which tells nothing new.
-   * Returns true when this opened the circuit.
+   * `againMs`: when to probe next; null: later each time. Returns true when this opened the circuit.
    */
-  failed(lookup: object | null, nowMs: number): boolean {
+  failed(lookup: object | null, nowMs: number, againMs: number | null = null): boolean {
     if (this.#openedAt !== null) {
       // What was in flight when it opened is no probe.
       if (nowMs < this.#nextProbeAt) return false;
-      this.#probeMs = Math.min(LONGEST_PROBE_MS, this.#probeMs * 2);
-      this.#nextProbeAt = nowMs + this.#probeMs;
+      this.#probeMs = againMs === null ? Math.min(LONGEST_PROBE_MS, this.#probeMs * 2) : FIRST_PROBE_MS;
+      this.#nextProbeAt = nowMs + (againMs ?? this.#probeMs);
       return false;
     }
     if (lookup !== null) this.#failing.add(lookup);

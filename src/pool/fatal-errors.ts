@@ -11,8 +11,13 @@ export function wrongAddressError(status: number, detail: string): MillraceError
   return new ConfigError('not_the_service', `this does not look like the data service: ${status}${detail === '' ? '' : ` ${detail}`}`, { hint: 'Check --base-url: it is the part of the address before /v1.' });
 }
 
-export function waitError(ms: number): MillraceError {
-  return new MillraceError(EXIT.unavailable, 'wait_too_long', `the service asks to wait ${Math.ceil(ms / 1_000)} s, longer than limits.maxWaitMs`, { hint: 'Run the same command later: the job resumes.' });
+/** @param waitedMs what was waited already, with no answer but "later" */
+export function waitError(askedMs: number, waitedMs: number, maxWaitMs: number): MillraceError {
+  const seconds = (ms: number): string => `${Math.ceil(ms / 1_000)} s`;
+  const said = askedMs > maxWaitMs
+    ? `the service asks to wait ${seconds(askedMs)}, longer than limits.maxWaitMs`
+    : `the service has said nothing but "later" for ${seconds(waitedMs)} and asks to wait another ${seconds(askedMs)}, together longer than limits.maxWaitMs`;
+  return new MillraceError(EXIT.unavailable, 'wait_too_long', said, { hint: 'Run the same command later: the job resumes.' });
 }
 
 export function outageError(ms: number, code: string, detail: string): MillraceError {

@@ -91,6 +91,18 @@ test('lookups that never work fail alone, after five attempts, and the run ends 
   expect(new Set(errors.filter(({ attempts }) => attempts === 5).map(({ key, code, step }) => `${step} ${key} ${code}`))).toEqual(new Set([...doomed].map((key) => `enrich ${key} http_502`)));
 });
 
+test('a tail of a dozen lookups that get a 500 each time fails, and the run ends', async () => {
+  const rows = leads(60, 32);
+  const { folder, service, args } = await makeWorld(toCsv(rows));
+  const keys = [...new Set(rows.flatMap(({ key }) => (key?.includes('@') === true ? [key] : [])))];
+  const doomed = new Set(keys.slice(-14));
+  service.script = (asked, _response, reply, usual) => reply(asked.path === 'enrich' && doomed.has(asked.keys[0] ?? '') ? { status: 500, body: '' } : usual());
+  const ended = await folder.run(args({ steps: 'enrich', 'max-errors': '100%', concurrency: '4', 'limits.maxOutageMs': '20000' }));
+  expect(ended).toMatchObject({ code: 0, stderr: '' });
+  await addsUp(folder, rows.length);
+  for (const key of doomed) expect(service.asked.get(`enrich ${key}`)).toBe(5);
+});
+
 test('our own service with its switches on: the numbers add up', async () => {
   const folder = await makeFolder();
   const server = folder.start(['serve', '--sample', '--port', '0', '--error-rate', '0.08', '--throttle-rate', '0.01', '--drop-rate', '0.08', '--latency-jitter-ms', '10', '--fault-seed', '7']);
@@ -243,6 +255,7 @@ test('an input that changes while it is read: 65, the state says stopped, and th
 
   await rm(folder.at('out.csv.checkpoint.json'));
   await rm(folder.at('out.csv.partial'));
+  await rm(folder.at('out.csv.errors.jsonl.partial'), { force: true });
   service.forget();
   service.script = (asked, _response, reply, usual) => {
     if (asked.path === 'enrich') return reply(usual());

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { isPending, stopTime } from '../limiter/virtual.ts';
-import { attemptsOf, DOWN, later, meta, MISS, OK, pass, REJECTED, testBed } from './scripted.ts';
+import { attemptsOf, DOWN, GONE, later, meta, MISS, OK, pass, readAll, REJECTED, testBed, type Answer } from './scripted.ts';
 
 beforeEach(stopTime);
 afterEach(() => vi.useRealTimers());
@@ -48,6 +48,38 @@ describe('what one call comes to', () => {
     expect(bed.sent).toHaveLength(1);
     await pass(1);
     expect(bed.sent).toHaveLength(2);
+  });
+
+  it.each([408, 409, 425, 500, 502, 504])('ends the run with 69 when a failing answer (%d) asks for longer than the job may wait', async (status) => {
+    const bed = testBed(() => ({ kind: 'retryable', code: `http_${status}`, detail: '', retryAfterMs: 7_200_000, meta: meta(status) }));
+    bed.submit(0);
+    await pass(100);
+    expect(bed.fatal).toEqual([expect.objectContaining({ exitCode: 69, code: 'wait_too_long', message: 'the service asks to wait 7200 s, longer than limits.maxWaitMs' })]);
+    expect(bed.settled.size).toBe(0);
+  });
+
+  it('waits longer than a timer can, where the job may', async () => {
+    const asked = 2_592_000_000;
+    const bed = testBed((_, attempt) => (attempt === 1 ? { ...DOWN, retryAfterMs: asked } : OK), { maxWaitMs: 2 * asked });
+    bed.submit(0);
+    await pass(asked + 9);
+    expect(bed.sent).toHaveLength(1);
+    await pass(1);
+    expect(bed.sent).toHaveLength(2);
+    await pass(10);
+    expect(bed.settled.get(0)).toMatchObject({ kind: 'ok', attempts: 2 });
+  });
+
+  it('leaves no lookup a shorter wait than was asked for because the service is down', async () => {
+    const bed = testBed((_, __, at) => (at < 5 * MINUTE ? { ...GONE, code: 'http_502', retryAfterMs: 90_000, meta: meta(502) } : OK));
+    for (let id = 0; id < 14; id++) bed.submit(id);
+    await pass(20 * MINUTE);
+    expect(bed.settled.size).toBe(14);
+    const last = new Map<number, number>();
+    for (const { id, at } of bed.sent) {
+      expect(at - (last.get(id) ?? -Infinity)).toBeGreaterThanOrEqual(90_010);
+      last.set(id, at);
+    }
   });
 
   it('takes no attempt away for being throttled', async () => {
@@ -108,7 +140,25 @@ describe('a service that asks to wait', () => {
     await pass(14 * MINUTE);
     expect(bed.fatal).toEqual([]);
     await pass(2 * MINUTE);
-    expect(bed.fatal).toEqual([expect.objectContaining({ exitCode: 69, code: 'wait_too_long' })]);
+    expect(bed.fatal).toEqual([
+      expect.objectContaining({
+        exitCode: 69,
+        code: 'wait_too_long',
+        message: 'the service has said nothing but "later" for 841 s and asks to wait another 60 s, together longer than limits.maxWaitMs',
+      }),
+    ]);
+  });
+
+  it.each([[429, 60_000], [503, 2_000]])('fails a lookup that alone is put off each time (%d), as late as the job may wait', async (status, waitMs) => {
+    const bed = testBed((id) => (id === 5 ? { kind: 'throttled', retryAfterMs: waitMs, meta: meta(status) } : OK));
+    for (let id = 0; id < 2_000; id++) bed.submit(id);
+    await pass(13 * MINUTE);
+    expect(bed.settled.has(5)).toBe(false);
+    await pass(3 * MINUTE);
+    expect(bed.settled.get(5)).toMatchObject({ kind: 'failed', rejected: false, status, code: `http_${status}`, requestId: `r-${status}` });
+    await pass(MINUTE);
+    expect(bed.fatal).toEqual([]);
+    expect([...bed.settled.values()].filter((settled) => settled.kind === 'ok')).toHaveLength(1_999);
   });
 
   it('begins to count anew after an answer', async () => {
@@ -152,7 +202,7 @@ describe('a service that asks to wait', () => {
 describe('a service that is down', () => {
   it('is noticed after ten lookups, asked one at a time, and costs no lookup its attempts', async () => {
     const outage = 4 * MINUTE;
-    const bed = testBed((_, __, at) => (at < outage ? DOWN : OK));
+    const bed = testBed((_, __, at) => (at < outage ? GONE : OK));
     for (let id = 0; id < 40; id++) bed.submit(id);
     await pass(MINUTE);
     expect(bed.pool.circuitOpen).toBe(true);
@@ -171,7 +221,7 @@ describe('a service that is down', () => {
   });
 
   it('ends the run with 69 when it stays down', async () => {
-    const bed = testBed(() => DOWN, { maxOutageMs: 60_000 });
+    const bed = testBed(() => GONE, { maxOutageMs: 60_000 });
     for (let id = 0; id < 40; id++) bed.submit(id);
     await pass(59_000);
     expect(bed.fatal).toEqual([]);
@@ -225,6 +275,101 @@ describe('a service that is down', () => {
   });
 });
 
+describe('a service that answers with 500', () => {
+  it.each([[10, 1], [12, 4], [13, 1], [40, 16], [100, 4]])('fails a tail of %d lookups that never work, %d at once, long before an outage would end the run', async (lookups, concurrency) => {
+    const bed = testBed((id) => (id < 30 ? OK : DOWN), { concurrency });
+    void readAll(bed, 30 + lookups);
+    await pass(7 * MINUTE);
+    expect(bed.fatal).toEqual([]);
+    expect(bed.settled.size).toBe(30 + lookups);
+    expect([...bed.settled.values()].filter((settled) => settled.kind === 'failed' && settled.attempts === 5 && settled.code === 'http_500')).toHaveLength(lookups);
+    for (let id = 30; id < 30 + lookups; id++) expect(attemptsOf(bed, id)).toBe(5);
+  });
+
+  it('is probed with another lookup each time', async () => {
+    const bed = testBed(() => DOWN);
+    for (let id = 0; id < 12; id++) bed.submit(id);
+    await pass(7 * MINUTE);
+    const probes = bed.sent.slice(-36).map(({ id }) => id);
+    for (let i = 0; i + 12 <= probes.length; i += 12) expect(new Set(probes.slice(i, i + 12)).size).toBe(12);
+  });
+
+  it('and is back within minutes has failed no lookup, not even of a tail', async () => {
+    const bed = testBed((_, __, at) => (at < 3 * MINUTE ? DOWN : OK));
+    for (let id = 0; id < 12; id++) bed.submit(id);
+    await pass(7 * MINUTE);
+    expect([...bed.settled.values()].filter((settled) => settled.kind === 'ok')).toHaveLength(12);
+  });
+
+  it.each([1, 4, 32])('for all in the middle of a large job fails nothing, and is waited for (%d at once)', async (concurrency) => {
+    const bed = testBed((_, __, at) => (at > 1_000 && at < 9 * MINUTE ? DOWN : OK), { concurrency });
+    void readAll(bed, 20_000);
+    await pass(8 * MINUTE);
+    expect(bed.pool.circuitOpen).toBe(true);
+    await pass(10 * MINUTE);
+    expect(bed.fatal).toEqual([]);
+    expect(bed.settled.size).toBe(20_000);
+    expect([...bed.settled.values()].every((settled) => settled.kind === 'ok')).toBe(true);
+  });
+
+  it('for all, for too long, in the middle of a large job ends the run with 69', async () => {
+    const bed = testBed((_, __, at) => (at > 1_000 ? DOWN : OK));
+    void readAll(bed, 20_000);
+    await pass(11 * MINUTE);
+    expect(bed.fatal).toEqual([expect.objectContaining({ exitCode: 69, code: 'service_unavailable' })]);
+    expect([...bed.settled.values()].every((settled) => settled.kind === 'ok')).toBe(true);
+  });
+
+  it.each([1, 4, 16])('for more lookups in a row than there is room for loses those alone, wherever they are (%d at once)', async (concurrency) => {
+    const bed = testBed((id) => (id >= 500 && id < 600 ? DOWN : OK), { concurrency });
+    void readAll(bed, 1_000);
+    await pass(10 * MINUTE);
+    expect(bed.fatal).toEqual([]);
+    expect(bed.settled.size).toBe(1_000);
+    expect([...bed.settled].filter(([, settled]) => settled.kind === 'failed').map(([id]) => id).sort((a, b) => a - b)).toEqual(Array.from({ length: 100 }, (_, i) => 500 + i));
+  });
+});
+
+describe('a service that does not answer', () => {
+  const ways: [string, number][] = [['network', 0], ['timeout', 0], ['timeout', 200], ['http_502', 502], ['http_503', 503], ['http_504', 504], ['http_522', 522]];
+  it.each(ways)('(%s, status %d) costs not even a tail its attempts', async (code, status) => {
+    const gone: Answer = { kind: 'retryable', code, detail: '', retryAfterMs: null, meta: meta(status) };
+    const bed = testBed((_, __, at) => (at < 9 * MINUTE ? gone : OK));
+    for (let id = 0; id < 12; id++) bed.submit(id);
+    await pass(11 * MINUTE);
+    expect([...bed.settled.values()].filter((settled) => settled.kind === 'ok')).toHaveLength(12);
+    expect(bed.fatal).toEqual([]);
+  });
+});
+
+describe('the retry budget', () => {
+  it('keeps retries from multiplying the load: they wait, and are not failed', async () => {
+    const bed = testBed((id, attempt) => (attempt <= 4 && (id * 7 + attempt * 3) % 4 < 2 ? DOWN : OK), { concurrency: 64 });
+    void readAll(bed, 3_000);
+    for (let minutes = 0; minutes < 30 && bed.settled.size < 3_000; minutes++) await pass(MINUTE);
+    expect([...bed.settled.values()].filter((settled) => settled.kind === 'ok')).toHaveLength(3_000);
+    expect(bed.events).not.toContain('open');
+    const seen = new Set<number>();
+    let retries = 0;
+    for (const { id, at } of bed.sent) {
+      if (seen.has(id)) expect(++retries).toBeLessThanOrEqual(100 + 0.2 * seen.size + at / 100 + 1);
+      seen.add(id);
+    }
+    expect(retries).toBeGreaterThan(1_000);
+  });
+
+  it('leaves nothing behind when the pool is drained', async () => {
+    const bed = testBed((id, attempt) => (attempt === 1 && id % 2 === 0 ? DOWN : OK), { concurrency: 16 });
+    for (let id = 0; id < 1_000; id++) bed.submit(id);
+    await pass(2_000);
+    expect(bed.settled.size).toBeLessThan(1_000);
+    const drained = bed.pool.drain();
+    await pass(50);
+    expect(await isPending(drained)).toBe(false);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
 describe('how many at once', () => {
   it.each([1, 3, 16])('keeps to a concurrency of %d, and uses it', async (concurrency) => {
     const bed = testBed((id) => [OK, 5 + (id % 7)], { concurrency });
@@ -261,7 +406,7 @@ describe('how many at once', () => {
   });
 
   it('holds the reader back while the service is down, and lets it go when the run ends', async () => {
-    const bed = testBed(() => DOWN, { maxOutageMs: 60_000 });
+    const bed = testBed(() => GONE, { maxOutageMs: 60_000 });
     for (let id = 0; id < 40; id++) bed.submit(id);
     await pass(1_000);
     const room = bed.pool.room() as Promise<void>;

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Circuit, OPEN_AFTER } from '../../src/pool/circuit.ts';
+import { Circuit, isFromService, OPEN_AFTER, probeAgainMs } from '../../src/pool/circuit.ts';
 
 const lookups = Array.from({ length: 40 }, (_, id) => ({ id }));
 
@@ -53,5 +53,36 @@ describe('Circuit', () => {
     for (const lookup of lookups.slice(0, OPEN_AFTER)) circuit.failed(lookup, 0);
     for (const lookup of lookups) circuit.failed(lookup, 499);
     expect(circuit.waitMs(499)).toBe(1);
+  });
+
+  it('probes a service that answers as soon as it is told, and begins anew when nothing answers', () => {
+    const circuit = new Circuit();
+    for (const lookup of lookups.slice(0, OPEN_AFTER)) circuit.failed(lookup, 0, 70);
+    expect(circuit.waitMs(0)).toBe(500);
+    circuit.failed(null, 500, 70);
+    expect(circuit.waitMs(500)).toBe(70);
+    circuit.failed(null, 570);
+    expect(circuit.waitMs(570)).toBe(1_000);
+    expect(circuit.outageMs(570)).toBe(570);
+  });
+});
+
+describe('probeAgainMs', () => {
+  it('is a second while there are lookups that were not asked yet', () => expect(probeAgainMs(0, 600_000)).toBe(1_000));
+
+  it('lets what is left over use up its attempts in half of the longest outage, within bounds', () => {
+    expect([1, 4, 12, 100, 600, 5_000].map((left) => probeAgainMs(left, 600_000))).toEqual([15_000, 15_000, 5_000, 600, 100, 100]);
+    expect(probeAgainMs(12, 60_000)).toBe(500);
+  });
+});
+
+describe('isFromService', () => {
+  it.each([
+    ['http_500', 500, true], ['http_501', 501, true], ['http_599', 599, true], ['http_408', 408, true], ['idempotency_in_flight', 409, true], ['bad_body', 200, true],
+    ['http_502', 502, false], ['http_503', 503, false], ['http_504', 504, false], ['http_520', 520, false], ['http_530', 530, false],
+    ['network', 0, false], ['timeout', 0, false], ['network', 200, false], ['timeout', 200, false],
+  ] as const)('%s with status %d: %s', (code, status, expected) => {
+    const meta = { status, headers: {}, requestId: null, credits: 0, latencyMs: 1 };
+    expect(isFromService({ kind: 'retryable', code, detail: '', retryAfterMs: null, meta })).toBe(expected);
   });
 });

@@ -14,6 +14,8 @@ export const OK: Answer = { kind: 'ok', value: 'yes', meta: meta(200) };
 export const MISS: Answer = { kind: 'miss', meta: meta(404) };
 export const REJECTED: Answer = { kind: 'rejected', code: 'validation_failed', detail: 'no', meta: meta(422) };
 export const DOWN: Answer = { kind: 'retryable', code: 'http_500', detail: 'oops', retryAfterMs: null, meta: meta(500) };
+/** What a gateway says of a service that is not there. */
+export const GONE: Answer = { kind: 'retryable', code: 'http_503', detail: 'gone', retryAfterMs: null, meta: meta(503) };
 export const later = (retryAfterMs: number | null): Answer => ({ kind: 'throttled', retryAfterMs, meta: meta(429) });
 
 export interface Bed {
@@ -84,6 +86,14 @@ export function testBed(answer: (id: number, attempt: number, at: number) => Ans
     },
   };
   return bed;
+}
+
+/** Submits lookups as the reader does: no further than there is room. */
+export async function readAll(bed: Bed, lookups: number): Promise<void> {
+  for (let id = 0; id < lookups; id++) {
+    for (let room = bed.pool.room(); room !== null; room = bed.pool.room()) await room;
+    bed.submit(id);
+  }
 }
 
 export async function pass(ms: number): Promise<void> {

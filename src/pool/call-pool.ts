@@ -263,14 +263,13 @@ export class CallPool {
 
   /** Lets retries go, oldest first, as far as the budget allows. */
   #spendBudget(): void {
-    let going = 0;
     // Probes have a pace of their own, below that of the budget.
-    while (going < this.#overBudget.length && (this.#circuit.open || this.#budget.take(this.#options.monotonicNow()))) {
-      const task = this.#overBudget[going++] as Task;
+    while (this.#overBudget.length > 0 && (this.#circuit.open || this.#budget.take(this.#options.monotonicNow()))) {
+      // Off the list before it goes: its going may send a first attempt, which comes here again.
+      const task = this.#overBudget.shift() as Task;
       if (this.#circuit.open) this.#park(task);
       else this.#enqueue(task, AGAIN);
     }
-    this.#overBudget.splice(0, going);
     if (this.#overBudget.length === 0 || this.#budgetTimer) return;
     this.#budgetTimer = true;
     this.#later(this.#budget.waitMs, () => {

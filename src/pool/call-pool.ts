@@ -4,7 +4,7 @@ import { EXIT, MillraceError } from '../errors.ts';
 import type { Limiter } from '../limiter/limiter.ts';
 import type { Step } from '../job/types.ts';
 import { AdaptiveConcurrency } from './adaptive-concurrency.ts';
-import { Circuit, isFromService, probeAgainMs } from './circuit.ts';
+import { Circuit, isFromService, isUnreachable, probeAgainMs } from './circuit.ts';
 import { deniedError, outageError, waitError, wrongAddressError } from './fatal-errors.ts';
 import { RetryBudget } from './retry-budget.ts';
 import { MAX_ATTEMPTS, retryDelayMs } from './retry-policy.ts';
@@ -54,6 +54,8 @@ interface Task {
   sent: boolean;
   /** When the service first said "later" to it; null: never. */
   throttledSince: number | null;
+  /** Calls that had been answered when it first failed. */
+  answersBefore: number;
 }
 
 /** Calls kept waiting behind each that may run, so that a free slot never waits for the reader. */
@@ -77,6 +79,8 @@ export class CallPool {
   readonly #budget = new RetryBudget();
   readonly #timers = new Set<NodeJS.Timeout>();
   #stopped = false;
+  /** Calls that the service has answered, whatever it said but "later" and "failed". */
+  #answers = 0;
   /** Calls that hold a slot and wait for a permit. */
   #atGate = 0;
   /** Since when the service has said nothing but "later"; null: it has not, or something else since. */
@@ -100,7 +104,7 @@ export class CallPool {
   }
 
   submit<T>(call: Call<T>): void {
-    this.#enqueue({ call, attempts: 0, sent: false, throttledSince: null });
+    this.#enqueue({ call, attempts: 0, sent: false, throttledSince: null, answersBefore: 0 });
   }
 
   /** Back-pressure: null when more calls are welcome, else a promise of that. */
@@ -177,7 +181,10 @@ export class CallPool {
     const { requestId } = result.meta;
     // A service that says "later" is up, but it has answered nobody: a row of failures goes on.
     if (result.kind === 'throttled' ? this.#circuit.open : result.kind !== 'retryable') this.#closeCircuit();
-    if (result.kind !== 'throttled' && result.kind !== 'retryable') this.#throttledSince = null;
+    if (result.kind !== 'throttled' && result.kind !== 'retryable') {
+      this.#throttledSince = null;
+      this.#answers++;
+    }
     if (this.#auto !== null && result.kind !== 'throttled') {
       this.#auto.observe(result.meta.latencyMs, result.kind !== 'retryable');
       if (!this.#circuit.open && this.#queue.concurrency !== this.#auto.limit) this.#queue.concurrency = this.#auto.limit;
@@ -230,7 +237,9 @@ export class CallPool {
     const now = this.#options.monotonicNow();
     const fromService = isFromService(result);
     // Only a first failure tells something new: many lookups that the service cannot digest may be left over at the end.
-    const opened = this.#circuit.failed(task.attempts === 0 ? task.call : null, now, fromService ? this.#probeAgainMs() : null);
+    if (task.attempts === 0) task.answersBefore = this.#answers;
+    const unreachable = isUnreachable(result) && task.attempts + 1 >= MAX_ATTEMPTS && task.answersBefore === this.#answers;
+    const opened = this.#circuit.failed(task.attempts === 0 ? task.call : null, now, fromService ? this.#probeAgainMs() : null, unreachable);
     if (opened) this.#options.events.circuit(true);
     const { open } = this.#circuit;
     if (open) this.#probeLater();

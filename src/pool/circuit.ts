@@ -1,7 +1,8 @@
 /**
  * Tells a service that is down from lookups that fail on their own. Pure: time is passed in.
  *
- * closed -> open: `OPEN_AFTER` different lookups failed for the first time with no answer between them.
+ * closed -> open: `OPEN_AFTER` different lookups failed for the first time with no answer between them, or, where fewer are
+ * left, one found the service unreachable at its last attempt and nothing was answered since its first.
  * open: one probe at a time; open -> closed: any answer that is no failure.
  *
  * While nothing answers (no connection, a timeout, a gateway's 502 to 504), probes come at growing intervals and cost no
@@ -25,6 +26,14 @@ const TAIL_SHARE = 0.5;
 /** A gateway's words for a service that is not there; 520 to 530 are those of the large CDNs. */
 function isGatewayStatus(status: number): boolean {
   return (status >= 502 && status <= 504) || (status >= 520 && status <= 530);
+}
+
+/** What the system says when there is nobody to connect to. */
+const NOBODY_THERE = /\b(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)\b/;
+
+/** Whether nothing was even sent: a lookup may break the connection, or what stands behind a gateway, but never this. */
+export function isUnreachable({ code, detail }: CallResult<unknown> & { kind: 'retryable' }): boolean {
+  return code === 'network' && NOBODY_THERE.test(detail);
 }
 
 /** Whether a failure came from the service itself, which then is up. */
@@ -59,9 +68,9 @@ export class Circuit {
 
   /**
    * No answer, or 5xx. `lookup` identifies what was asked; null: one that has failed before, which tells nothing new.
-   * `againMs`: when to probe next; null: later each time. Returns true when this opened the circuit.
+   * `againMs`: when to probe next; null: later each time. `unreachable`: this lookup never found the service, and no other did. Returns true when this opened the circuit.
    */
-  failed(lookup: object | null, nowMs: number, againMs: number | null = null): boolean {
+  failed(lookup: object | null, nowMs: number, againMs: number | null = null, unreachable = false): boolean {
     if (this.#openedAt !== null) {
       // What was in flight when it opened is no probe.
       if (nowMs < this.#nextProbeAt) return false;
@@ -70,7 +79,7 @@ export class Circuit {
       return false;
     }
     if (lookup !== null) this.#failing.add(lookup);
-    if (this.#failing.size < OPEN_AFTER) return false;
+    if (this.#failing.size < OPEN_AFTER && !unreachable) return false;
     this.#openedAt = nowMs;
     this.#nextProbeAt = nowMs + FIRST_PROBE_MS;
     this.#failing.clear();

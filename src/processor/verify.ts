@@ -95,9 +95,9 @@ export class VerifyStep {
     }
     const refused = settled.kind !== 'failed' || settled.rejected;
     const said = `${settled.status} ${settled.kind === 'failed' ? settled.code : settled.kind}`;
-    if (refused && emails.length > 1) {
-      // One of them offends: halve until it stands alone, so that its neighbours are not lost with it.
-      this.#context.gate.judge(said, null);
+    if (emails.length > 1) {
+      // One of them offends, or breaks the service each time: halve until it stands alone, so that its neighbours are not lost with it.
+      if (refused) this.#context.gate.judge(said, null);
       const half = Math.ceil(emails.length / 2);
       this.#send(emails.slice(0, half), 1);
       this.#send(emails.slice(half), 1);

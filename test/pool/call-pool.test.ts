@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { isPending, stopTime } from '../limiter/virtual.ts';
-import { attemptsOf, DOWN, GONE, later, meta, MISS, OK, pass, readAll, REJECTED, testBed, type Answer } from './scripted.ts';
+import { attemptsOf, DOWN, GONE, later, meta, MISS, OK, pass, readAll, REJECTED, testBed, type Answer, UNREACHABLE } from './scripted.ts';
 
 beforeEach(stopTime);
 afterEach(() => vi.useRealTimers());
@@ -245,6 +245,28 @@ describe('a service that is down', () => {
     await pass(MINUTE);
     expect(bed.settled.size).toBe(40);
     expect(bed.pool.circuitOpen).toBe(false);
+  });
+
+  it('is noticed by a single lookup, when nobody is there to connect to', async () => {
+    const bed = testBed((_, __, at) => (at < 120_000 ? UNREACHABLE : OK));
+    bed.submit(0);
+    await vi.advanceTimersByTimeAsync(119_000);
+    expect(bed.settled.size).toBe(0);
+    expect(bed.events).toContain('open');
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect(bed.settled.get(0)?.kind).toBe('ok');
+    expect(bed.fatal).toEqual([]);
+  });
+
+  it('is not taken for down by a lookup that others are answered beside', async () => {
+    const bed = testBed((id) => (id === 0 ? UNREACHABLE : OK));
+    bed.submit(0);
+    for (let id = 1; id < 200; id++) {
+      bed.submit(id);
+      await vi.advanceTimersByTimeAsync(100);
+    }
+    expect(bed.settled.get(0)?.kind).toBe('failed');
+    expect(bed.settled.size).toBe(200);
   });
 
   it('is not taken for down because of one lookup among good ones', async () => {

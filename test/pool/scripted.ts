@@ -16,6 +16,8 @@ export const REJECTED: Answer = { kind: 'rejected', code: 'validation_failed', d
 export const DOWN: Answer = { kind: 'retryable', code: 'http_500', detail: 'oops', retryAfterMs: null, meta: meta(500) };
 /** What a gateway says of a service that is not there. */
 export const GONE: Answer = { kind: 'retryable', code: 'http_503', detail: 'gone', retryAfterMs: null, meta: meta(503) };
+/** Nobody listens. */
+export const UNREACHABLE: Answer = { kind: 'retryable', code: 'network', detail: 'connect ECONNREFUSED 127.0.0.1:9', retryAfterMs: null, meta: meta(0) };
 export const later = (retryAfterMs: number | null): Answer => ({ kind: 'throttled', retryAfterMs, meta: meta(429) });
 
 export interface Bed {

@@ -132,11 +132,19 @@ describe('VerifyStep', () => {
     expect(step.callsPending).toBe(0);
   });
 
-  it('fails all addresses of a request whose attempts are used up, without halving it', () => {
+  it('halves a request whose attempts are used up, so that one address that breaks the service is lost alone', () => {
+    const { bench, step, ask } = make();
+    const got = addresses(100).map((email) => ask(email));
+    step.flush();
+    expect(answerAll(bench, (emails) => (emails.includes('p3@example.com') ? GAVE_UP : verdicts(emails, () => 'risky')))).toBeLessThan(20);
+    expect(got.map(inWords)).toEqual(addresses(100).map((email) => (email === 'p3@example.com' ? 'http_500' : 'risky')));
+  });
+
+  it('fails each address when every request uses up its attempts', () => {
     const { bench, step, ask } = make();
     const got = addresses(10).map((email) => ask(email));
     step.flush();
-    expect(answerAll(bench, () => GAVE_UP)).toBe(1);
+    expect(answerAll(bench, () => GAVE_UP)).toBe(19);
     expect(got.map(inWords)).toEqual(addresses(10).map(() => 'http_500'));
     expect(got[0]).toEqual([{ kind: 'failed', code: 'http_500', attempts: 5, requestId: 'r6' }]);
     expect(inWords(ask('p0@example.com'))).toBe('http_500');

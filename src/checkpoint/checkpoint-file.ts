@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { InputError, StorageError } from '../errors.ts';
+import type { Spent } from '../limiter/quota-model.ts';
 import type { InputManifest } from '../reader/types.ts';
 import type { Mark } from '../writer/mark.ts';
 import type { Tally } from '../writer/tally.ts';
@@ -42,6 +43,8 @@ export interface Checkpoint {
   readonly totals: RunTotals;
   /** The service has answered something other than one kind of 4xx. */
   readonly trusted: boolean;
+  /** What the last minute has spent of the quota, so that a resume does not spend it again. Absent: written by an older version. */
+  readonly spent?: Spent;
   /** From `finishing` on: what the output is when it is whole. */
   readonly result: { readonly tally: Tally; readonly bytes: number; readonly errorBytes: number; readonly sha256: string } | null;
 }

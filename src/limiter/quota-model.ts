@@ -45,8 +45,9 @@ const LONGEST_LAG_MS = 30_000;
 const SILENT_ANSWERS = 3;
 /** Even spacing may make up for so much of its timers' lateness. */
 const CATCH_UP_MS = 100;
-/** Permits that are kept back to look how the quota comes back, where the service is seen to have so many. */
-const LOOKS: readonly (readonly [capacity: number, looks: number])[] = [[10, 2], [3, 1]];
+/** Permits that are kept back to look how the quota comes back, where the service is seen to have so many at once, and no small bucket. */
+const LOOKS = 2;
+const LOOKS_FROM_PERMITS = 10;
 /** A look waits until a bucket would have gained so many permits. */
 const LOOK_FOR_PERMITS = 3;
 /** After each look that saw nothing, the next waits so many times longer. */
@@ -100,6 +101,7 @@ export class QuotaModel {
   #shadowMs = 0;
   /** When evenly spaced calls may go on, where no headers say more. */
   #evenMs = -Infinity;
+  #catchUpMs = CATCH_UP_MS;
   #nextAt = 0;
 
   /** @param options.rpm requests a minute of the plan; null: unlimited */
@@ -117,9 +119,10 @@ export class QuotaModel {
     return this.#told.length > 0;
   }
 
-  /** Everything that was sent has been answered. */
-  get idle(): boolean {
-    return this.#inFlight === 0;
+  /** How long nothing may start by what the headers say; 0 while an answer that may change that is under way. */
+  waitMs(nowMs: number): number {
+    if (!this.limited || this.#inFlight > 0 || this.permits(nowMs) >= 1) return 0;
+    return Math.max(0, this.#nextAt - nowMs);
   }
 
   /** Calls of an earlier run that the last window may still hold. */
@@ -137,14 +140,14 @@ export class QuotaModel {
   sent(nowMs: number): number {
     this.#inFlight++;
     if (this.#rpm !== null) {
-      this.#evenMs = Math.max(this.#evenMs, nowMs - CATCH_UP_MS) + MINUTE_MS / this.#rpm;
+      this.#evenMs = Math.max(this.#evenMs, nowMs - this.#catchUpMs) + MINUTE_MS / this.#rpm;
       if (this.#sends.last === 0) this.#evenMs = nowMs + MINUTE_MS / this.#rpm;
     }
     if (this.#small) {
       this.#refillShadow(nowMs);
       this.#shadow--;
     }
-    return this.#sends.add(nowMs, nowMs - MINUTE_MS - 2 * LONGEST_LAG_MS);
+    return this.#sends.add(nowMs, nowMs - (this.#rpm === null && !this.limited ? LONGEST_LAG_MS : MINUTE_MS + 2 * LONGEST_LAG_MS));
   }
 
   /**
@@ -156,15 +159,18 @@ export class QuotaModel {
     this.#inFlight--;
     this.#answers++;
     const sentMs = this.#sends.sentAt(ticket) ?? nowMs;
+    this.#spread.add(nowMs - sentMs, nowMs);
     if (reading === null || !this.#sensible(reading)) {
       this.#silent++;
-      this.#lost.push({ sentMs, answeredMs: nowMs });
+      if (this.#told.length > 0) this.#lost.push({ sentMs, answeredMs: nowMs });
+      // The limiter may hold no burst at all: what a timer was late is not made up for any more.
+      if (throttled) this.#catchUpMs = 0;
       return;
     }
     this.#silent = 0;
-    this.#spread.add(nowMs - sentMs, nowMs);
     if (reading.unlimited) {
       this.#told = [];
+      this.#lost = [];
       return;
     }
     this.#limit = reading.limit;
@@ -191,32 +197,33 @@ export class QuotaModel {
 
   /** How many calls may start now. */
   permits(nowMs: number): number {
-    if (this.#answers === 0 && this.#inFlight > 0) return this.#wait(Infinity);
-    if (this.#told.length === 0 || this.#silent >= SILENT_ANSWERS) return this.#answers === 0 ? 1 : this.#evenly(nowMs);
+    if (this.#told.length === 0 && this.#rpm === null) return Infinity;
+    // The first call goes alone: its answer says what the next ones may.
+    if (this.#answers === 0) return this.#inFlight === 0 ? 1 : this.#wait(Infinity);
+    if (this.#told.length === 0 || this.#silent >= SILENT_ANSWERS) return this.#evenly(nowMs);
     let most = Infinity;
     if (this.#planBinds() && this.#rpm !== null) {
       most = this.#rpm - this.#sends.countAfter(nowMs - MINUTE_MS);
       if (most <= 0) return this.#wait(this.#sends.firstAfter(nowMs - MINUTE_MS) + MINUTE_MS, nowMs);
     }
     const known = this.#known(nowMs);
-    if (known === null) {
-      // The stated reset is over, and whatever was said before it: one call asks how things stand.
-      return this.#inFlight === 0 ? 1 : this.#wait(Infinity);
-    }
     const looks = this.#looks();
-    if (known > looks) return Math.min(most, known - looks);
-    const again = known >= 1 ? this.#lookAt() : Infinity;
+    if (known !== null && known > looks) return Math.min(most, known - looks);
+    const again = known !== null && known >= 1 ? this.#lookAt() : Infinity;
     if (again <= nowMs) return 1;
     // What was seen to come back does so again; until then the last permits are for looking.
-    const predicted = this.#predict(nowMs) - (this.#earlyRises < EARLY_RISES ? looks : 0);
+    const kept = this.#earlyRises < EARLY_RISES ? looks : 0;
+    const predicted = this.#predict(nowMs, 1 + kept) - kept;
     if (predicted >= 1) return Math.min(most, predicted);
+    // The stated reset is over, and whatever was said before it: one call asks how things stand.
+    if (known === null && this.#inFlight === 0) return 1;
     const resetMs = this.#inFlight === 0 ? this.#untilMs() : Infinity;
     return this.#wait(Math.min(again, resetMs, this.#nextAt), nowMs);
   }
 
   /** For a test's message: what the model goes by. */
   explain(nowMs: number): string {
-    return `known ${this.#known(nowMs)}, in flight ${this.#inFlight}, predicted ${this.#predict(nowMs)}, spread ${this.#spread.spreadMs.toFixed(1)}, capacity ${this.#capacity}, small ${this.#small}, told ${JSON.stringify(this.#told.at(0) ?? null)} of ${this.#told.length}`;
+    return `known ${this.#known(nowMs)}, in flight ${this.#inFlight}, predicted ${this.#predict(nowMs, 1)}, spread ${this.#spread.spreadMs.toFixed(1)}, capacity ${this.#capacity}, small ${this.#small}, told ${JSON.stringify(this.#told.at(0) ?? null)} of ${this.#told.length}`;
   }
 
   #wait(atMs: number, nowMs = 0): number {
@@ -267,8 +274,8 @@ export class QuotaModel {
     return last;
   }
 
-  /** Permits that must have come back by now under every rule that is still possible, less what is in flight. Sets when more is due. */
-  #predict(nowMs: number): number {
+  /** Permits that must have come back by now under every rule that is still possible, less what is in flight. Sets when there may be `needed`. */
+  #predict(nowMs: number, needed: number): number {
     this.#nextAt = Infinity;
     const rate = this.#rate();
     if (rate === null || this.#told.length === 0) return 0;
@@ -288,7 +295,7 @@ export class QuotaModel {
       this.#refillShadow(nowMs);
       const most = Math.min(bucket - gone, this.#shadow) + EPSILON;
       const speed = Math.min(perMs, this.#shadowRate().perMs);
-      if (most < 1) this.#nextAt = nowMs + (1 - most) / speed;
+      if (most < needed) this.#nextAt = nowMs + (needed - most) / speed;
       return Math.floor(most);
     }
     if (this.#limit !== null && this.#rpm !== null && this.#limit !== this.#rpm) return 0;
@@ -296,8 +303,9 @@ export class QuotaModel {
     window -= gone;
     // Nobody else is on the key: then a window holds what we sent and no more.
     if (this.#othersUntil <= nowMs) window = Math.max(window, rate - expired);
-    if (bucket + EPSILON < 1) this.#nextAt = bucket <= this.#capacity - gone - 1 ? nowMs + (1 - bucket) / perMs : Infinity;
-    else if (window < 1) this.#nextAt = this.#sends.firstAfter(nowMs - MINUTE_MS - lag) + MINUTE_MS + lag;
+    const bucketAt = bucket + EPSILON >= needed ? nowMs : needed <= this.#capacity - gone ? nowMs + (needed - bucket) / perMs : Infinity;
+    const windowAt = window >= needed ? nowMs : this.#sends.firstAfter(nowMs - MINUTE_MS - lag) + MINUTE_MS + lag;
+    this.#nextAt = Math.max(bucketAt, windowAt);
     return Math.floor(Math.min(bucket + EPSILON, window));
   }
 
@@ -320,8 +328,7 @@ export class QuotaModel {
 
   #looks(): number {
     if (this.#small || this.#flat >= FLAT_LOOKS) return 0;
-    for (const [capacity, looks] of LOOKS) if (this.#capacity >= capacity) return looks;
-    return 0;
+    return this.#capacity < Math.max(LOOKS_FROM_PERMITS, (this.#rate() ?? 0) * SMALL_SHARE) ? 0 : LOOKS;
   }
 
   /** When one of the permits that are kept back may be used; the last chance is before the stated reset. */
@@ -342,7 +349,7 @@ export class QuotaModel {
     const rise = told.remaining + 1 - ref.remaining;
     if (rise <= 0) {
       this.#misses = Math.min(this.#misses + 1, 6);
-      const gained = ((told.sentMs - ref.answeredMs) * (this.#rate() ?? 0)) / MINUTE_MS;
+      const gained = ((told.sentMs - ref.sentMs - this.#spread.spreadMs) * (this.#rate() ?? 0)) / MINUTE_MS;
       if (gained >= 2 && this.#othersUntil <= told.sentMs) this.#flat++;
       return;
     }
@@ -386,10 +393,12 @@ export class QuotaModel {
   #evenly(nowMs: number): number {
     const rpm = this.#rpm;
     if (rpm === null) return Infinity;
-    const most = rpm - this.#sends.countAfter(nowMs - MINUTE_MS);
-    if (most <= 0) return this.#wait(this.#sends.firstAfter(nowMs - MINUTE_MS) + MINUTE_MS, nowMs);
+    // What is sent a minute apart may arrive closer than that.
+    const minute = MINUTE_MS + this.#spread.spreadMs;
+    const most = rpm - this.#sends.countAfter(nowMs - minute);
+    if (most <= 0) return this.#wait(this.#sends.firstAfter(nowMs - minute) + minute, nowMs);
     if (nowMs < this.#evenMs) return this.#wait(this.#evenMs, nowMs);
-    return Math.min(most, 1 + Math.floor(((Math.min(nowMs - this.#evenMs, CATCH_UP_MS)) * rpm) / MINUTE_MS));
+    return Math.min(most, 1 + Math.floor(((Math.min(nowMs - this.#evenMs, this.#catchUpMs)) * rpm) / MINUTE_MS));
   }
 }
 

@@ -336,8 +336,9 @@ export function simulate(s: Scenario): Outcome {
       const retryAfterMs = ok ? null : Math.max(1_000, Math.ceil(Math.min(MINUTE, service.resetMs(now)) / 1_000) * 1_000);
       events.push(now + back, () => {
         inFlight--;
-        if (decidedAt > toldUpTo) [toldUpTo, toldLeft] = [decidedAt, left];
-        model.answered(ticket, now, readRateHeaders(headers, EPOCH + now, unit.read(headers, now)), !ok, retryAfterMs);
+        const reading = readRateHeaders(headers, EPOCH + now, unit.read(headers, now));
+        if (decidedAt > toldUpTo && reading.remaining !== null) [toldUpTo, toldLeft] = [decidedAt, left];
+        model.answered(ticket, now, reading, !ok, retryAfterMs);
         if (retryAfterMs !== null) pausedUntil = Math.max(pausedUntil, now + retryAfterMs);
         serve();
       });

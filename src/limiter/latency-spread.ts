@@ -4,7 +4,9 @@
  */
 
 /** Latencies older than one to two of these are forgotten. */
-const SPAN_MS = 30_000;
+const SPAN_MS = 60_000;
+/** Fewer than these say nothing of the spread, but that it is hardly larger than the largest of them. */
+const FEW = 10;
 
 interface Span { min: number; max: number; count: number }
 
@@ -36,6 +38,10 @@ export class LatencySpread {
     now.count++;
     const count = now.count + this.#before.count;
     this.#maxMs = Math.max(now.max, this.#before.max);
-    this.#spreadMs = (this.#maxMs - Math.min(now.min, this.#before.min)) * (1 + 2 / count) + (4 * this.#maxMs) / (count + 1) ** 2;
+    if (count < FEW) {
+      this.#spreadMs = 1.25 * this.#maxMs;
+      return;
+    }
+    this.#spreadMs = (this.#maxMs - Math.min(now.min, this.#before.min)) * (1 + 8 / count) + (4 * this.#maxMs) / (count + 1) ** 2;
   }
 }

@@ -81,6 +81,8 @@ export class QuotaModel {
   #told: Told[] = [];
   /** Answers without headers: their calls count as spent until a later call is answered with some. */
   #lost: { readonly sentMs: number; readonly answeredMs: number }[] = [];
+  /** When calls were sent that the service may not have counted: they were refused, or nothing is known of them. */
+  #uncounted: number[] = [];
   #limit: number | null = null;
   /** The most permits the service was ever seen to have. */
   #capacity = 0;
@@ -162,7 +164,10 @@ export class QuotaModel {
     this.#spread.add(nowMs - sentMs, nowMs);
     if (reading === null || !this.#sensible(reading)) {
       this.#silent++;
-      if (this.#told.length > 0) this.#lost.push({ sentMs, answeredMs: nowMs });
+      if (this.#told.length > 0) {
+        this.#lost.push({ sentMs, answeredMs: nowMs });
+        this.#note(sentMs, nowMs);
+      }
       // The limiter may hold no burst at all: what a timer was late is not made up for any more.
       if (throttled) this.#catchUpMs = 0;
       return;
@@ -184,6 +189,7 @@ export class QuotaModel {
       this.#lookForRise(told);
       this.#lookForEarlyRise(told);
     } else {
+      this.#note(sentMs, nowMs);
       // What was found out about the limiter may be wrong: it has to prove itself again.
       this.#small = false;
       this.#rises = [];
@@ -216,7 +222,7 @@ export class QuotaModel {
     const predicted = this.#predict(nowMs, 1 + kept) - kept;
     if (predicted >= 1) return Math.min(most, predicted);
     // The stated reset is over, and whatever was said before it: one call asks how things stand.
-    if (known === null && this.#inFlight === 0) return 1;
+    if (known === null && this.#inFlight === 0) return this.#silent > 0 ? this.#evenly(nowMs) : 1;
     const resetMs = this.#inFlight === 0 ? this.#untilMs() : Infinity;
     return this.#wait(Math.min(again, resetMs, this.#nextAt), nowMs);
   }
@@ -253,19 +259,25 @@ export class QuotaModel {
     const ref = this.#told[0];
     if (ref !== undefined && told.ticket < ref.ticket) {
       // Decided after the reference, maybe: it was in flight when that was sent.
-      if (told.sentMs > ref.sentMs - this.#spread.spreadMs && told.answeredMs > ref.sentMs) this.#told = [ref, ...this.#told.filter((other) => other !== ref && !outdone(other, told)), told];
+      if (told.sentMs > ref.sentMs - 2 * this.#spread.spreadMs && told.answeredMs > ref.sentMs) this.#told = [ref, ...this.#told.filter((other) => other !== ref && !outdone(other, told)), told];
       return;
     }
-    const from = told.sentMs - this.#spread.spreadMs;
+    const from = told.sentMs - 2 * this.#spread.spreadMs;
     this.#told = [told, ...this.#told.filter((other) => other.answeredMs > told.sentMs && other.sentMs > from && !outdone(other, told))];
     this.#lost = this.#lost.filter((other) => other.answeredMs > told.sentMs);
   }
 
-  /** Permits left by what was said, less what is in flight; null: the reset of all that was said is over. */
+  /** Permits left by what was said, less what is in flight; null: the stated reset is over. */
   #known(nowMs: number): number | null {
+    const ref = this.#told[0];
+    if (ref === undefined || ref.untilMs <= nowMs) return null;
     let least = Infinity;
-    for (const told of this.#told) if (told.untilMs > nowMs) least = Math.min(least, told.remaining);
-    return least === Infinity ? null : least - this.#inFlight - this.#lost.length;
+    for (const told of this.#told) {
+      // Of a window that was over before the reference's began: what was left of that says nothing of this one.
+      const ofAnother = told.untilMs <= nowMs && ref.notBeforeMs - told.untilMs > MINUTE_MS / 2;
+      if (!ofAnother) least = Math.min(least, told.remaining);
+    }
+    return least - this.#inFlight - this.#lost.length;
   }
 
   #untilMs(): number {
@@ -284,12 +296,14 @@ export class QuotaModel {
     const gone = this.#inFlight + this.#lost.length;
     let bucket = Infinity;
     let window = Infinity;
+    let windowMost = Infinity;
     const expired = this.#sends.countAfter(nowMs - MINUTE_MS - lag);
     for (const told of this.#told) {
       bucket = Math.min(bucket, told.remaining + perMs * Math.max(nowMs - told.answeredMs, nowMs - told.sentMs - lag, 0));
       // A fixed window has forgotten at its beginning what now gets older than a minute: it gives nothing back for that.
-      const back = this.#earlyRises < EARLY_RISES ? 0 : Math.max(0, this.#sends.countAfter(told.sentMs - MINUTE_MS + lag) - expired);
+      const back = this.#earlyRises < EARLY_RISES ? 0 : this.#countedBetween(told.sentMs - MINUTE_MS + lag, nowMs - MINUTE_MS - lag);
       window = Math.min(window, told.remaining + back);
+      windowMost = Math.min(windowMost, told.remaining + this.#countedBetween(told.sentMs - MINUTE_MS - lag, nowMs - MINUTE_MS - lag));
     }
     if (this.#small) {
       this.#refillShadow(nowMs);
@@ -301,12 +315,23 @@ export class QuotaModel {
     if (this.#limit !== null && this.#rpm !== null && this.#limit !== this.#rpm) return 0;
     bucket = this.#flat >= FLAT_LOOKS ? Infinity : Math.min(bucket, this.#capacity) - gone;
     window -= gone;
-    // Nobody else is on the key: then a window holds what we sent and no more.
-    if (this.#othersUntil <= nowMs) window = Math.max(window, rate - expired);
+    // Nobody else is on the key: then a window holds what we sent and no more, and gives back what of that got too old.
+    if (this.#othersUntil <= nowMs) window = Math.max(window, Math.min(rate - expired, windowMost - gone));
     const bucketAt = bucket + EPSILON >= needed ? nowMs : needed <= this.#capacity - gone ? nowMs + (needed - bucket) / perMs : Infinity;
     const windowAt = window >= needed ? nowMs : this.#sends.firstAfter(nowMs - MINUTE_MS - lag) + MINUTE_MS + lag;
     this.#nextAt = Math.max(bucketAt, windowAt);
     return Math.floor(Math.min(bucket + EPSILON, window));
+  }
+
+  #note(uncountedMs: number, nowMs: number): void {
+    this.#uncounted = [...this.#uncounted.filter((at) => at > nowMs - MINUTE_MS - 2 * LONGEST_LAG_MS), uncountedMs];
+  }
+
+  /** Calls sent after one moment and up to another that the service surely counted. */
+  #countedBetween(afterMs: number, upToMs: number): number {
+    let count = this.#sends.countAfter(afterMs) - this.#sends.countAfter(upToMs);
+    if (count > 0) for (const at of this.#uncounted) if (at > afterMs && at <= upToMs) count--;
+    return Math.max(0, count);
   }
 
   /**

@@ -2,7 +2,7 @@
  * Whether the deltas of `X-RateLimit-Reset` are seconds or milliseconds. One number does not say: 80 is either. But a
  * delta falls as time passes, and how fast it falls says it. Once confirmed it is pinned. Pure: time is passed in.
  */
-import { deltaOf, LARGEST_DELTA_SECONDS, type DeltaUnit, type Headers } from './rate-headers.ts';
+import { deltaOf, LARGEST_DELTA_SECONDS, readRateHeaders, type DeltaUnit, type Headers } from './rate-headers.ts';
 
 /** So many confirmations in a row pin a unit. */
 const CONFIRMATIONS = 2;
@@ -19,6 +19,8 @@ export class ResetUnit {
   #leaning: DeltaUnit | null = null;
   #confirmations = 0;
   #large = 0;
+  /** A permit was left once, so that the service holds more than one. */
+  #seenLeft = false;
 
   get pinned(): DeltaUnit | null {
     return this.#pinned;
@@ -29,6 +31,7 @@ export class ResetUnit {
     if (this.#pinned !== null) return this.#pinned;
     const value = deltaOf(headers);
     if (value === null) return null;
+    if (this.#isOneInterval(headers, value)) return 'milliseconds';
     if (value > LARGEST_DELTA_SECONDS && ++this.#large >= LARGE_ONES && this.#leaning !== 'seconds') this.#pinned = 'milliseconds';
     const last = this.#last;
     if (last === null || value > last.value) this.#last = { value, atMs: nowMs };
@@ -37,6 +40,16 @@ export class ResetUnit {
       this.#last = { value, atMs: nowMs };
     }
     return this.#pinned;
+  }
+
+  /**
+   * A service that holds one permit says every time that none is left and that the next is one interval away. In
+   * milliseconds that is a small number, which would be waited for for minutes if it were taken for seconds.
+   */
+  #isOneInterval(headers: Headers, value: number): boolean {
+    const { limit, remaining } = readRateHeaders(headers, 0);
+    if (remaining !== 0) this.#seenLeft = true;
+    return !this.#seenLeft && limit !== null && limit > 0 && Math.abs(value - 60_000 / limit) <= 1;
   }
 
   #compare(fall: number, passedMs: number): void {

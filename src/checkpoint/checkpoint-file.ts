@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { InputError, StorageError } from '../errors.ts';
+import type { Spent } from '../limiter/quota-model.ts';
 import type { InputManifest } from '../reader/types.ts';
 import type { Mark } from '../writer/mark.ts';
 import type { Tally } from '../writer/tally.ts';
@@ -44,6 +45,8 @@ export interface Checkpoint {
   readonly totals: RunTotals;
   /** The service has answered something other than one kind of 4xx. */
   readonly trusted: boolean;
+  /** What the last minute has spent of the quota, so that a resume does not spend it again; null: nothing. */
+  readonly spent: Spent | null;
   /** From `finishing` on: what the output is when it is whole. */
   readonly result: { readonly tally: Tally; readonly bytes: number; readonly errorBytes: number; readonly sha256: string } | null;
 }
@@ -86,7 +89,7 @@ export async function writeCheckpoint(path: string, checkpoint: Checkpoint): Pro
 /** What each key holds in a checkpoint of ours, by kind. */
 const KINDS: Readonly<Record<keyof Checkpoint, readonly Kind[]>> = {
   version: ['number'], job: ['string'], output: ['string'], fingerprint: ['object'], generation: ['number'], run: ['string'], manifest: ['object'], limit: ['number', 'null'], state: ['string'],
-  startedAt: ['string'], updatedAt: ['string'], finishedAt: ['string', 'null'], exitCode: ['number', 'null'], mark: ['object'], totals: ['object'], trusted: ['boolean'], result: ['object', 'null'],
+  startedAt: ['string'], updatedAt: ['string'], finishedAt: ['string', 'null'], exitCode: ['number', 'null'], mark: ['object'], totals: ['object'], trusted: ['boolean'], spent: ['object', 'null'], result: ['object', 'null'],
 };
 type Kind = 'string' | 'number' | 'boolean' | 'object' | 'null';
 

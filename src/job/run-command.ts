@@ -100,7 +100,7 @@ async function execute(job: CompiledJob, paths: JobPaths, start: Start & { kind:
         sink,
         counters,
         service: { baseUrl: context.baseUrl, origin: serviceOrigin(job), apiKey: context.apiKey },
-        keep: (mark, state, trusted) => keep({ mark, state, trusted }),
+        keep: (mark, state, trusted, spent) => keep({ mark, state, trusted, spent }),
         drain: context.drain,
         abort: AbortSignal.any([context.abort, lost]),
       });

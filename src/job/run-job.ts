@@ -7,6 +7,7 @@ import type { Checkpoint } from '../checkpoint/checkpoint-file.ts';
 import { DataServiceClient } from '../client/data-service-client.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { Limiter } from '../limiter/limiter.ts';
+import type { Spent } from '../limiter/quota-model.ts';
 import { CallPool } from '../pool/call-pool.ts';
 import { notSuchAServiceError } from '../pool/fatal-errors.ts';
 import { EnrichStep } from '../processor/enrich.ts';
@@ -42,7 +43,7 @@ export interface JobParts {
   readonly counters: Counters;
   readonly service: { readonly baseUrl: string; readonly origin: string; readonly apiKey: string | null };
   /** Writes a checkpoint; called every `everyMs` and when the run stops. */
-  readonly keep: (mark: Mark, state: 'running' | 'stopped', trusted: boolean) => Promise<void>;
+  readonly keep: (mark: Mark, state: 'running' | 'stopped', trusted: boolean, spent: Spent) => Promise<void>;
   /** Their reasons are what the run ends with. */
   readonly drain: AbortSignal;
   readonly abort: AbortSignal;
@@ -102,7 +103,7 @@ export class RunningJob {
       domainField: job.service.domainField,
       connections: job.service.concurrency === 'auto' ? AUTO_CONNECTIONS : job.service.concurrency,
     });
-    this.limiter = new Limiter({ rpm: job.service.rpm, monotonicNow, wallNow: Date.now, onThrottled: (waitMs) => counters.throttled(waitMs) });
+    this.limiter = new Limiter({ rpm: job.service.rpm, monotonicNow, wallNow: Date.now, spent: spentBefore(parts.checkpoint, job), onThrottled: (waitMs) => counters.throttled(waitMs) });
     this.pool = new CallPool({
       limiter: this.limiter,
       concurrency: job.service.concurrency,
@@ -143,7 +144,7 @@ export class RunningJob {
     if (drain.aborted) onDrain();
     let keeping: Keeping | null = null;
     try {
-      await keep(checkpoint.mark, 'running', this.#gate.trusted);
+      await keep(checkpoint.mark, 'running', this.#gate.trusted, this.limiter.spent());
       // Only now: on a slow disk the first of these would meet the checkpoint that is still being written.
       keeping = this.#keepEvery(job.checkpoint.everyMs);
       await Promise.race([this.#readAll(), stopped]);
@@ -262,7 +263,7 @@ export class RunningJob {
 
   async #keepNow(state: 'running' | 'stopped'): Promise<void> {
     this.#parts.ledger.flush();
-    await this.#parts.keep(await this.#parts.sink.sync(), state, this.#gate.trusted);
+    await this.#parts.keep(await this.#parts.sink.sync(), state, this.#gate.trusted, this.limiter.spent());
   }
 
   /** A checkpoint every so often, one at a time. A failure stops the run. */
@@ -282,6 +283,15 @@ export class RunningJob {
       },
     };
   }
+}
+
+/**
+ * What the run before has spent of the last minute. A run that was killed sent more after its last checkpoint, nobody
+ * knows how much: it is taken to have spent all, as late as its next checkpoint was due.
+ */
+function spentBefore({ spent, state }: Checkpoint, job: CompiledJob): Spent | null {
+  if (spent === null || job.service.rpm === null) return null;
+  return state === 'running' ? { calls: job.service.rpm, lastAtMs: spent.lastAtMs + job.checkpoint.everyMs } : spent;
 }
 
 /** `Idempotency-Key` = hash(job, generation, request body): attempts and resumes that send the same body repeat it. */

@@ -1,20 +1,36 @@
 import Bottleneck from 'bottleneck';
-import { readRateHeaders } from './rate-headers.ts';
-import { MINUTE_MS, SlidingMinute } from './sliding-minute.ts';
+import { QuotaModel, type Spent } from './quota-model.ts';
+import { readRateHeaders, type Headers, type RateReading } from './rate-headers.ts';
+import { ResetUnit } from './reset-unit.ts';
 
 export interface LimiterOptions {
   /** Requests a minute; null: no pacing unless the service asks for it. */
   readonly rpm: number | null;
   /** Monotonic milliseconds. */
   readonly monotonicNow: () => number;
-  /** Wall clock, milliseconds: for services that send no `Date`, and because Bottleneck goes by it. */
+  /** Wall clock, milliseconds: for services that send no `Date`, because Bottleneck goes by it, and for what outlives the run. */
   readonly wallNow: () => number;
+  /** What the run before has spent of the last window. */
+  readonly spent?: Spent | null;
   /** The service said later: one call a pause, however many answers said so. */
   readonly onThrottled?: (waitMs: number) => void;
 }
 
+/** The right to start one call: its number, from 1. 0: no right, the limiter was stopped. */
+export type Ticket = number;
+
+export interface ObservedAnswer {
+  readonly ticket: Ticket;
+  readonly headers: Headers;
+  readonly throttled: boolean;
+  /** What a throttled answer asked for; null: it did not say. */
+  readonly retryAfterMs: number | null;
+}
+
 /** Up to this rate each call is a lease of its own, so the gate is exact; above it Bottleneck's 370 calls a second would bind. */
 const EXACT_UP_TO_RPM = 6_000;
+/** What an unlimited plan is reckoned at when headers ask for a gate after all. */
+const MOST_RPM = 600_000;
 /** Leases a second above that. */
 const LEASES_PER_SECOND = 20;
 /** A service that says "throttled" and nothing else is left alone for this long. */
@@ -23,18 +39,23 @@ const DEFAULT_THROTTLE_MS = 5_000;
 const SHORTEST_THROTTLE_MS = 250;
 /** A wall clock that was set back by more than this would make Bottleneck wait until it has caught up: it is replaced. */
 const CLOCK_STEP_MS = 250;
+/** A wait for permits that is shorter than this is pacing, and no pause to tell the user of. */
+const SHORTEST_PAUSE_MS = 1_000;
 /** The longest delay a timer takes; a longer pause is waited for in parts. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /**
- * When a call may start. Bottleneck is the gate: it paces leases of k permits, and calls draw from the lease at hand.
- * A pause (429, or a quota seen to be used up) holds everything, permits in hand included.
+ * When a call may start. The quota model says how many may, by what the service's answers say; Bottleneck is the gate
+ * that holds the permits: it hands them out in leases of k, and only those that the model has put in.
+ * A pause (429) holds everything, permits in hand included.
  */
 export class Limiter {
   readonly #options: LimiterOptions;
+  readonly #model: QuotaModel;
+  readonly #unit = new ResetUnit();
+  /** None on an unlimited plan, until the service's headers ask for one. */
   #gate: Bottleneck | null;
   readonly #leaseSize: number;
-  readonly #minute: SlidingMinute | null;
   /** Wall clock less monotonic clock, when the gate was last asked. */
   #wallOffset: number;
   #permits = 0;
@@ -42,51 +63,55 @@ export class Limiter {
   #pausedUntil = 0;
   #throttledUntil = 0;
   #pauseTimer: NodeJS.Timeout | null = null;
-  #minuteTimer: NodeJS.Timeout | null = null;
-  #waiters: ((granted: boolean) => void)[] = [];
+  /** When the model is asked again, without an answer that would be a reason to. */
+  #lookTimer: NodeJS.Timeout | null = null;
+  #lookAt = Infinity;
+  #waiters: ((ticket: Ticket) => void)[] = [];
   #head = 0;
-  #inFlight = 0;
   #stopped = false;
 
   constructor(options: LimiterOptions) {
     this.#options = options;
-    const { rpm } = options;
-    this.#leaseSize = rpm === null || rpm <= EXACT_UP_TO_RPM ? 1 : Math.max(1, Math.floor(rpm / 60 / LEASES_PER_SECOND));
-    this.#minute = rpm === null ? null : new SlidingMinute(Math.floor(rpm / this.#leaseSize));
-    this.#gate = this.#newGate();
+    const { rpm, spent = null } = options;
+    this.#leaseSize = rpm !== null && rpm <= EXACT_UP_TO_RPM ? 1 : Math.max(1, Math.floor((rpm ?? MOST_RPM) / 60 / LEASES_PER_SECOND));
+    this.#model = new QuotaModel({ rpm });
+    this.#gate = rpm === null ? null : newGate();
     this.#wallOffset = options.wallNow() - options.monotonicNow();
+    // A clock that was set back since must not make the calls older than they are.
+    if (spent !== null) this.#model.restore(spent.calls, Math.max(0, options.wallNow() - spent.lastAtMs), options.monotonicNow());
   }
 
-  /** Resolves true when one call may start now, false when the limiter was stopped. Callers are served in order. */
-  take(): boolean | Promise<boolean> {
-    if (this.#stopped) return false;
-    if (this.#waiters.length === this.#head && this.#mayStart()) {
-      this.#grant();
-      return true;
-    }
+  /** Resolves to a ticket when one call may start now, to 0 when the limiter was stopped. Callers are served in order. */
+  take(): Ticket | Promise<Ticket> {
+    if (this.#stopped) return 0;
+    if (this.#waiters.length === this.#head && this.#mayStart()) return this.#grant();
     return new Promise((resolve) => {
       this.#waiters.push(resolve);
       this.#serve();
     });
   }
 
-  /** Every answered call reports here, whatever it came to. `throttledMs`: what a throttled answer asked for (null: it did not say). */
-  observe(answer: { headers: Readonly<Record<string, string | string[] | undefined>>; throttled: boolean; retryAfterMs: number | null }): void {
-    this.#inFlight--;
-    const reading = readRateHeaders(answer.headers, this.#options.wallNow());
-    if (answer.throttled) {
-      this.#pause(Math.max(SHORTEST_THROTTLE_MS, answer.retryAfterMs ?? reading.resetMs ?? DEFAULT_THROTTLE_MS), true);
-    } else if (reading.remaining !== null && !reading.unlimited && reading.resetMs !== null && reading.remaining <= this.#inFlight) {
-      // What is in flight already uses up what is left. One permit's time is enough to look again where permits trickle back.
-      const trickleMs = this.#options.rpm === null ? reading.resetMs : Math.min(reading.resetMs, (MINUTE_MS / this.#options.rpm) * (this.#inFlight - reading.remaining + 1));
-      this.#pause(trickleMs, false);
-    }
+  /** Every answered call reports here, whatever it came to. */
+  observe(answer: ObservedAnswer): void {
+    const now = this.#options.monotonicNow();
+    const reading = this.#read(answer.headers, now);
+    const throttleMs = answer.throttled ? Math.max(SHORTEST_THROTTLE_MS, answer.retryAfterMs ?? reading?.resetMs ?? DEFAULT_THROTTLE_MS) : null;
+    this.#model.answered(answer.ticket, now, reading, answer.throttled, throttleMs);
+    if (throttleMs !== null) this.#pause(throttleMs);
+    if (this.#gate === null && this.#model.limited) this.#gate = newGate();
     this.#serve();
   }
 
-  /** Milliseconds until calls may start again; 0 when they may. */
+  /** Milliseconds until calls may start again; 0 when they may, or when it is only a matter of pacing. */
   pausedMs(): number {
-    return Math.max(0, this.#pausedUntil - this.#options.monotonicNow());
+    const now = this.#options.monotonicNow();
+    const waitMs = this.#model.waitMs(now);
+    return Math.max(0, this.#pausedUntil - now, waitMs < SHORTEST_PAUSE_MS ? 0 : waitMs);
+  }
+
+  /** What the last window has spent, to be given to the next run. */
+  spent(): Spent {
+    return { calls: this.#model.spent(this.#options.monotonicNow()), lastAtMs: this.#options.wallNow() };
   }
 
   /** Grants nothing more; who waits is told so. */
@@ -94,23 +119,31 @@ export class Limiter {
     if (this.#stopped) return;
     this.#stopped = true;
     if (this.#pauseTimer !== null) clearTimeout(this.#pauseTimer);
-    if (this.#minuteTimer !== null) clearTimeout(this.#minuteTimer);
+    this.#lookNoMore();
     const waiting = this.#waiters.slice(this.#head);
     this.#waiters = [];
     this.#head = 0;
-    for (const waiter of waiting) waiter(false);
+    for (const waiter of waiting) waiter(0);
     await this.#gate?.stop({ dropWaitingJobs: true });
   }
 
-  #mayStart(): boolean {
-    return this.#pauseTimer === null && (this.#gate === null || this.#permits > 0);
+  /** Null where there is nothing to read, which is told at a glance: this is asked for every answer of an unlimited plan. */
+  #read(headers: Headers, nowMs: number): RateReading | null {
+    if (headers['x-ratelimit-remaining'] === undefined && headers['x-ratelimit-reset'] === undefined) return null;
+    if (this.#options.rpm === null && headers['x-ratelimit-limit'] === '0') return null;
+    return readRateHeaders(headers, this.#options.wallNow(), this.#unit.read(headers, nowMs));
   }
 
-  #grant(): void {
-    this.#inFlight++;
-    if (this.#minute === null) return;
-    this.#minute.use(this.#options.monotonicNow());
-    if (--this.#permits === 0) this.#lease();
+  /** The model is asked once more: since the lease began it may have heard of a neighbour. */
+  #mayStart(): boolean {
+    if (this.#pauseTimer !== null) return false;
+    return this.#gate === null || (this.#permits > 0 && this.#model.permits(this.#options.monotonicNow()) >= 1);
+  }
+
+  #grant(): Ticket {
+    const ticket = this.#model.sent(this.#options.monotonicNow());
+    if (this.#gate !== null && --this.#permits === 0) this.#lease();
+    return ticket;
   }
 
   #serve(): void {
@@ -120,19 +153,30 @@ export class Limiter {
         this.#waiters = this.#waiters.slice(this.#head);
         this.#head = 0;
       }
-      this.#grant();
-      waiter?.(true);
+      waiter?.(this.#grant());
     }
     if (this.#head < this.#waiters.length && this.#pauseTimer === null) this.#lease();
   }
 
-  /** Asks the gate for the next lease, once. */
+  /** Puts what the model permits into the gate and takes it out as a lease; or looks again when there may be some. */
   #lease(): void {
-    if (this.#gate === null || this.#leasing || this.#stopped || this.#permits > 0) return;
+    if (this.#gate === null || this.#leasing || this.#stopped) return;
+    const permits = this.#model.permits(this.#options.monotonicNow());
+    if (permits < 1) {
+      this.#lookAgain();
+      return;
+    }
+    if (this.#permits > 0) return;
+    const k = Math.min(permits, this.#leaseSize);
     this.#leasing = true;
     this.#mindTheClock();
-    this.#gate.schedule(() => Promise.resolve()).then(
-      () => this.#leased(),
+    void this.#gate.incrementReservoir(k);
+    this.#gate.schedule({ weight: k }, () => Promise.resolve()).then(
+      () => {
+        this.#leasing = false;
+        this.#permits += k;
+        this.#serve();
+      },
       () => {
         // Dropped by stop(): who waited has been told.
         this.#leasing = false;
@@ -140,41 +184,37 @@ export class Limiter {
     );
   }
 
-  /** The gate has opened; the lease begins as soon as the last minute has room for it. */
-  #leased(): void {
-    if (this.#stopped || this.#minute === null) return;
-    const waitMs = this.#minute.waitMs(this.#options.monotonicNow());
-    if (waitMs > 0) {
-      this.#minuteTimer = setTimeout(() => this.#leased(), Math.ceil(waitMs));
-      return;
-    }
-    this.#leasing = false;
-    this.#minute.begin();
-    this.#permits += this.#leaseSize;
-    this.#serve();
+  #lookAgain(): void {
+    const at = this.#model.nextAt;
+    if (this.#lookTimer !== null && this.#lookAt === at) return;
+    this.#lookNoMore();
+    if (at === Infinity || this.#head === this.#waiters.length) return;
+    this.#lookAt = at;
+    this.#lookTimer = setTimeout(() => {
+      this.#lookTimer = null;
+      this.#serve();
+    }, Math.min(Math.ceil(at - this.#options.monotonicNow()), LONGEST_TIMER_MS));
   }
 
-  #newGate(): Bottleneck | null {
-    const { rpm } = this.#options;
-    return rpm === null ? null : new Bottleneck({ minTime: (this.#leaseSize * MINUTE_MS) / rpm });
+  #lookNoMore(): void {
+    if (this.#lookTimer !== null) clearTimeout(this.#lookTimer);
+    this.#lookTimer = null;
   }
 
   /** Nothing waits in the gate when this is called, so that a new one can take its place. */
   #mindTheClock(): void {
     const offset = this.#options.wallNow() - this.#options.monotonicNow();
-    if (offset < this.#wallOffset - CLOCK_STEP_MS) this.#gate = this.#newGate();
+    if (offset < this.#wallOffset - CLOCK_STEP_MS) this.#gate = newGate();
     this.#wallOffset = offset;
   }
 
-  #pause(ms: number, throttled: boolean): void {
-    if (this.#stopped || ms <= 0) return;
+  #pause(ms: number): void {
+    if (this.#stopped) return;
     const now = this.#options.monotonicNow();
     const until = now + ms;
-    if (throttled) {
-      // 429s come in flocks: the first one pauses, the rest of the flock may only lengthen the pause.
-      if (this.#throttledUntil <= now) this.#options.onThrottled?.(ms);
-      this.#throttledUntil = Math.max(this.#throttledUntil, until);
-    }
+    // 429s come in flocks: the first one pauses, the rest of the flock may only lengthen the pause.
+    if (this.#throttledUntil <= now) this.#options.onThrottled?.(ms);
+    this.#throttledUntil = Math.max(this.#throttledUntil, until);
     if (until <= this.#pausedUntil) return;
     this.#pausedUntil = until;
     if (this.#pauseTimer !== null) clearTimeout(this.#pauseTimer);
@@ -183,13 +223,19 @@ export class Limiter {
 
   /** A timer may fire a little early, and waits for 24 days at most: it looks again. */
   #waitOutPause(): void {
+    const leftMs = this.#pausedUntil - this.#options.monotonicNow();
     this.#pauseTimer = setTimeout(() => {
-      if (this.pausedMs() > 0) {
+      if (this.#pausedUntil > this.#options.monotonicNow()) {
         this.#waitOutPause();
         return;
       }
       this.#pauseTimer = null;
       this.#serve();
-    }, Math.min(Math.ceil(this.pausedMs()), LONGEST_TIMER_MS));
+    }, Math.min(Math.ceil(leftMs), LONGEST_TIMER_MS));
   }
+}
+
+/** Empty: what goes in is what the model permits. No minTime, which would be a second pacer. */
+function newGate(): Bottleneck {
+  return new Bottleneck({ reservoir: 0 });
 }

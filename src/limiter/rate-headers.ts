@@ -9,17 +9,24 @@ export interface RateReading {
   readonly remaining: number | null;
   /** Milliseconds from the response until the quota is restored; null when it does not say or says nonsense. */
   readonly resetMs: number | null;
+  /** How much later than `resetMs` that may be, because the header or the clock it is read against has whole seconds. */
+  readonly resetSlackMs: number;
+  /** Permits a window in all; null when it does not say. */
+  readonly limit: number | null;
   /** `X-RateLimit-Limit: 0`: the plan is unlimited. */
   readonly unlimited: boolean;
 }
 
-type Headers = Readonly<Record<string, string | string[] | undefined>>;
+/** What a small number in `X-RateLimit-Reset` counts, once that is known. */
+export type DeltaUnit = 'seconds' | 'milliseconds';
+
+export type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 /** A plain decimal number; anything else JavaScript would take for one (`0x10`, `1e3`) is none in a header. */
 const NUMBER = /^\d{1,15}(\.\d{1,9})?$/;
 const WINDOW_MS = 60_000;
 /** Deltas up to two windows are seconds, beyond that milliseconds. */
-const LARGEST_DELTA_SECONDS = (2 * WINDOW_MS) / 1_000;
+export const LARGEST_DELTA_SECONDS = (2 * WINDOW_MS) / 1_000;
 const EPOCH_SECONDS_FROM = 1e9;
 const EPOCH_MS_FROM = 1e11;
 /** A reset further away than this is nonsense (a wrong unit or a broken clock) and is not believed. */
@@ -29,17 +36,30 @@ const LONGEST_RESET_MS = 24 * 3_600_000;
  * Reads `X-RateLimit-Limit`, `-Remaining` and `-Reset`.
  * @param headers names in lower case
  * @param localNowMs local wall clock, used only when the response has no readable `Date`
+ * @param unit of deltas, when it is pinned (`ResetUnit`)
  */
-export function readRateHeaders(headers: Headers, localNowMs: number): RateReading {
+export function readRateHeaders(headers: Headers, localNowMs: number, unit: DeltaUnit | null = null): RateReading {
   const remaining = integer(headers['x-ratelimit-remaining']);
+  const limit = integer(headers['x-ratelimit-limit']);
   return {
     remaining: remaining === null ? null : Math.max(0, remaining),
-    resetMs: readReset(headers, localNowMs),
-    unlimited: integer(headers['x-ratelimit-limit']) === 0,
+    resetMs: readReset(headers, localNowMs, unit),
+    // A delta in milliseconds alone is exact, and carries its decimals if it has any.
+    resetSlackMs: unit === 'milliseconds' || (deltaOf(headers) ?? 0) > LARGEST_DELTA_SECONDS ? 0 : 1_000,
+    limit: limit === null || limit < 0 ? null : limit,
+    unlimited: limit === 0,
   };
 }
 
-function readReset(headers: Headers, localNowMs: number): number | null {
+/** `X-RateLimit-Reset` as the delta that it is; null when it is something else. */
+export function deltaOf(headers: Headers): number | null {
+  const raw = one(headers['x-ratelimit-reset']);
+  if (raw === null || !NUMBER.test(raw)) return null;
+  const value = Number(raw);
+  return value < EPOCH_SECONDS_FROM ? value : null;
+}
+
+function readReset(headers: Headers, localNowMs: number, unit: DeltaUnit | null): number | null {
   const raw = one(headers['x-ratelimit-reset']);
   if (raw === null || raw === '') return null;
   if (!NUMBER.test(raw)) {
@@ -50,7 +70,7 @@ function readReset(headers: Headers, localNowMs: number): number | null {
   const value = Number(raw);
   if (value >= EPOCH_MS_FROM) return believable(value - serviceNow(headers, localNowMs));
   if (value >= EPOCH_SECONDS_FROM) return believable(value * 1_000 - serviceNow(headers, localNowMs));
-  return believable(value <= LARGEST_DELTA_SECONDS ? value * 1_000 : value);
+  return believable(unit === 'seconds' || (unit === null && value <= LARGEST_DELTA_SECONDS) ? value * 1_000 : value);
 }
 
 function believable(ms: number): number | null {

@@ -1,7 +1,7 @@
 import PQueue from 'p-queue';
 import type { CallResult } from '../client/types.ts';
 import { EXIT, MillraceError } from '../errors.ts';
-import type { Limiter } from '../limiter/limiter.ts';
+import type { Limiter, Ticket } from '../limiter/limiter.ts';
 import type { Step } from '../job/types.ts';
 import { AdaptiveConcurrency } from './adaptive-concurrency.ts';
 import { Circuit, isFromService, isUnreachable, probeAgainMs } from './circuit.ts';
@@ -151,8 +151,8 @@ export class CallPool {
     try {
       if (this.#stopped || this.#waitsTooLong()) return;
       const taken = limiter.take();
-      const granted = typeof taken === 'boolean' ? taken : await this.#atTheGate(taken);
-      if (!granted || this.#stopped) return;
+      const ticket = typeof taken === 'number' ? taken : await this.#atTheGate(taken);
+      if (ticket === 0 || this.#stopped) return;
       if (!this.#options.mayCall()) {
         this.#fatal(new MillraceError(EXIT.refused, 'max_calls', 'limits.maxCalls is reached: the job stopped before sending another request', { hint: 'Raise --max-calls and run the same command: the job resumes.' }));
         return;
@@ -160,7 +160,7 @@ export class CallPool {
       if (!task.sent) this.#firstAttempt(task);
       events.sent(call.step);
       const result = await call.send();
-      limiter.observe({ headers: result.meta.headers, throttled: result.kind === 'throttled', retryAfterMs: 'retryAfterMs' in result ? result.retryAfterMs : null });
+      limiter.observe({ ticket, headers: result.meta.headers, throttled: result.kind === 'throttled', retryAfterMs: 'retryAfterMs' in result ? result.retryAfterMs : null });
       events.answered(call.step, result);
       this.#act(task, result);
       if (this.#atGate > 0) this.#waitsTooLong();
@@ -169,11 +169,11 @@ export class CallPool {
     }
   }
 
-  async #atTheGate(taken: Promise<boolean>): Promise<boolean> {
+  async #atTheGate(taken: Promise<Ticket>): Promise<Ticket> {
     this.#atGate++;
-    const granted = await taken;
+    const ticket = await taken;
     this.#atGate--;
-    return granted;
+    return ticket;
   }
 
   #act(task: Task, result: CallResult<unknown>): void {

@@ -20,6 +20,7 @@ export const CHECKPOINT: Checkpoint = {
   mark: START_MARK,
   totals: { calls: {}, lookups: { unique: 0, fromLedger: 0 }, retries: 0, throttled: { events: 0, waitedMs: 0 }, credits: 0, latency: {}, activeMs: 0 },
   trusted: false,
+  spent: null,
   result: null,
 };
 

@@ -1,13 +1,14 @@
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Limiter } from '../../src/limiter/limiter.ts';
+import type { Limiter, ObservedAnswer } from '../../src/limiter/limiter.ts';
 import { isPending, makeLimiter, mostInAnyMinute, stopTime } from './virtual.ts';
 
 beforeEach(stopTime);
 afterEach(() => vi.useRealTimers());
 
-const FINE = { headers: {}, throttled: false, retryAfterMs: null } as const;
-const throttled = (retryAfterMs: number | null, headers = {}): Parameters<Limiter['observe']>[0] => ({ headers, throttled: true, retryAfterMs });
+const fine = (ticket = 1, headers = {}): ObservedAnswer => ({ ticket, headers, throttled: false, retryAfterMs: null });
+const throttled = (retryAfterMs: number | null, headers = {}, ticket = 1): ObservedAnswer => ({ ticket, headers, throttled: true, retryAfterMs });
+const quota = (limit: number, remaining: number, resetS: number): Record<string, string> => ({ 'x-ratelimit-limit': String(limit), 'x-ratelimit-remaining': String(remaining), 'x-ratelimit-reset': String(resetS) });
 
 const LONGEST_IDLE_MS = 4_000;
 
@@ -23,9 +24,9 @@ async function takeAll(limiter: Limiter, forMs: number, idle: (n: number) => num
   const until = performance.now() + forMs;
   const times: number[] = [];
   const loop = (async () => {
-    while (await limiter.take()) {
+    for (let ticket = await limiter.take(); ticket !== 0; ticket = await limiter.take()) {
       times.push(performance.now());
-      limiter.observe(FINE);
+      limiter.observe(fine(ticket));
       const wait = idle(times.length);
       if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
     }
@@ -42,7 +43,9 @@ describe('Limiter', () => {
     const limiter = makeLimiter(600);
     const served: number[] = [];
     const waits = Array.from({ length: 50 }, async (_, i) => {
-      if (await limiter.take()) served.push(i);
+      const ticket = await limiter.take();
+      if (ticket !== 0) served.push(i);
+      limiter.observe(fine(ticket));
     });
     await vi.advanceTimersByTimeAsync(10_000);
     await Promise.all(waits);
@@ -70,7 +73,10 @@ describe('Limiter', () => {
     const limiter = makeLimiter(600);
     let granted = 0;
     const loop = (async () => {
-      while (await limiter.take()) granted++;
+      for (let ticket = await limiter.take(); ticket !== 0; ticket = await limiter.take()) {
+        granted++;
+        limiter.observe(fine(ticket));
+      }
     })();
     for (const jump of [-3_600_000, 7_200_000, -40_000]) {
       await vi.advanceTimersByTimeAsync(5_000);
@@ -86,7 +92,7 @@ describe('Limiter', () => {
 
   it('has no gate on an unlimited plan', () => {
     const limiter = makeLimiter(null);
-    for (let i = 0; i < 10_000; i++) expect(limiter.take()).toBe(true);
+    for (let i = 1; i <= 10_000; i++) expect(limiter.take()).toBe(i);
     expect(vi.getTimerCount()).toBe(0);
   });
 
@@ -94,14 +100,18 @@ describe('Limiter', () => {
     const limiter = makeLimiter(60_000);
     const first = limiter.take();
     await vi.advanceTimersByTimeAsync(10);
-    expect(await first).toBe(true);
-    limiter.observe(throttled(7_000));
+    expect(await first).toBe(1);
+    limiter.observe(fine(1, quota(60_000, 59_000, 30)));
+    const two = Promise.all([limiter.take(), limiter.take()]);
+    await vi.advanceTimersByTimeAsync(10);
+    expect(await two).toEqual([2, 3]);
+    limiter.observe(throttled(7_000, {}, 2));
     const next = Promise.all([limiter.take(), limiter.take()]);
     await vi.advanceTimersByTimeAsync(6_999);
     expect(await isPending(next)).toBe(true);
     expect(limiter.pausedMs()).toBe(1);
     await vi.advanceTimersByTimeAsync(1);
-    expect(await next).toEqual([true, true]);
+    expect(await next).toEqual([4, 5]);
     expect(limiter.pausedMs()).toBe(0);
     await stop(limiter);
   });
@@ -115,11 +125,11 @@ describe('Limiter', () => {
       await vi.advanceTimersByTimeAsync(10);
     }
     expect(events).toEqual([2_000]);
-    const next = limiter.take() as Promise<boolean>;
+    const next = limiter.take() as Promise<number>;
     await vi.advanceTimersByTimeAsync(5_000 + 70 - 200 - 1);
     expect(await isPending(next)).toBe(true);
     await vi.advanceTimersByTimeAsync(1);
-    expect(await next).toBe(true);
+    expect(await next).toBeGreaterThan(1);
     limiter.observe(throttled(1_000));
     expect(events).toEqual([2_000, 1_000]);
     await stop(limiter);
@@ -128,13 +138,15 @@ describe('Limiter', () => {
   it('counts a 429 that comes while a used-up quota is waited for', async () => {
     const events: number[] = [];
     const limiter = makeLimiter(null, { onThrottled: (ms) => events.push(ms) });
-    void limiter.take();
-    void limiter.take();
-    limiter.observe({ ...FINE, headers: { 'x-ratelimit-remaining': '1', 'x-ratelimit-reset': '30' } });
-    expect(limiter.pausedMs()).toBe(30_000);
-    limiter.observe(throttled(10_000));
+    for (let i = 0; i < 3; i++) void limiter.take();
+    limiter.observe(fine(1, quota(60, 0, 30)));
+    limiter.observe(fine(2, quota(60, 0, 30)));
+    // The third may bring other news.
+    expect(limiter.pausedMs()).toBe(0);
+    limiter.observe(throttled(10_000, {}, 3));
     expect(events).toEqual([10_000]);
-    expect(limiter.pausedMs()).toBe(30_000);
+    // Whole seconds may be rounded either way.
+    expect(limiter.pausedMs()).toBe(31_000);
     await stop(limiter);
   });
 
@@ -149,53 +161,99 @@ describe('Limiter', () => {
     void limiter.take();
     limiter.observe(answer);
     expect(limiter.pausedMs()).toBe(ms);
-    const next = limiter.take() as Promise<boolean>;
+    const next = limiter.take() as Promise<number>;
     await vi.advanceTimersByTimeAsync(ms - 1);
     expect(await isPending(next)).toBe(true);
     await vi.advanceTimersByTimeAsync(1);
-    expect(await next).toBe(true);
+    expect(await next).toBeGreaterThan(1);
     await stop(limiter);
   });
 
-  it('stops by itself when what is in flight uses up what is left, and goes on as permits trickle back', async () => {
+  it('takes the burst that the headers permit, and stops by itself when what is in flight uses up what is left', async () => {
     const limiter = makeLimiter(600);
-    for (let i = 0; i < 3; i++) {
-      void limiter.take();
-      await vi.advanceTimersByTimeAsync(1_000);
-    }
-    // Two are still in flight and two are left: none for a third. One permit comes back every 100 ms.
-    limiter.observe({ ...FINE, headers: { 'x-ratelimit-limit': '600', 'x-ratelimit-remaining': '2', 'x-ratelimit-reset': '60' } });
-    expect(limiter.pausedMs()).toBe(100);
-    const next = limiter.take() as Promise<boolean>;
-    await vi.advanceTimersByTimeAsync(99);
-    expect(await isPending(next)).toBe(true);
-    await vi.advanceTimersByTimeAsync(1);
-    expect(await next).toBe(true);
+    const first = limiter.take();
+    await vi.advanceTimersByTimeAsync(20);
+    expect(await first).toBe(1);
+    const served: number[] = [];
+    const takes = Array.from({ length: 20 }, async () => served.push(await limiter.take()));
+    await vi.advanceTimersByTimeAsync(5_000);
+    // It goes alone, however long its answer takes.
+    expect(served).toEqual([]);
+    limiter.observe(fine(1, quota(600, 7, 60)));
+    await vi.advanceTimersByTimeAsync(90);
+    expect(served).toHaveLength(7);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(served).toHaveLength(7);
+    // Three came back meanwhile; six are in flight.
+    limiter.observe(fine(2, quota(600, 9, 60)));
+    await vi.advanceTimersByTimeAsync(90);
+    expect(served).toHaveLength(10);
     await stop(limiter);
+    await Promise.all(takes);
+  });
+
+  it('asks one call how things stand once the stated reset is over', async () => {
+    const limiter = makeLimiter(600);
+    void limiter.take();
+    await vi.advanceTimersByTimeAsync(20);
+    limiter.observe(fine(1, quota(600, 0, 20)));
+    const next = limiter.take() as Promise<number>;
+    const after = limiter.take() as Promise<number>;
+    await vi.advanceTimersByTimeAsync(20_990);
+    expect(await isPending(next)).toBe(true);
+    await vi.advanceTimersByTimeAsync(30);
+    expect(await next).toBe(2);
+    expect(await isPending(after)).toBe(true);
+    limiter.observe(fine(2, quota(600, 599, 60)));
+    await vi.advanceTimersByTimeAsync(10);
+    expect(await after).toBe(3);
+    await stop(limiter);
+  });
+
+  it('does not spend again what the run before has spent within the minute', async () => {
+    const before = makeLimiter(90);
+    await takeAll(before, 30_000);
+    const spent = before.spent();
+    expect(spent.calls).toBeGreaterThanOrEqual(45);
+    await vi.advanceTimersByTimeAsync(2_000);
+    const since = performance.now();
+    const times = await takeAll(makeLimiter(90, { spent }), 120_000);
+    expect(times.filter((at) => at < since + 50_000).length).toBeLessThanOrEqual(90 - spent.calls);
+    expect(times.filter((at) => at >= since + 60_000).length).toBeGreaterThanOrEqual(88);
+  });
+
+  it('takes a clock that was set back since for no time passed at all', async () => {
+    const limiter = makeLimiter(60, { spent: { calls: 60, lastAtMs: Date.now() + 3_600_000 } });
+    expect(await takeAll(limiter, 58_000)).toHaveLength(1);
   });
 
   it('does not stop for a service that says it is unlimited, or that something is left', async () => {
     const limiter = makeLimiter(null);
     void limiter.take();
     void limiter.take();
-    limiter.observe({ ...FINE, headers: { 'x-ratelimit-limit': '0', 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '60' } });
-    expect(limiter.take()).toBe(true);
-    limiter.observe({ ...FINE, headers: { 'x-ratelimit-remaining': '2', 'x-ratelimit-reset': '60' } });
-    expect(limiter.take()).toBe(true);
+    limiter.observe(fine(1, quota(0, 0, 60)));
+    expect(limiter.take()).toBe(3);
+    expect(vi.getTimerCount()).toBe(0);
+    limiter.observe(fine(2, quota(600, 300, 60)));
+    const next = limiter.take();
+    await vi.advanceTimersByTimeAsync(10);
+    expect(await next).toBe(4);
     await stop(limiter);
   });
 
   it('lets go while it waits for room in the last minute', async () => {
     const limiter = makeLimiter(2);
+    for (let ticket = 1; ticket <= 2; ticket++) {
+      void limiter.take();
+      await vi.advanceTimersByTimeAsync(31_000);
+      limiter.observe(fine(ticket));
+    }
     void limiter.take();
-    await vi.advanceTimersByTimeAsync(100_000);
-    void limiter.take();
-    void limiter.take();
-    const third = limiter.take() as Promise<boolean>;
-    await vi.advanceTimersByTimeAsync(40_000);
-    expect(await isPending(third)).toBe(true);
+    const fourth = limiter.take() as Promise<number>;
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(await isPending(fourth)).toBe(true);
     await stop(limiter);
-    expect(await third).toBe(false);
+    expect(await fourth).toBe(0);
     expect(vi.getTimerCount()).toBe(0);
   });
 
@@ -205,11 +263,11 @@ describe('Limiter', () => {
       fc.asyncProperty(scenario, async ({ rpm, waiters, pauseMs, afterMs }) => {
         const limiter = makeLimiter(rpm);
         if (pauseMs > 0) limiter.observe(throttled(pauseMs));
-        const answers: boolean[] = [];
+        const answers: number[] = [];
         for (let i = 0; i < waiters; i++) void Promise.resolve(limiter.take()).then((granted) => answers.push(granted));
         await vi.advanceTimersByTimeAsync(afterMs);
         const stopped = Promise.all([limiter.stop(), limiter.stop()]);
-        expect(limiter.take()).toBe(false);
+        expect(limiter.take()).toBe(0);
         await vi.advanceTimersByTimeAsync(50);
         expect(await isPending(stopped)).toBe(false);
         expect(answers).toHaveLength(waiters);

@@ -1,0 +1,63 @@
+/**
+ * Whether the deltas of `X-RateLimit-Reset` are seconds or milliseconds. One number does not say: 80 is either. But a
+ * delta falls as time passes, and how fast it falls says it. Once confirmed it is pinned. Pure: time is passed in.
+ */
+import { deltaOf, LARGEST_DELTA_SECONDS, readRateHeaders, type DeltaUnit, type Headers } from './rate-headers.ts';
+
+/** So many confirmations in a row pin a unit. */
+const CONFIRMATIONS = 2;
+/** Two readings are compared when so much time is between them: enough for whole seconds to show. */
+const APART_MS = 2_500;
+/** How far a fall may be off, for rounding and latency. */
+const TOLERANCE = 0.3;
+/** Deltas too large for seconds that neither fall nor rise (a bucket's) pin milliseconds as well. */
+const LARGE_ONES = 8;
+
+export class ResetUnit {
+  #pinned: DeltaUnit | null = null;
+  #last: { readonly value: number; readonly atMs: number } | null = null;
+  #leaning: DeltaUnit | null = null;
+  #confirmations = 0;
+  #large = 0;
+  /** A permit was left once, so that the service holds more than one. */
+  #seenLeft = false;
+
+  get pinned(): DeltaUnit | null {
+    return this.#pinned;
+  }
+
+  /** Learns from one response; what is known then. @param nowMs monotonic, when it came */
+  read(headers: Headers, nowMs: number): DeltaUnit | null {
+    if (this.#pinned !== null) return this.#pinned;
+    const value = deltaOf(headers);
+    if (value === null) return null;
+    if (this.#isOneInterval(headers, value)) return 'milliseconds';
+    if (value > LARGEST_DELTA_SECONDS && ++this.#large >= LARGE_ONES && this.#leaning !== 'seconds') this.#pinned = 'milliseconds';
+    const last = this.#last;
+    if (last === null || value > last.value) this.#last = { value, atMs: nowMs };
+    else if (nowMs - last.atMs >= APART_MS) {
+      this.#compare(last.value - value, nowMs - last.atMs);
+      this.#last = { value, atMs: nowMs };
+    }
+    return this.#pinned;
+  }
+
+  /**
+   * A service that holds one permit says every time that none is left and that the next is one interval away. In
+   * milliseconds that is a small number, which would be waited for for minutes if it were taken for seconds.
+   */
+  #isOneInterval(headers: Headers, value: number): boolean {
+    const { limit, remaining } = readRateHeaders(headers, 0);
+    if (remaining !== 0) this.#seenLeft = true;
+    return !this.#seenLeft && limit !== null && limit > 0 && Math.abs(value - 60_000 / limit) <= 1;
+  }
+
+  #compare(fall: number, passedMs: number): void {
+    const seconds = Math.abs(fall - passedMs / 1_000) <= 1 + TOLERANCE * (passedMs / 1_000) && fall >= 1;
+    const milliseconds = Math.abs(fall - passedMs) <= TOLERANCE * passedMs;
+    const unit = milliseconds ? 'milliseconds' : seconds ? 'seconds' : null;
+    this.#confirmations = unit === null ? 0 : unit === this.#leaning ? this.#confirmations + 1 : 1;
+    this.#leaning = unit;
+    if (this.#confirmations >= CONFIRMATIONS) this.#pinned = unit;
+  }
+}

@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest';
+import { ResetUnit } from '../../src/limiter/reset-unit.ts';
+
+const says = (reset: number, remaining = 5, limit = 100): Record<string, string> => ({ 'x-ratelimit-limit': String(limit), 'x-ratelimit-remaining': String(remaining), 'x-ratelimit-reset': String(reset) });
+
+describe('ResetUnit', () => {
+  it.each([
+    ['seconds', [60, 57, 54], 3_000],
+    ['milliseconds', [60_000, 57_000, 54_000], 3_000],
+    ['milliseconds', [9_000, 6_004, 3_001], 3_000],
+    // Nothing falls: not confirmed.
+    [null, [60, 60, 60], 3_000],
+    // Too close to each other to tell.
+    [null, [60, 59, 58], 900],
+  ] as const)('%s, for %j', (unit, values, apartMs) => {
+    const learns = new ResetUnit();
+    for (const [i, value] of values.entries()) learns.read(says(value), i * apartMs);
+    expect(learns.pinned).toBe(unit);
+  });
+
+  it('stays with what it has pinned, also for small numbers near the end of a window', () => {
+    const learns = new ResetUnit();
+    for (const [i, value] of [9_000, 6_000, 3_000].entries()) learns.read(says(value), i * 3_000);
+    expect(learns.read(says(80), 9_000)).toBe('milliseconds');
+  });
+
+  it('starts over when a window does', () => {
+    const learns = new ResetUnit();
+    for (const [value, atMs] of [[5, 0], [2, 3_000], [60, 6_000], [57, 9_000]] as const) learns.read(says(value), atMs);
+    expect(learns.pinned).toBe('seconds');
+  });
+
+  it('knows the interval of a service that holds one permit, and no other small number', () => {
+    expect(new ResetUnit().read(says(120, 0, 500), 0)).toBe('milliseconds');
+    expect(new ResetUnit().read(says(60, 0, 500), 0)).toBeNull();
+    const seenMore = new ResetUnit();
+    seenMore.read(says(60, 3, 1_000), 0);
+    expect(seenMore.read(says(60, 0, 1_000), 10)).toBeNull();
+  });
+});

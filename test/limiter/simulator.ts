@@ -1,0 +1,389 @@
+/**
+ * Services with every kind of limiter, neighbours, clocks and networks, in virtual time: an event queue, no timers.
+ * What the model under test may see of them is what a client sees: its own sends, and answers with their headers.
+ */
+import { readRateHeaders } from '../../src/limiter/rate-headers.ts';
+import { ResetUnit } from '../../src/limiter/reset-unit.ts';
+import { QuotaModel } from '../../src/limiter/quota-model.ts';
+
+export type Kind = 'fixed' | 'sliding' | 'bucket' | 'gcra';
+export type Unit = 'delta s' | 'delta ms' | 'epoch s' | 'epoch ms' | 'http date';
+export type HeaderFault = 'none' | 'missing' | 'absurd' | 'stop';
+
+export interface Scenario {
+  readonly seed: number;
+  readonly kind: Kind;
+  /** What a bucket or GCRA holds: a whole minute's quota, a tenth of it, or one. */
+  readonly burst: 'whole' | 'tenth' | 'none';
+  readonly rpm: number;
+  readonly unit: Unit;
+  /** The shortest latency and what comes on top of it, at random; the share of each before the service decides. */
+  readonly latencyMs: number;
+  readonly jitterMs: number;
+  readonly before: number;
+  /** The service's clock is off by so much. */
+  readonly clockMs: number;
+  /** Share of the quota that the neighbour asks for. */
+  readonly neighbour: number;
+  readonly bursts: boolean;
+  readonly faults: HeaderFault;
+  /** How long two grants are apart at least, as the gate takes it. */
+  readonly gateMs: number;
+  /** How late a timer may fire. */
+  readonly lateMs: number;
+}
+
+export interface Outcome {
+  readonly admitted: number;
+  readonly available: number;
+  readonly share: number;
+  /** 429s that we caused, and others. */
+  readonly ours: number;
+  readonly theirs: number;
+  readonly firstOurs: string;
+  /** Most of our sends in any minute. */
+  readonly worstMinute: number;
+}
+
+const MINUTE = 60_000;
+export const WINDOWS = 10;
+const END = WINDOWS * MINUTE;
+const EPOCH = Date.UTC(2036, 6, 15, 12);
+
+/** mulberry32 */
+export function randomFrom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = state;
+    t = Math.imul(t ^ (t >>> 15), t | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+interface Limited {
+  /** Takes a permit at `t`; times never go back. */
+  take(t: number): boolean;
+  remaining(t: number): number;
+  /** Milliseconds until the quota is restored. */
+  resetMs(t: number): number;
+  /** From the second window on: what all clients together could have had, had nobody let anything lapse. Null: what was taken and what overflowed. */
+  readonly overflowed: number;
+}
+
+class Fixed implements Limited {
+  overflowed = 0;
+  #window = -1;
+  #used = 0;
+  readonly #quota: number;
+  readonly #phase: number;
+  constructor(quota: number, phase: number) {
+    this.#quota = quota;
+    this.#phase = phase;
+  }
+  #roll(t: number): void {
+    const window = Math.floor((t + this.#phase) / MINUTE);
+    if (window === this.#window) return;
+    // Windows that began in the second minute or later, and are over.
+    for (let w = Math.max(this.#window, 0); w < window; w++) {
+      const left = w === this.#window ? this.#quota - this.#used : this.#quota;
+      if (w * MINUTE - this.#phase >= MINUTE) this.overflowed += left;
+    }
+    this.#window = window;
+    this.#used = 0;
+  }
+  take(t: number): boolean {
+    this.#roll(t);
+    if (this.#used >= this.#quota) return false;
+    this.#used++;
+    return true;
+  }
+  remaining(t: number): number {
+    this.#roll(t);
+    return this.#quota - this.#used;
+  }
+  resetMs(t: number): number {
+    return MINUTE - ((t + this.#phase) % MINUTE);
+  }
+}
+
+class Sliding implements Limited {
+  overflowed = 0;
+  readonly #log: number[] = [];
+  #head = 0;
+  readonly #quota: number;
+  readonly #untilNewest: boolean;
+  #lastAt = 0;
+  constructor(quota: number, untilNewest: boolean) {
+    this.#quota = quota;
+    this.#untilNewest = untilNewest;
+  }
+  #expire(t: number): void {
+    for (; this.#head < this.#log.length && (this.#log[this.#head] as number) <= t - MINUTE; this.#head++) this.#lapse((this.#log[this.#head] as number) + MINUTE);
+    this.#lapse(t);
+  }
+  /** What nobody uses while it is there lapses at the rate at which it could be used. */
+  #lapse(until: number): void {
+    const from = Math.max(MINUTE, this.#lastAt);
+    if (until > from) this.overflowed += ((this.#quota - (this.#log.length - this.#head)) * (until - from)) / MINUTE;
+    this.#lastAt = Math.max(this.#lastAt, until);
+  }
+  take(t: number): boolean {
+    this.#expire(t);
+    if (this.#log.length - this.#head >= this.#quota) return false;
+    this.#log.push(t);
+    return true;
+  }
+  remaining(t: number): number {
+    this.#expire(t);
+    return this.#quota - (this.#log.length - this.#head);
+  }
+  resetMs(t: number): number {
+    if (this.#head >= this.#log.length) return 0;
+    const entry = this.#untilNewest ? this.#log.length - 1 : this.#head;
+    return (this.#log[entry] as number) + MINUTE - t;
+  }
+}
+
+class Bucket implements Limited {
+  overflowed = 0;
+  #tokens: number;
+  #at = 0;
+  readonly #rate: number;
+  readonly #size: number;
+  constructor(quota: number, size: number) {
+    this.#rate = quota / MINUTE;
+    this.#size = size;
+    this.#tokens = size;
+  }
+  #refill(t: number): void {
+    const full = this.#tokens + (t - this.#at) * this.#rate;
+    if (t > MINUTE) this.overflowed += Math.max(0, full - this.#size) * Math.min(1, (t - MINUTE) / Math.max(1e-9, t - this.#at));
+    this.#tokens = Math.min(this.#size, full);
+    this.#at = t;
+  }
+  take(t: number): boolean {
+    this.#refill(t);
+    if (this.#tokens < 1 - 1e-6) return false;
+    this.#tokens -= 1;
+    return true;
+  }
+  remaining(t: number): number {
+    this.#refill(t);
+    return Math.max(0, Math.floor(this.#tokens + 1e-6));
+  }
+  resetMs(t: number): number {
+    this.#refill(t);
+    return (this.#size - this.#tokens) / this.#rate;
+  }
+}
+
+/** The same limit, told by one time: that of the next permit were there no burst. */
+class Gcra implements Limited {
+  overflowed = 0;
+  #tat = 0;
+  readonly #interval: number;
+  readonly #tolerance: number;
+  constructor(quota: number, size: number) {
+    this.#interval = MINUTE / quota;
+    this.#tolerance = (size - 1) * this.#interval;
+  }
+  take(t: number): boolean {
+    if (this.#tat - this.#tolerance > t + 1e-6) return false;
+    if (t > this.#tat && t > MINUTE) this.overflowed += (t - Math.max(this.#tat, MINUTE)) / this.#interval;
+    this.#tat = Math.max(t, this.#tat) + this.#interval;
+    return true;
+  }
+  remaining(t: number): number {
+    return Math.max(0, Math.floor((this.#tolerance + t - Math.max(t, this.#tat)) / this.#interval + 1 + 1e-6));
+  }
+  resetMs(t: number): number {
+    return Math.max(0, this.#tat - t);
+  }
+}
+
+function serviceOf(s: Scenario, random: () => number): Limited {
+  const size = s.burst === 'whole' ? s.rpm : s.burst === 'tenth' ? Math.max(1, Math.floor(s.rpm / 10)) : 1;
+  switch (s.kind) {
+    case 'fixed':
+      return new Fixed(s.rpm, random() * MINUTE);
+    case 'sliding':
+      return new Sliding(s.rpm, random() < 0.5);
+    case 'bucket':
+      return new Bucket(s.rpm, size);
+    case 'gcra':
+      return new Gcra(s.rpm, size);
+    default:
+      return s.kind satisfies never;
+  }
+}
+
+function headersOf(s: Scenario, service: Limited, t: number, random: () => number): Record<string, string> {
+  const clock = EPOCH + t + s.clockMs;
+  const date = new Date(clock).toUTCString();
+  if (s.faults === 'missing' || (s.faults === 'stop' && t > END / 2)) return { date };
+  if (s.faults === 'absurd') {
+    const nonsense = ['-7', '1e9', 'lots', '99999999999999', '', 'NaN', '0x10'];
+    const any = (): string => nonsense[Math.floor(random() * nonsense.length)] as string;
+    return { date, 'x-ratelimit-limit': '1e3', 'x-ratelimit-remaining': any() === '' ? '' : 'NaN', 'x-ratelimit-reset': any() };
+  }
+  const ms = service.resetMs(t);
+  const at = clock + ms;
+  const reset = { 'delta s': String(Math.ceil(ms / 1_000)), 'delta ms': String(Math.ceil(ms)), 'epoch s': String(Math.ceil(at / 1_000)), 'epoch ms': String(Math.ceil(at)), 'http date': new Date(Math.ceil(at / 1_000) * 1_000).toUTCString() }[s.unit];
+  return { date, 'x-ratelimit-limit': String(s.rpm), 'x-ratelimit-remaining': String(service.remaining(t)), 'x-ratelimit-reset': reset };
+}
+
+/** A binary heap of events by time, then by order of arrival. */
+class Events {
+  readonly #heap: { at: number; n: number; run: () => void }[] = [];
+  #n = 0;
+  push(at: number, run: () => void): void {
+    const heap = this.#heap;
+    const event = { at, n: this.#n++, run };
+    let i = heap.push(event) - 1;
+    while (i > 0) {
+      const parent = (i - 1) >> 1;
+      if (!before(event, heap[parent] as typeof event)) break;
+      heap[i] = heap[parent] as typeof event;
+      i = parent;
+    }
+    heap[i] = event;
+  }
+  pop(): { at: number; run: () => void } | undefined {
+    const heap = this.#heap;
+    const top = heap[0];
+    const last = heap.pop();
+    if (top === undefined || last === undefined || heap.length === 0) return top;
+    let i = 0;
+    for (;;) {
+      let child = 2 * i + 1;
+      if (child >= heap.length) break;
+      if (child + 1 < heap.length && before(heap[child + 1] as typeof last, heap[child] as typeof last)) child++;
+      if (!before(heap[child] as typeof last, last)) break;
+      heap[i] = heap[child] as typeof last;
+      i = child;
+    }
+    heap[i] = last;
+    return top;
+  }
+}
+
+function before(a: { at: number; n: number }, b: { at: number; n: number }): boolean {
+  return a.at === b.at ? a.n < b.n : a.at < b.at;
+}
+
+/** Runs ten windows with lookups always ready. */
+export function simulate(s: Scenario): Outcome {
+  const random = randomFrom(s.seed);
+  const service = serviceOf(s, random);
+  const model = new QuotaModel({ rpm: s.rpm });
+  const unit = new ResetUnit();
+  const events = new Events();
+  const counted = { admitted: 0, ours: 0, theirs: 0, firstOurs: '' };
+  const sends: number[] = [];
+  let now = 0;
+  let pausedUntil = 0;
+  let timerAt = Infinity;
+  let gateAt = 0;
+  /** The neighbour's permits, and our own 429s: when the service decided. */
+  const neighbour: number[] = [];
+  const refused: number[] = [];
+  /** The latest decision that we have been told, and how many permits it left. */
+  let toldUpTo = -1;
+  let toldLeft = 0;
+  let inFlight = 0;
+
+  const neighbourTakes = (): void => {
+    if (service.take(now)) neighbour.push(now);
+  };
+  if (s.neighbour > 0) {
+    const each = MINUTE / (s.rpm * s.neighbour);
+    const size = s.bursts ? Math.max(1, Math.round(s.rpm * s.neighbour * 0.2)) : 1;
+    const round = (): void => {
+      for (let i = 0; i < size; i++) neighbourTakes();
+      events.push(now + each * size, round);
+    };
+    events.push(random() * each * size, round);
+  }
+
+  const send = (): void => {
+    const ticket = model.sent(now);
+    const sentAt = now;
+    const told = toldUpTo;
+    const leftByHeaders = toldLeft - inFlight++;
+    sends.push(now);
+    const there = s.before * s.latencyMs + random() * s.before * s.jitterMs;
+    const back = (1 - s.before) * s.latencyMs + random() * (1 - s.before) * s.jitterMs;
+    events.push(now + there, () => {
+      const decidedAt = now;
+      const ok = service.take(now);
+      if (ok) {
+        if (decidedAt > MINUTE) counted.admitted++;
+      } else {
+        const unseen = countAfter(neighbour, told);
+        const explained = countAfter(refused, told);
+        refused.push(now);
+        // Guarantee 3; without a neighbour there is nothing that we could not have known.
+        if (ticket === 1 || explained < unseen || (s.neighbour > 0 && leftByHeaders >= 1)) counted.theirs++;
+        else {
+          counted.ours++;
+          if (counted.firstOurs === '') counted.firstOurs = `ticket ${ticket} sent ${sentAt.toFixed(1)} decided ${decidedAt.toFixed(1)} told ${told.toFixed(1)}; ${model.explain(sentAt)}`;
+        }
+      }
+      const left = service.remaining(now);
+      const headers = headersOf(s, service, now, random);
+      const retryAfterMs = ok ? null : Math.max(1_000, Math.ceil(Math.min(MINUTE, service.resetMs(now)) / 1_000) * 1_000);
+      events.push(now + back, () => {
+        inFlight--;
+        const reading = readRateHeaders(headers, EPOCH + now, unit.read(headers, now));
+        if (decidedAt > toldUpTo && reading.remaining !== null) [toldUpTo, toldLeft] = [decidedAt, left];
+        model.answered(ticket, now, reading, !ok, retryAfterMs);
+        if (retryAfterMs !== null) pausedUntil = Math.max(pausedUntil, now + retryAfterMs);
+        serve();
+      });
+    });
+  };
+  const serve = (): void => {
+    for (;;) {
+      const permits = now < pausedUntil || now < gateAt ? 0 : model.permits(now);
+      if (permits <= 0) break;
+      send();
+      gateAt = now + s.gateMs;
+    }
+    const next = now < pausedUntil ? pausedUntil : now < gateAt ? gateAt : Math.max(model.nextAt, now);
+    if (next === Infinity || (next >= timerAt && timerAt > now)) return;
+    timerAt = next + random() * s.lateMs;
+    const at = timerAt;
+    events.push(at, () => {
+      if (timerAt === at) timerAt = Infinity;
+      serve();
+    });
+  };
+  events.push(0, serve);
+  let guard = 0;
+  for (let event = events.pop(); event !== undefined && event.at < END; event = events.pop()) {
+    if (event.at === now && ++guard > 200_000) throw new Error(`time stands still at ${now}: ${model.explain(now)} ${JSON.stringify(s)}`);
+    if (event.at !== now) guard = 0;
+    now = event.at;
+    event.run();
+  }
+  service.take(END);
+  const available = counted.admitted + service.overflowed;
+  return { ...counted, available, share: available <= 0 ? 1 : counted.admitted / available, worstMinute: mostInAMinute(sends) };
+}
+
+function countAfter(times: readonly number[], after: number): number {
+  let count = 0;
+  for (let i = times.length - 1; i >= 0 && (times[i] as number) > after; i--) count++;
+  return count;
+}
+
+function mostInAMinute(times: readonly number[]): number {
+  let most = 0;
+  for (let first = 0, last = 0; last < times.length; last++) {
+    while ((times[last] as number) - (times[first] as number) >= MINUTE) first++;
+    most = Math.max(most, last - first + 1);
+  }
+  return most;
+}

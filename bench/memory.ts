@@ -1,5 +1,5 @@
 /**
- * Peak memory by rows: the same job on files of different size. `npx node bench/memory.ts [rows ...]`
+ * Peak memory by rows: the same job on files of different size. `node bench/memory.ts [rows ...]`
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

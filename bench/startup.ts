@@ -1,4 +1,4 @@
-/** How long `millrace --help` takes beside Node's own start. `npx node bench/startup.ts [rounds]` */
+/** How long `millrace --help` takes beside Node's own start. `node bench/startup.ts [rounds]` */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { machine } from './support/processes.ts';

@@ -1,6 +1,6 @@
 /**
  * Records a second, end to end, against a bare loop and the usual script in the same run.
- * `npm run bench -- throughput [rows]`
+ * `node bench/throughput.ts [rows]`
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -40,7 +40,7 @@ test('JSON, tabs and all', async () => {
 test('the sample job, by name', async () => {
   const file = await loadJobFile('sample');
   const { job, warnings } = compileJob({ file, env: {}, flags: new Map(), date: null, today: '2026-01-01' });
-  expect(job).toMatchObject({ name: 'sample', steps: ['enrich', 'verify'], service: { embedded: true, rpm: 5000 }, output: { uri: 'out/leads.enriched.csv' } });
+  expect(job).toMatchObject({ name: 'sample', steps: ['enrich', 'verify'], service: { embedded: true, rpm: 1000 }, output: { uri: 'out/leads.enriched.csv' } });
   expect(warnings).toEqual([]);
 });
 

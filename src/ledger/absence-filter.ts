@@ -1,3 +1,5 @@
+import { spread } from './key-hash.ts';
+
 /**
  * Tells for most keys that are not in the ledger that they are not, without asking the disk: a blocked Bloom filter
  * (Putze, Sanders, Singler 2007) of constant size. It never says "absent" of a key that was added. Pure.
@@ -27,8 +29,8 @@ export class AbsenceFilter {
     // FNV-1a over UTF-16 units: fast on short strings. Two keys of 10 million share its 32 bits as seldom as 1 in 400.
     let hash = 0x811c9dc5 ^ scope;
     for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), 0x01000193);
-    const block = (mix(hash) & BLOCK_MASK) * BLOCK_WORDS;
-    let bits = mix(hash ^ OTHER_BITS);
+    const block = (spread(hash) & BLOCK_MASK) * BLOCK_WORDS;
+    let bits = spread(hash ^ OTHER_BITS);
     let all = true;
     // One bit in each of six words of the block: 5 bits choose it.
     for (let word = 0; word < 6; word++) {
@@ -43,11 +45,4 @@ export class AbsenceFilter {
     }
     return all;
   }
-}
-
-/** Spreads a hash over all of its bits (the finaliser of MurmurHash3). */
-function mix(hash: number): number {
-  let h = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
-  return (h ^ (h >>> 16)) >>> 0;
 }

@@ -1,6 +1,7 @@
 /**
- * How far apart the moments of two decisions at the service may be from the moments of their sends. Of a latency only
- * the whole is seen, so the largest less the smallest of late is taken for it. Pure: time is passed in.
+ * What latencies say of the moments at which the service decides. Of a latency only the whole is seen: how long the
+ * way there took is unknown, but not that the two ways together take at least as long as the fastest call did.
+ * Pure: time is passed in.
  */
 
 /** Latencies older than one to two of these are forgotten. */
@@ -10,16 +11,22 @@ const FEW = 10;
 
 interface Span { min: number; max: number; count: number }
 
-export class LatencySpread {
+export class Latencies {
   #from = -Infinity;
   #before: Span = { min: Infinity, max: 0, count: 0 };
   #now: Span = { min: Infinity, max: 0, count: 0 };
   #spreadMs = 0;
+  #leastMs = 0;
   #maxMs = 0;
 
-  /** Milliseconds. While few are known it is taken for larger than what was seen. */
+  /** How far apart two decisions may be from how far apart the calls were sent, milliseconds. While few latencies are known it is taken for larger than was seen. */
   get spreadMs(): number {
     return this.#spreadMs;
+  }
+
+  /** So long at least the way there of one call and the way back of another take together, milliseconds: a little less than the smallest of late. */
+  get leastMs(): number {
+    return this.#leastMs;
   }
 
   /** The largest of late, milliseconds. */
@@ -40,8 +47,14 @@ export class LatencySpread {
     this.#maxMs = Math.max(now.max, this.#before.max);
     if (count < FEW) {
       this.#spreadMs = 1.25 * this.#maxMs;
+      this.#leastMs = 0;
       return;
     }
-    this.#spreadMs = (this.#maxMs - Math.min(now.min, this.#before.min)) * (1 + 8 / count) + (4 * this.#maxMs) / (count + 1) ** 2;
+    const min = Math.min(now.min, this.#before.min);
+    const seen = this.#maxMs - min;
+    const unseen = (4 * this.#maxMs) / (count + 1) ** 2;
+    this.#spreadMs = seen * (1 + 8 / count) + unseen;
+    // The fastest way there and the fastest way back are seldom one call's: the fewer calls, the further below its latency they may be.
+    this.#leastMs = Math.max(0, min - seen * Math.min(1, 2 / Math.sqrt(count)) - unseen);
   }
 }

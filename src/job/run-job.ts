@@ -8,6 +8,7 @@ import { DataServiceClient } from '../client/data-service-client.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { Limiter } from '../limiter/limiter.ts';
 import type { Spent } from '../limiter/quota-model.ts';
+import { AUTO_BOUNDS } from '../pool/adaptive-concurrency.ts';
 import { CallPool } from '../pool/call-pool.ts';
 import { notSuchAServiceError } from '../pool/fatal-errors.ts';
 import { EnrichStep } from '../processor/enrich.ts';
@@ -54,8 +55,6 @@ const WINDOW_RECORDS = 16_384;
 const WINDOW_BYTES = 48 * 1024 * 1024;
 /** How long a drain waits for what is in flight. */
 export const DRAIN_MS = 25_000;
-/** Sockets when concurrency is found by watching: its upper bound. */
-const AUTO_CONNECTIONS = 128;
 
 /** A record that is done, waiting for those before it. `size`: what it and its answers take, in bytes. */
 interface Ready { readonly record: InputRecord; readonly result: RecordResult; readonly size: number }
@@ -101,12 +100,13 @@ export class RunningJob {
       apiKey: service.apiKey,
       timeoutMs: job.service.timeoutMs,
       domainField: job.service.domainField,
-      connections: job.service.concurrency === 'auto' ? AUTO_CONNECTIONS : job.service.concurrency,
+      connections: job.service.concurrency === 'auto' ? AUTO_BOUNDS.max : job.service.concurrency,
     });
     this.limiter = new Limiter({ rpm: job.service.rpm, monotonicNow, wallNow: Date.now, spent: spentBefore(parts.checkpoint, job), onThrottled: (waitMs) => counters.throttled(waitMs) });
     this.pool = new CallPool({
       limiter: this.limiter,
       concurrency: job.service.concurrency,
+      rpm: job.service.rpm,
       mayCall: () => job.limits.maxCalls === null || counters.allCalls < job.limits.maxCalls,
       maxWaitMs: job.limits.maxWaitMs,
       maxOutageMs: job.limits.maxOutageMs,

@@ -2,7 +2,7 @@ import type { CallResult } from '../client/types.ts';
 import { EXIT, MillraceError } from '../errors.ts';
 import type { Limiter, Ticket } from '../limiter/limiter.ts';
 import type { Step } from '../job/types.ts';
-import { AdaptiveConcurrency } from './adaptive-concurrency.ts';
+import { AdaptiveConcurrency, AUTO_BOUNDS } from './adaptive-concurrency.ts';
 import { newTask, type Call, type Task } from './call.ts';
 import { isFromService } from './circuit.ts';
 import { deniedError, outageError, waitError, wrongAddressError } from './fatal-errors.ts';
@@ -26,6 +26,8 @@ export interface PoolEvents {
 export interface CallPoolOptions {
   readonly limiter: Limiter;
   readonly concurrency: number | 'auto';
+  /** The plan's requests a minute; null: unlimited. With the latency it says how many at once `auto` needs. */
+  readonly rpm: number | null;
   /** Requests that may still be sent; asked before each. False ends the job with 77. */
   readonly mayCall: () => boolean;
   readonly maxWaitMs: number;
@@ -54,12 +56,14 @@ export class CallPool {
   #stopped = false;
   /** Calls that hold a slot and wait for a permit. */
   #atGate = 0;
+  /** Calls that were sent and are not answered. */
+  #inFlight = 0;
 
   constructor(options: CallPoolOptions) {
-    const { concurrency, maxWaitMs, maxOutageMs, monotonicNow } = options;
+    const { concurrency, rpm, maxWaitMs, maxOutageMs, monotonicNow } = options;
     this.#options = options;
-    this.#auto = concurrency === 'auto' ? new AdaptiveConcurrency() : null;
-    this.#slots = new Slots(concurrency === 'auto' ? (this.#auto as AdaptiveConcurrency).limit : concurrency);
+    this.#auto = concurrency === 'auto' ? new AdaptiveConcurrency({ rpm }) : null;
+    this.#slots = new Slots(concurrency === 'auto' ? AUTO_BOUNDS.start : concurrency);
     this.#outage = new Outage({ slots: this.#slots, timers: this.#timers, monotonicNow, maxOutageMs, probe: (task) => this.#enqueue(task) });
     this.#retries = new RetryLine({ timers: this.#timers, monotonicNow, free: () => this.#outage.open, go: (task) => this.#retry(task) });
     this.#patience = new Patience(maxWaitMs);
@@ -67,6 +71,11 @@ export class CallPool {
 
   get circuitOpen(): boolean {
     return this.#outage.open;
+  }
+
+  /** How many calls may be in flight at once. */
+  get concurrency(): number {
+    return this.#slots.most;
   }
 
   submit<T>(call: Call<T>): void {
@@ -111,7 +120,10 @@ export class CallPool {
         this.#retries.firstAttempt();
       }
       events.sent(call.step);
+      this.#inFlight++;
       const result = await call.send();
+      this.#dial(result);
+      this.#inFlight--;
       limiter.observe({ ticket, headers: result.meta.headers, throttled: result.kind === 'throttled', retryAfterMs: 'retryAfterMs' in result ? result.retryAfterMs : null });
       events.answered(call.step, result);
       this.#act(task, result);
@@ -128,6 +140,12 @@ export class CallPool {
     return ticket;
   }
 
+  /** "Later" is the limiter's business alone, and what a service that is down answers says nothing of how many it could take. */
+  #dial({ kind, meta }: CallResult<unknown>): void {
+    if (this.#auto === null || kind === 'throttled' || this.#outage.open) return;
+    this.#slots.most = this.#auto.observe(meta.latencyMs, kind !== 'retryable', this.#inFlight);
+  }
+
   #act(task: Task, result: CallResult<unknown>): void {
     const { call } = task;
     const { requestId } = result.meta;
@@ -137,7 +155,6 @@ export class CallPool {
       this.#patience.answered();
       this.#outage.answered();
     }
-    if (this.#auto !== null && result.kind !== 'throttled') this.#slots.most = this.#auto.observe(result.meta.latencyMs, result.kind !== 'retryable');
     switch (result.kind) {
       case 'ok':
         call.settle({ kind: 'ok', value: result.value, attempts: task.attempts + 1, requestId });
@@ -207,6 +224,11 @@ export class CallPool {
   }
 
   #isThere(): void {
+    if (this.#auto !== null && this.#outage.open) {
+      // Before all may go again: a service that has just come back is not met with as many as it could do before.
+      this.#auto.restart();
+      this.#slots.most = this.#auto.limit;
+    }
     const parked = this.#outage.over();
     if (parked === null) return;
     this.#options.events.circuit(false);

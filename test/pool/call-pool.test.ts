@@ -401,18 +401,6 @@ describe('how many at once', () => {
     expect(bed.settled.size).toBe(200);
   });
 
-  it('finds its concurrency where the service does not mind, and goes back where it does', async () => {
-    const flat = testBed(() => [OK, 20], { concurrency: 'auto' });
-    for (let id = 0; id < 5_000; id++) flat.submit(id);
-    await pass(5 * MINUTE);
-    expect(flat.most).toBe(128);
-    const strained = testBed(() => [OK, 20 * Math.max(1, strained.inFlight / 8)], { concurrency: 'auto' });
-    for (let id = 0; id < 5_000; id++) strained.submit(id);
-    await pass(10 * MINUTE);
-    expect(strained.settled.size).toBe(5_000);
-    expect(strained.most).toBeLessThan(64);
-  });
-
   it('asks for more as soon as its backlog is half gone, and not before', async () => {
     const bed = testBed(() => [OK, 100], { concurrency: 8 });
     expect(bed.pool.room()).toBeNull();

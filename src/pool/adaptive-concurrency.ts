@@ -31,8 +31,9 @@ const WORTH = 0.25;
 const ANOTHER = 2;
 /** Rounds that the limit stays as it is after more was asked for in vain. */
 const HOLD_ROUNDS = 15;
-/** The same while the plan's rate is not reached. */
-const HOLD_ROUNDS_SHORT = 3;
+/** While the plan's rate is not reached, only so many rounds; and only so many refusals in a row are believed. */
+const HOLD_ROUNDS_SHORT = 1;
+const REFUSALS = 2;
 /** A larger share of failures lowers the limit to this part of it. */
 const FAILING_SHARE = 0.1;
 const AFTER_FAILURES = 0.7;
@@ -57,6 +58,8 @@ export class AdaptiveConcurrency {
   #usualMs: number | null = null;
   #step = SWIFT;
   #hold = 0;
+  /** How often in a row more was asked for in vain. */
+  #refusals = 0;
   #sumMs = 0;
   #count = 0;
   #failures = 0;
@@ -97,6 +100,7 @@ export class AdaptiveConcurrency {
     this.#usualMs = null;
     this.#step = SWIFT;
     this.#hold = 0;
+    this.#refusals = 0;
     this.#skip = 0;
     this.#forget();
   }
@@ -128,6 +132,7 @@ export class AdaptiveConcurrency {
   #enough(round: Round): void {
     this.#stay(0);
     this.#step = SWIFT;
+    this.#refusals = 0;
     this.#usualMs = round.latencyMs;
   }
 
@@ -152,14 +157,19 @@ export class AdaptiveConcurrency {
   #judgeMore(round: Round, before: Round): void {
     if (round.latencyMs <= before.latencyMs * (round.limit / before.limit) ** (1 - WORTH)) {
       this.#usualMs = round.latencyMs;
+      this.#refusals = 0;
       this.#askMore(round);
       return;
     }
     this.#step = CAREFUL;
-    this.#askFewer(before);
+    this.#set(before.limit);
+    // Latencies that spread widely refuse by chance; calls that queue do so again and again.
+    if (this.#tooFew(before) && ++this.#refusals < REFUSALS) this.#stay(HOLD_ROUNDS_SHORT);
+    else this.#askFewer(before);
   }
 
   #judgeFewer(round: Round, before: Round): void {
+    this.#refusals = 0;
     this.#usualMs = round.latencyMs;
     if (round.latencyMs <= before.latencyMs * (round.limit / before.limit) ** (1 - WORTH)) {
       this.#step = CAREFUL;

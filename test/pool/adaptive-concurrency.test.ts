@@ -156,6 +156,21 @@ describe('rate times latency', () => {
     );
   });
 
+  it('however widely the latencies spread', () => {
+    for (let seed = 1; seed <= 50; seed++) {
+      const random = seeded(seed);
+      const moments = closedLoop(paced(5_000), 5_000, 240_000, () => -Math.log(1 - random()) * 3_000);
+      expect(moments.find(({ limit }) => limit >= 250)?.at).toBeLessThanOrEqual(80_000);
+      expect(perMinute(moments, 120_000, 240_000)).toBeGreaterThanOrEqual(5_000 * 0.97);
+    }
+  });
+
+  it('shrinks when the service cannot do the plan’s rate any more', () => {
+    const moments = closedLoop(paced(5_000), 5_000, 600_000, (at, inFlight) => saturatedAt(at < 120_000 ? 200 : 5, 500)(inFlight));
+    expect(perMinute(moments, 60_000, 120_000)).toBeGreaterThanOrEqual(5_000 * 0.99);
+    expect(typical(moments.slice(-2_000).map(({ limit }) => limit))).toBeLessThanOrEqual(15);
+  });
+
   it('does not pile calls up at a service that cannot do the plan’s rate', () => {
     // 20 at once of 500 ms each are 2,400 a minute; the plan has 5,000.
     const moments = closedLoop(paced(5_000), 5_000, 600_000, (_, inFlight) => saturatedAt(20, 500)(inFlight));

@@ -22,7 +22,9 @@ import type { InputRecord } from '../reader/types.ts';
 import type { Mark } from '../writer/mark.ts';
 import type { Tally } from '../writer/tally.ts';
 import type { Counters } from './counters.ts';
+import { Notices } from './notices.ts';
 import { sizeOf } from './record-size.ts';
+import type { Reporter } from './reporter.ts';
 import type { CompiledJob } from './types.ts';
 
 /** Where rows go: the partial file, or standard output. */
@@ -42,6 +44,8 @@ export interface JobParts {
   readonly ledger: Ledger;
   readonly sink: RowSink;
   readonly counters: Counters;
+  /** Who is told when the service holds the run up. */
+  readonly reporter: Pick<Reporter, 'info' | 'warn'>;
   readonly service: { readonly baseUrl: string; readonly origin: string; readonly apiKey: string | null };
   /** Writes a checkpoint; called every `everyMs` and when the run stops. */
   readonly keep: (mark: Mark, state: 'running' | 'stopped', trusted: boolean, spent: Spent) => Promise<void>;
@@ -95,6 +99,7 @@ export class RunningJob {
     this.#parts = parts;
     const { job, counters, ledger, service } = parts;
     const monotonicNow = (): number => performance.now();
+    const notices = new Notices(parts.reporter, job.limits.maxOutageMs, monotonicNow);
     this.#client = new DataServiceClient({
       baseUrl: service.baseUrl,
       apiKey: service.apiKey,
@@ -102,7 +107,16 @@ export class RunningJob {
       domainField: job.service.domainField,
       connections: job.service.concurrency === 'auto' ? AUTO_BOUNDS.max : job.service.concurrency,
     });
-    this.limiter = new Limiter({ rpm: job.service.rpm, monotonicNow, wallNow: Date.now, spent: spentBefore(parts.checkpoint, job), onThrottled: (waitMs) => counters.throttled(waitMs) });
+    this.limiter = new Limiter({
+      rpm: job.service.rpm,
+      monotonicNow,
+      wallNow: Date.now,
+      spent: spentBefore(parts.checkpoint, job),
+      onThrottled: (wait) => {
+        counters.throttled(wait);
+        notices.throttled(wait);
+      },
+    });
     this.pool = new CallPool({
       limiter: this.limiter,
       concurrency: job.service.concurrency,
@@ -110,7 +124,13 @@ export class RunningJob {
       mayCall: () => job.limits.maxCalls === null || counters.allCalls < job.limits.maxCalls,
       maxWaitMs: job.limits.maxWaitMs,
       maxOutageMs: job.limits.maxOutageMs,
-      events: counters,
+      events: {
+        sent: (step) => counters.sent(step),
+        answered: (step, result) => counters.answered(step, result),
+        retrying: () => counters.retrying(),
+        wentDown: (code, detail) => notices.wentDown(code, detail),
+        cameBack: (downMs) => notices.cameBack(downMs),
+      },
       onFatal: (error) => this.#stopFor(error),
       monotonicNow,
       random: Math.random,

@@ -20,7 +20,9 @@ export interface PoolEvents {
   sent(step: Step): void;
   answered(step: Step, result: CallResult<unknown>): void;
   retrying(step: Step, code: string): void;
-  circuit(open: boolean): void;
+  /** The service does not answer: from here on it is only probed. */
+  wentDown(code: string, detail: string): void;
+  cameBack(downMs: number): void;
 }
 
 export interface CallPoolOptions {
@@ -69,8 +71,9 @@ export class CallPool {
     this.#patience = new Patience(maxWaitMs);
   }
 
-  get circuitOpen(): boolean {
-    return this.#outage.open;
+  /** While the service is down: for how long, and when it is asked again (0: just now); else null. */
+  get outage(): { readonly forMs: number; readonly probeInMs: number } | null {
+    return this.#outage.open ? { forMs: this.#outage.forMs, probeInMs: this.#outage.probeInMs } : null;
   }
 
   /** How many calls may be in flight at once. */
@@ -200,7 +203,7 @@ export class CallPool {
     // Whoever stopped the pool leaves it to the next run to ask again.
     if (this.#stopped) return;
     const { events, maxOutageMs, maxWaitMs, random } = this.#options;
-    if (this.#outage.failed(task, result)) events.circuit(true);
+    if (this.#outage.failed(task, result)) events.wentDown(result.code, result.detail);
     const { open } = this.#outage;
     // Where nothing answers it is the service that is down, not this lookup: its attempt is not held against it.
     if (!open || isFromService(result)) task.attempts++;
@@ -229,10 +232,10 @@ export class CallPool {
       this.#auto.restart();
       this.#slots.most = this.#auto.limit;
     }
-    const parked = this.#outage.over();
-    if (parked === null) return;
-    this.#options.events.circuit(false);
-    this.#retries.add(parked);
+    const over = this.#outage.over();
+    if (over === null) return;
+    this.#options.events.cameBack(over.afterMs);
+    this.#retries.add(over.parked);
   }
 
   /** Whether the service asks to wait longer than the job may; ends the run then. */

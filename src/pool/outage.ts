@@ -36,6 +36,11 @@ export class Outage {
     return this.#circuit.open;
   }
 
+  /** How long until the next probe; 0 while one is out. */
+  get probeInMs(): number {
+    return this.#circuit.waitMs(this.#options.monotonicNow());
+  }
+
   /** How long the service has been down. */
   get forMs(): number {
     return this.#circuit.outageMs(this.#options.monotonicNow());
@@ -46,14 +51,15 @@ export class Outage {
     this.#answers++;
   }
 
-  /** The service is there. Returns those that were parked when this ended an outage, else null. */
-  over(): Task[] | null {
+  /** The service is there. When this ends an outage: how long that was, and who was parked; else null. */
+  over(): { readonly afterMs: number; readonly parked: Task[] } | null {
+    const afterMs = this.forMs;
     if (!this.#circuit.answered()) return null;
     const { slots } = this.#options;
     slots.letAllGo();
     const parked = this.#parked;
     this.clear();
-    return parked;
+    return { afterMs, parked };
   }
 
   /** A lookup failed. Returns whether the service now counts as down, and did not before. */

@@ -48,7 +48,7 @@ describe('CallPool, whatever the service does', () => {
         expect(bed.fatal).toEqual([]);
         expect(bed.settled.size).toBe(s.lookups);
         expect(bed.most).toBeLessThanOrEqual(s.concurrency === 'auto' ? AUTO_BOUNDS.max : s.concurrency);
-        expect(bed.pool.circuitOpen).toBe(false);
+        expect(bed.pool.outage).toBeNull();
         expect(bed.pool.room()).toBeNull();
         await drained(bed);
       }),

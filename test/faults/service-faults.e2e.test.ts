@@ -106,6 +106,28 @@ test.each([['0', 1], ['5%', 0]])('one lookup that gets a 500 for ever: five atte
   expect((await report(folder)).retries).toBe(4);
 });
 
+test('lookups that fail together do not come back together', async () => {
+  // One fewer than make an outage.
+  const TOGETHER = 9;
+  const { folder, service, args } = await makeWorld(people(TOGETHER));
+  const waiting: (() => void)[] = [];
+  const back: number[] = [];
+  service.script = (asked, _response, reply, usual) => {
+    if (asked.number > TOGETHER) {
+      back.push(performance.now());
+      return reply(usual());
+    }
+    waiting.push(() => reply({ status: 500, body: '' }));
+    if (waiting.length === TOGETHER) for (const fail of waiting) fail();
+    return undefined;
+  };
+  expect(await folder.run(args({ steps: 'enrich', concurrency: String(TOGETHER) }))).toMatchObject({ code: 0, stderr: '' });
+  await expectAllFound(folder, TOGETHER);
+  expect(back).toHaveLength(TOGETHER);
+  // Anywhere within the first quarter of a second: that all nine fall into a tenth of it happens once in ten million runs.
+  expect(Math.max(...back) - Math.min(...back)).toBeGreaterThanOrEqual(25);
+});
+
 test('a tail of a dozen lookups that get a 500 each time fails, and the run ends', async () => {
   const rows = leads(60, 32);
   const { folder, service, args } = await makeWorld(toCsv(rows));

@@ -1,6 +1,6 @@
 import { previewRows } from './preview.ts';
 import type { Reporter } from './reporter.ts';
-import { snapshots, type Snapshot } from './snapshot.ts';
+import { snapshots, type HeldUp, type Snapshot } from './snapshot.ts';
 import { summaryTable } from './summary.ts';
 import type { CompiledJob } from './types.ts';
 import { count, duration } from './words.ts';
@@ -78,20 +78,33 @@ function widthOf({ columns = 0 }: Terminal): number {
   return columns > 0 ? columns : USUAL_WIDTH;
 }
 
-/** One line: name, bar, share, rows, rate, quota used, ETA, outcomes, and what holds it up. */
+/** One line: name, bar, share, what holds it up (early, so that a narrow terminal shows it), rows, rate, quota used, ETA, outcomes. */
 export function progressLine(name: string, now: Snapshot): string {
   const filled = Math.round(now.share * BAR_WIDTH);
   const parts = [
     `${name} [${'█'.repeat(filled)}${'░'.repeat(BAR_WIDTH - filled)}] ${Math.floor(now.share * 100)}%`,
+    ...(now.heldUp === null ? [] : [heldUpWords(now.heldUp)]),
     `${count(now.tally.total)} rows${now.inProgress > 0 ? ` + ${count(now.inProgress)} in progress` : ''}`,
     `${count(Math.round(now.callsPerSecond))} requests/s`,
   ];
   if (now.quotaShare !== null) parts.push(`quota ${Math.round(now.quotaShare * 100)}%`);
-  if (now.circuitOpen) parts.push('SERVICE DOWN, waiting');
-  else if (now.pausedMs > 1_000) parts.push(`THROTTLED, ${duration(now.pausedMs)}`);
-  else if (now.etaMs !== null && now.share < 1) parts.push(`ETA ${duration(now.etaMs)}`);
+  if (now.heldUp === null && now.etaMs !== null && now.share < 1) parts.push(`ETA ${duration(now.etaMs)}`);
   const outcomes = Object.entries(now.tally.outcomes).filter(([, n]) => n > 0);
   if (outcomes.length > 0) parts.push(outcomes.map(([outcome, n]) => `${outcome} ${count(n)}`).join(' '));
   if (now.retries > 0) parts.push(`retries ${count(now.retries)}`);
+  if (now.throttled.events > 0) parts.push(`throttled ${count(now.throttled.events)} (${duration(now.throttled.waitedMs)})`);
   return parts.join(' · ');
+}
+
+function heldUpWords(held: HeldUp): string {
+  switch (held.by) {
+    case 'outage':
+      return `SERVICE DOWN, ${held.leftMs > 0 ? `next probe in ${duration(held.leftMs)}` : 'probing'} (for ${duration(held.forMs)})`;
+    case 'throttled':
+      return `THROTTLED, ${duration(held.leftMs)} left`;
+    case 'quota':
+      return `quota used up, ${duration(held.leftMs)} left`;
+    default:
+      return held satisfies never;
+  }
 }

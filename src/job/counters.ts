@@ -1,20 +1,23 @@
 import type { RunTotals } from '../checkpoint/checkpoint-file.ts';
 import type { CallResult } from '../client/types.ts';
+import type { ThrottledWait } from '../limiter/limiter.ts';
 import type { PoolEvents } from '../pool/call-pool.ts';
 import { LatencyHistogram } from './latency-histogram.ts';
 import type { Step } from './types.ts';
 
 /** What the calls add up to, over all resumes. The only place that counts calls. */
-export class Counters implements PoolEvents {
+export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retrying'> {
   readonly calls: Record<string, number>;
   retries: number;
   throttledEvents: number;
-  throttledMs: number;
   credits: number;
   readonly latency: LatencyHistogram;
-  circuitOpen = false;
   /** Calls of this execution alone: for the rate on the progress line. */
   callsNow = 0;
+  /** Waits that are over, and the one that is or was last: monotonic milliseconds. */
+  #waitedMs: number;
+  #waitsFrom = 0;
+  #waitsUntil = 0;
   readonly #activeBefore: number;
   readonly #startedAt: number;
   readonly #now: () => number;
@@ -24,7 +27,7 @@ export class Counters implements PoolEvents {
     this.calls = { ...from?.calls };
     this.retries = from?.retries ?? 0;
     this.throttledEvents = from?.throttled.events ?? 0;
-    this.throttledMs = from?.throttled.waitedMs ?? 0;
+    this.#waitedMs = from?.throttled.waitedMs ?? 0;
     this.credits = from?.credits ?? 0;
     this.latency = new LatencyHistogram(from?.latency);
     this.#activeBefore = from?.activeMs ?? 0;
@@ -52,13 +55,19 @@ export class Counters implements PoolEvents {
     this.retries++;
   }
 
-  circuit(open: boolean): void {
-    this.circuitOpen = open;
+  throttled({ untilMs, isNew }: ThrottledWait): void {
+    if (isNew) this.throttledEvents++;
+    const now = this.#now();
+    if (now >= this.#waitsUntil) {
+      this.#waitedMs = this.waitedMs;
+      this.#waitsFrom = now;
+    }
+    this.#waitsUntil = Math.max(this.#waitsUntil, untilMs);
   }
 
-  throttled(waitMs: number): void {
-    this.throttledEvents++;
-    this.throttledMs += Math.round(waitMs);
+  /** Waited because the service said "later", up to now: a run that is stopped in the middle of a wait has not waited all of it. */
+  get waitedMs(): number {
+    return this.#waitedMs + Math.max(0, Math.min(this.#now(), this.#waitsUntil) - this.#waitsFrom);
   }
 
   /** @param lookups the ledger's totals */
@@ -67,7 +76,7 @@ export class Counters implements PoolEvents {
       calls: { ...this.calls },
       lookups: { unique: lookups.lookups, fromLedger: lookups.reused },
       retries: this.retries,
-      throttled: { events: this.throttledEvents, waitedMs: this.throttledMs },
+      throttled: { events: this.throttledEvents, waitedMs: Math.round(this.waitedMs) },
       credits: this.credits,
       latency: this.latency.toJSON(),
       activeMs: this.#activeBefore + Math.round(this.#now() - this.#startedAt),

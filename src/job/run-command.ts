@@ -99,6 +99,7 @@ async function execute(job: CompiledJob, paths: JobPaths, start: Start & { kind:
         ledger,
         sink,
         counters,
+        reporter,
         service: { baseUrl: context.baseUrl, origin: serviceOrigin(job), apiKey: context.apiKey },
         keep: (mark, state, trusted, spent) => keep({ mark, state, trusted, spent }),
         drain: context.drain,

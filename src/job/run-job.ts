@@ -8,6 +8,7 @@ import { DataServiceClient } from '../client/data-service-client.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { Limiter } from '../limiter/limiter.ts';
 import type { Spent } from '../limiter/quota-model.ts';
+import { AUTO_BOUNDS } from '../pool/adaptive-concurrency.ts';
 import { CallPool } from '../pool/call-pool.ts';
 import { notSuchAServiceError } from '../pool/fatal-errors.ts';
 import { EnrichStep } from '../processor/enrich.ts';
@@ -21,7 +22,9 @@ import type { InputRecord } from '../reader/types.ts';
 import type { Mark } from '../writer/mark.ts';
 import type { Tally } from '../writer/tally.ts';
 import type { Counters } from './counters.ts';
+import { Notices } from './notices.ts';
 import { sizeOf } from './record-size.ts';
+import type { Reporter } from './reporter.ts';
 import type { CompiledJob } from './types.ts';
 
 /** Where rows go: the partial file, or standard output. */
@@ -41,6 +44,8 @@ export interface JobParts {
   readonly ledger: Ledger;
   readonly sink: RowSink;
   readonly counters: Counters;
+  /** Who is told when the service holds the run up. */
+  readonly reporter: Pick<Reporter, 'info' | 'warn'>;
   readonly service: { readonly baseUrl: string; readonly origin: string; readonly apiKey: string | null };
   /** Writes a checkpoint; called every `everyMs` and when the run stops. */
   readonly keep: (mark: Mark, state: 'running' | 'stopped', trusted: boolean, spent: Spent) => Promise<void>;
@@ -54,8 +59,6 @@ const WINDOW_RECORDS = 16_384;
 const WINDOW_BYTES = 48 * 1024 * 1024;
 /** How long a drain waits for what is in flight. */
 export const DRAIN_MS = 25_000;
-/** Sockets when concurrency is found by watching: its upper bound. */
-const AUTO_CONNECTIONS = 128;
 
 /** A record that is done, waiting for those before it. `size`: what it and its answers take, in bytes. */
 interface Ready { readonly record: InputRecord; readonly result: RecordResult; readonly size: number }
@@ -96,21 +99,38 @@ export class RunningJob {
     this.#parts = parts;
     const { job, counters, ledger, service } = parts;
     const monotonicNow = (): number => performance.now();
+    const notices = new Notices(parts.reporter, job.limits.maxOutageMs, monotonicNow);
     this.#client = new DataServiceClient({
       baseUrl: service.baseUrl,
       apiKey: service.apiKey,
       timeoutMs: job.service.timeoutMs,
       domainField: job.service.domainField,
-      connections: job.service.concurrency === 'auto' ? AUTO_CONNECTIONS : job.service.concurrency,
+      connections: job.service.concurrency === 'auto' ? AUTO_BOUNDS.max : job.service.concurrency,
     });
-    this.limiter = new Limiter({ rpm: job.service.rpm, monotonicNow, wallNow: Date.now, spent: spentBefore(parts.checkpoint, job), onThrottled: (waitMs) => counters.throttled(waitMs) });
+    this.limiter = new Limiter({
+      rpm: job.service.rpm,
+      monotonicNow,
+      wallNow: Date.now,
+      spent: spentBefore(parts.checkpoint, job),
+      onThrottled: (wait) => {
+        counters.throttled(wait);
+        notices.throttled(wait);
+      },
+    });
     this.pool = new CallPool({
       limiter: this.limiter,
       concurrency: job.service.concurrency,
+      rpm: job.service.rpm,
       mayCall: () => job.limits.maxCalls === null || counters.allCalls < job.limits.maxCalls,
       maxWaitMs: job.limits.maxWaitMs,
       maxOutageMs: job.limits.maxOutageMs,
-      events: counters,
+      events: {
+        sent: (step) => counters.sent(step),
+        answered: (step, result) => counters.answered(step, result),
+        retrying: () => counters.retrying(),
+        wentDown: (code, detail) => notices.wentDown(code, detail),
+        cameBack: (downMs) => notices.cameBack(downMs),
+      },
       onFatal: (error) => this.#stopFor(error),
       monotonicNow,
       random: Math.random,

@@ -34,7 +34,7 @@ export async function runToStandardOutput(job: CompiledJob, options: RunOptions,
       const counters = new Counters(null, () => performance.now());
       const sink = new StandardOutput(rowFormat(job, checkpoint.manifest));
       const running = new RunningJob({
-        job, checkpoint, ledger, sink, counters,
+        job, checkpoint, ledger, sink, counters, reporter,
         service: { baseUrl: context.baseUrl, origin: serviceOrigin(job), apiKey: context.apiKey },
         keep: async () => undefined,
         drain: context.drain,

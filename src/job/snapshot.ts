@@ -29,10 +29,26 @@ export interface Snapshot {
   readonly quotaShare: number | null;
   readonly etaMs: number | null;
   readonly retries: number;
-  readonly throttled: number;
-  /** Waiting because the service said so. */
-  readonly pausedMs: number;
-  readonly circuitOpen: boolean;
+  readonly throttled: { readonly events: number; readonly waitedMs: number };
+  /** How many calls may be in flight at once. */
+  readonly concurrency: number;
+  readonly heldUp: HeldUp | null;
+}
+
+/** Why nothing is sent, and for how long. */
+export type HeldUp =
+  /** `leftMs`: until it is asked again; 0: it is being asked. */
+  | { readonly by: 'outage'; readonly forMs: number; readonly leftMs: number }
+  /** The service said "later", or what it says of the quota leaves nothing to be sent before. */
+  | { readonly by: 'throttled' | 'quota'; readonly leftMs: number };
+
+function heldUp({ limiter, pool }: Running['running']): HeldUp | null {
+  const { outage } = pool;
+  if (outage !== null) return { by: 'outage', forMs: outage.forMs, leftMs: outage.probeInMs };
+  const throttledMs = limiter.throttledMs();
+  if (throttledMs > 0) return { by: 'throttled', leftMs: throttledMs };
+  const pausedMs = limiter.pausedMs();
+  return pausedMs > 0 ? { by: 'quota', leftMs: pausedMs } : null;
 }
 
 /** How much of the remembered rate a new reading replaces: the shown rate and ETA stay calm. */
@@ -64,9 +80,9 @@ export function snapshots(source: Running, rpm: number | null, limit: number | n
       quotaShare: rpm === null ? null : Math.min(1, (callsPerSecond * 60) / rpm),
       etaMs: done - before > 0.001 ? ((at - begun.at) / (done - before)) * (1 - done) : null,
       retries: source.counters.retries,
-      throttled: source.counters.throttledEvents,
-      pausedMs: source.running.limiter.pausedMs(),
-      circuitOpen: source.running.pool.circuitOpen,
+      throttled: { events: source.counters.throttledEvents, waitedMs: source.counters.waitedMs },
+      concurrency: source.running.pool.concurrency,
+      heldUp: heldUp(source.running),
     };
   };
 }

@@ -74,6 +74,8 @@ export class Evidence {
   /** An answer with which that of a call sent after it is compared. */
   #anchor: Told | null = null;
   #trust = 1;
+  /** What was reckoned was refused once: from then on trust has to be earned call by call. */
+  #wasWrong = false;
   #patience = 1;
   #slowGains = 0;
   #gainFrom: Told | null = null;
@@ -173,8 +175,9 @@ export class Evidence {
     this.#othersUntilMs = nowMs + OTHERS_FOR_MS;
   }
 
-  /** A call was refused. */
-  refused(told: Told): void {
+  /** A call was refused. @param reckoned it was only reckoned to have a permit */
+  refused(told: Told, reckoned: boolean): void {
+    if (reckoned) this.#wasWrong = true;
     this.uncounted(told.sentMs, told.answeredMs);
     this.#anchor = told;
     this.#refusals++;
@@ -226,7 +229,7 @@ export class Evidence {
     if (back === 0) return;
     const share = this.others(told.answeredMs) ? LEFT_BY_OTHERS : GIVEN_BACK;
     if (told.remaining + DOUBTED < anchor.remaining + share * back - this.#taken(anchor, told)) this.#trust = 1;
-    else if (back >= CONVINCING) this.#trust = MOST_TRUST;
+    else if (back >= CONVINCING && !this.#wasWrong) this.#trust = MOST_TRUST;
   }
 
   /** A bucket that is not full gains no less than its rate. */

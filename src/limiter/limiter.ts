@@ -12,8 +12,15 @@ export interface LimiterOptions {
   readonly wallNow: () => number;
   /** What the run before has spent of the last window. */
   readonly spent?: Spent | null;
-  /** The service said later: one call a pause, however many answers said so. */
-  readonly onThrottled?: (waitMs: number) => void;
+  /** The service said later, and everything waits, or waits longer than before. */
+  readonly onThrottled?: (wait: ThrottledWait) => void;
+}
+
+export interface ThrottledWait {
+  /** Monotonic milliseconds. */
+  readonly untilMs: number;
+  /** False: for the same reason as the wait before, because the call left before that was known. */
+  readonly isNew: boolean;
 }
 
 /** The right to start one call: its number, from 1. 0: no right, the limiter was stopped. */
@@ -47,7 +54,8 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /**
  * When a call may start. The quota model says how many may, by what the service's answers say; Bottleneck is the gate
  * that holds the permits: it hands them out in leases of k, and only those that the model has put in.
- * A pause (429) holds everything, permits in hand included.
+ * A pause (429) holds everything, permits in hand included. After it one call goes first: only when that is answered
+ * otherwise do the others follow, so that a service which goes on saying "later" is asked by one call each time.
  */
 export class Limiter {
   readonly #options: LimiterOptions;
@@ -61,7 +69,11 @@ export class Limiter {
   #permits = 0;
   #leasing = false;
   #pausedUntil = 0;
-  #throttledUntil = 0;
+  /** The last call that left before the service was known to throttle. */
+  #lastBefore: Ticket = 0;
+  /** After a wait one call goes first, to see whether it is over: its ticket; 0: it is due; null: not needed. */
+  #scout: Ticket | null = null;
+  #lastGranted: Ticket = 0;
   #pauseTimer: NodeJS.Timeout | null = null;
   /** When the model is asked again, without an answer that would be a reason to. */
   #lookTimer: NodeJS.Timeout | null = null;
@@ -97,16 +109,21 @@ export class Limiter {
     const reading = this.#read(answer.headers, now);
     const throttleMs = answer.throttled ? Math.max(SHORTEST_THROTTLE_MS, answer.retryAfterMs ?? reading?.resetMs ?? DEFAULT_THROTTLE_MS) : null;
     this.#model.answered(answer.ticket, now, reading, answer.throttled, throttleMs);
-    if (throttleMs !== null) this.#pause(throttleMs);
+    if (answer.ticket === this.#scout) this.#scout = null;
+    if (throttleMs !== null) this.#pause(throttleMs, answer.ticket);
     if (this.#gate === null && this.#model.limited) this.#gate = newGate();
     this.#serve();
   }
 
   /** Milliseconds until calls may start again; 0 when they may, or when it is only a matter of pacing. */
   pausedMs(): number {
-    const now = this.#options.monotonicNow();
-    const waitMs = this.#model.waitMs(now);
-    return Math.max(0, this.#pausedUntil - now, waitMs < SHORTEST_PAUSE_MS ? 0 : waitMs);
+    const waitMs = this.#model.waitMs(this.#options.monotonicNow());
+    return Math.max(this.throttledMs(), waitMs < SHORTEST_PAUSE_MS ? 0 : waitMs);
+  }
+
+  /** Of these, those that the service asked for by a throttled answer. */
+  throttledMs(): number {
+    return Math.max(0, this.#pausedUntil - this.#options.monotonicNow());
   }
 
   /** What the last window has spent, to be given to the next run. */
@@ -136,12 +153,14 @@ export class Limiter {
 
   /** The model is asked once more: since the lease began it may have heard of a neighbour. */
   #mayStart(): boolean {
-    if (this.#pauseTimer !== null) return false;
+    if (this.#pauseTimer !== null || (this.#scout !== null && this.#scout > 0)) return false;
     return this.#gate === null || (this.#permits > 0 && this.#model.permits(this.#options.monotonicNow()) >= 1);
   }
 
   #grant(): Ticket {
     const ticket = this.#model.sent(this.#options.monotonicNow());
+    this.#lastGranted = ticket;
+    if (this.#scout === 0) this.#scout = ticket;
     if (this.#gate !== null && --this.#permits === 0) this.#lease();
     return ticket;
   }
@@ -208,15 +227,16 @@ export class Limiter {
     this.#wallOffset = offset;
   }
 
-  #pause(ms: number): void {
+  #pause(ms: number, ticket: Ticket): void {
     if (this.#stopped) return;
-    const now = this.#options.monotonicNow();
-    const until = now + ms;
-    // 429s come in flocks: the first one pauses, the rest of the flock may only lengthen the pause.
-    if (this.#throttledUntil <= now) this.#options.onThrottled?.(ms);
-    this.#throttledUntil = Math.max(this.#throttledUntil, until);
-    if (until <= this.#pausedUntil) return;
-    this.#pausedUntil = until;
+    const untilMs = this.#options.monotonicNow() + ms;
+    // 429s come in flocks, the last of them maybe after the wait that the first one asked for: all of a flock left before it.
+    const isNew = ticket > this.#lastBefore;
+    if (isNew) this.#lastBefore = this.#lastGranted;
+    this.#scout ??= 0;
+    if (isNew || untilMs > this.#pausedUntil) this.#options.onThrottled?.({ untilMs, isNew });
+    if (untilMs <= this.#pausedUntil) return;
+    this.#pausedUntil = untilMs;
     if (this.#pauseTimer !== null) clearTimeout(this.#pauseTimer);
     this.#waitOutPause();
   }

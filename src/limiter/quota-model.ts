@@ -127,7 +127,7 @@ export class QuotaModel {
     const answer = this.#toTold(ticket, sentMs, nowMs, reading, throttled, waitMs);
     if (throttled) {
       if (!reckoned && ticket > 1) evidence.takenByOthers(nowMs);
-      evidence.refused(answer);
+      evidence.refused(answer, reckoned);
       small.sent(nowMs, Infinity);
     } else {
       const before = told.latest;

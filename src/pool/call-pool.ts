@@ -1,40 +1,35 @@
-import PQueue from 'p-queue';
 import type { CallResult } from '../client/types.ts';
 import { EXIT, MillraceError } from '../errors.ts';
 import type { Limiter, Ticket } from '../limiter/limiter.ts';
 import type { Step } from '../job/types.ts';
-import { AdaptiveConcurrency } from './adaptive-concurrency.ts';
-import { Circuit, isFromService, isUnreachable, probeAgainMs } from './circuit.ts';
+import { AdaptiveConcurrency, AUTO_BOUNDS } from './adaptive-concurrency.ts';
+import { newTask, type Call, type Task } from './call.ts';
+import { isFromService } from './circuit.ts';
 import { deniedError, outageError, waitError, wrongAddressError } from './fatal-errors.ts';
-import { RetryBudget } from './retry-budget.ts';
+import { Outage } from './outage.ts';
+import { Patience } from './patience.ts';
+import { RetryLine } from './retry-line.ts';
 import { MAX_ATTEMPTS, retryDelayMs } from './retry-policy.ts';
+import { Slots } from './slots.ts';
+import { Timers } from './timers.ts';
 
-/** What a call came to once nothing more will be tried. */
-export type Settled<T> =
-  | { readonly kind: 'ok'; readonly value: T; readonly attempts: number; readonly requestId: string | null }
-  | { readonly kind: 'miss' | 'suppressed'; readonly status: number; readonly attempts: number; readonly requestId: string | null }
-  /** `rejected`: the service refused this request itself (4xx); otherwise all attempts were used up, or it said "later" for too long. */
-  | { readonly kind: 'failed'; readonly rejected: boolean; readonly status: number; readonly code: string; readonly attempts: number; readonly requestId: string | null };
-
-export interface Call<T> {
-  readonly step: Step;
-  /** One attempt; never throws. */
-  send(): Promise<CallResult<T>>;
-  /** Called once, unless the pool was stopped first. */
-  settle(settled: Settled<T>): void;
-}
+export type { Call, Settled } from './call.ts';
 
 /** What the pool tells the counters and the log. */
 export interface PoolEvents {
   sent(step: Step): void;
   answered(step: Step, result: CallResult<unknown>): void;
   retrying(step: Step, code: string): void;
-  circuit(open: boolean): void;
+  /** The service does not answer: from here on it is only probed. */
+  wentDown(code: string, detail: string): void;
+  cameBack(downMs: number): void;
 }
 
 export interface CallPoolOptions {
   readonly limiter: Limiter;
   readonly concurrency: number | 'auto';
+  /** The plan's requests a minute; null: unlimited. With the latency it says how many at once `auto` needs. */
+  readonly rpm: number | null;
   /** Requests that may still be sent; asked before each. False ends the job with 77. */
   readonly mayCall: () => boolean;
   readonly maxWaitMs: number;
@@ -46,102 +41,68 @@ export interface CallPoolOptions {
   readonly random: () => number;
 }
 
-interface Task {
-  readonly call: Call<unknown>;
-  /** Attempts that failed and count. */
-  attempts: number;
-  /** Whether it was ever sent. */
-  sent: boolean;
-  /** When the service first said "later" to it; null: never. */
-  throttledSince: number | null;
-  /** Calls that had been answered when it first failed. */
-  answersBefore: number;
-}
-
-/** Calls kept waiting behind each that may run, so that a free slot never waits for the reader. */
-const BACKLOG_PER_SLOT = 1;
-/** What was sent back to wait goes before what never left. */
-const AGAIN = { priority: 1 } as const;
-/** The longest delay a timer takes (a longer one would fire at once); a longer wait is waited for in parts. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
-
 /**
  * How many calls at once, and what happens when one fails: the one place that retries.
  *
- * A call goes: waiting -> (a slot of p-queue) -> (a permit of the limiter) -> sent -> settled, or back to waiting.
+ * A call goes: waiting -> (a slot) -> (a permit of the limiter) -> sent -> settled, or back to waiting.
  * The permit is taken last, in the slot, so that a call leaves at the moment its permit is valid for.
  */
 export class CallPool {
   readonly #options: CallPoolOptions;
-  readonly #queue: PQueue;
   readonly #auto: AdaptiveConcurrency | null;
-  readonly #circuit = new Circuit();
-  readonly #budget = new RetryBudget();
-  readonly #timers = new Set<NodeJS.Timeout>();
+  readonly #slots: Slots;
+  readonly #timers = new Timers();
+  readonly #outage: Outage;
+  readonly #retries: RetryLine;
+  readonly #patience: Patience;
   #stopped = false;
-  /** Calls that the service has answered, whatever it said but "later" and "failed". */
-  #answers = 0;
   /** Calls that hold a slot and wait for a permit. */
   #atGate = 0;
-  /** Since when the service has said nothing but "later"; null: it has not, or something else since. */
-  #throttledSince: number | null = null;
-  /** Failed while the circuit was open: probed again when there is nothing else to probe. */
-  #parked: Task[] = [];
-  /** The most that were parked since the circuit opened. */
-  #mostParked = 0;
-  /** Retries whose time has come, and which wait for the budget. */
-  #overBudget: Task[] = [];
-  #budgetTimer = false;
+  /** Calls that were sent and are not answered. */
+  #inFlight = 0;
 
   constructor(options: CallPoolOptions) {
+    const { concurrency, rpm, maxWaitMs, maxOutageMs, monotonicNow } = options;
     this.#options = options;
-    this.#auto = options.concurrency === 'auto' ? new AdaptiveConcurrency() : null;
-    this.#queue = new PQueue({ concurrency: this.#concurrency });
+    this.#auto = concurrency === 'auto' ? new AdaptiveConcurrency({ rpm }) : null;
+    this.#slots = new Slots(concurrency === 'auto' ? AUTO_BOUNDS.start : concurrency);
+    this.#outage = new Outage({ slots: this.#slots, timers: this.#timers, monotonicNow, maxOutageMs, probe: (task) => this.#enqueue(task) });
+    this.#retries = new RetryLine({ timers: this.#timers, monotonicNow, free: () => this.#outage.open, go: (task) => this.#retry(task) });
+    this.#patience = new Patience(maxWaitMs);
   }
 
-  get circuitOpen(): boolean {
-    return this.#circuit.open;
+  /** While the service is down: for how long, and when it is asked again (0: just now); else null. */
+  get outage(): { readonly forMs: number; readonly probeInMs: number } | null {
+    return this.#outage.open ? { forMs: this.#outage.forMs, probeInMs: this.#outage.probeInMs } : null;
+  }
+
+  /** How many calls may be in flight at once. */
+  get concurrency(): number {
+    return this.#slots.most;
   }
 
   submit<T>(call: Call<T>): void {
-    this.#enqueue({ call, attempts: 0, sent: false, throttledSince: null, answersBefore: 0 });
+    this.#enqueue(newTask(call));
   }
 
   /** Back-pressure: null when more calls are welcome, else a promise of that. */
   room(): Promise<void> | null {
-    const most = this.#concurrency * BACKLOG_PER_SLOT;
-    // Half of the backlog goes before the reader is woken: waking it for each call costs more than the call's own queueing.
-    return this.#stopped || this.#queue.size < most ? null : this.#queue.onSizeLessThan(Math.ceil(most / 2));
+    return this.#stopped ? null : this.#slots.room();
   }
 
   /** Sends nothing more. Resolves when everything that was sent has been answered. */
   async drain(): Promise<void> {
     this.#stopped = true;
-    for (const timer of this.#timers) clearTimeout(timer);
     this.#timers.clear();
-    this.#queue.clear();
-    this.#parked = [];
-    this.#overBudget = [];
+    this.#slots.clear();
+    this.#outage.clear();
+    this.#retries.clear();
     await this.#options.limiter.stop();
-    await this.#queue.onPendingZero();
+    await this.#slots.whenDone();
   }
 
-  get #concurrency(): number {
-    return this.#auto?.limit ?? (this.#options.concurrency as number);
-  }
-
-  #enqueue(task: Task, options?: typeof AGAIN): void {
-    if (this.#stopped) return;
-    void this.#queue.add(() => this.#attempt(task), options);
-  }
-
-  #later(ms: number, work: () => void): void {
-    const timer = setTimeout(() => {
-      this.#timers.delete(timer);
-      if (ms > LONGEST_TIMER_MS) this.#later(ms - LONGEST_TIMER_MS, work);
-      else work();
-    }, Math.min(ms, LONGEST_TIMER_MS));
-    this.#timers.add(timer);
+  #enqueue(task: Task, where?: 'first'): void {
+    if (!this.#stopped) this.#slots.add(() => this.#attempt(task), where);
   }
 
   /** Never rejects: whatever throws here ends the run. */
@@ -157,9 +118,15 @@ export class CallPool {
         this.#fatal(new MillraceError(EXIT.refused, 'max_calls', 'limits.maxCalls is reached: the job stopped before sending another request', { hint: 'Raise --max-calls and run the same command: the job resumes.' }));
         return;
       }
-      if (!task.sent) this.#firstAttempt(task);
+      if (!task.sent) {
+        task.sent = true;
+        this.#retries.firstAttempt();
+      }
       events.sent(call.step);
+      this.#inFlight++;
       const result = await call.send();
+      this.#dial(result);
+      this.#inFlight--;
       limiter.observe({ ticket, headers: result.meta.headers, throttled: result.kind === 'throttled', retryAfterMs: 'retryAfterMs' in result ? result.retryAfterMs : null });
       events.answered(call.step, result);
       this.#act(task, result);
@@ -176,18 +143,20 @@ export class CallPool {
     return ticket;
   }
 
+  /** "Later" is the limiter's business alone, and what a service that is down answers says nothing of how many it could take. */
+  #dial({ kind, meta }: CallResult<unknown>): void {
+    if (this.#auto === null || kind === 'throttled' || this.#outage.open) return;
+    this.#slots.most = this.#auto.observe(meta.latencyMs, kind !== 'retryable', this.#inFlight);
+  }
+
   #act(task: Task, result: CallResult<unknown>): void {
     const { call } = task;
     const { requestId } = result.meta;
     // A service that says "later" is up, but it has answered nobody: a row of failures goes on.
-    if (result.kind === 'throttled' ? this.#circuit.open : result.kind !== 'retryable') this.#closeCircuit();
+    if (result.kind === 'throttled' ? this.#outage.open : result.kind !== 'retryable') this.#isThere();
     if (result.kind !== 'throttled' && result.kind !== 'retryable') {
-      this.#throttledSince = null;
-      this.#answers++;
-    }
-    if (this.#auto !== null && result.kind !== 'throttled') {
-      this.#auto.observe(result.meta.latencyMs, result.kind !== 'retryable');
-      if (!this.#circuit.open && this.#queue.concurrency !== this.#auto.limit) this.#queue.concurrency = this.#auto.limit;
+      this.#patience.answered();
+      this.#outage.answered();
     }
     switch (result.kind) {
       case 'ok':
@@ -220,119 +189,61 @@ export class CallPool {
 
   #throttled(task: Task, { meta }: CallResult<unknown> & { kind: 'throttled' }): void {
     const now = this.#options.monotonicNow();
-    this.#throttledSince ??= now;
-    task.throttledSince ??= now;
+    this.#patience.putOff(task, now);
     if (this.#waitsTooLong()) return;
     // Others are answered meanwhile, so it is this lookup that the service keeps putting off.
-    if (now - task.throttledSince + this.#options.limiter.pausedMs() > this.#options.maxWaitMs) {
+    if (this.#patience.endsForOne(task, this.#options.limiter.pausedMs(), now)) {
       task.call.settle({ kind: 'failed', rejected: false, status: meta.status, code: `http_${meta.status}`, attempts: task.attempts + 1, requestId: meta.requestId });
       return;
     }
-    this.#enqueue(task, AGAIN);
+    this.#enqueue(task, 'first');
   }
 
   #failed(task: Task, result: CallResult<unknown> & { kind: 'retryable' }): void {
     // Whoever stopped the pool leaves it to the next run to ask again.
     if (this.#stopped) return;
-    const now = this.#options.monotonicNow();
-    const fromService = isFromService(result);
-    // Only a first failure tells something new: many lookups that the service cannot digest may be left over at the end.
-    if (task.attempts === 0) task.answersBefore = this.#answers;
-    const unreachable = isUnreachable(result) && task.attempts + 1 >= MAX_ATTEMPTS && task.answersBefore === this.#answers;
-    const opened = this.#circuit.failed(task.attempts === 0 ? task.call : null, now, fromService ? this.#probeAgainMs() : null, unreachable);
-    if (opened) this.#options.events.circuit(true);
-    const { open } = this.#circuit;
-    if (open) this.#probeLater();
+    const { events, maxOutageMs, maxWaitMs, random } = this.#options;
+    if (this.#outage.failed(task, result)) events.wentDown(result.code, result.detail);
+    const { open } = this.#outage;
     // Where nothing answers it is the service that is down, not this lookup: its attempt is not held against it.
-    if (!open || fromService) task.attempts++;
+    if (!open || isFromService(result)) task.attempts++;
     if (task.attempts >= MAX_ATTEMPTS) {
       task.call.settle({ kind: 'failed', rejected: false, status: result.meta.status, code: result.code, attempts: task.attempts, requestId: result.meta.requestId });
       return;
     }
     const askedMs = result.retryAfterMs ?? 0;
-    this.#options.events.retrying(task.call.step, result.code);
-    if (open && this.#circuit.outageMs(now) > this.#options.maxOutageMs) this.#fatal(outageError(this.#circuit.outageMs(now), result.code, result.detail));
-    else if (askedMs > this.#options.maxWaitMs) this.#fatal(waitError(askedMs, 0, this.#options.maxWaitMs));
-    else if (!open) this.#later(retryDelayMs(task.attempts, askedMs, this.#options.random()), () => this.#retry(task));
-    else if (askedMs > 0) this.#later(askedMs, () => this.#retry(task));
-    else this.#park(task);
+    events.retrying(task.call.step, result.code);
+    if (open && this.#outage.forMs > maxOutageMs) this.#fatal(outageError(this.#outage.forMs, result.code, result.detail));
+    else if (askedMs > maxWaitMs) this.#fatal(waitError(askedMs, 0, maxWaitMs));
+    else if (!open) this.#retries.addLater(task, retryDelayMs(task.attempts, askedMs, random()));
+    else if (askedMs > 0) this.#retries.addLater(task, askedMs);
+    else this.#outage.park(task);
   }
 
-  #firstAttempt(task: Task): void {
-    task.sent = true;
-    this.#budget.firstAttempt();
-    if (this.#overBudget.length > 0) this.#spendBudget();
-  }
-
-  /** A retry whose time has come. */
+  /** A retry whose time has come, and which is paid for. */
   #retry(task: Task): void {
-    this.#overBudget.push(task);
-    this.#spendBudget();
+    if (this.#outage.open) this.#outage.park(task);
+    else this.#enqueue(task, 'first');
   }
 
-  /** Lets retries go, oldest first, as far as the budget allows. */
-  #spendBudget(): void {
-    // Probes have a pace of their own, below that of the budget.
-    while (this.#overBudget.length > 0 && (this.#circuit.open || this.#budget.take(this.#options.monotonicNow()))) {
-      // Off the list before it goes: its going may send a first attempt, which comes here again.
-      const task = this.#overBudget.shift() as Task;
-      if (this.#circuit.open) this.#park(task);
-      else this.#enqueue(task, AGAIN);
+  #isThere(): void {
+    if (this.#auto !== null && this.#outage.open) {
+      // Before all may go again: a service that has just come back is not met with as many as it could do before.
+      this.#auto.restart();
+      this.#slots.most = this.#auto.limit;
     }
-    if (this.#overBudget.length === 0 || this.#budgetTimer) return;
-    this.#budgetTimer = true;
-    this.#later(this.#budget.waitMs, () => {
-      this.#budgetTimer = false;
-      this.#spendBudget();
-    });
+    const over = this.#outage.over();
+    if (over === null) return;
+    this.#options.events.cameBack(over.afterMs);
+    this.#retries.add(over.parked);
   }
 
-  #park(task: Task): void {
-    this.#parked.push(task);
-    this.#mostParked = Math.max(this.#mostParked, this.#parked.length);
-    if (!this.#queue.isPaused) this.#probeParked();
-  }
-
-  /** A probe is due: lookups that were not asked yet go first, and when they thin out, the reader brings others. */
-  #probeParked(): void {
-    if (this.#queue.size > 0 || this.#queue.pending > 0) return;
-    const task = this.#parked.shift();
-    if (task !== undefined) this.#enqueue(task);
-  }
-
-  #probeAgainMs(): number {
-    return probeAgainMs(this.#queue.size > 0 ? 0 : Math.max(1, this.#mostParked), this.#options.maxOutageMs);
-  }
-
-  /** While the circuit is open the queue stands still, but for one call at a time when a probe is due. */
-  #probeLater(): void {
-    if (this.#queue.isPaused) return;
-    this.#queue.pause();
-    this.#queue.concurrency = 1;
-    this.#later(this.#circuit.waitMs(this.#options.monotonicNow()), () => {
-      this.#queue.start();
-      this.#probeParked();
-    });
-  }
-
-  #closeCircuit(): void {
-    if (!this.#circuit.answered()) return;
-    this.#options.events.circuit(false);
-    this.#queue.concurrency = this.#concurrency;
-    this.#queue.start();
-    this.#overBudget.push(...this.#parked);
-    this.#parked = [];
-    this.#mostParked = 0;
-    this.#spendBudget();
-  }
-
-  /** Whether the service asks to wait longer, from its first "later" on, than the job may; ends the run then. */
+  /** Whether the service asks to wait longer than the job may; ends the run then. */
   #waitsTooLong(): boolean {
     const pausedMs = this.#options.limiter.pausedMs();
-    if (pausedMs === 0) return false;
-    const waitedMs = this.#throttledSince === null ? 0 : this.#options.monotonicNow() - this.#throttledSince;
-    if (pausedMs + waitedMs <= this.#options.maxWaitMs) return false;
-    this.#fatal(waitError(pausedMs, waitedMs, this.#options.maxWaitMs));
+    const now = this.#options.monotonicNow();
+    if (!this.#patience.endsWith(pausedMs, now)) return false;
+    this.#fatal(waitError(pausedMs, this.#patience.waitedMs(now), this.#options.maxWaitMs));
     return true;
   }
 

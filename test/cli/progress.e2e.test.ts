@@ -1,8 +1,8 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { CLI } from '../support/cli.ts';
+import { CLI, type Folder } from '../support/cli.ts';
 import { leads, toCsv } from '../support/leads.ts';
-import { API_KEY } from '../support/scripted-service.ts';
+import { API_KEY, problem } from '../support/scripted-service.ts';
 import { makeWorld } from '../support/world.ts';
 
 const ROWS = leads(120, 61);
@@ -60,4 +60,43 @@ test.runIf(spawnSync('script', ['--version']).status === 0)('on a terminal: a ba
   expect(seen).toMatch(/\r\u001b\[2Kout \[[█░]{24}\] \d+% · [\d,]+ rows/);
   expect(seen).toContain('Result: out.csv');
   expect(seen).not.toContain('{"level"');
+});
+
+/** Runs on a terminal and collects what a pattern finds on it, until `enough` of that was seen; then `then` is called, and the run ends. */
+async function watch(folder: Folder, args: readonly string[], pattern: RegExp, enough: number, then: () => void): Promise<string[]> {
+  const line = [process.execPath, CLI, ...args].map((word) => `'${word}'`).join(' ');
+  const terminal = spawn('script', ['-qec', line, '/dev/null'], { cwd: folder.path, env: { ...process.env, MILLRACE_API_KEY: API_KEY }, stdio: ['ignore', 'pipe', 'inherit'] });
+  let seen = '';
+  const found = (): string[] => [...new Set(seen.match(pattern) ?? [])];
+  for await (const text of terminal.stdout.setEncoding('utf8')) {
+    seen += text as string;
+    if (found().length >= enough) then();
+  }
+  return found();
+}
+
+const onTerminal = test.runIf(spawnSync('script', ['--version']).status === 0);
+
+onTerminal('on a terminal: a wait that the service asked for counts down', async () => {
+  const { folder, service, args } = await makeWorld(toCsv(ROWS));
+  service.script = (asked, _response, reply, usual) => reply(asked.number === 50 ? { ...problem(429, 'rate_limited'), headers: { 'retry-after': '3' } } : usual());
+  const found = await watch(folder, args({ progress: 'auto', 'max-errors': '100%' }), /THROTTLED, \d+ s left/g, Infinity, () => undefined);
+  const seconds = found.map((text) => Number(/\d+/.exec(text)?.[0]));
+  expect(seconds.length).toBeGreaterThanOrEqual(2);
+  expect(seconds[0]).toBeLessThanOrEqual(3);
+  expect(seconds).toEqual(seconds.toSorted((a, b) => b - a));
+});
+
+onTerminal('on a terminal: an outage says for how long, and when the service is asked again', async () => {
+  const { folder, service, args } = await makeWorld(toCsv(ROWS));
+  service.script = (_asked, response) => response.destroy();
+  const found = await watch(folder, args({ progress: 'auto', 'max-errors': '100%' }), /SERVICE DOWN, next probe in \d+ s \(for \d+ s\)/g, 5, () => {
+    service.script = (_asked, _response, reply, usual) => reply(usual());
+  });
+  const numbers = found.map((text) => (text.match(/\d+/g) ?? []).map(Number));
+  const downFor = numbers.map(([, forS]) => forS as number);
+  expect(downFor).toEqual(downFor.toSorted((a, b) => a - b));
+  // A probe that failed begins a longer wait; between two probes it only gets shorter.
+  expect(numbers.some(([leftS], i) => i > 0 && (leftS as number) < (numbers[i - 1]?.[0] as number))).toBe(true);
+  expect((await folder.json('out.csv.report.json'))['records']).toMatchObject({ total: 120 });
 });

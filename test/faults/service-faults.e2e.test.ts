@@ -8,6 +8,7 @@ import { durableLookups } from '../support/crash-chain.ts';
 import { leads, seeded, toCsv } from '../support/leads.ts';
 import { problem, type Script } from '../support/scripted-service.ts';
 import { flags, makeFolder, makeWorld } from '../support/world.ts';
+import { emailOf, expectAllFound, expectOneKeyPerBody, people } from './people.ts';
 
 interface Report {
   readonly records: Record<string, number>;
@@ -89,6 +90,42 @@ test('lookups that never work fail alone, after five attempts, and the run ends 
   for (const key of doomed) expect(service.asked.get(`enrich ${key}`)).toBe(5);
   const errors = (await folder.read('out.csv.errors.jsonl')).trim().split('\n').map((line) => JSON.parse(line) as { key: string; code: string; attempts: number; step: string });
   expect(new Set(errors.filter(({ attempts }) => attempts === 5).map(({ key, code, step }) => `${step} ${key} ${code}`))).toEqual(new Set([...doomed].map((key) => `enrich ${key} http_502`)));
+});
+
+test.each([['0', 1], ['5%', 0]])('one lookup that gets a 500 for ever: five attempts with one Idempotency-Key, it fails alone, and --max-errors %s makes that %d', async (maxErrors, code) => {
+  const { folder, service, args } = await makeWorld(people(200));
+  const poisoned = 77;
+  service.script = (asked, _response, reply, usual) => reply(asked.keys.includes(emailOf(poisoned)) ? problem(500, 'internal') : usual());
+  expect(await folder.run(args({ 'max-errors': maxErrors }))).toMatchObject({ code, stderr: '' });
+  await expectAllFound(folder, 200, new Set([poisoned]));
+  expectOneKeyPerBody(service);
+  expect(service.asked.get(`enrich ${emailOf(poisoned)}`)).toBe(5);
+  expect(service.calls.enrich).toBe(200 + 4);
+  const errors = (await folder.read('out.csv.errors.jsonl')).trim().split('\n').map((line) => JSON.parse(line) as Record<string, unknown>);
+  expect(errors).toEqual([expect.objectContaining({ file: 'in.csv', line: 2 + poisoned, step: 'enrich', key: emailOf(poisoned), code: 'internal', attempts: 5, requestId: expect.stringMatching(/^req-\d+$/) })]);
+  expect((await report(folder)).retries).toBe(4);
+});
+
+test('lookups that fail together do not come back together', async () => {
+  // One fewer than make an outage.
+  const TOGETHER = 9;
+  const { folder, service, args } = await makeWorld(people(TOGETHER));
+  const waiting: (() => void)[] = [];
+  const back: number[] = [];
+  service.script = (asked, _response, reply, usual) => {
+    if (asked.number > TOGETHER) {
+      back.push(performance.now());
+      return reply(usual());
+    }
+    waiting.push(() => reply({ status: 500, body: '' }));
+    if (waiting.length === TOGETHER) for (const fail of waiting) fail();
+    return undefined;
+  };
+  expect(await folder.run(args({ steps: 'enrich', concurrency: String(TOGETHER) }))).toMatchObject({ code: 0, stderr: '' });
+  await expectAllFound(folder, TOGETHER);
+  expect(back).toHaveLength(TOGETHER);
+  // Anywhere within the first quarter of a second: that all nine fall into a tenth of it happens once in ten million runs.
+  expect(Math.max(...back) - Math.min(...back)).toBeGreaterThanOrEqual(25);
 });
 
 test('a tail of a dozen lookups that get a 500 each time fails, and the run ends', async () => {
@@ -204,7 +241,6 @@ describe('77, and resumable', () => {
 });
 
 describe('not such a service', () => {
-  const people = (count: number): string => `email\n${Array.from({ length: count }, (_, i) => `person${i}@works1.example`).join('\n')}\n`;
   const misses: Script = (asked, _response, reply, usual) => reply(asked.path === 'enrich' ? problem(404, 'no_match') : usual());
 
   test('nothing but misses: 78 after 100, with nothing in output and ledger; believed with trustMisses', async () => {

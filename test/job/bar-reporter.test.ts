@@ -8,7 +8,7 @@ import type { CompiledJob } from '../../src/job/types.ts';
 import { EMPTY_TALLY } from '../../src/writer/tally.ts';
 import { CHECKPOINT } from '../checkpoint/samples.ts';
 
-const NOTHING_YET: Snapshot = { tally: EMPTY_TALLY, share: 0, inProgress: 0, rowsPerSecond: 0, callsPerSecond: 0, quotaShare: null, etaMs: null, retries: 0, throttled: 0, pausedMs: 0, circuitOpen: false };
+const NOTHING_YET: Snapshot = { tally: EMPTY_TALLY, share: 0, inProgress: 0, rowsPerSecond: 0, callsPerSecond: 0, quotaShare: null, etaMs: null, retries: 0, throttled: { events: 0, waitedMs: 0 }, concurrency: 16, heldUp: null };
 const line = (now: Partial<Snapshot>): string => progressLine('nightly', { ...NOTHING_YET, ...now });
 
 describe('the progress line', () => {
@@ -21,6 +21,15 @@ describe('the progress line', () => {
     expect(line({ tally, share: 0.5, inProgress: 1_000, callsPerSecond: 83.4, quotaShare: 0.996, etaMs: 125_000, retries: 7 })).toBe(
       `nightly [${'█'.repeat(12)}${'░'.repeat(12)}] 50% · 12,345 rows + 1,000 in progress · 83 requests/s · quota 100% · ETA 2 min 5 s · matched 12,000 failed 345 · retries 7`,
     );
+  });
+
+  it('says within 80 columns what holds it up', () => {
+    expect(line({ share: 0.42, heldUp: { by: 'outage', forMs: 599_000, leftMs: 15_000 } }).slice(0, 79)).toContain('SERVICE DOWN, next probe in 15 s');
+    expect(line({ share: 0.42, heldUp: { by: 'throttled', leftMs: 599_000 } }).slice(0, 79)).toContain('THROTTLED, 9 min 59 s left');
+  });
+
+  it('says how often it was throttled, and how long that took', () => {
+    expect(line({ throttled: { events: 3, waitedMs: 62_000 } })).toMatch(/ · throttled 3 \(1 min 2 s\)$/);
   });
 
   it('has a bar of 24 signs, and says 100 % only when all is done', () => {
@@ -36,9 +45,12 @@ describe('the progress line', () => {
 
   it('says what holds it up instead of an ETA', () => {
     const late = { etaMs: 60_000, share: 0.5 };
-    expect(line({ ...late, circuitOpen: true, pausedMs: 5_000 })).toMatch(/SERVICE DOWN, waiting$/);
-    expect(line({ ...late, pausedMs: 5_000 })).toMatch(/THROTTLED, 5 s$/);
-    expect(line({ ...late, pausedMs: 1_000 })).toMatch(/ETA 1 min 0 s$/);
+    expect(line(late)).toMatch(/ETA 1 min 0 s$/);
+    const bar = '\\] 50% · ';
+    expect(line({ ...late, heldUp: { by: 'outage', forMs: 65_000, leftMs: 3_500 } })).toMatch(new RegExp(`${bar}SERVICE DOWN, next probe in 4 s \\(for 1 min 5 s\\) · 0 rows · 0 requests/s$`));
+    expect(line({ ...late, heldUp: { by: 'outage', forMs: 900, leftMs: 0 } })).toMatch(new RegExp(`${bar}SERVICE DOWN, probing \\(for 1 s\\) · `));
+    expect(line({ ...late, heldUp: { by: 'throttled', leftMs: 4_100 } })).toMatch(new RegExp(`${bar}THROTTLED, 5 s left · 0 rows · 0 requests/s$`));
+    expect(line({ ...late, heldUp: { by: 'quota', leftMs: 61_000 } })).toMatch(new RegExp(`${bar}quota used up, 1 min 1 s left · `));
     expect(line({ ...late, share: 1, etaMs: 0 })).not.toContain('ETA');
   });
 });
@@ -52,7 +64,7 @@ describe('the bar', () => {
     checkpoint: { ...CHECKPOINT, mark: { ...CHECKPOINT.mark, tally: { ...EMPTY_TALLY, total: 1_234 } } },
     resumed,
     counters: new Counters(null, () => 0),
-    running: { limiter: { pausedMs: () => 0 }, pool: { circuitOpen: false }, lastStarted: null, lastWritten: null, inProgress: 0 },
+    running: { limiter: { pausedMs: () => 0, throttledMs: () => 0 }, pool: { outage: null, concurrency: 16 }, lastStarted: null, lastWritten: null, inProgress: 0 },
     sink: { tally: EMPTY_TALLY },
   }) as unknown as Running;
 

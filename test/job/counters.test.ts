@@ -6,7 +6,7 @@ import { Counters } from '../../src/job/counters.ts';
 type Event =
   | { readonly kind: 'sent'; readonly step: 'enrich' | 'verify' }
   | { readonly kind: 'answered'; readonly credits: number; readonly status: number; readonly latencyMs: number }
-  | { readonly kind: 'throttled'; readonly waitMs: number }
+  | { readonly kind: 'throttled'; readonly waitMs: number; readonly isNew: boolean }
   | { readonly kind: 'retrying' }
   | { readonly kind: 'later'; readonly ms: number };
 
@@ -14,7 +14,7 @@ const n = fc.nat({ max: 100_000 });
 const event: fc.Arbitrary<Event> = fc.oneof(
   fc.record({ kind: fc.constant('sent' as const), step: fc.constantFrom('enrich' as const, 'verify' as const) }),
   fc.record({ kind: fc.constant('answered' as const), credits: n, status: fc.constantFrom(0, 200, 404, 500), latencyMs: n }),
-  fc.record({ kind: fc.constant('throttled' as const), waitMs: n }),
+  fc.record({ kind: fc.constant('throttled' as const), waitMs: n, isNew: fc.boolean() }),
   fc.record({ kind: fc.constant('retrying' as const) }),
   fc.record({ kind: fc.constant('later' as const), ms: n }),
 );
@@ -26,7 +26,7 @@ function happen(counters: Counters, clock: { ms: number }, some: Event): void {
     case 'answered':
       return counters.answered('enrich', { kind: 'miss', meta: { status: some.status, headers: {}, requestId: null, credits: some.credits, latencyMs: some.latencyMs } } satisfies CallResult<unknown>);
     case 'throttled':
-      return counters.throttled(some.waitMs);
+      return counters.throttled({ untilMs: clock.ms + some.waitMs, isNew: some.isNew });
     case 'retrying':
       return counters.retrying();
     case 'later':
@@ -35,6 +35,18 @@ function happen(counters: Counters, clock: { ms: number }, some: Event): void {
     default:
       return some satisfies never;
   }
+}
+
+/** How much of the time that passed was waited: until the latest of what was asked for. */
+function waited(events: readonly Event[]): number {
+  let [now, until, spent] = [0, 0, 0];
+  for (const some of events) {
+    if (some.kind === 'throttled') until = Math.max(until, now + some.waitMs);
+    if (some.kind !== 'later') continue;
+    spent += Math.min(some.ms, Math.max(0, until - now));
+    now += some.ms;
+  }
+  return spent;
 }
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0);
@@ -57,13 +69,13 @@ describe('Counters', () => {
         }
         const all = runs.flat();
         const answers = all.filter((some) => some.kind === 'answered');
-        const waits = all.filter((some) => some.kind === 'throttled');
+        const waits = all.filter((some) => some.kind === 'throttled' && some.isNew);
         const calls = (step: string): number => all.filter((some) => some.kind === 'sent' && some.step === step).length;
         expect({ enrich: 0, verify: 0, ...kept?.calls }).toEqual({ enrich: calls('enrich'), verify: calls('verify') });
         expect(kept).toMatchObject({
           lookups: { unique: 7, fromLedger: 3 },
           retries: all.filter(({ kind }) => kind === 'retrying').length,
-          throttled: { events: waits.length, waitedMs: sum(waits.map(({ waitMs }) => waitMs)) },
+          throttled: { events: waits.length, waitedMs: sum(runs.map(waited)) },
           credits: sum(answers.map(({ credits }) => credits)),
           activeMs: sum(all.flatMap((some) => (some.kind === 'later' ? [some.ms] : []))),
         });

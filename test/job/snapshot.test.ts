@@ -13,15 +13,15 @@ const manifest = (...files: InputFile[]): InputManifest => ({ ...CHECKPOINT.mani
 function stand(options: { files?: InputFile[]; rpm?: number | null; limit?: number | null; from?: Position; rows?: number } = {}) {
   const { files = [file(1_000)], rpm = null, limit = null, from = null, rows = 0 } = options;
   const mark = { ...CHECKPOINT.mark, position: from, tally: { ...CHECKPOINT.mark.tally, total: rows } };
-  const state = { ms: 5_000, read: null as Position | null, written: null as Position | null, inProgress: 0, rows, pausedMs: 0, circuitOpen: false };
+  const state = { ms: 5_000, read: null as Position | null, written: null as Position | null, inProgress: 0, rows, pausedMs: 0, throttledMs: 0, outage: null as { forMs: number; probeInMs: number } | null };
   const counters = new Counters(null, () => state.ms);
   const source = {
     checkpoint: { ...CHECKPOINT, manifest: manifest(...files), mark },
     resumed: from !== null,
     counters,
     running: {
-      limiter: { pausedMs: () => state.pausedMs },
-      pool: { get circuitOpen(): boolean { return state.circuitOpen; } },
+      limiter: { pausedMs: () => state.pausedMs, throttledMs: () => state.throttledMs },
+      pool: { concurrency: 24, get outage() { return state.outage; } },
       get lastStarted(): Position | null { return state.read; },
       get lastWritten(): Position | null { return state.written; },
       get inProgress(): number { return state.inProgress; },
@@ -137,9 +137,17 @@ describe('a snapshot', () => {
 
   it('hands on what holds it up', () => {
     const { state, counters, look } = stand();
-    Object.assign(state, { pausedMs: 1_500, circuitOpen: true, inProgress: 3 });
+    state.inProgress = 3;
     counters.retrying();
-    counters.throttled(10);
-    expect(look()).toMatchObject({ pausedMs: 1_500, circuitOpen: true, inProgress: 3, retries: 1, throttled: 1 });
+    counters.throttled({ untilMs: state.ms + 70, isNew: true });
+    state.ms += 50;
+    expect(look()).toMatchObject({ heldUp: null, inProgress: 3, retries: 1, throttled: { events: 1, waitedMs: 50 }, concurrency: 24 });
+    state.pausedMs = 40_000;
+    expect(look().heldUp).toEqual({ by: 'quota', leftMs: 40_000 });
+    // The service's word goes before what its headers say of the quota, and an outage before both.
+    state.throttledMs = 7_000;
+    expect(look().heldUp).toEqual({ by: 'throttled', leftMs: 7_000 });
+    state.outage = { forMs: 31_000, probeInMs: 4_000 };
+    expect(look().heldUp).toEqual({ by: 'outage', forMs: 31_000, leftMs: 4_000 });
   });
 });

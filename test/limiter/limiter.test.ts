@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Limiter, ObservedAnswer } from '../../src/limiter/limiter.ts';
+import type { Limiter, ObservedAnswer, ThrottledWait } from '../../src/limiter/limiter.ts';
 import { isPending, makeLimiter, mostInAnyMinute, stopTime } from './virtual.ts';
 
 beforeEach(stopTime);
@@ -106,45 +106,92 @@ describe('Limiter', () => {
     await vi.advanceTimersByTimeAsync(10);
     expect(await two).toEqual([2, 3]);
     limiter.observe(throttled(7_000, {}, 2));
-    const next = Promise.all([limiter.take(), limiter.take()]);
+    const next = limiter.take() as Promise<number>;
     await vi.advanceTimersByTimeAsync(6_999);
     expect(await isPending(next)).toBe(true);
     expect(limiter.pausedMs()).toBe(1);
     await vi.advanceTimersByTimeAsync(1);
-    expect(await next).toEqual([4, 5]);
+    expect(await next).toBe(4);
     expect(limiter.pausedMs()).toBe(0);
     await stop(limiter);
   });
 
   it('takes a flock of 429s for one event, and waits for the longest of them', async () => {
-    const events: number[] = [];
-    const limiter = makeLimiter(null, { onThrottled: (ms) => events.push(ms) });
+    const events: ThrottledWait[] = [];
+    const limiter = makeLimiter(null, { onThrottled: (wait) => events.push(wait) });
+    const start = performance.now();
     for (let i = 0; i < 20; i++) void limiter.take();
     for (let i = 0; i < 20; i++) {
       limiter.observe(throttled(i === 7 ? 5_000 : 2_000));
       await vi.advanceTimersByTimeAsync(10);
     }
-    expect(events).toEqual([2_000]);
+    // Each of the first seven asks for two seconds from its own time on.
+    expect(events.filter(({ isNew }) => isNew)).toEqual([{ untilMs: start + 2_000, isNew: true }]);
+    expect(events.at(-1)).toEqual({ untilMs: start + 5_070, isNew: false });
+    expect(limiter.throttledMs()).toBe(5_070 - 200);
     const next = limiter.take() as Promise<number>;
     await vi.advanceTimersByTimeAsync(5_000 + 70 - 200 - 1);
     expect(await isPending(next)).toBe(true);
     await vi.advanceTimersByTimeAsync(1);
-    expect(await next).toBeGreaterThan(1);
-    limiter.observe(throttled(1_000));
-    expect(events).toEqual([2_000, 1_000]);
+    expect(await next).toBe(21);
+    limiter.observe(throttled(1_000, {}, 21));
+    expect(events.at(-1)).toEqual({ untilMs: start + 6_070, isNew: true });
+    await stop(limiter);
+  });
+
+  it('takes those of a flock that come after the wait for the same event, and waits as long as they ask all the same', async () => {
+    const events: boolean[] = [];
+    const limiter = makeLimiter(null, { onThrottled: ({ isNew }) => events.push(isNew) });
+    for (let i = 0; i < 5; i++) void limiter.take();
+    limiter.observe(throttled(1_000, {}, 1));
+    const next = limiter.take() as Promise<number>;
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await next).toBe(6);
+    await vi.advanceTimersByTimeAsync(500);
+    limiter.observe(throttled(1_000, {}, 2));
+    expect(events).toEqual([true, false]);
+    const after = limiter.take() as Promise<number>;
+    limiter.observe(fine(6));
+    await vi.advanceTimersByTimeAsync(999);
+    expect(await isPending(after)).toBe(true);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await after).toBe(7);
+    await stop(limiter);
+  });
+
+  it.each([null, 60_000])('lets one call go first after a wait: the others follow once it is answered, and not before (rpm %s)', async (rpm) => {
+    const limiter = makeLimiter(rpm);
+    const first = limiter.take();
+    await vi.advanceTimersByTimeAsync(10);
+    expect(await first).toBe(1);
+    limiter.observe(throttled(2_000));
+    const served: number[] = [];
+    for (let i = 0; i < 20; i++) void Promise.resolve(limiter.take()).then((ticket) => served.push(ticket));
+    for (let wait = 1; wait <= 3; wait++) {
+      await vi.advanceTimersByTimeAsync(2_000 + 20);
+      expect(served).toEqual([2, 3, 4].slice(0, wait));
+      // However long its answer takes.
+      await vi.advanceTimersByTimeAsync(5_000);
+      expect(served).toHaveLength(wait);
+      if (wait < 3) limiter.observe(throttled(2_000, {}, wait + 1));
+    }
+    limiter.observe(fine(4));
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(served).toHaveLength(20);
     await stop(limiter);
   });
 
   it('counts a 429 that comes while a used-up quota is waited for', async () => {
-    const events: number[] = [];
-    const limiter = makeLimiter(null, { onThrottled: (ms) => events.push(ms) });
+    const events: ThrottledWait[] = [];
+    const limiter = makeLimiter(null, { onThrottled: (wait) => events.push(wait) });
     for (let i = 0; i < 3; i++) void limiter.take();
     limiter.observe(fine(1, quota(60, 0, 30)));
     limiter.observe(fine(2, quota(60, 0, 30)));
     // The third may bring other news.
     expect(limiter.pausedMs()).toBe(0);
     limiter.observe(throttled(10_000, {}, 3));
-    expect(events).toEqual([10_000]);
+    expect(events).toEqual([{ untilMs: performance.now() + 10_000, isNew: true }]);
+    expect(limiter.throttledMs()).toBe(10_000);
     // Whole seconds may be rounded either way.
     expect(limiter.pausedMs()).toBe(31_000);
     await stop(limiter);

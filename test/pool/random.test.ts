@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { AUTO_BOUNDS } from '../../src/pool/adaptive-concurrency.ts';
 import { isPending, stopTime } from '../limiter/virtual.ts';
 import { DOWN, later, MISS, OK, pass, REJECTED, testBed, type Answer } from './scripted.ts';
 
@@ -46,8 +47,8 @@ describe('CallPool, whatever the service does', () => {
         for (let minutes = 0; minutes < 240 && bed.settled.size < s.lookups; minutes++) await pass(60_000);
         expect(bed.fatal).toEqual([]);
         expect(bed.settled.size).toBe(s.lookups);
-        expect(bed.most).toBeLessThanOrEqual(s.concurrency === 'auto' ? 128 : s.concurrency);
-        expect(bed.pool.circuitOpen).toBe(false);
+        expect(bed.most).toBeLessThanOrEqual(s.concurrency === 'auto' ? AUTO_BOUNDS.max : s.concurrency);
+        expect(bed.pool.outage).toBeNull();
         expect(bed.pool.room()).toBeNull();
         await drained(bed);
       }),

@@ -42,6 +42,7 @@ export function testBed(answer: (id: number, attempt: number, at: number) => Ans
   const pool = new CallPool({
     limiter: makeLimiter(rpm),
     concurrency: 4,
+    rpm,
     mayCall: () => true,
     maxWaitMs: 900_000,
     maxOutageMs: 600_000,
@@ -49,7 +50,8 @@ export function testBed(answer: (id: number, attempt: number, at: number) => Ans
       sent: () => undefined,
       answered: (_, result) => events.push(result.kind),
       retrying: (_, code) => events.push(`retrying ${code}`),
-      circuit: (open) => events.push(open ? 'open' : 'closed'),
+      wentDown: () => events.push('open'),
+      cameBack: () => events.push('closed'),
     },
     onFatal: (error) => fatal.push(error),
     monotonicNow: () => performance.now(),

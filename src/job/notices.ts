@@ -1,0 +1,35 @@
+/** What a run says when the service holds it up, beside its progress: once for each outage and each long wait. */
+import type { ThrottledWait } from '../limiter/limiter.ts';
+import type { PoolEvents } from '../pool/call-pool.ts';
+import type { Reporter } from './reporter.ts';
+import { duration } from './words.ts';
+
+/** Shorter waits are told by the progress line alone: there may be many. */
+export const LONG_WAIT_MS = 10_000;
+
+export class Notices implements Pick<PoolEvents, 'wentDown' | 'cameBack'> {
+  readonly #reporter: Pick<Reporter, 'info' | 'warn'>;
+  readonly #maxOutageMs: number;
+  readonly #now: () => number;
+
+  /** @param now monotonic milliseconds */
+  constructor(reporter: Pick<Reporter, 'info' | 'warn'>, maxOutageMs: number, now: () => number) {
+    this.#reporter = reporter;
+    this.#maxOutageMs = maxOutageMs;
+    this.#now = now;
+  }
+
+  wentDown(code: string, detail: string): void {
+    const why = detail === '' ? code : `${code}: ${detail}`;
+    this.#reporter.warn('service_down', `the service is down (${why}); waiting for it, ${duration(this.#maxOutageMs)} at most`);
+  }
+
+  cameBack(downMs: number): void {
+    this.#reporter.info('service_back', `the service is back after ${duration(downMs)}`);
+  }
+
+  throttled({ untilMs, isNew }: ThrottledWait): void {
+    const waitMs = untilMs - this.#now();
+    if (isNew && waitMs >= LONG_WAIT_MS) this.#reporter.info('throttled', `the service asks to wait ${duration(waitMs)}: nothing is sent until then`);
+  }
+}

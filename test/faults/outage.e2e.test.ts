@@ -1,0 +1,100 @@
+/** A service that goes away in the middle of a job: the job waits, fails nothing, loses nothing, and hardly asks meanwhile. */
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import type { ScriptedService } from '../support/scripted-service.ts';
+import { makeWorld } from '../support/world.ts';
+import { expectAllFound, expectOneKeyPerBody, logOf, people } from './people.ts';
+
+const OUTAGE_MS = 30_000;
+const RECORDS = 1_500;
+const ANSWERS_BEFORE = 300;
+const AT_ONCE = 16;
+/** What was in flight, what left before ten had failed, and a probe now and then: after 0.5, 1, 2, 4, 8 and 15 s. */
+const FEW = AT_ONCE + 10 + 8;
+
+interface Way {
+  readonly name: string;
+  begin(service: ScriptedService): Promise<void> | void;
+  end(service: ScriptedService): Promise<void> | void;
+}
+
+const usual: ScriptedService['script'] = (_asked, _response, reply, answer) => reply(answer());
+
+const WAYS: readonly Way[] = [
+  { name: 'nobody listens', begin: (service) => service.stop(), end: (service) => service.listen(service.port) },
+  {
+    name: 'connections are cut',
+    begin: (service) => void (service.script = (_asked, response) => void response.socket?.destroy()),
+    end: (service) => void (service.script = usual),
+  },
+  {
+    name: '503 without Retry-After',
+    begin: (service) => void (service.script = (_asked, _response, reply) => reply({ status: 503, body: '' })),
+    end: (service) => void (service.script = usual),
+  },
+];
+
+interface Seen {
+  readonly name: string;
+  readonly code: number | null;
+  readonly during: number;
+  readonly attemptsMore: number;
+  readonly log: Record<string, unknown>[];
+}
+
+test('for 30 s: nothing failed, nothing lost, and it is asked a few times only', { timeout: 180_000 }, async () => {
+  const worlds = [];
+  for (const way of WAYS) worlds.push({ way, ...(await makeWorld(people(RECORDS))) });
+  const seen = await Promise.all(
+    worlds.map(async ({ way, folder, service, args }): Promise<Seen> => {
+      service.latencyMs = 20;
+      const run = folder.start(args({ steps: 'enrich', progress: 'log', concurrency: String(AT_ONCE) }));
+      await service.when(() => service.answered >= ANSWERS_BEFORE);
+      const before = service.requests.length;
+      await way.begin(service);
+      await pause(OUTAGE_MS);
+      const during = service.requests.length - before;
+      await way.end(service);
+      const { code, stderr } = await run.ended;
+      await expectAllFound(folder, RECORDS);
+      expectOneKeyPerBody(service);
+      const { calls, records } = (await folder.json('out.csv.report.json')) as { calls: { enrich: number }; records: { total: number } };
+      return { name: way.name, code, during, attemptsMore: calls.enrich - records.total, log: logOf(stderr) };
+    }),
+  );
+  expect(seen.map(({ name, code }) => ({ name, code }))).toEqual(WAYS.map(({ name }) => ({ name, code: 0 })));
+  for (const { name, during, attemptsMore, log } of seen) {
+    expect(during, name).toBeLessThanOrEqual(FEW);
+    // Where nobody listens only the run itself can tell how often it tried.
+    expect(attemptsMore, name).toBeLessThanOrEqual(FEW);
+    expect(log.map(({ event }) => event).filter((event) => event !== 'progress'), name).toEqual(['started', 'service_down', 'service_back', 'finished']);
+    const down = log.filter(({ heldUpBy }) => heldUpBy === 'outage');
+    expect(down.length, name).toBeGreaterThanOrEqual(2);
+    const downMs = down.map((line) => line['downMs'] as number);
+    expect(downMs, name).toEqual(downMs.toSorted((a, b) => a - b));
+    expect(downMs.at(-1), name).toBeGreaterThan(15_000);
+  }
+});
+
+test('for longer than limits.maxOutageMs: 69, and resumed it asks again only for what was not answered, with the same keys', async () => {
+  const { folder, service, args } = await makeWorld(people(400));
+  const whole = await makeWorld(people(400));
+  expect((await whole.folder.run(whole.args({ steps: 'enrich' }))).code).toBe(0);
+  const { port } = service;
+  service.latencyMs = 5;
+  const run = folder.start(args({ steps: 'enrich', 'limits.maxOutageMs': '1500', concurrency: '8' }));
+  await service.when(() => service.answered >= 150);
+  await service.stop();
+  expect(await run.ended).toMatchObject({ code: 69, stderr: expect.stringMatching(/the service has been unavailable for .* \(network/) });
+  expect((await folder.json('out.csv.checkpoint.json'))['state']).toBe('stopped');
+  const answered = service.exchanges.filter(({ status }) => status === 200).map(({ asked }) => asked.keys[0]);
+  await service.listen(port);
+  const before = service.requests.length;
+  expect((await folder.run(args({ steps: 'enrich', concurrency: '8' }))).code).toBe(0);
+  const again = new Set(service.requests.slice(before).map(({ keys }) => keys[0]));
+  // The last answers may have been cut on their way.
+  expect(answered.filter((key) => again.has(key)).length).toBeLessThanOrEqual(8);
+  expect(await folder.read('out.csv')).toBe(await whole.folder.read('out.csv'));
+  await expectAllFound(folder, 400);
+  expectOneKeyPerBody(service);
+});

@@ -1,0 +1,100 @@
+/** A service that says "later", although the run keeps to its quota. */
+import { expect, test } from 'vitest';
+import type { ServerResponse } from 'node:http';
+import { problem, type Reply, type ScriptedService } from '../support/scripted-service.ts';
+import { makeWorld } from '../support/world.ts';
+import { expectAllFound, expectOneKeyPerBody, logOf, people } from './people.ts';
+
+const usual: ScriptedService['script'] = (_asked, _response, reply, answer) => reply(answer());
+
+const sayLater = (status: number, seconds: number): Reply => ({ ...problem(status, 'rate_limited'), headers: { 'retry-after': String(seconds) } });
+
+interface Throttled { readonly events: number; readonly waitedMs: number }
+
+test.each([429, 503])('a flock of %d with Retry-After in the middle of a job: one event, the full wait, no attempt and no retry spent, and one call goes first', async (status) => {
+  const AT_ONCE = 8;
+  const WAIT_S = 3;
+  const { folder, service, args } = await makeWorld(people(300));
+  /** The flock, held until all that can be in flight is there. */
+  const held: { readonly response: ServerResponse; readonly say: () => void }[] = [];
+  let toldAt = Infinity;
+  let arrivedAt: number | null = null;
+  let beforeItsAnswer = 0;
+  service.script = (asked, response, reply, answer) => {
+    if (asked.number <= 100) return reply(answer());
+    if (asked.number <= 100 + AT_ONCE) {
+      held.push({ response, say: () => reply(sayLater(status, WAIT_S)) });
+      if (held.length < AT_ONCE) return undefined;
+      for (const { response, say } of held) {
+        response.once('finish', () => (toldAt = performance.now()));
+        say();
+      }
+      return undefined;
+    }
+    if (arrivedAt !== null) return reply(answer());
+    arrivedAt = performance.now();
+    // A slow answer: whoever does not wait for it comes meanwhile.
+    setTimeout(() => {
+      beforeItsAnswer = service.requests.length - asked.number;
+      reply(answer());
+    }, 200);
+    return undefined;
+  };
+  expect(await folder.run(args({ steps: 'enrich', concurrency: String(AT_ONCE) }))).toMatchObject({ code: 0, stderr: '' });
+  // Never before the time that was asked for; a clock of whole milliseconds may be one off.
+  expect((arrivedAt ?? 0) - toldAt).toBeGreaterThanOrEqual(WAIT_S * 1_000 - 1);
+  expect(beforeItsAnswer).toBe(0);
+  await expectAllFound(folder, 300);
+  expectOneKeyPerBody(service);
+  expect(service.requests).toHaveLength(300 + AT_ONCE);
+  const { throttled, retries } = (await folder.json('out.csv.report.json')) as unknown as { throttled: Throttled; retries: number };
+  expect(retries).toBe(0);
+  expect(throttled.events).toBe(1);
+  expect(throttled.waitedMs).toBeGreaterThanOrEqual(WAIT_S * 1_000);
+  // From the first of the flock to the last and the wait that this one asked for.
+  expect(throttled.waitedMs).toBeLessThan(2 * WAIT_S * 1_000);
+});
+
+test('a service that only ever answers 429: 69 with a checkpoint, few requests; healed, the job finishes as if nothing had been', async () => {
+  const whole = await makeWorld(people(300));
+  expect((await whole.folder.run(whole.args({ steps: 'enrich' }))).code).toBe(0);
+
+  const { folder, service, args } = await makeWorld(people(300));
+  service.script = (_asked, _response, reply) => reply(sayLater(429, 2));
+  const ended = await folder.run(args({ steps: 'enrich', 'limits.maxWaitMs': '5000', progress: 'log' }));
+  expect(ended).toMatchObject({ code: 69, stderr: expect.stringMatching(/the service has said nothing but "later" for \d s and asks to wait another 2 s, together longer than limits\.maxWaitMs/) });
+  expect((await folder.json('out.csv.checkpoint.json'))['state']).toBe('stopped');
+  // All that is at once at the beginning; then one call after each wait.
+  expect(service.requests.length).toBeGreaterThanOrEqual(3);
+  expect(service.requests.length).toBeLessThanOrEqual(16 + 2);
+  const stopped = logOf(ended.stderr).find(({ event }) => event === 'stopped') as unknown as { throttled: Throttled; retries: number };
+  // The third wait is not begun, so it is not counted as waited.
+  expect(stopped).toMatchObject({ retries: 0, throttled: { events: 3 } });
+  expect(stopped.throttled.waitedMs).toBeGreaterThanOrEqual(4_000);
+  expect(stopped.throttled.waitedMs).toBeLessThan(6_000);
+
+  service.script = usual;
+  expect(await folder.run(args({ steps: 'enrich' }))).toMatchObject({ code: 0, stderr: '' });
+  expect(await folder.read('out.csv')).toBe(await whole.folder.read('out.csv'));
+  await expectAllFound(folder, 300);
+  expectOneKeyPerBody(service);
+  expect(((await folder.json('out.csv.report.json')) as unknown as { throttled: Throttled }).throttled.events).toBe(3);
+});
+
+test.each([429, 503])('%d in the middle of a job, for longer than the default of limits.maxWaitMs: 69 at once, resumable', async (status) => {
+  const { folder, service, args } = await makeWorld(people(200));
+  service.script = (asked, _response, reply, answer) => reply(asked.number <= 60 ? answer() : sayLater(status, 901));
+  const ended = await folder.run(args({ steps: 'enrich', progress: 'log' }));
+  expect(ended).toMatchObject({ code: 69, stderr: expect.stringMatching(/the service asks to wait 901 s, longer than limits\.maxWaitMs/) });
+  const stopped = logOf(ended.stderr).find(({ event }) => event === 'stopped') as unknown as { throttled: Throttled };
+  expect(stopped.throttled.events).toBe(1);
+  expect(stopped.throttled.waitedMs).toBeLessThan(60_000);
+  expect((await folder.json('out.csv.checkpoint.json'))['state']).toBe('stopped');
+  const before = service.requests.length;
+  service.script = usual;
+  expect(await folder.run(args({ steps: 'enrich' }))).toMatchObject({ code: 0, stderr: '' });
+  // The sixty that were answered are not asked for again.
+  expect(service.requests.length - before).toBe(140);
+  await expectAllFound(folder, 200);
+  expectOneKeyPerBody(service);
+});

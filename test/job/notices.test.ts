@@ -1,0 +1,30 @@
+import { describe, expect, it } from 'vitest';
+import { LONG_WAIT_MS, Notices } from '../../src/job/notices.ts';
+
+function listen(): { readonly said: string[]; readonly notices: Notices } {
+  const said: string[] = [];
+  const hear = (level: string) => (event: string, text: string) => void said.push(`${level} ${event}: ${text}`);
+  return { said, notices: new Notices({ info: hear('info'), warn: hear('warn') }, 600_000, () => 1_000) };
+}
+
+describe('Notices', () => {
+  it('say why the service counts as down, how long it is waited for, and how long it took', () => {
+    const { said, notices } = listen();
+    notices.wentDown('network', 'connect ECONNREFUSED 10.0.0.1:443');
+    notices.wentDown('http_503', '');
+    notices.cameBack(31_400);
+    expect(said).toEqual([
+      'warn service_down: the service is down (network: connect ECONNREFUSED 10.0.0.1:443); waiting for it, 10 min 0 s at most',
+      'warn service_down: the service is down (http_503); waiting for it, 10 min 0 s at most',
+      'info service_back: the service is back after 32 s',
+    ]);
+  });
+
+  it('tell of long waits, once each', () => {
+    const { said, notices } = listen();
+    notices.throttled({ untilMs: 1_000 + LONG_WAIT_MS - 1, isNew: true });
+    notices.throttled({ untilMs: 1_000 + LONG_WAIT_MS, isNew: true });
+    notices.throttled({ untilMs: 1_000 + 2 * LONG_WAIT_MS, isNew: false });
+    expect(said).toEqual(['info throttled: the service asks to wait 10 s: nothing is sent until then']);
+  });
+});

@@ -42,3 +42,47 @@ export function machine(): string {
   const [first] = cpus();
   return `${first?.model.trim() ?? 'unknown processor'}, ${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.version}, ${process.platform}`;
 }
+
+export interface Running {
+  /** Asks it to stop, and waits until it has. One that has ended by itself is an error. */
+  stop(): Promise<number | null>;
+  kill(): void;
+}
+
+/** Runs a command until it is told to stop. */
+export function runUntilStopped(command: readonly string[], env: NodeJS.ProcessEnv = {}): Running {
+  const child = spawn(command[0] as string, command.slice(1), { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, ...env } });
+  let stderr = '';
+  child.stderr.on('data', (chunk: Buffer) => {
+    stderr = (stderr + chunk.toString()).slice(-20_000);
+  });
+  const closed = new Promise<number | null>((resolve) => child.once('close', resolve));
+  return {
+    async stop() {
+      if (child.exitCode !== null) throw new Error(`${command.join(' ')} ended by itself with ${child.exitCode}: ${stderr}`);
+      child.kill('SIGTERM');
+      return closed;
+    },
+    kill: () => child.kill('SIGKILL'),
+  };
+}
+
+/** How busy the machine is, by whomever, second by second until it is stopped. Shares of all cores. */
+export function watchCpu(): { stop: () => void; readonly shares: readonly number[] } {
+  const total = (): { busy: number; all: number } => {
+    let [busy, all] = [0, 0];
+    for (const { times } of cpus()) {
+      all += times.user + times.nice + times.sys + times.idle + times.irq;
+      busy += times.user + times.nice + times.sys + times.irq;
+    }
+    return { busy, all };
+  };
+  const shares: number[] = [];
+  let before = total();
+  const timer = setInterval(() => {
+    const now = total();
+    shares.push((now.busy - before.busy) / Math.max(1, now.all - before.all));
+    before = now;
+  }, 1_000);
+  return { stop: () => clearInterval(timer), shares };
+}

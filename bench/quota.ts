@@ -5,13 +5,13 @@
  * Ends with 1 when Millrace hears a 429 or uses less than 99 % (with a neighbour, only the table says so).
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as after } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { MINUTE, type Kind } from '../test/limiter/services.ts';
 import { writeLeads } from './support/leads.ts';
-import { machine, runUntilStopped, startServer, watchCpu } from './support/processes.ts';
+import { cpuSeconds, machine, runUntilStopped, startServer, watchCpu } from './support/processes.ts';
 import { around, measure, type Limits, type Log, type Measured } from './support/quota-log.ts';
 import { plot, type Panel } from './support/quota-plot.ts';
 
@@ -32,6 +32,8 @@ const rpms = values.rpm.split(',').map(Number);
 const neighbour = Number(values.neighbour);
 const EXIT_STOPPED = 75;
 const LEAST_SHARE = 0.99;
+/** Shares of the cores above which calls wait for each other, and not for the service. */
+const FULL = 0.95;
 /** Until the first request, from which a contender's minutes count. */
 const START_UP_MS = 4_000;
 
@@ -39,6 +41,7 @@ const CONTENDERS = ['millrace', 'Bottleneck', 'p-queue'] as const;
 type Contender = (typeof CONTENDERS)[number];
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace-bench-'));
+let ourCpuSeconds = 0;
 const inputOf = (rpm: number): string => join(folder, `leads-${rpm}.csv`);
 
 function command(contender: Contender, rpm: number, url: string, output: string): string[] {
@@ -62,8 +65,10 @@ async function runOne(contender: Contender, limits: Limits): Promise<Log> {
   const running = runUntilStopped(command(contender, limits.rpm, server.url, join(folder, `${name}.csv`)), { MILLRACE_API_KEY: 'bench' });
   try {
     await after(minutes * MINUTE + START_UP_MS);
-    const log = (await (await fetch(`${server.url}/__log`)).json()) as Log;
+    const { elapsedMs, log } = (await (await fetch(`${server.url}/__log`)).json()) as { elapsedMs: number; log: Log };
+    ourCpuSeconds += cpuSeconds(server.pid) + cpuSeconds(running.pid);
     const code = await running.stop();
+    if (elapsedMs < minutes * MINUTE) throw new Error(`${name} sent its first request too late`);
     if (contender === 'millrace' && code !== EXIT_STOPPED) throw new Error(`millrace left with ${code}`);
     if (values.logs !== undefined) writeFileSync(join(values.logs, `${name}.json`), JSON.stringify({ limits, log }));
     return log;
@@ -110,7 +115,6 @@ try {
     }
   }
   cpu.stop();
-  const busy = cpu.shares.toSorted((a, b) => a - b);
   process.stdout.write(
     `${[
       `${minutes} minutes each${neighbour > 0 ? `, a neighbour asking for ${percent(neighbour)} of the quota` : ''}; ${machine()}`,
@@ -119,7 +123,7 @@ try {
       '|---|---:|---|---:|---:|---:|---:|---:|',
       ...lines,
       '',
-      `CPU, all processes together: mean ${percent(busy.reduce((sum, share) => sum + share, 0) / busy.length)}, 95 of 100 seconds under ${percent(busy[Math.floor(busy.length * 0.95)] ?? 0)}, busiest second ${percent(busy.at(-1) ?? 0)}`,
+      `CPU: these processes took ${percent(ourCpuSeconds / availableParallelism() / cpu.shares.length)} of the cores; the machine was busy for ${percent(cpu.shares.reduce((sum, share) => sum + share, 0) / cpu.shares.length)}, and wholly in ${cpu.shares.filter((share) => share > FULL).length} of ${cpu.shares.length} seconds`,
     ].join('\n')}\n`,
   );
   writeFileSync(values.plot, plot(panels, minutes * 60));

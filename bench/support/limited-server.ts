@@ -37,7 +37,7 @@ async function neighbour(startedMs: number): Promise<void> {
 
 const server = createServer((request, response) => {
   if (request.url === '/__log') {
-    response.end(JSON.stringify(log));
+    response.end(JSON.stringify({ elapsedMs: startedMs === null ? 0 : performance.now() - startedMs, log }));
     return;
   }
   const nowMs = performance.now();

@@ -11,8 +11,8 @@ export interface Panel {
 const WORDS: Readonly<Record<Kind, string>> = { fixed: 'fixed window', sliding: 'sliding window', bucket: 'token bucket', gcra: 'GCRA, burst of a tenth' };
 
 const LANE = { width: 400, height: 40, label: 17, gap: 6 };
-const PANEL = { left: 46, right: 18, top: 34, bottom: 26 };
-const HEADER = 86;
+const PANEL = { left: 46, right: 24, top: 34, bottom: 26 };
+const HEADER = 76;
 const FOOTER = 18;
 const GUIDES = [100, 1_000];
 
@@ -65,7 +65,7 @@ function legend(names: readonly string[]): string {
   const entries = [...names.map((name, i) => ({ mark: `c${i}`, text: `${name}, admitted` })), { mark: 'no', text: 'refused (429)' }, { mark: 'rate', text: "the quota's even rate" }];
   const drawn = entries.map(({ mark, text }) => {
     const at = x;
-    x += 24 + text.length * 6.2 + 16;
+    x += 24 + text.length * 6.4 + 16;
     const sign = mark === 'rate' ? `<path class="rate" d="M${short(at)} 54h16"/>` : `<rect class="${mark}" x="${short(at)}" y="49" width="16" height="10" rx="2"/>`;
     return `${sign}<text x="${short(at + 22)}" y="58">${text}</text>`;
   });
@@ -80,13 +80,11 @@ function drawPanel({ kind, rpm, lanes }: Panel, seconds: number, y: (rate: numbe
     ...lanes.map((_, i) => `<rect class="lane" x="0" y="${floorOf(i) - LANE.height}" width="${LANE.width}" height="${LANE.height}"/>`),
     `<text class="head" x="0" y="${PANEL.top - 12}">${WORDS[kind]}, ${count(rpm)} requests a minute</text>`,
   ];
-  const bottom = PANEL.top + lanes.length * each - LANE.gap;
-  for (let second = 0; second <= seconds; second += 60) {
-    parts.push(`<path class="guide" d="M${short(x(second))} ${PANEL.top + LANE.label}V${bottom + 4}"/>`, `<text class="tick" x="${short(x(second))}" y="${bottom + 15}" text-anchor="middle">${second} s</text>`);
-  }
+  const minutes = Array.from({ length: Math.floor(seconds / 60) + 1 }, (_, minute) => minute * 60);
   for (const [i, { name, found }] of lanes.entries()) {
     const floor = floorOf(i);
     parts.push(
+      ...minutes.map((second) => `<path class="guide" d="M${short(x(second))} ${floor}v${-LANE.height}"/>`),
       ...GUIDES.flatMap((guide) => [`<path class="guide" d="M0 ${short(floor - y(guide))}h${LANE.width}"/>`, `<text class="tick" x="-5" y="${short(floor - y(guide) + 3.5)}" text-anchor="end">${count(guide)}</text>`]),
       `<text x="0" y="${floor - LANE.height - 5}">${name}: ${count(found.admitted)} admitted</text>`,
       `<text x="${LANE.width}" y="${floor - LANE.height - 5}" text-anchor="end"${found.refused > 0 ? ' class="no"' : ''}>${found.refused === 0 ? 'no 429' : `${count(found.refused)} × 429`}</text>`,
@@ -96,7 +94,8 @@ function drawPanel({ kind, rpm, lanes }: Panel, seconds: number, y: (rate: numbe
       `<path class="rate" d="M0 ${short(floor - y(rpm / 60))}h${LANE.width}"/>`,
     );
   }
-  return parts.join('\n');
+  const bottom = floorOf(lanes.length - 1);
+  return [...parts, ...minutes.map((second) => `<text class="tick" x="${short(x(second))}" y="${bottom + 15}" text-anchor="middle">${second} s</text>`)].join('\n');
 }
 
 /** Steps, one a second, closed along the floor; seconds of the same height are one step. */

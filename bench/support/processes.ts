@@ -4,9 +4,9 @@ import { cpus, totalmem } from 'node:os';
 import { createInterface } from 'node:readline';
 
 /** Starts a server script in a process of its own and waits for the line that names its address. */
-export async function startServer(script: string, args: readonly string[] = []): Promise<{ url: string; stop: () => void }> {
+export async function startServer(script: string, args: readonly string[] = []): Promise<{ url: string; pid: number; stop: () => void }> {
   const child = spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
-  for await (const line of createInterface({ input: child.stdout })) return { url: (JSON.parse(line) as { url: string }).url, stop: () => child.kill('SIGKILL') };
+  for await (const line of createInterface({ input: child.stdout })) return { url: (JSON.parse(line) as { url: string }).url, pid: child.pid ?? 0, stop: () => child.kill('SIGKILL') };
   throw new Error(`${script} did not start`);
 }
 
@@ -41,4 +41,64 @@ function peakMiB(child: ChildProcess): number {
 export function machine(): string {
   const [first] = cpus();
   return `${first?.model.trim() ?? 'unknown processor'}, ${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.version}, ${process.platform}`;
+}
+
+export interface Running {
+  readonly pid: number;
+  /** Asks it to stop, and waits until it has. One that has ended by itself is an error. */
+  stop(): Promise<number | null>;
+  kill(): void;
+}
+
+/** Runs a command until it is told to stop. */
+export function runUntilStopped(command: readonly string[], env: NodeJS.ProcessEnv = {}): Running {
+  const child = spawn(command[0] as string, command.slice(1), { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, ...env } });
+  let stderr = '';
+  child.stderr.on('data', (chunk: Buffer) => {
+    stderr = (stderr + chunk.toString()).slice(-20_000);
+  });
+  const closed = new Promise<number | null>((resolve) => child.once('close', resolve));
+  return {
+    pid: child.pid ?? 0,
+    async stop() {
+      if (child.exitCode !== null) throw new Error(`${command.join(' ')} ended by itself with ${child.exitCode}: ${stderr}`);
+      child.kill('SIGTERM');
+      return closed;
+    },
+    kill: () => child.kill('SIGKILL'),
+  };
+}
+
+/** The kernel counts CPU time in hundredths of a second for whoever reads proc(5). */
+const TICKS_A_SECOND = 100;
+
+/** What a process has taken of the processor so far (proc(5), `stat`); 0 when it is no more. */
+export function cpuSeconds(pid: number): number {
+  try {
+    // The name of the command is in brackets, and may hold spaces.
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
+    return (Number(fields[11]) + Number(fields[12])) / TICKS_A_SECOND;
+  } catch {
+    return 0;
+  }
+}
+
+/** How busy the machine is, by whomever, second by second until it is stopped. Shares of all cores. */
+export function watchCpu(): { stop: () => void; readonly shares: readonly number[] } {
+  const total = (): { busy: number; all: number } => {
+    let [busy, all] = [0, 0];
+    for (const { times } of cpus()) {
+      all += times.user + times.nice + times.sys + times.idle + times.irq;
+      busy += times.user + times.nice + times.sys + times.irq;
+    }
+    return { busy, all };
+  };
+  const shares: number[] = [];
+  let before = total();
+  const timer = setInterval(() => {
+    const now = total();
+    shares.push((now.busy - before.busy) / Math.max(1, now.all - before.all));
+    before = now;
+  }, 1_000);
+  return { stop: () => clearInterval(timer), shares };
 }

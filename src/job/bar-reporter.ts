@@ -39,6 +39,7 @@ export function barReporter(job: CompiledJob, out: Terminal): Reporter {
     timer = null;
   };
   return {
+    detail: () => undefined,
     info: (_event, text) => say(text),
     warn: (_event, text) => say(`warning: ${text}`),
     start: (running) => {

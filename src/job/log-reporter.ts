@@ -14,6 +14,7 @@ export function logReporter(job: CompiledJob, level: string): Reporter {
     timer = null;
   };
   return {
+    detail: (event, text) => logger.info({ event, job: job.name }, text),
     info: (event, text) => logger.info({ event, job: job.name }, text),
     warn: (event, text) => logger.warn({ event, job: job.name }, text),
     start: (running) => {

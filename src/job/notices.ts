@@ -8,12 +8,12 @@ import { duration } from './words.ts';
 export const LONG_WAIT_MS = 10_000;
 
 export class Notices implements Pick<PoolEvents, 'wentDown' | 'cameBack'> {
-  readonly #reporter: Pick<Reporter, 'info' | 'warn'>;
+  readonly #reporter: Pick<Reporter, 'detail' | 'info' | 'warn'>;
   readonly #maxOutageMs: number;
   readonly #now: () => number;
 
   /** @param now monotonic milliseconds */
-  constructor(reporter: Pick<Reporter, 'info' | 'warn'>, maxOutageMs: number, now: () => number) {
+  constructor(reporter: Pick<Reporter, 'detail' | 'info' | 'warn'>, maxOutageMs: number, now: () => number) {
     this.#reporter = reporter;
     this.#maxOutageMs = maxOutageMs;
     this.#now = now;
@@ -26,6 +26,11 @@ export class Notices implements Pick<PoolEvents, 'wentDown' | 'cameBack'> {
 
   cameBack(downMs: number): void {
     this.#reporter.info('service_back', `the service is back after ${duration(downMs)}`);
+  }
+
+  /** What the service's `X-RateLimit-Reset` was found to count. */
+  resetUnit(unit: string): void {
+    this.#reporter.detail('reset_unit', `the service states the reset of its quota in ${unit}`);
   }
 
   throttled({ untilMs, isNew }: ThrottledWait): void {

@@ -5,6 +5,8 @@ import type { CompiledJob, RunOptions } from './types.ts';
 
 /** What a run tells whoever watches it. Everything goes to standard error; standard output carries data only. */
 export interface Reporter {
+  /** For the log alone: nobody at a terminal waits for it. */
+  detail(event: string, text: string): void;
   info(event: string, text: string): void;
   warn(event: string, text: string): void;
   /** The run begins: progress is shown from here on. */
@@ -40,4 +42,4 @@ export async function openReporter(job: CompiledJob, options: RunOptions): Promi
 
 const nothing = (): void => undefined;
 
-const silent: Reporter = { info: nothing, warn: nothing, start: nothing, stop: nothing, stopped: nothing, finished: nothing, done: nothing, close: async () => undefined };
+const silent: Reporter = { detail: nothing, info: nothing, warn: nothing, start: nothing, stop: nothing, stopped: nothing, finished: nothing, done: nothing, close: async () => undefined };

@@ -116,6 +116,7 @@ export class RunningJob {
         counters.throttled(wait);
         notices.throttled(wait);
       },
+      onResetUnit: (unit) => notices.resetUnit(unit),
     });
     this.pool = new CallPool({
       limiter: this.limiter,

@@ -14,6 +14,8 @@ export interface LimiterOptions {
   readonly spent?: Spent | null;
   /** The service said later, and everything waits, or waits longer than before. */
   readonly onThrottled?: (wait: ThrottledWait) => void;
+  /** What `X-RateLimit-Reset` counts is known now: told once. */
+  readonly onResetUnit?: (unit: string) => void;
 }
 
 export interface ThrottledWait {
@@ -61,6 +63,7 @@ export class Limiter {
   readonly #options: LimiterOptions;
   readonly #model: QuotaModel;
   readonly #unit = new ResetUnit();
+  #unitTold = false;
   /** None on an unlimited plan, until the service's headers ask for one. */
   #gate: Bottleneck | null;
   readonly #leaseSize: number;
@@ -148,7 +151,12 @@ export class Limiter {
   #read(headers: Headers, nowMs: number): RateReading | null {
     if (headers['x-ratelimit-remaining'] === undefined && headers['x-ratelimit-reset'] === undefined) return null;
     if (this.#options.rpm === null && headers['x-ratelimit-limit'] === '0') return null;
-    return readRateHeaders(headers, this.#options.wallNow(), this.#unit.read(headers, nowMs));
+    const unit = this.#unit.read(headers, nowMs);
+    if (!this.#unitTold && this.#unit.verdict !== null) {
+      this.#unitTold = true;
+      this.#options.onResetUnit?.(this.#unit.verdict);
+    }
+    return readRateHeaders(headers, this.#options.wallNow(), unit);
   }
 
   /** The model is asked once more: since the lease began it may have heard of a neighbour. */

@@ -59,6 +59,15 @@ export function deltaOf(headers: Headers): number | null {
   return value < EPOCH_SECONDS_FROM ? value : null;
 }
 
+/** What `X-RateLimit-Reset` is by its looks; null when it says nothing. */
+export function resetFormOf(headers: Headers): 'delta' | 'epoch seconds' | 'epoch milliseconds' | 'date' | null {
+  const raw = one(headers['x-ratelimit-reset']);
+  if (raw === null) return null;
+  if (!NUMBER.test(raw)) return parseHttpDate(raw, 0) === null ? null : 'date';
+  const value = Number(raw);
+  return value >= EPOCH_MS_FROM ? 'epoch milliseconds' : value >= EPOCH_SECONDS_FROM ? 'epoch seconds' : 'delta';
+}
+
 function readReset(headers: Headers, localNowMs: number, unit: DeltaUnit | null): number | null {
   const raw = one(headers['x-ratelimit-reset']);
   if (raw === null || raw === '') return null;

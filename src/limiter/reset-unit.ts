@@ -2,7 +2,7 @@
  * Whether the deltas of `X-RateLimit-Reset` are seconds or milliseconds. One number does not say: 80 is either. But a
  * delta falls as time passes, and how fast it falls says it. Once confirmed it is pinned. Pure: time is passed in.
  */
-import { deltaOf, LARGEST_DELTA_SECONDS, readRateHeaders, type DeltaUnit, type Headers } from './rate-headers.ts';
+import { deltaOf, LARGEST_DELTA_SECONDS, readRateHeaders, resetFormOf, type DeltaUnit, type Headers } from './rate-headers.ts';
 
 /** So many confirmations in a row pin a unit. */
 const CONFIRMATIONS = 2;
@@ -21,16 +21,28 @@ export class ResetUnit {
   #large = 0;
   /** A permit was left once, so that the service holds more than one. */
   #seenLeft = false;
+  /** What the resets that are no deltas look like, and how many in a row did. */
+  #form: 'epoch seconds' | 'epoch milliseconds' | 'date' | null = null;
+  #formSeen = 0;
 
   get pinned(): DeltaUnit | null {
     return this.#pinned;
+  }
+
+  /** What resets are, in words, once several answers have agreed on it; null until then. */
+  get verdict(): string | null {
+    if (this.#pinned !== null) return `${this.#pinned} from now`;
+    return this.#form === null || this.#formSeen < CONFIRMATIONS ? null : this.#form;
   }
 
   /** Learns from one response; what is known then. @param nowMs monotonic, when it came */
   read(headers: Headers, nowMs: number): DeltaUnit | null {
     if (this.#pinned !== null) return this.#pinned;
     const value = deltaOf(headers);
-    if (value === null) return null;
+    if (value === null) {
+      this.#noteForm(headers);
+      return null;
+    }
     if (this.#isOneInterval(headers, value)) return 'milliseconds';
     if (value > LARGEST_DELTA_SECONDS && ++this.#large >= LARGE_ONES && this.#leaning !== 'seconds') this.#pinned = 'milliseconds';
     const last = this.#last;
@@ -50,6 +62,13 @@ export class ResetUnit {
     const { limit, remaining } = readRateHeaders(headers, 0);
     if (remaining !== 0) this.#seenLeft = true;
     return !this.#seenLeft && limit !== null && limit > 0 && Math.abs(value - 60_000 / limit) <= 1;
+  }
+
+  #noteForm(headers: Headers): void {
+    const form = resetFormOf(headers);
+    if (form === null || form === 'delta') return;
+    this.#formSeen = form === this.#form ? Math.min(this.#formSeen + 1, CONFIRMATIONS) : 1;
+    this.#form = form;
   }
 
   #compare(fall: number, passedMs: number): void {

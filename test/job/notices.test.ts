@@ -4,7 +4,7 @@ import { LONG_WAIT_MS, Notices } from '../../src/job/notices.ts';
 function listen(): { readonly said: string[]; readonly notices: Notices } {
   const said: string[] = [];
   const hear = (level: string) => (event: string, text: string) => void said.push(`${level} ${event}: ${text}`);
-  return { said, notices: new Notices({ info: hear('info'), warn: hear('warn') }, 600_000, () => 1_000) };
+  return { said, notices: new Notices({ detail: hear('detail'), info: hear('info'), warn: hear('warn') }, 600_000, () => 1_000) };
 }
 
 describe('Notices', () => {
@@ -18,6 +18,12 @@ describe('Notices', () => {
       'warn service_down: the service is down (http_503); waiting for it, 10 min 0 s at most',
       'info service_back: the service is back after 32 s',
     ]);
+  });
+
+  it('tell the log what resets count', () => {
+    const { said, notices } = listen();
+    notices.resetUnit('seconds from now');
+    expect(said).toEqual(['detail reset_unit: the service states the reset of its quota in seconds from now']);
   });
 
   it('tell of long waits, once each', () => {

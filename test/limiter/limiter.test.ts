@@ -1,7 +1,8 @@
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Limiter, ObservedAnswer, ThrottledWait } from '../../src/limiter/limiter.ts';
-import { isPending, makeLimiter, mostInAnyMinute, stopTime } from './virtual.ts';
+import { mostInAMinute } from './services.ts';
+import { isPending, makeLimiter, stopTime } from './virtual.ts';
 
 beforeEach(stopTime);
 afterEach(() => vi.useRealTimers());
@@ -55,7 +56,7 @@ describe('Limiter', () => {
 
   it.each([60, 1_000, 5_000, 6_000, 30_000])('uses %d permits a minute, and never more in any minute', async (rpm) => {
     const times = await takeAll(makeLimiter(rpm), 180_000);
-    expect(mostInAnyMinute(times)).toBeLessThanOrEqual(rpm);
+    expect(mostInAMinute(times)).toBeLessThanOrEqual(rpm);
     expect(times.filter((at) => at >= 60_000 && at < 120_000).length + times.filter((at) => at >= 120_000 && at < 180_000).length).toBeGreaterThanOrEqual(2 * rpm * 0.99);
   });
 
@@ -63,7 +64,7 @@ describe('Limiter', () => {
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(30, 90, 240, 7_000), fc.array(fc.integer({ min: 0, max: LONGEST_IDLE_MS }), { minLength: 1, maxLength: 20 }), async (rpm, idle) => {
         const waits = (n: number): number => (n % 7 === 0 ? (idle[n % idle.length] ?? 0) : 0);
-        expect(mostInAnyMinute(await takeAll(makeLimiter(rpm), 150_000, waits))).toBeLessThanOrEqual(rpm);
+        expect(mostInAMinute(await takeAll(makeLimiter(rpm), 150_000, waits))).toBeLessThanOrEqual(rpm);
       }),
       { numRuns: 25 },
     );
@@ -272,6 +273,17 @@ describe('Limiter', () => {
   it('takes a clock that was set back since for no time passed at all', async () => {
     const limiter = makeLimiter(60, { spent: { calls: 60, lastAtMs: Date.now() + 3_600_000 } });
     expect(await takeAll(limiter, 58_000)).toHaveLength(1);
+  });
+
+  it('tells once what resets count, when answers have agreed on it', async () => {
+    const units: string[] = [];
+    const limiter = makeLimiter(600, { onResetUnit: (unit) => units.push(unit) });
+    for (const reset of [60, 57, 54, 51, 48]) {
+      limiter.observe(fine((await limiter.take()) as number, quota(600, 500, reset)));
+      await vi.advanceTimersByTimeAsync(3_000);
+    }
+    expect(units).toEqual(['seconds from now']);
+    await stop(limiter);
   });
 
   it('does not stop for a service that says it is unlimited, or that something is left', async () => {

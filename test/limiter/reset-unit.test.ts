@@ -18,6 +18,19 @@ describe('ResetUnit', () => {
     expect(learns.pinned).toBe(unit);
   });
 
+  it.each([
+    ['epoch seconds', ['2100000060', '2100000061'], 'epoch seconds'],
+    ['epoch milliseconds', ['2100000060000', '2100000060001'], 'epoch milliseconds'],
+    ['dates', ['Sat, 15 Jul 2036 12:00:00 GMT', 'Sat, 15 Jul 2036 12:00:01 GMT'], 'date'],
+    ['one answer alone', ['2100000060'], null],
+    ['one and then another', ['2100000060', '2100000060001'], null],
+    ['nonsense', ['soon', 'soon'], null],
+  ] as const)('says what resets are: %s', (_name, values, verdict) => {
+    const learns = new ResetUnit();
+    for (const value of values) learns.read({ 'x-ratelimit-reset': value }, 0);
+    expect(learns.verdict).toBe(verdict);
+  });
+
   it('stays with what it has pinned, also for small numbers near the end of a window', () => {
     const learns = new ResetUnit();
     for (const [i, value] of [9_000, 6_000, 3_000].entries()) learns.read(says(value), i * 3_000);

@@ -11,16 +11,6 @@ export function makeLimiter(rpm: number | null, more: Partial<LimiterOptions> = 
   return new Limiter({ rpm, monotonicNow: () => performance.now(), wallNow: Date.now, ...more });
 }
 
-/** The most events in any half-open minute. @param times in order, milliseconds */
-export function mostInAnyMinute(times: readonly number[]): number {
-  let most = 0;
-  for (let first = 0, last = 0; last < times.length; last++) {
-    while ((times[last] as number) - (times[first] as number) >= 60_000) first++;
-    most = Math.max(most, last - first + 1);
-  }
-  return most;
-}
-
 /** Tells whether a promise has settled, without waiting for it. */
 export async function isPending(promise: Promise<unknown>): Promise<boolean> {
   const open = Symbol('open');

@@ -45,7 +45,7 @@ export interface JobParts {
   readonly sink: RowSink;
   readonly counters: Counters;
   /** Who is told when the service holds the run up. */
-  readonly reporter: Pick<Reporter, 'info' | 'warn'>;
+  readonly reporter: Pick<Reporter, 'detail' | 'info' | 'warn'>;
   readonly service: { readonly baseUrl: string; readonly origin: string; readonly apiKey: string | null };
   /** Writes a checkpoint; called every `everyMs` and when the run stops. */
   readonly keep: (mark: Mark, state: 'running' | 'stopped', trusted: boolean, spent: Spent) => Promise<void>;

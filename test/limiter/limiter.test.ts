@@ -279,7 +279,9 @@ describe('Limiter', () => {
     const units: string[] = [];
     const limiter = makeLimiter(600, { onResetUnit: (unit) => units.push(unit) });
     for (const reset of [60, 57, 54, 51, 48]) {
-      limiter.observe(fine((await limiter.take()) as number, quota(600, 500, reset)));
+      const taking = Promise.resolve(limiter.take());
+      await vi.advanceTimersByTimeAsync(100);
+      limiter.observe(fine(await taking, quota(600, 500, reset)));
       await vi.advanceTimersByTimeAsync(3_000);
     }
     expect(units).toEqual(['seconds from now']);

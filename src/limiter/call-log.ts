@@ -24,10 +24,10 @@ export class CallLog {
     return this.#inFlight;
   }
 
-  /** A call is sent. @param keepFromMs what was sent before may be forgotten. Returns the call's ticket. */
-  sent(nowMs: number, keepFromMs: number): number {
+  /** A call is sent. @param keepFromMs what was sent before may be forgotten; @param keepAnsweredFromMs so may what was answered. Returns the call's ticket. */
+  sent(nowMs: number, keepFromMs: number, keepAnsweredFromMs = keepFromMs): number {
     this.#sent.forget(keepFromMs);
-    const forgotten = this.#answered.forget(keepFromMs);
+    const forgotten = this.#answered.forget(keepAnsweredFromMs);
     this.#answeredSent.drop(forgotten);
     this.#inFlight++;
     return this.#sent.add(nowMs);

@@ -94,7 +94,8 @@ export class QuotaModel {
     const { log, evidence, small } = this.#seen;
     this.#pace?.sent(nowMs);
     if (evidence.small) small.sent(nowMs);
-    const ticket = log.sent(nowMs, nowMs - (this.#rpm === null && !this.limited ? LONGEST_LAG_MS : MINUTE_MS + 2 * LONGEST_LAG_MS));
+    // Without a quota nothing has to be known of calls but when those in flight were sent: there may be ten thousand a second.
+    const ticket = this.#rpm === null && !this.limited ? log.sent(nowMs, nowMs - LONGEST_LAG_MS, nowMs) : log.sent(nowMs, nowMs - MINUTE_MS - 2 * LONGEST_LAG_MS);
     if (!this.#byKnowledge) this.#reckoned.add(ticket);
     return ticket;
   }

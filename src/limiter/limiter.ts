@@ -32,6 +32,8 @@ export interface ObservedAnswer {
   readonly ticket: Ticket;
   readonly headers: Headers;
   readonly throttled: boolean;
+  /** The call came to nothing: no answer, or one that says that the service failed. */
+  readonly failed?: boolean;
   /** What a throttled answer asked for; null: it did not say. */
   readonly retryAfterMs: number | null;
 }
@@ -111,7 +113,7 @@ export class Limiter {
     const now = this.#options.monotonicNow();
     const reading = this.#read(answer.headers, now);
     const throttleMs = answer.throttled ? Math.max(SHORTEST_THROTTLE_MS, answer.retryAfterMs ?? reading?.resetMs ?? DEFAULT_THROTTLE_MS) : null;
-    this.#model.answered(answer.ticket, now, reading, answer.throttled, throttleMs);
+    this.#model.answered(answer.ticket, now, reading, answer.throttled, throttleMs, answer.failed ?? false);
     if (answer.ticket === this.#scout) this.#scout = null;
     if (throttleMs !== null) this.#pause(throttleMs, answer.ticket);
     if (this.#gate === null && this.#model.limited) this.#gate = newGate();

@@ -11,7 +11,7 @@ export class PlanPace {
   readonly #log: CallLog;
   readonly #latencies: Latencies;
   #nextMs = -Infinity;
-  #catchUpMs = CATCH_UP_MS;
+  #catchUpFromMs = -Infinity;
 
   /** @param rpm requests a minute */
   constructor(rpm: number, log: CallLog, latencies: Latencies) {
@@ -22,13 +22,13 @@ export class PlanPace {
 
   /** A call starts. */
   sent(nowMs: number): void {
-    const from = this.#nextMs === -Infinity ? nowMs : Math.max(this.#nextMs, nowMs - this.#catchUpMs);
+    const from = this.#nextMs === -Infinity ? nowMs : Math.max(this.#nextMs, nowMs - this.#catchUpMs(nowMs));
     this.#nextMs = from + MINUTE_MS / this.#rpm;
   }
 
-  /** The limiter may hold no burst at all: lateness is not made up for any more. */
-  throttled(): void {
-    this.#catchUpMs = 0;
+  /** The limiter may hold no burst at all: lateness is not made up for until a minute went well. */
+  throttled(nowMs: number): void {
+    this.#catchUpFromMs = nowMs + MINUTE_MS;
   }
 
   /** How many calls may start now, and if none, when one may. */
@@ -38,7 +38,11 @@ export class PlanPace {
     const most = this.#rpm - this.#log.sentAfter(nowMs - minuteMs);
     if (most <= 0) return { permits: 0, atMs: this.#log.firstSentAfter(nowMs - minuteMs) + minuteMs };
     if (nowMs < this.#nextMs) return { permits: 0, atMs: this.#nextMs };
-    const late = Math.min(nowMs - this.#nextMs, this.#catchUpMs);
+    const late = Math.min(nowMs - this.#nextMs, this.#catchUpMs(nowMs));
     return { permits: Math.min(most, 1 + Math.floor((late * this.#rpm) / MINUTE_MS)), atMs: nowMs };
+  }
+
+  #catchUpMs(nowMs: number): number {
+    return nowMs < this.#catchUpFromMs ? 0 : CATCH_UP_MS;
   }
 }

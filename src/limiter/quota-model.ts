@@ -104,20 +104,21 @@ export class QuotaModel {
    * The answer to a call, or its failure.
    * @param reading null: no answer, or one that says nothing of the quota
    * @param waitMs what a throttled answer asks for
+   * @param failed the call came to nothing: how long that took is no latency, and that it has no headers says nothing of the service's
    */
-  answered(ticket: number, nowMs: number, reading: RateReading | null, throttled = false, waitMs: number | null = null): void {
+  answered(ticket: number, nowMs: number, reading: RateReading | null, throttled = false, waitMs: number | null = null, failed = false): void {
     const { log, latencies, told, evidence, small } = this.#seen;
     const sentMs = log.answered(ticket, nowMs);
     const reckoned = this.#reckoned.delete(ticket);
     this.#answers++;
-    latencies.add(nowMs - sentMs, nowMs);
+    if (!failed || reading !== null) latencies.add(nowMs - sentMs, nowMs);
     if (reading === null || !isSensible(reading)) {
-      this.#silent++;
-      if (this.limited) {
+      if (!failed) this.#silent++;
+      if (this.limited && this.#silent < SILENT_ANSWERS) {
         told.lose(nowMs);
         evidence.uncounted(sentMs, nowMs);
       }
-      if (throttled) this.#pace?.throttled();
+      if (throttled) this.#pace?.throttled(nowMs);
       return;
     }
     this.#silent = 0;
@@ -127,7 +128,7 @@ export class QuotaModel {
     }
     const answer = this.#toTold(ticket, sentMs, nowMs, reading, throttled, waitMs);
     if (throttled) {
-      if (!reckoned && ticket > 1) evidence.takenByOthers(nowMs);
+      if (!reckoned && this.#answers > 1) evidence.takenByOthers(nowMs);
       evidence.refused(answer, reckoned);
       small.sent(nowMs, Infinity);
     } else {
@@ -148,7 +149,13 @@ export class QuotaModel {
     if (!this.limited && this.#rpm === null) return Infinity;
     // The first call goes alone: its answer says what the next ones may.
     if (this.#answers === 0) return log.inFlight === 0 ? 1 : this.#wait(Infinity, nowMs);
-    if (!this.limited || this.#silent >= SILENT_ANSWERS) return this.#byPlan(nowMs);
+    if (!this.limited) return this.#byPlan(nowMs);
+    if (this.#silent >= SILENT_ANSWERS) {
+      // What was said last holds until the reset that was said with it, if that is near.
+      const last = told.known(nowMs, evidence.others(nowMs));
+      const untilMs = Math.min(told.untilMs, (told.latest?.answeredMs ?? 0) + MINUTE_MS);
+      return last !== null && last < 1 && untilMs > nowMs ? this.#wait(untilMs, nowMs) : this.#byPlan(nowMs);
+    }
     let most = Infinity;
     if (evidence.planBinds && this.#rpm !== null) {
       most = this.#rpm - log.sentAfter(nowMs - MINUTE_MS);
@@ -170,7 +177,7 @@ export class QuotaModel {
     const trusted = evidence.trust - this.#reckoned.size;
     if (back.permits > keptBack) return trusted > 0 ? Math.min(most, back.permits - keptBack, trusted) : this.#wait(Infinity, nowMs);
     // The stated reset is over, and whatever was said before it: one call asks how things stand.
-    if (known === null && log.inFlight === 0) return this.#silent > 0 ? this.#byPlan(nowMs) : 1;
+    if (known === null && log.inFlight === 0) return this.#silent > 0 && this.#pace !== null ? this.#byPlan(nowMs) : 1;
     return this.#wait(Math.min(lookMs, log.inFlight === 0 ? told.untilMs : Infinity, back.atMs), nowMs);
   }
 
@@ -200,7 +207,7 @@ export class QuotaModel {
       answeredMs: nowMs,
       throttled,
       remaining: throttled ? 0 : (reading.remaining as number),
-      notBeforeMs: throttled || reading.resetMs === null ? -Infinity : sentMs + reading.resetMs - reading.resetSlackMs,
+      notBeforeMs: throttled || reading.resetMs === null || !reading.resetIsSure ? -Infinity : sentMs + reading.resetMs - reading.resetSlackMs,
       untilMs: nowMs + (throttled && waitMs !== null ? waitMs + this.#offBeatMs() : statedMs),
     };
   }

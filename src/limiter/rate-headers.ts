@@ -11,6 +11,8 @@ export interface RateReading {
   readonly resetMs: number | null;
   /** How much later than `resetMs` that may be, because the header or the clock it is read against has whole seconds. */
   readonly resetSlackMs: number;
+  /** False: a small delta of which nobody knows yet whether it counts seconds. */
+  readonly resetIsSure: boolean;
   /** Permits a window in all; null when it does not say. */
   readonly limit: number | null;
   /** `X-RateLimit-Limit: 0`: the plan is unlimited. */
@@ -41,11 +43,13 @@ const LONGEST_RESET_MS = 24 * 3_600_000;
 export function readRateHeaders(headers: Headers, localNowMs: number, unit: DeltaUnit | null = null): RateReading {
   const remaining = integer(headers['x-ratelimit-remaining']);
   const limit = integer(headers['x-ratelimit-limit']);
+  const delta = deltaOf(headers) ?? Infinity;
   return {
     remaining: remaining === null ? null : Math.max(0, remaining),
     resetMs: readReset(headers, localNowMs, unit),
     // A delta in milliseconds alone is exact, and carries its decimals if it has any.
-    resetSlackMs: unit === 'milliseconds' || (deltaOf(headers) ?? 0) > LARGEST_DELTA_SECONDS ? 0 : 1_000,
+    resetSlackMs: unit === 'milliseconds' || (delta > LARGEST_DELTA_SECONDS && delta < Infinity) ? 0 : 1_000,
+    resetIsSure: unit !== null || delta > LARGEST_DELTA_SECONDS,
     limit: limit === null || limit < 0 ? null : limit,
     unlimited: limit === 0,
   };

@@ -44,13 +44,12 @@ export class ResetUnit {
       return null;
     }
     if (this.#isOneInterval(headers, value)) return 'milliseconds';
-    if (value > LARGEST_DELTA_SECONDS && ++this.#large >= LARGE_ONES && this.#leaning !== 'seconds') this.#pinned = 'milliseconds';
     const last = this.#last;
-    if (last === null || value > last.value) this.#last = { value, atMs: nowMs };
-    else if (nowMs - last.atMs >= APART_MS) {
-      this.#compare(last.value - value, nowMs - last.atMs);
-      this.#last = { value, atMs: nowMs };
-    }
+    if (last !== null && nowMs - last.atMs < APART_MS && value <= last.value) return null;
+    this.#last = { value, atMs: nowMs };
+    if (last === null || nowMs - last.atMs < APART_MS) return null;
+    if (value <= last.value) this.#compare(last.value - value, nowMs - last.atMs);
+    if (value > LARGEST_DELTA_SECONDS && this.#leaning === null && ++this.#large >= LARGE_ONES) this.#pinned = 'milliseconds';
     return this.#pinned;
   }
 

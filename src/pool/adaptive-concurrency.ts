@@ -16,6 +16,8 @@ export interface ConcurrencyBounds { readonly min: number; readonly max: number;
 /** At the top: 5,000 calls a minute of 6 s each, or 10,000 a second of 50 ms. */
 export const AUTO_BOUNDS: ConcurrencyBounds = { min: 4, max: 512, start: 16 };
 
+/** No more at once than so many calls a millisecond need: more would only hold memory. */
+const MOST_PER_MS = 12;
 /** Below this, latency is the machine's own noise and says nothing about the service. */
 const NOISE_MS = 8;
 /** Calls in a round: the limit, and at least this many. */
@@ -188,7 +190,7 @@ export class AdaptiveConcurrency {
 
   #askMore(before: Round): void {
     const more = Math.min(before.limit * this.#step, before.limit + MOST_AT_ONCE);
-    if (before.limit === this.#bounds.max) this.#stay(0);
+    if (before.limit >= Math.min(this.#bounds.max, roomFor(MOST_PER_MS * before.latencyMs))) this.#stay(0);
     else this.#ask('more', before, Math.ceil(more));
   }
 

@@ -127,7 +127,7 @@ export class CallPool {
       const result = await call.send();
       this.#dial(result);
       this.#inFlight--;
-      limiter.observe({ ticket, headers: result.meta.headers, throttled: result.kind === 'throttled', retryAfterMs: 'retryAfterMs' in result ? result.retryAfterMs : null });
+      limiter.observe({ ticket, headers: result.meta.headers, throttled: result.kind === 'throttled', failed: result.kind === 'retryable', retryAfterMs: 'retryAfterMs' in result ? result.retryAfterMs : null });
       events.answered(call.step, result);
       this.#act(task, result);
       if (this.#atGate > 0) this.#waitsTooLong();

@@ -43,7 +43,7 @@ describe('X-RateLimit-Reset', () => {
 
   it('takes the first of several', () => {
     expect(resetOf(['3', '9'])).toBe(3_000);
-    expect(readRateHeaders({}, NOW)).toEqual({ remaining: null, resetMs: null, resetSlackMs: 1_000, limit: null, unlimited: false });
+    expect(readRateHeaders({}, NOW)).toEqual({ remaining: null, resetMs: null, resetSlackMs: 1_000, resetIsSure: true, limit: null, unlimited: false });
   });
 
   it('says the same of one moment in every form that can carry it, with any local clock', () => {

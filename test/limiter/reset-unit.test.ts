@@ -31,6 +31,14 @@ describe('ResetUnit', () => {
     expect(learns.verdict).toBe(verdict);
   });
 
+  it('is not hasty with large numbers: an hour in seconds, told often', () => {
+    const learns = new ResetUnit();
+    for (let i = 0; i < 30; i++) learns.read(says(3_540), i * 5);
+    expect(learns.pinned).toBeNull();
+    for (let i = 1; i <= 4; i++) learns.read(says(3_540 - 3 * i), i * 3_000);
+    expect(learns.pinned).toBe('seconds');
+  });
+
   it('stays with what it has pinned, also for small numbers near the end of a window', () => {
     const learns = new ResetUnit();
     for (const [i, value] of [9_000, 6_000, 3_000].entries()) learns.read(says(value), i * 3_000);

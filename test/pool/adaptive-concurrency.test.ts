@@ -69,12 +69,16 @@ describe('AdaptiveConcurrency', () => {
 
   it('grows to its bound while latency stays the same, however high that is', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 20_000 }), fc.nat(), (ms, seed) => {
+      fc.property(fc.integer({ min: 60, max: 20_000 }), fc.nat(), (ms, seed) => {
         const jitter = jitterOf(seed);
         expect(typical(run(unlimited(), 8_000, () => ms * jitter()))).toBe(AUTO_BOUNDS.max);
       }),
       { numRuns: 30 },
     );
+  });
+
+  it('holds no more at once than 12,000 calls a second need', () => {
+    expect(run(unlimited(), 20_000, () => 5).every((limit) => limit <= 240)).toBe(true);
   });
 
   it('does not grow while something else sets the pace', () => {
@@ -110,7 +114,7 @@ describe('AdaptiveConcurrency', () => {
     const auto = unlimited();
     for (let call = 0; call < 2_000; call++) auto.observe(10, call % 5 !== 0, auto.limit);
     expect(auto.limit).toBe(AUTO_BOUNDS.min);
-    run(auto, 20_000, () => 10);
+    run(auto, 20_000, () => 60);
     expect(auto.limit).toBe(AUTO_BOUNDS.max);
   });
 
@@ -118,7 +122,7 @@ describe('AdaptiveConcurrency', () => {
     const auto = unlimited();
     for (let call = 0; call < 10_000; call++) {
       const ok = call % 50 !== 0;
-      auto.observe(ok ? 30 : 30_000, ok, auto.limit);
+      auto.observe(ok ? 60 : 30_000, ok, auto.limit);
     }
     expect(auto.limit).toBe(AUTO_BOUNDS.max);
   });

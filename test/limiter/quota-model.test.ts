@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import { QuotaModel } from '../../src/limiter/quota-model.ts';
+import type { RateReading } from '../../src/limiter/rate-headers.ts';
+
+const reading = (remaining: number, resetMs: number, limit = 60): RateReading => ({ remaining, limit, resetMs, resetSlackMs: 0, resetIsSure: true, unlimited: false });
+
+/** Calls that start now; each is granted one by one. */
+function take(model: QuotaModel, nowMs: number, most: number): number[] {
+  const tickets: number[] = [];
+  while (tickets.length < most && model.permits(nowMs) >= 1) tickets.push(model.sent(nowMs));
+  return tickets;
+}
+
+describe('QuotaModel', () => {
+  it('lets its first call go alone', () => {
+    const model = new QuotaModel({ rpm: 600 });
+    expect(take(model, 0, 10)).toEqual([1]);
+  });
+
+  it.each([null, 1_000])('does not take failures for headers that stopped coming: what was said holds (rpm %s)', (rpm) => {
+    const model = new QuotaModel({ rpm });
+    const [first] = take(model, 0, 1) as [number];
+    if (rpm === null) model.sent(0);
+    model.answered(first, 50, reading(3, 50_000, rpm ?? 60));
+    for (let i = 0; i < 4; i++) for (const ticket of take(model, 100 + i, 100)) model.answered(ticket, 200 + i, null, false, null, true);
+    expect(model.permits(300)).toBe(0);
+    expect(model.permits(20_000)).toBeLessThanOrEqual(rpm === null ? 0 : 400);
+  });
+
+  it('asks with one call after a reset, also when the last answer was a failure', () => {
+    const model = new QuotaModel({ rpm: null });
+    model.answered(model.sent(0), 50, reading(1, 10_000));
+    for (const ticket of take(model, 100, 100)) model.answered(ticket, 150, null, false, null, true);
+    expect(take(model, 11_000, 100)).toHaveLength(1);
+  });
+
+  it('goes by the plan when headers stop coming, and by no quota where there is no plan', () => {
+    const model = new QuotaModel({ rpm: null });
+    model.answered(model.sent(0), 50, reading(0, 1_000), true, 1_000);
+    for (let i = 1; i <= 3; i++) model.answered(model.sent(i * 2_000), i * 2_000 + 10, null);
+    expect(model.permits(10_000)).toBe(Infinity);
+  });
+
+  it('does not take the time that a hung call took for a latency', () => {
+    const model = new QuotaModel({ rpm: 300 });
+    let sent = 0;
+    let hung = 0;
+    for (let now = 0; now < 180_000; now += 50) {
+      for (const ticket of take(model, now, 100)) {
+        sent++;
+        if (sent === 400) hung = ticket;
+        else model.answered(ticket, now, null);
+      }
+      if (now === 120_000) model.answered(hung, now, null, false, null, true);
+    }
+    expect(sent).toBeGreaterThanOrEqual(890);
+  });
+});

@@ -54,6 +54,7 @@ export class Evidence {
   readonly #rpm: number | null;
   readonly #log: CallLog;
   readonly #latencies: Latencies;
+  /** What the service says it permits in a window; null: it does not say. */
   #limit: number | null = null;
   #capacity = 0;
   #aboveRpm = false;
@@ -87,11 +88,6 @@ export class Evidence {
     this.#rpm = rpm;
     this.#log = log;
     this.#latencies = latencies;
-  }
-
-  /** What the service says it permits in a window; null: it does not say. */
-  get limit(): number | null {
-    return this.#limit;
   }
 
   /** The most permits the service was ever seen to have. */

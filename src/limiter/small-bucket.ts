@@ -16,7 +16,7 @@ export class SmallBucket {
     this.#latencies = latencies;
   }
 
-  /** A call starts; or, with none, what was in it is forgotten. */
+  /** Calls start; Infinity: it is empty. */
   sent(nowMs: number, calls = 1): void {
     this.#permits = Math.max(0, this.permits(nowMs) - calls);
   }

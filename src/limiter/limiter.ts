@@ -50,6 +50,8 @@ const DEFAULT_THROTTLE_MS = 5_000;
 const SHORTEST_THROTTLE_MS = 250;
 /** A wall clock that was set back by more than this would make Bottleneck wait until it has caught up: it is replaced. */
 const CLOCK_STEP_MS = 250;
+/** The same when the clock is set back while Bottleneck is at work: a lease takes milliseconds, and one that takes so long is given up. */
+const LONGEST_LEASE_MS = 1_000;
 /** A wait for permits that is shorter than this is pacing, and no pause to tell the user of. */
 const SHORTEST_PAUSE_MS = 1_000;
 /** The longest delay a timer takes; a longer pause is waited for in parts. */
@@ -72,7 +74,8 @@ export class Limiter {
   /** Wall clock less monotonic clock, when the gate was last asked. */
   #wallOffset: number;
   #permits = 0;
-  #leasing = false;
+  /** Gives the lease under way up when it takes too long; null: none is under way. */
+  #leaseTimer: NodeJS.Timeout | null = null;
   #pausedUntil = 0;
   /** The last call that left before the service was known to throttle. */
   #lastBefore: Ticket = 0;
@@ -142,6 +145,7 @@ export class Limiter {
     this.#stopped = true;
     if (this.#pauseTimer !== null) clearTimeout(this.#pauseTimer);
     this.#lookNoMore();
+    this.#leaseEnds();
     const waiting = this.#waiters.slice(this.#head);
     this.#waiters = [];
     this.#head = 0;
@@ -189,7 +193,8 @@ export class Limiter {
 
   /** Puts what the model permits into the gate and takes it out as a lease; or looks again when there may be some. */
   #lease(): void {
-    if (this.#gate === null || this.#leasing || this.#stopped) return;
+    const gate = this.#gate;
+    if (gate === null || this.#leaseTimer !== null || this.#stopped) return;
     const permits = this.#model.permits(this.#options.monotonicNow());
     if (permits < 1) {
       this.#lookAgain();
@@ -197,20 +202,30 @@ export class Limiter {
     }
     if (this.#permits > 0) return;
     const k = Math.min(permits, this.#leaseSize);
-    this.#leasing = true;
-    this.#mindTheClock();
-    void this.#gate.incrementReservoir(k);
-    this.#gate.schedule({ weight: k }, () => Promise.resolve()).then(
+    const lease = this.#mindTheClock(gate);
+    this.#leaseTimer = setTimeout(() => {
+      this.#leaseEnds();
+      this.#renewGate(lease);
+      this.#serve();
+    }, LONGEST_LEASE_MS);
+    void lease.incrementReservoir(k);
+    lease.schedule({ weight: k }, () => Promise.resolve()).then(
       () => {
-        this.#leasing = false;
+        // Given up meanwhile: what was leased there is the new gate's to lease again.
+        if (this.#gate !== lease || this.#stopped) return;
+        this.#leaseEnds();
         this.#permits += k;
         this.#serve();
       },
       () => {
-        // Dropped by stop(): who waited has been told.
-        this.#leasing = false;
+        // Dropped by stop(), of the limiter or of a gate that was given up: nobody waits for it.
       },
     );
+  }
+
+  #leaseEnds(): void {
+    if (this.#leaseTimer !== null) clearTimeout(this.#leaseTimer);
+    this.#leaseTimer = null;
   }
 
   #lookAgain(): void {
@@ -231,10 +246,16 @@ export class Limiter {
   }
 
   /** Nothing waits in the gate when this is called, so that a new one can take its place. */
-  #mindTheClock(): void {
+  #mindTheClock(gate: Bottleneck): Bottleneck {
     const offset = this.#options.wallNow() - this.#options.monotonicNow();
-    if (offset < this.#wallOffset - CLOCK_STEP_MS) this.#gate = newGate();
+    const wasSetBack = offset < this.#wallOffset - CLOCK_STEP_MS;
     this.#wallOffset = offset;
+    return wasSetBack ? this.#renewGate(gate) : gate;
+  }
+
+  #renewGate(old: Bottleneck): Bottleneck {
+    void old.stop({ dropWaitingJobs: true }).catch(() => undefined);
+    return (this.#gate = newGate());
   }
 
   #pause(ms: number, ticket: Ticket): void {

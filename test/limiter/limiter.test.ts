@@ -91,6 +91,38 @@ describe('Limiter', () => {
     await loop;
   });
 
+  it('goes on within a second or two when the clock is set back after it was looked at, while a lease is under way', async () => {
+    let steps = 0;
+    const wallNow = (): number => {
+      const now = Date.now();
+      // Right after the look; Bottleneck looks a moment later.
+      if (steps > 0 && steps-- > 0) vi.setSystemTime(now - 3_600_000);
+      return now;
+    };
+    const limiter = makeLimiter(600, { wallNow });
+    let granted = 0;
+    const loop = (async () => {
+      for (let ticket = await limiter.take(); ticket !== 0; ticket = await limiter.take()) {
+        granted++;
+        limiter.observe(fine(ticket));
+      }
+    })();
+    await vi.advanceTimersByTimeAsync(5_000);
+    for (let round = 0; round < 3; round++) {
+      const before = granted;
+      steps = 1;
+      await vi.advanceTimersByTimeAsync(10_000);
+      expect(steps).toBe(0);
+      expect(granted - before).toBeGreaterThanOrEqual(80);
+      expect(granted - before).toBeLessThanOrEqual(101);
+    }
+    steps = 1;
+    await vi.advanceTimersByTimeAsync(500);
+    await stop(limiter);
+    await loop;
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
   it('has no gate on an unlimited plan', () => {
     const limiter = makeLimiter(null);
     for (let i = 1; i <= 10_000; i++) expect(limiter.take()).toBe(i);

@@ -18,7 +18,7 @@ export type Log = readonly (readonly [atMs: number, decision: Decision])[];
 export interface Measured {
   readonly admitted: number;
   readonly refused: number;
-  /** Admitted of what there was to be had, from the second minute on; null: there was no second minute. */
+  /** Admitted of what there was to be had, from the second minute on, with what a bucket holds more at the end than then; null: there was no second minute. */
   readonly share: number | null;
   readonly mostAdmitted: number;
   readonly mostSent: number;
@@ -53,8 +53,10 @@ export function measure(log: Log, limits: Limits, endMs: number): Measured {
   const admitted: number[] = [];
   const sent: number[] = [];
   let later = 0;
+  let heldAtFirst: number | null = null;
   for (const [atMs, decision] of log) {
     if (atMs >= endMs) break;
+    if (atMs > MINUTE) heldAtFirst ??= limiter.held(MINUTE);
     if (limiter.take(atMs) === decision.endsWith('refused')) throw new Error(`the log does not repeat: ${decision} at ${atMs} ms`);
     if (decision.startsWith('neighbour')) continue;
     const second = Math.floor(atMs / 1_000);
@@ -66,7 +68,7 @@ export function measure(log: Log, limits: Limits, endMs: number): Measured {
       if (atMs > MINUTE) later++;
     }
   }
-  const available = later + limiter.lapsed(endMs);
+  const available = later + limiter.lapsed(endMs) + Math.max(0, limiter.held(endMs) - (heldAtFirst ?? 0));
   return {
     admitted: admitted.length,
     refused: sent.length - admitted.length,

@@ -11,7 +11,8 @@ export class CallLog {
   /** In the order in which calls were answered: when, and when each had been sent. */
   readonly #answered = new Times();
   readonly #answeredSent = new Times();
-  #inFlight = 0;
+  /** In the order in which they were sent. */
+  readonly #inFlight = new Set<number>();
   #restored = { calls: 0, atMs: -Infinity };
 
   /** The last ticket given out; 0: none was. */
@@ -21,7 +22,12 @@ export class CallLog {
 
   /** Calls that are not answered yet. */
   get inFlight(): number {
-    return this.#inFlight;
+    return this.#inFlight.size;
+  }
+
+  /** Of these, those that were sent after `ms`. */
+  inFlightSince(ms: number): number {
+    return this.#inFlight.size - this.#stillUnderWay(ms);
   }
 
   /** A call is sent. @param keepFromMs what was sent before may be forgotten; @param keepAnsweredFromMs so may what was answered. Returns the call's ticket. */
@@ -29,14 +35,15 @@ export class CallLog {
     this.#sent.forget(keepFromMs);
     const forgotten = this.#answered.forget(keepAnsweredFromMs);
     this.#answeredSent.drop(forgotten);
-    this.#inFlight++;
-    return this.#sent.add(nowMs);
+    const ticket = this.#sent.add(nowMs);
+    this.#inFlight.add(ticket);
+    return ticket;
   }
 
   /** A call is answered, or has failed. Returns when it was sent. */
   answered(ticket: number, nowMs: number): number {
     const sentMs = this.#sent.at(ticket) ?? nowMs;
-    this.#inFlight--;
+    this.#inFlight.delete(ticket);
     this.#answered.add(nowMs);
     this.#answeredSent.add(sentMs, false);
     return sentMs;
@@ -69,7 +76,7 @@ export class CallLog {
 
   /** How many were not answered up to `ms`. */
   unansweredAt(ms: number): number {
-    return this.#inFlight + this.#answered.countAfter(ms);
+    return this.#inFlight.size + this.#answered.countAfter(ms);
   }
 
   /** When the first after `ms` was answered; Infinity: none was. */
@@ -83,8 +90,8 @@ export class CallLog {
     const first = this.#answered.last - this.#answered.countAfter(sentAfterMs) + 1;
     const last = this.#answered.last - this.#answered.countAfter(answeredUpToMs);
     let count = last - first + 1;
-    // Those that were under way at the first moment were sent before it.
-    let underWay = first - 1 - (this.#sent.last - this.#sent.countAfter(sentAfterMs));
+    // Those that were under way at the first moment were sent before it; but those that still are were not answered since.
+    let underWay = first - 1 - (this.#sent.last - this.#sent.countAfter(sentAfterMs)) + this.#stillUnderWay(sentAfterMs);
     for (let i = first; i <= last && underWay < 0; i++) {
       if ((this.#answeredSent.at(i) as number) > sentAfterMs) continue;
       count--;
@@ -92,6 +99,16 @@ export class CallLog {
     }
     const { calls, atMs } = this.#restored;
     return atMs > sentAfterMs && atMs <= answeredUpToMs ? count - calls : count;
+  }
+
+  /** How many that were sent up to `ms` are not answered now. */
+  #stillUnderWay(ms: number): number {
+    let count = 0;
+    for (const ticket of this.#inFlight) {
+      if ((this.#sent.at(ticket) ?? -Infinity) > ms) break;
+      count++;
+    }
+    return count;
   }
 }
 

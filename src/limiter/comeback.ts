@@ -19,10 +19,11 @@ const EPSILON = 1e-6;
 /** Beside others a bucket is asked again when it may have gained so much of what it holds, or of what it gains in so long. */
 const ASK_FOR_SHARE = 8;
 const ASK_AFTER_MS = 2_000;
-/** That needs a bucket which holds so many times what it gains until the answer is there. */
-const ROOM = 2;
 /** Up to this spread of latencies what answers tell is exact enough to lose less than 1 % of a sliding window. */
 const NARROW_SPREAD_MS = 360;
+/** A call hangs when it takes so many times as long as the slowest, and so long besides. */
+const HANGS_AFTER = 2;
+const HANGS_AFTER_MS = 1_000;
 const NOTHING: Comeback = { permits: 0, atMs: Infinity };
 
 export interface Seen {
@@ -33,30 +34,49 @@ export interface Seen {
   readonly small: SmallBucket;
 }
 
+/**
+ * Calls whose answers are worth waiting for: one that takes so much longer than any other did hangs, and may fail only
+ * when its patience is over. It counts as spent until then, but nothing waits for it.
+ */
+export function awaited({ log, latencies }: Seen, nowMs: number): number {
+  return log.inFlight === 0 ? 0 : log.inFlightSince(nowMs - hangsAfter(latencies));
+}
+
+/** When the last of them is given up. */
+export function awaitedUntil({ log, latencies }: Seen): number {
+  return (log.sentAt(log.last) ?? -Infinity) + hangsAfter(latencies);
+}
+
+function hangsAfter({ maxMs }: Latencies): number {
+  return HANGS_AFTER * maxMs + HANGS_AFTER_MS;
+}
+
 /** @param needed so many permits are waited for */
 export function comeback(seen: Seen, nowMs: number, needed: number): Comeback {
   const { evidence, told, log } = seen;
   if (evidence.rate === null || told.latest === undefined) return NOTHING;
   const gone = log.inFlight + told.lost;
-  const patient = evidence.others(nowMs) && evidence.bucket && !evidence.small ? patience(seen, needed) : 0;
+  const patient = evidence.others(nowMs) && (evidence.bucket || evidence.small) ? patience(seen, needed) : 0;
   if (patient > 0) {
-    if (gone > 0) return NOTHING;
+    if (awaited(seen, nowMs) + told.lost > 0) return NOTHING;
     const back = ofAll(seen, nowMs, patient, gone);
     return back.permits >= Math.floor(patient) ? { permits: needed, atMs: nowMs } : { permits: 0, atMs: back.atMs };
   }
   const back = ofAll(seen, nowMs, needed, gone);
   if (!isStale(seen, nowMs) || back.permits < 1) return back;
   // What has come back since may have been taken by others: one call asks.
-  return gone === 0 ? { permits: needed, atMs: nowMs } : NOTHING;
+  return awaited(seen, nowMs) + told.lost === 0 ? { permits: needed, atMs: nowMs } : NOTHING;
 }
 
 /**
  * A bucket keeps what comes back, so beside others nothing is lost by asking for it a while later, with one call that
- * hardly meets an empty one: when it has gained so many permits. 0: it holds too little for that.
+ * hardly meets an empty one: when it has gained so many permits. 0: it would overflow before the answer is there.
  */
 function patience({ evidence: { capacity, perMs, patience: longer }, latencies }: Seen, needed: number): number {
-  const permits = Math.max(needed + 1, Math.min(capacity / ASK_FOR_SHARE, longer * Math.max(needed + 1, perMs * ASK_AFTER_MS)));
-  return capacity >= ROOM * (perMs * latencies.maxMs + permits) ? permits : 0;
+  const least = needed + 1;
+  const permits = Math.max(least, longer * Math.min(capacity / ASK_FOR_SHARE, Math.max(least, perMs * ASK_AFTER_MS)));
+  const room = capacity - perMs * latencies.maxMs;
+  return room >= least ? Math.min(permits, room) : 0;
 }
 
 /** Somebody else may be on the key, and the last answer is older than one that is under way. */

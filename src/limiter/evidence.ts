@@ -42,7 +42,7 @@ const DOUBTED = 2;
 const CONVINCING = 10;
 const MOST_TRUST = 1_000_000;
 const MOST_PATIENCE = 8;
-const PATIENCE_WANES = 0.9;
+const PATIENCE_WANES = 0.95;
 /** What a bucket gains is measured over so long. */
 const GAIN_OVER_MS = 10_000;
 /** What is counted on stays below the rate by this much, for clocks that do not run alike. */
@@ -168,11 +168,17 @@ export class Evidence {
 
   /** A call that was sent on what was known was refused: somebody else has taken the permit. */
   takenByOthers(nowMs: number): void {
+    if (!this.others(nowMs)) {
+      // What seemed not to come back may have been taken by them before they were noticed.
+      this.#flatLooks = 0;
+      this.#slowGains = 0;
+    }
     this.#othersUntilMs = nowMs + OTHERS_FOR_MS;
   }
 
   /** A call was refused. @param reckoned it was only reckoned to have a permit */
   refused(told: Told, reckoned: boolean): void {
+    if (reckoned && this.#wasWrong) this.takenByOthers(told.answeredMs);
     if (reckoned) this.#wasWrong = true;
     this.uncounted(told.sentMs, told.answeredMs);
     this.#anchor = told;
@@ -298,7 +304,7 @@ export class Evidence {
     const spent = limit - told.remaining;
     const { leastMs } = this.#latencies;
     const most = this.#log.unansweredAt(told.sentMs + leastMs - MINUTE_MS) - this.#log.sentAfter(told.answeredMs - leastMs);
-    if (spent > most) this.#othersUntilMs = told.answeredMs + OTHERS_FOR_MS;
+    if (spent > most) this.takenByOthers(told.answeredMs);
     if (spent < this.countedWithin(told.answeredMs - leastMs - MINUTE_MS, told.sentMs + leastMs)) this.#forgotten++;
   }
 }

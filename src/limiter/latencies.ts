@@ -4,7 +4,7 @@
  * Pure: time is passed in.
  */
 
-/** Latencies older than one to two of these are forgotten. */
+/** Latencies older than one to two of these are forgotten when another comes; without one, what was known last holds. */
 const SPAN_MS = 60_000;
 /** Fewer than these say nothing of the spread, but that it is hardly larger than the largest of them. */
 const FEW = 10;

@@ -2,7 +2,7 @@
  * Permits that are kept back to look how the quota comes back: while nothing is left, nothing can be learnt without a
  * call that may be refused. Pure: time is passed in.
  */
-import type { Seen } from './comeback.ts';
+import { awaited, type Seen } from './comeback.ts';
 import { SEEN_PERMITS, SMALL_SHARE } from './evidence.ts';
 import { MINUTE_MS, type Told } from './told-answers.ts';
 
@@ -41,12 +41,12 @@ export class Looks {
   }
 
   /** When one of the permits that are kept back may be used; the last chance is before the stated reset. */
-  nextMs(): number {
+  nextMs(nowMs: number): number {
     const { told, evidence, latencies, log } = this.#seen;
     if (told.latest === undefined || evidence.rate === null) return -Infinity;
     const lastChanceMs = told.untilMs - 2 * latencies.maxMs - LAST_CHANCE_MS;
     const { answeredMs } = told.latest;
-    if (log.inFlight > 0) return Math.max(lastChanceMs, answeredMs + MINUTE_MS);
+    if (awaited(this.#seen, nowMs) > 0) return Math.max(lastChanceMs, answeredMs + MINUTE_MS);
     const lastSentMs = log.sentAt(log.last) ?? -Infinity;
     return Math.min(Math.max(lastChanceMs, answeredMs), lastSentMs + (LOOK_FOR_PERMITS / evidence.perMs) * LOOK_BACKOFF ** this.#misses);
   }

@@ -11,7 +11,7 @@
  * things stand.
  */
 import { CallLog } from './call-log.ts';
-import { comeback, type Seen } from './comeback.ts';
+import { awaited, awaitedUntil, comeback, type Seen } from './comeback.ts';
 import { Evidence } from './evidence.ts';
 import { Latencies } from './latencies.ts';
 import { Looks } from './looks.ts';
@@ -23,7 +23,7 @@ import { MINUTE_MS, ToldAnswers, type Told } from './told-answers.ts';
 /** What the last window has spent: kept in the checkpoint. */
 export interface Spent {
   readonly calls: number;
-  /** Wall clock, milliseconds, of the last of them. */
+  /** Wall clock, milliseconds, when that was asked: the last of them was sent then or before. */
   readonly lastAtMs: number;
 }
 
@@ -75,7 +75,7 @@ export class QuotaModel {
 
   /** How long nothing may start by what the headers say; 0 while an answer that may change that is under way. */
   waitMs(nowMs: number): number {
-    if (!this.limited || this.#seen.log.inFlight > 0 || this.permits(nowMs) >= 1) return 0;
+    if (!this.limited || awaited(this.#seen, nowMs) > 0 || this.permits(nowMs) >= 1) return 0;
     return Math.max(0, this.#nextAt - nowMs);
   }
 
@@ -156,6 +156,7 @@ export class QuotaModel {
       const untilMs = Math.min(told.untilMs, (told.latest?.answeredMs ?? 0) + MINUTE_MS);
       return last !== null && last < 1 && untilMs > nowMs ? this.#wait(untilMs, nowMs) : this.#byPlan(nowMs);
     }
+    const idle = awaited(this.#seen, nowMs) === 0;
     let most = Infinity;
     if (evidence.planBinds && this.#rpm !== null) {
       most = this.#rpm - log.sentAfter(nowMs - MINUTE_MS);
@@ -167,18 +168,18 @@ export class QuotaModel {
     if (free >= 1) {
       const reserved = evidence.reserved(nowMs);
       if (free > reserved) return Math.min(most, free - reserved);
-      if (log.inFlight === 0) return 1;
+      if (idle) return 1;
     }
-    const lookMs = known !== null && known >= 1 ? this.#looks.nextMs() : Infinity;
+    const lookMs = known !== null && known >= 1 ? this.#looks.nextMs(nowMs) : Infinity;
     if (lookMs <= nowMs) return 1;
     this.#byKnowledge = false;
     const keptBack = this.#looks.keptOfComeback();
     const back = comeback(this.#seen, nowMs, 1 + keptBack);
-    const trusted = evidence.trust - this.#reckoned.size;
+    const trusted = idle ? evidence.trust : evidence.trust - this.#reckoned.size;
     if (back.permits > keptBack) return trusted > 0 ? Math.min(most, back.permits - keptBack, trusted) : this.#wait(Infinity, nowMs);
     // The stated reset is over, and whatever was said before it: one call asks how things stand.
-    if (known === null && log.inFlight === 0) return this.#silent > 0 && this.#pace !== null ? this.#byPlan(nowMs) : 1;
-    return this.#wait(Math.min(lookMs, log.inFlight === 0 ? told.untilMs : Infinity, back.atMs), nowMs);
+    if (known === null && idle) return this.#silent > 0 && this.#pace !== null ? this.#byPlan(nowMs) : 1;
+    return this.#wait(Math.min(lookMs, idle ? told.untilMs : Infinity, back.atMs), nowMs);
   }
 
   /** For a test's message: what the model goes by. */
@@ -189,7 +190,9 @@ export class QuotaModel {
   }
 
   #wait(atMs: number, nowMs: number): number {
-    this.#nextAt = Math.max(atMs, nowMs + SHORTEST_LOOK_MS);
+    const { log } = this.#seen;
+    const givenUpMs = log.inFlight > 0 ? awaitedUntil(this.#seen) : -Infinity;
+    this.#nextAt = Math.max(Math.min(atMs, givenUpMs > nowMs ? givenUpMs : Infinity), nowMs + SHORTEST_LOOK_MS);
     return 0;
   }
 

@@ -37,6 +37,7 @@ describe('CallLog', () => {
         const { log, calls, nowMs } = play(steps, restored);
         const [from, to] = [Math.min(a, b) % (nowMs + 2), Math.max(a, b) % (nowMs + 2)];
         expect(log.inFlight).toBe(calls.filter(({ answeredMs }) => answeredMs === Infinity).length);
+        expect(log.inFlightSince(from)).toBe(calls.filter(({ sentMs, answeredMs }) => answeredMs === Infinity && sentMs > from).length);
         expect(log.sentAfter(from)).toBe(calls.filter(({ sentMs }) => sentMs > from).length);
         expect(log.firstSentAfter(from)).toBe(calls.find(({ sentMs }) => sentMs > from)?.sentMs ?? Infinity);
         expect(log.unansweredAt(from)).toBe(calls.filter(({ answeredMs }) => answeredMs > from).length);

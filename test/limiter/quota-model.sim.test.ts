@@ -5,7 +5,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MINUTE_MS } from '../../src/limiter/told-answers.ts';
-import { simulate, type Outcome, type Scenario } from './simulator.ts';
+import { simulate, WINDOWS, type Outcome, type Scenario } from './simulator.ts';
 
 const SEED = Number(process.env['SIM_SEED'] ?? 20_360_715);
 const RUNS = Number(process.env['SIM_RUNS'] ?? 350);
@@ -32,6 +32,7 @@ function scenarios(fixed: { [K in keyof Scenario]?: fc.Arbitrary<Scenario[K]> })
     neighbour: fc.constant(0),
     bursts: fc.boolean(),
     faults: fc.constant('none'),
+    hung: fc.constant(0),
     retryAfter: fc.constantFrom('permit', 'restored'),
     gateMs: fc.constantFrom(0, 2.7),
     lateMs: fc.constantFrom(0, 1),
@@ -44,7 +45,8 @@ function holds(arbitrary: fc.Arbitrary<Scenario>, check: (outcome: Outcome, scen
     fc.property(arbitrary, (scenario) => {
       check(simulate(scenario), scenario);
     }),
-    { numRuns: runs, seed: SEED },
+    // A smaller case is another case, and ten minutes of it say nothing of this one.
+    { numRuns: runs, seed: SEED, endOnFailure: true },
   );
 }
 
@@ -54,18 +56,25 @@ const isTiny = ({ kind, burst, rpm: quota }: Scenario): boolean => (kind === 'bu
 /** The first time that a sliding window gives something back, one call asks whether it does: that takes a latency. */
 const isSlow = ({ kind, latencyMs: ms, jitterMs: spread }: Scenario): boolean => kind === 'sliding' && ms + spread > 1_000;
 
+/** Calls under way at the plan's rate. */
+const inFlightOf = ({ rpm: quota, latencyMs: ms, jitterMs: spread }: Scenario): number => (quota * (ms + spread)) / MINUTE_MS;
+
+/** A bucket is never quite empty: what comes back while a call is under way stands in it. That is not lost, but the end of the run counts it. */
+const standing = (scenario: Scenario, { available }: Outcome): number => (scenario.kind === 'bucket' || scenario.kind === 'gcra' ? inFlightOf(scenario) / available : 0);
+
 const NEIGHBOURS = fc.constantFrom(0.3, 0.7);
-/** What the neighbour takes at once. */
-const burstOf = ({ rpm: quota, neighbour }: Scenario): number => Math.max(1, Math.round(quota * neighbour * 0.2));
+/** What the neighbour takes before an answer can tell of it. */
+const unseenOf = (scenario: Scenario): number => Math.max(1, Math.round(scenario.neighbour * (scenario.bursts ? scenario.rpm * 0.2 : inFlightOf(scenario))));
 
 const causesNone = (outcome: Outcome): void => expect(outcome.ours, outcome.firstOurs).toBe(0);
 const jitterMs = fc.oneof(fc.integer({ min: 1, max: 300 }), fc.integer({ min: 300, max: 3_000 }));
 
-describe(`the quota model, seed ${SEED}`, () => {
+// So long for machines that do much else: each takes seconds.
+describe(`the quota model, seed ${SEED}`, { timeout: 300_000 }, () => {
   it('uses 99 % and causes no 429, whatever the limiter, the unit, the latency and the clock', () => {
     holds(scenarios({}), (outcome, scenario) => {
       causesNone(outcome);
-      expect(outcome.share).toBeGreaterThanOrEqual(isTiny(scenario) ? 0.85 : isSlow(scenario) ? 0.985 : 0.99);
+      expect(outcome.share).toBeGreaterThanOrEqual((isTiny(scenario) ? 0.85 : isSlow(scenario) ? 0.985 : 0.99) - standing(scenario, outcome));
     });
   });
 
@@ -73,8 +82,15 @@ describe(`the quota model, seed ${SEED}`, () => {
     holds(scenarios({ jitterMs }), (outcome, scenario) => {
       causesNone(outcome);
       const lost = scenario.kind === 'sliding' ? (1.3 * scenario.jitterMs) / MINUTE_MS + 0.005 : 0;
-      expect(outcome.share).toBeGreaterThanOrEqual((isTiny(scenario) ? 0.85 : isSlow(scenario) ? 0.985 : 0.99) - lost);
-    });
+      expect(outcome.share).toBeGreaterThanOrEqual((isTiny(scenario) ? 0.85 : isSlow(scenario) ? 0.985 : 0.99) - lost - standing(scenario, outcome));
+    }, RUNS / 2);
+  });
+
+  it('also when calls hang: for half a minute it is not known whether the service has counted them', () => {
+    holds(scenarios({ hung: fc.constantFrom(0.001, 0.01), jitterMs: fc.oneof(fc.constant(0), jitterMs) }), (outcome, scenario) => {
+      causesNone(outcome);
+      expect(outcome.share).toBeGreaterThanOrEqual(isTiny(scenario) ? 0.8 : 0.9);
+    }, RUNS / 2);
   });
 
   it('also where a bucket holds no burst at all, when the latency does not vary', () => {
@@ -94,21 +110,24 @@ describe(`the quota model, seed ${SEED}`, () => {
   it('takes what a neighbour leaves, and causes no 429 by what it could have known', () => {
     holds(scenarios({ neighbour: NEIGHBOURS, jitterMs: fc.oneof(fc.constant(0), jitterMs) }), (outcome, scenario) => {
       // A neighbour that comes for the first time in the middle of a burst of ours cannot be told from calls of our own.
-      if (scenario.bursts && (scenario.kind === 'sliding' || scenario.kind === 'fixed')) expect(outcome.ours, outcome.firstOurs).toBeLessThanOrEqual(burstOf(scenario));
+      if (scenario.kind === 'sliding' || scenario.kind === 'fixed') expect(outcome.ours, outcome.firstOurs).toBeLessThanOrEqual(unseenOf(scenario));
       else causesNone(outcome);
-      // Elsewhere it costs a latency, and whole seconds that resets are stated in: see the table.
+      // Elsewhere it costs a latency, and whole seconds that resets are stated in; and a bucket may hold some at the end that are soon asked for: see the table.
       const whole = scenario.kind === 'fixed' || (scenario.burst === 'whole' && scenario.kind !== 'sliding');
-      expect(outcome.share).toBeGreaterThanOrEqual(whole ? 0.99 : scenario.kind === 'sliding' ? 0.5 : 0.4);
+      const kept = scenario.kind === 'fixed' ? 0 : scenario.rpm / (scenario.bursts ? 4 : 8) / outcome.available;
+      expect(outcome.share).toBeGreaterThanOrEqual(whole ? 0.99 - kept : scenario.kind === 'sliding' ? 0.5 : 0.2);
+      // No storm: a few flocks a minute at most, more only where every burst of the neighbour's meets one.
+      expect(outcome.theirs).toBeLessThanOrEqual((scenario.bursts ? 10 : 5) * WINDOWS * (inFlightOf(scenario) + 1));
     });
   });
 
-  it('hears few 429s of a neighbour beside whom a bucket is shared', () => {
-    holds(scenarios({ kind: fc.constantFrom('bucket', 'gcra'), burst: fc.constant('whole'), rpm: fc.integer({ min: 250, max: 2_000 }), neighbour: NEIGHBOURS, bursts: fc.constant(false), retryAfter: fc.constant('permit') }), (outcome, scenario) => {
-      // One flock when the neighbour is first met, and now and then the last permit.
-      const inFlight = (scenario.rpm * scenario.latencyMs) / MINUTE_MS;
-      expect(outcome.theirs).toBeLessThanOrEqual(0.06 * outcome.admitted + 3 * inFlight + 20);
-      expect(outcome.paused).toBeLessThanOrEqual(0.1);
-    }, RUNS / 2);
+  it('hears few 429s of a neighbour beside whom a bucket is shared evenly', () => {
+    holds(scenarios({ kind: fc.constantFrom('bucket', 'gcra'), rpm: fc.integer({ min: 100, max: 2_000 }), neighbour: NEIGHBOURS, bursts: fc.constant(false), retryAfter: fc.constant('permit') }), (outcome, scenario) => {
+      // One flock when the neighbour is first met, and now and then the last permit; more often, but a few a minute, where a bucket holds but a few.
+      const [share, aMinute] = scenario.burst === 'whole' ? [0.01, 2] : [0.06, 10];
+      expect(outcome.theirs).toBeLessThanOrEqual(share * outcome.admitted + 3 * inFlightOf(scenario) + aMinute * WINDOWS);
+      expect(outcome.paused).toBeLessThanOrEqual(scenario.burst === 'whole' ? 0.05 : 0.25);
+    }, RUNS / 4);
   });
 
   it('is stopped by one flock of 429s, no more, where a sliding window is reckoned from two counters and gives back what nobody can foresee', () => {
@@ -134,15 +153,15 @@ describe(`the quota model, seed ${SEED}`, () => {
   });
 
   it('shows the share that is reached where 99 % cannot be had', () => {
-    const lines = ['', 'share of what was available, ten windows, 429s of ours / of others; latency ms + spread ms'];
+    const lines = ['', 'share of what was available, ten windows, 429s of ours / of others, share of the time for which they asked to wait; latency ms + spread ms'];
     const latencies = [[5, 0], [300, 0], [3_000, 0], [100, 300], [500, 2_500]] as const;
-    lines.push(`${''.padEnd(40)}${latencies.map(([latency, spread]) => `${latency}+${spread}`.padStart(18)).join('')}`);
+    lines.push(`${''.padEnd(40)}${latencies.map(([latency, spread]) => `${latency}+${spread}`.padStart(24)).join('')}`);
     for (const [kind, burst] of [['fixed', kinds.fixed], ['sliding', kinds.sliding], ['counter', 'whole'], ['bucket', 'whole'], ['bucket', kinds.bucket], ['gcra', kinds.gcra]] as const) {
       for (const [neighbour, bursts] of [[0, false], [0.3, false], [0.7, false], [0.7, true]] as const) {
         const cells = latencies.map(([latency, spread]) => {
-          const outcome = simulate({ seed: SEED, kind, burst, rpm: 1_000, unit: 'delta s', latencyMs: latency, jitterMs: spread, before: 0.5, clockMs: 90_000, neighbour, bursts, faults: 'none', retryAfter: 'permit', gateMs: 0, lateMs: 0 });
+          const outcome = simulate({ seed: SEED, kind, burst, rpm: 1_000, unit: 'delta s', latencyMs: latency, jitterMs: spread, before: 0.5, clockMs: 90_000, neighbour, bursts, faults: 'none', hung: 0, retryAfter: 'permit', gateMs: 0, lateMs: 0 });
           if (kind !== 'counter') causesNone(outcome);
-          return `${(outcome.share * 100).toFixed(1)} % ${outcome.ours} / ${outcome.theirs}`.padStart(18);
+          return `${(outcome.share * 100).toFixed(1)} % ${outcome.ours} / ${outcome.theirs}, ${(outcome.paused * 100).toFixed(0)} %`.padStart(24);
         });
         lines.push(`${kind}, burst ${burst}, neighbour ${neighbour * 100} %${bursts ? ' in bursts' : ''}`.padEnd(40) + cells.join(''));
       }

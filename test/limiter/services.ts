@@ -14,6 +14,8 @@ export interface Limited {
   nextMs(t: number): number;
   /** Permits that nobody took in time, from the second window on and up to `t`. */
   lapsed(t: number): number;
+  /** Permits that are there at `t` and would be there later: what a bucket holds, nothing in a window, of which all that was not taken lapses. */
+  held(t: number): number;
 }
 
 export class Fixed implements Limited {
@@ -56,6 +58,9 @@ export class Fixed implements Limited {
   lapsed(t: number): number {
     this.#roll(t);
     return this.#lapsed;
+  }
+  held(): number {
+    return 0;
   }
 }
 
@@ -101,6 +106,9 @@ export class Sliding implements Limited {
   lapsed(t: number): number {
     this.#expire(t);
     return this.#lapsed;
+  }
+  held(): number {
+    return 0;
   }
 }
 
@@ -150,6 +158,9 @@ export class Counter implements Limited {
     const from = Math.max(MINUTE, this.#lastAt);
     return this.#lapsed + (t > from ? (Math.max(0, this.#quota - this.#spent(t)) * (t - from)) / MINUTE : 0);
   }
+  held(): number {
+    return 0;
+  }
 }
 
 export class Bucket implements Limited {
@@ -191,6 +202,9 @@ export class Bucket implements Limited {
     this.#refill(t);
     return this.#lapsed;
   }
+  held(t: number): number {
+    return this.remaining(t);
+  }
 }
 
 /** The same limit, told by one time: that of the next permit were there no burst. */
@@ -220,6 +234,9 @@ export class Gcra implements Limited {
   }
   lapsed(t: number): number {
     return this.#lapsed + Math.max(0, t - Math.max(this.#tat, MINUTE)) / this.#interval;
+  }
+  held(t: number): number {
+    return this.remaining(t);
   }
 }
 

@@ -27,6 +27,8 @@ export interface Scenario {
   readonly neighbour: number;
   readonly bursts: boolean;
   readonly faults: HeaderFault;
+  /** Share of the calls that are never answered and fail after half a minute; half of them never reach the service. */
+  readonly hung: number;
   /** What a 429 asks to wait for: the next permit, or all of them. */
   readonly retryAfter: 'permit' | 'restored';
   /** How long two grants are apart at least, as the gate takes it. */
@@ -37,7 +39,7 @@ export interface Scenario {
 
 export interface Outcome {
   readonly admitted: number;
-  /** Of what nobody else took, but what lapsed while a 429 had asked us to wait. */
+  /** Of what nobody else took, with what a bucket holds more at the end than at the beginning, but what lapsed while a 429 had asked us to wait. */
   readonly available: number;
   readonly share: number;
   /** Share of the time for which 429s had asked us to wait. */
@@ -51,6 +53,8 @@ export interface Outcome {
 }
 
 export const WINDOWS = 10;
+/** Of a call that hangs. */
+const TIMEOUT_MS = 30_000;
 const END = WINDOWS * MINUTE;
 const EPOCH = Date.UTC(2036, 6, 15, 12);
 
@@ -151,8 +155,8 @@ export function simulate(s: Scenario): Outcome {
   let pausedUntil = 0;
   let timerAt = Infinity;
   let gateAt = 0;
-  /** What had lapsed when the pause began, and what has lapsed in pauses before. */
-  let pause: { readonly fromMs: number; readonly lapsed: number } | null = null;
+  /** What had lapsed, and what was held, when the pause began; and what has lapsed in pauses before. */
+  let pause: { readonly fromMs: number; readonly lapsed: number; readonly held: number } | null = null;
   const inPauses = { ms: 0, lapsed: 0 };
   const endPause = (): void => {
     if (pause === null) return;
@@ -189,6 +193,15 @@ export function simulate(s: Scenario): Outcome {
     sends.push(now);
     const there = s.before * s.latencyMs + random() * s.before * s.jitterMs;
     const back = (1 - s.before) * s.latencyMs + random() * (1 - s.before) * s.jitterMs;
+    const hangs = s.hung > 0 && random() < s.hung;
+    if (hangs) {
+      events.push(now + TIMEOUT_MS, () => {
+        inFlight--;
+        model.answered(ticket, now, null, false, null, true);
+        serve();
+      });
+      if (random() < 0.5) return;
+    }
     events.push(now + there, () => {
       const decidedAt = now;
       const ok = service.take(now);
@@ -205,6 +218,7 @@ export function simulate(s: Scenario): Outcome {
           if (counted.firstOurs === '') counted.firstOurs = `ticket ${ticket} sent ${sentAt.toFixed(1)} decided ${decidedAt.toFixed(1)} told ${told.toFixed(1)}; ${model.explain(sentAt)}`;
         }
       }
+      if (hangs) return;
       const left = service.remaining(now);
       const headers = headersOf(s, service, now, random);
       const retryAfterMs = ok ? null : Math.max(1_000, Math.ceil(Math.min(MINUTE, s.retryAfter === 'permit' ? service.nextMs(now) : service.resetMs(now)) / 1_000) * 1_000);
@@ -215,7 +229,7 @@ export function simulate(s: Scenario): Outcome {
         model.answered(ticket, now, reading, !ok, retryAfterMs);
         if (retryAfterMs !== null) {
           pausedUntil = Math.max(pausedUntil, now + retryAfterMs);
-          pause ??= { fromMs: now, lapsed: service.lapsed(now) };
+          pause ??= { fromMs: now, lapsed: service.lapsed(now), held: service.held(now) };
         }
         serve();
       });
@@ -239,6 +253,10 @@ export function simulate(s: Scenario): Outcome {
     });
   };
   events.push(0, serve);
+  let heldAtFirst = 0;
+  events.push(MINUTE, () => {
+    heldAtFirst = service.held(MINUTE);
+  });
   let guard = 0;
   for (let event = events.pop(); event !== undefined && event.at < END; event = events.pop()) {
     if (event.at === now && ++guard > 200_000) throw new Error(`time stands still at ${now}: ${model.explain(now)} ${JSON.stringify(s)}`);
@@ -247,8 +265,10 @@ export function simulate(s: Scenario): Outcome {
     event.run();
   }
   now = END;
+  // What comes back while a 429 asks us to wait is not to be had.
+  const heldAtLast = pause === null ? service.held(END) : (pause as { readonly held: number }).held;
   endPause();
-  const available = counted.admitted + service.lapsed(END) - inPauses.lapsed;
+  const available = counted.admitted + service.lapsed(END) - inPauses.lapsed + Math.max(0, heldAtLast - heldAtFirst);
   return { ...counted, available, share: available <= 0 ? 1 : counted.admitted / available, paused: inPauses.ms / (END - MINUTE), worstMinute: mostInAMinute(sends) };
 }
 

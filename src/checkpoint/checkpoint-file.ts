@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises';
-import { InputError, StorageError } from '../errors.ts';
+import { InputError, MillraceError, StorageError } from '../errors.ts';
 import type { Spent } from '../limiter/quota-model.ts';
 import type { InputManifest } from '../reader/types.ts';
 import type { Mark } from '../writer/mark.ts';
 import type { Tally } from '../writer/tally.ts';
 import { replaceFile } from './durable.ts';
+import type { Fence } from './fence.ts';
 
 const VERSION = 1;
 
@@ -74,11 +75,12 @@ export async function readCheckpoint(path: string): Promise<Checkpoint | null> {
   return value as Checkpoint;
 }
 
-/** @throws StorageError */
-export async function writeCheckpoint(path: string, checkpoint: Checkpoint): Promise<void> {
+/** @throws StorageError, or 75 when the job was lost */
+export async function writeCheckpoint(path: string, checkpoint: Checkpoint, fence: Fence): Promise<void> {
   try {
-    await replaceFile(path, `${JSON.stringify(checkpoint)}\n`);
+    await replaceFile(path, `${JSON.stringify(checkpoint)}\n`, fence);
   } catch (error) {
+    if (error instanceof MillraceError) throw error;
     throw new StorageError('checkpoint_failed', `the checkpoint ${path} could not be written: ${(error as Error).message}`, {
       hint: 'Free the disk or mend the folder, then run the same command: the job resumes from the checkpoint before.',
       cause: error,

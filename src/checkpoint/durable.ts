@@ -1,23 +1,13 @@
-/** Writing small files so that they are at all times whole: temporary file, flush, rename, flush of the folder. */
-import { open, rename, rm } from 'node:fs/promises';
-import { dirname } from 'node:path';
+/** Writing files so that they are at all times whole: temporary file, flush, rename, flush of the folder. */
+import { constants } from 'node:fs';
+import { copyFile, open, rm } from 'node:fs/promises';
+import { takeName, type Fence } from './fence.ts';
 
-/** Makes a rename in this folder survive a power cut. Folders that cannot be flushed (some network disks) are let be. */
-export async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r').catch(() => null);
-  if (folder === null) return;
+/** Replaces the file at `path` by `text`, whole or not at all; mode 0600. @throws MillraceError 75 when the job was lost, else what the disk says */
+export async function replaceFile(path: string, text: string, fence: Fence): Promise<void> {
+  const temporary = fence.temporary(path);
   try {
-    await folder.sync().catch(() => undefined);
-  } finally {
-    await folder.close();
-  }
-}
-
-/** Replaces the file at `path` by `text`, whole or not at all; mode 0600. One writer at a time. */
-export async function replaceFile(path: string, text: string): Promise<void> {
-  const temporary = `${path}.tmp`;
-  try {
-    // What a crash left there, or somebody put there, would keep its own mode, or lead elsewhere.
+    // What a failure left there, or somebody put there, would keep its own mode, or lead elsewhere.
     await rm(temporary, { force: true });
     const file = await open(temporary, 'wx', 0o600);
     try {
@@ -26,10 +16,28 @@ export async function replaceFile(path: string, text: string): Promise<void> {
     } finally {
       await file.close();
     }
-    await rename(temporary, path);
+    await takeName(path, fence);
   } catch (error) {
     await rm(temporary, { force: true }).catch(() => undefined);
     throw error;
   }
-  await syncFolder(dirname(path));
+}
+
+/** A copy of `from` takes the name `to`, flushed and whole. @throws what the disk says, or 75 when the job was lost */
+export async function copyAs(from: string, to: string, fence: Fence): Promise<void> {
+  const copy = fence.temporary(to);
+  try {
+    await rm(copy, { force: true });
+    await copyFile(from, copy, constants.COPYFILE_FICLONE);
+    const file = await open(copy, 'r+');
+    try {
+      await file.datasync();
+    } finally {
+      await file.close();
+    }
+    await takeName(to, fence);
+  } catch (error) {
+    await rm(copy, { force: true }).catch(() => undefined);
+    throw error;
+  }
 }

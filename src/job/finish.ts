@@ -1,7 +1,7 @@
 /** From the last row to a job that is finished: each step durable before the next, so that a crash anywhere is made good. */
-import { rm, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { writeCheckpoint, type Checkpoint } from '../checkpoint/checkpoint-file.ts';
-import type { JobLock } from '../checkpoint/job-lock.ts';
+import { removeFile, type Fence } from '../checkpoint/fence.ts';
 import { InputError } from '../errors.ts';
 import { describeChange } from '../reader/freeze.ts';
 import { PartialFile, partialPath } from '../writer/partial-file.ts';
@@ -15,9 +15,9 @@ import { finishedExitCode } from './verdict.ts';
 
 /**
  * All rows are written: says so durably, with what the output is, before anything takes its name.
- * @throws InputError when the input changed while it was read, StorageError
+ * @throws InputError when the input changed while it was read, StorageError, or 75 when the job was lost
  */
-export async function markFinishing(job: CompiledJob, paths: JobPaths, latest: Checkpoint, finished: Awaited<ReturnType<RowSink['finish']>>): Promise<Checkpoint> {
+export async function markFinishing(job: CompiledJob, paths: JobPaths, latest: Checkpoint, finished: Awaited<ReturnType<RowSink['finish']>>, fence: Fence): Promise<Checkpoint> {
   const changed = await describeChange(latest.manifest);
   if (changed !== null) {
     throw new InputError('input_changed', `the input changed while it was read: ${changed}`, { hint: 'The rows written may mix both versions. Run with --fresh: what was paid for is in the ledger.' });
@@ -33,30 +33,28 @@ export async function markFinishing(job: CompiledJob, paths: JobPaths, latest: C
     mark,
     result: { tally, bytes, errorBytes, sha256: await fileSha256(partialPath(paths.output)) },
   };
-  await writeCheckpoint(paths.checkpoint, checkpoint);
+  await writeCheckpoint(paths.checkpoint, checkpoint, fence);
   return checkpoint;
 }
 
 /** Output and errors take their names, the report is written, and the checkpoint says finished. @throws StorageError, or 75 when the job was lost */
-export async function putInPlace(job: CompiledJob, paths: JobPaths, checkpoint: Checkpoint, commit: () => Promise<void>, lock: JobLock): Promise<Report> {
-  await lock.check();
+export async function putInPlace(job: CompiledJob, paths: JobPaths, checkpoint: Checkpoint, commit: () => Promise<void>, fence: Fence): Promise<Report> {
   await commit();
   const report = buildReport(checkpoint, job.output.uri, job.service.rpm);
-  await writeReport(paths.report, report);
-  await writeCheckpoint(paths.checkpoint, { ...checkpoint, state: 'finished' });
-  await dropSpool(checkpoint.manifest);
+  await writeReport(paths.report, report, fence);
+  await writeCheckpoint(paths.checkpoint, { ...checkpoint, state: 'finished' }, fence);
+  await dropSpool(checkpoint.manifest, fence);
   return report;
 }
 
 /** After a crash between the last checkpoint and the renames: those that are missing. */
-export async function commitAgain(paths: JobPaths, { result }: Checkpoint): Promise<void> {
-  if (await exists(partialPath(paths.output))) await (await PartialFile.open(paths.output, result?.bytes ?? 0)).commit();
+export async function commitAgain(paths: JobPaths, { result }: Checkpoint, fence: Fence): Promise<void> {
+  if (await exists(partialPath(paths.output))) await (await PartialFile.open(paths.output, result?.bytes ?? 0, fence)).commit();
   const errorBytes = result?.errorBytes ?? 0;
   if (errorBytes === 0) {
-    await rm(partialPath(paths.errors), { force: true });
-    await rm(paths.errors, { force: true });
+    for (const path of [partialPath(paths.errors), paths.errors]) await removeFile(path, fence);
   } else if (await exists(partialPath(paths.errors))) {
-    await (await PartialFile.open(paths.errors, errorBytes)).commit();
+    await (await PartialFile.open(paths.errors, errorBytes, fence)).commit();
   }
 }
 

@@ -1,5 +1,6 @@
 /** The job's input, found and frozen, and where standard input is kept while the job needs it. */
 import { rename, rm, stat } from 'node:fs/promises';
+import { removeFile, type Fence } from '../checkpoint/fence.ts';
 import { InputError, StorageError } from '../errors.ts';
 import { describeChange, freezeInput } from '../reader/freeze.ts';
 import { spool } from '../reader/spool.ts';
@@ -7,9 +8,6 @@ import type { InputManifest } from '../reader/types.ts';
 import { resultColumnNames } from '../writer/result-columns.ts';
 import { ownFiles, type JobPaths } from './paths.ts';
 import type { CompiledJob } from './types.ts';
-
-/** Standard input arrives here, and takes the spool's own name only once the run is sure to go on with it. */
-const arriving = (paths: JobPaths): string => `${paths.spool}.new`;
 
 /**
  * The job's input as it is now. Standard input lies in a file of its own until `adoptSpool`; the manifest already says
@@ -22,7 +20,7 @@ export async function freezeJobInput(job: CompiledJob, paths: JobPaths, signal: 
     isOwn: ownFiles(paths),
     reservedColumns: job.output.format === 'jsonl' ? [] : resultColumnNames(job.output.fields),
     needColumns: job.output.format !== 'jsonl',
-    spoolPath: arriving(paths),
+    spoolPath: paths.arriving,
     signal,
   });
   checkColumns(job, manifest);
@@ -50,13 +48,13 @@ function checkColumns({ steps, output }: CompiledJob, { format, files, columns, 
  */
 export async function changedSince(frozen: InputManifest, paths: JobPaths, signal: AbortSignal): Promise<{ manifest: InputManifest; changed: string | null }> {
   if (!readsStandardInput(frozen) || process.stdin.isTTY) return { manifest: frozen, changed: await describeChange(frozen) };
-  await spool(process.stdin, arriving(paths), signal);
-  const { size } = await stat(arriving(paths));
+  await spool(process.stdin, paths.arriving, signal);
+  const { size } = await stat(paths.arriving);
   if (size === 0 && spooledBytes(frozen) > 0) {
     await dropArriving(paths);
     return { manifest: frozen, changed: await describeChange(frozen) };
   }
-  return { manifest: withSpoolAt(frozen, paths.spool), changed: await describeChange(withSpoolAt(frozen, arriving(paths))) };
+  return { manifest: withSpoolAt(frozen, paths.spool), changed: await describeChange(withSpoolAt(frozen, paths.arriving)) };
 }
 
 export function readsStandardInput(manifest: InputManifest): boolean {
@@ -68,10 +66,11 @@ export function spooledBytes(manifest: InputManifest): number {
   return manifest.files.find(({ uri }) => uri === '-')?.size ?? 0;
 }
 
-/** What came on standard input is the run's from now on. @throws StorageError */
-export async function adoptSpool(paths: JobPaths): Promise<void> {
+/** What came on standard input is the run's from now on. `fence`: null where the folder is the run's alone. @throws StorageError, or 75 when the job was lost */
+export async function adoptSpool(paths: JobPaths, fence: Fence | null): Promise<void> {
+  await fence?.check();
   try {
-    await rename(arriving(paths), paths.spool);
+    await rename(paths.arriving, paths.spool);
   } catch (error) {
     // Nothing came on standard input, or the scratch folder was never needed.
     if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return;
@@ -81,12 +80,12 @@ export async function adoptSpool(paths: JobPaths): Promise<void> {
 
 /** What came on standard input and was not adopted goes; never throws. */
 export async function dropArriving(paths: JobPaths): Promise<void> {
-  await rm(arriving(paths), { force: true }).catch(() => undefined);
+  await rm(paths.arriving, { force: true }).catch(() => undefined);
 }
 
 /** Removes what was kept of standard input: the job is finished. */
-export async function dropSpool(manifest: InputManifest): Promise<void> {
-  for (const { uri, path } of manifest.files) if (uri === '-') await rm(path, { force: true });
+export async function dropSpool(manifest: InputManifest, fence: Fence): Promise<void> {
+  for (const { uri, path } of manifest.files) if (uri === '-') await removeFile(path, fence);
 }
 
 function withSpoolAt(manifest: InputManifest, path: string): InputManifest {

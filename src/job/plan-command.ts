@@ -52,9 +52,9 @@ export async function makePlan(job: CompiledJob, serviceOrigin: string): Promise
 }
 
 async function planIn(scratch: string, job: CompiledJob, serviceOrigin: string): Promise<Plan> {
-  const paths = { ...jobPaths(job, { scratch: null }), spool: join(scratch, 'stdin') };
+  const paths = { ...jobPaths(job, { scratch: null }), spool: join(scratch, 'stdin'), arriving: join(scratch, 'arriving') };
   const start = await howItWouldStart(job, paths);
-  await adoptSpool(paths);
+  await adoptSpool(paths, null);
   const { manifest, run } = start.checkpoint;
   const ledger = job.ledger.uri !== '' && (statSync(paths.ledger, { throwIfNoEntry: false })?.size ?? 0) > 0 ? Ledger.open({ path: paths.ledger, job: job.name, run, maxAgeDays: job.ledger.maxAgeDays, now: Date.now, peek: true }) : null;
   const seen = new KeySet(join(scratch, 'keys'));

@@ -1,6 +1,7 @@
 import type { Checkpoint } from '../checkpoint/checkpoint-file.ts';
 import { replaceFile } from '../checkpoint/durable.ts';
-import { StorageError } from '../errors.ts';
+import type { Fence } from '../checkpoint/fence.ts';
+import { MillraceError, StorageError } from '../errors.ts';
 import { LatencyHistogram } from './latency-histogram.ts';
 
 /** `report.json`. Totals cover all resumes; the outcomes sum to `records.total`. */
@@ -48,11 +49,12 @@ export function buildReport(checkpoint: Checkpoint, uri: string, rpm: number | n
   };
 }
 
-/** @throws StorageError */
-export async function writeReport(path: string, report: Report): Promise<void> {
+/** @throws StorageError, or 75 when the job was lost */
+export async function writeReport(path: string, report: Report, fence: Fence): Promise<void> {
   try {
-    await replaceFile(path, `${JSON.stringify(report, null, 2)}\n`);
+    await replaceFile(path, `${JSON.stringify(report, null, 2)}\n`, fence);
   } catch (error) {
+    if (error instanceof MillraceError) throw error;
     throw new StorageError('report_failed', `the report ${path} could not be written: ${(error as Error).message}`, { hint: 'Mend the folder, then run the same command: the rest is done.', cause: error });
   }
 }

@@ -1,4 +1,5 @@
 import { writeCheckpoint, type Checkpoint } from '../checkpoint/checkpoint-file.ts';
+import { sweep, type Fence } from '../checkpoint/fence.ts';
 import { JobLock } from '../checkpoint/job-lock.ts';
 import { EXIT, type ExitCode } from '../errors.ts';
 import { Ledger } from '../ledger/ledger.ts';
@@ -9,7 +10,7 @@ import { Counters } from './counters.ts';
 import { errorLine } from './error-line.ts';
 import { commitAgain, markFinishing, putInPlace } from './finish.ts';
 import { adoptSpool, dropArriving, dropSpool } from './frozen-input.ts';
-import { jobPaths, type JobPaths } from './paths.ts';
+import { jobPaths, renamedFiles, type JobPaths } from './paths.ts';
 import { openReporter, type Reporter } from './reporter.ts';
 import { buildReport } from './report.ts';
 import { RunningJob, type RowSink } from './run-job.ts';
@@ -42,21 +43,22 @@ export async function runCommand(job: CompiledJob, options: RunOptions, context:
 }
 
 async function runLocked(job: CompiledJob, options: RunOptions, context: RunContext, reporter: Reporter): Promise<ExitCode> {
-  const paths = jobPaths(job, options);
+  const named = jobPaths(job, options);
   const lost = new AbortController();
   const lock = await JobLock.acquire({
-    path: paths.lock,
+    path: named.lock,
     now: Date.now,
     signal: context.drain,
     onWait: (holder) => reporter.warn('job_held', `another run holds this job (process ${holder.pid} on ${holder.host}, since ${holder.since}): waiting one lease`),
     onLost: (error) => lost.abort(error),
   });
+  const paths = { ...named, arriving: lock.temporary(named.spool) };
   try {
-    if (lock.tookOverFromUnknown) for (const path of [paths.output, paths.errors]) await replaceInode(path);
+    await takePossession(paths, lock);
     const start = await settleStart(job, paths, lock, { fresh: options.fresh, now: () => new Date(), signal: AbortSignal.any([context.drain, lost.signal]) });
     if (start.kind === 'go') return await execute(job, paths, start, context, lock, lost.signal, reporter);
     // A crash just before the end may have left it.
-    await dropSpool(start.checkpoint.manifest);
+    await dropSpool(start.checkpoint.manifest, lock);
     reporter.done(buildReport(start.checkpoint, job.output.uri, job.service.rpm), paths);
     return (start.checkpoint.exitCode ?? EXIT.ok) as ExitCode;
   } finally {
@@ -65,33 +67,39 @@ async function runLocked(job: CompiledJob, options: RunOptions, context: RunCont
   }
 }
 
+/** Nothing that another run still has in hand gets into the job's files from here on. @throws StorageError, or 75 when the job was lost */
+async function takePossession(paths: JobPaths, lock: JobLock): Promise<void> {
+  await sweep(renamedFiles(paths));
+  if (!lock.tookOverFromUnknown) return;
+  for (const path of [paths.output, paths.errors]) await replaceInode(path, lock);
+  await lock.filesReplaced();
+}
+
 /** What a crash left to be put in place is put there first; then the job is like any other that is finished. */
 async function settleStart(job: CompiledJob, paths: JobPaths, lock: JobLock, options: StartOptions): Promise<Exclude<Start, { kind: 'finish' }>> {
   const start = await decideStart(job, paths, options);
   if (start.kind !== 'finish') return start;
-  await putInPlace(job, paths, start.checkpoint, () => commitAgain(paths, start.checkpoint), lock);
+  await putInPlace(job, paths, start.checkpoint, () => commitAgain(paths, start.checkpoint, lock), lock);
   return settleStart(job, paths, lock, options);
 }
 
 async function execute(job: CompiledJob, paths: JobPaths, start: Start & { kind: 'go' }, context: RunContext, lock: JobLock, lost: AbortSignal, reporter: Reporter): Promise<ExitCode> {
   const { checkpoint } = start;
   if (start.notice !== null) reporter.warn('written_again', start.notice);
-  if (start.reopen) await reopenOutput(paths);
-  await adoptSpool(paths);
+  if (start.reopen) await reopenOutput(paths, lock);
+  await adoptSpool(paths, lock);
   // The checkpoint comes first: from here on, the partial files are this job's.
-  await writeCheckpoint(paths.checkpoint, checkpoint);
-  const ledger = Ledger.open({ path: paths.ledger, job: job.name, run: checkpoint.run, maxAgeDays: job.ledger.maxAgeDays, now: Date.now });
+  await writeCheckpoint(paths.checkpoint, checkpoint, lock);
+  const ledger = Ledger.open({ path: paths.ledger, job: job.name, run: checkpoint.run, maxAgeDays: job.ledger.maxAgeDays, now: Date.now, mayWrite: lock.checkNow });
   const counters = new Counters(checkpoint.totals, () => performance.now());
   let latest = checkpoint;
   const keep = async (change: Partial<Checkpoint>): Promise<void> => {
     if (lost.aborted) throw lost.reason;
-    // A run that was paused for longer than its lease may be told so only now.
-    await lock.check();
     latest = { ...latest, ...change, updatedAt: new Date().toISOString(), totals: counters.totals(ledger.totals()) };
-    await writeCheckpoint(paths.checkpoint, latest);
+    await writeCheckpoint(paths.checkpoint, latest, lock);
   };
   try {
-    const sink = await openSink(job, paths, checkpoint);
+    const sink = await openSink(job, paths, checkpoint, lock);
     try {
       const running = new RunningJob({
         job,
@@ -115,7 +123,7 @@ async function execute(job: CompiledJob, paths: JobPaths, start: Start & { kind:
       }
       const finished = await sink.finish();
       ledger.flush();
-      latest = await markFinishing(job, paths, { ...latest, trusted: end.trusted, totals: counters.totals(ledger.totals()) }, finished);
+      latest = await markFinishing(job, paths, { ...latest, trusted: end.trusted, totals: counters.totals(ledger.totals()) }, finished, lock);
       reporter.finished(await putInPlace(job, paths, latest, () => sink.commit(), lock), paths);
       return (latest.exitCode ?? EXIT.ok) as ExitCode;
     } catch (error) {
@@ -130,10 +138,11 @@ async function execute(job: CompiledJob, paths: JobPaths, start: Start & { kind:
   }
 }
 
-async function openSink(job: CompiledJob, paths: JobPaths, checkpoint: Checkpoint): Promise<RowSink> {
+async function openSink(job: CompiledJob, paths: JobPaths, checkpoint: Checkpoint, fence: Fence): Promise<RowSink> {
   return OutputWriter.open({
     path: paths.output,
     errorsPath: paths.errors,
+    fence,
     compression: job.output.compression,
     format: rowFormat(job, checkpoint.manifest),
     mark: checkpoint.mark,

@@ -26,9 +26,9 @@ export async function runToStandardOutput(job: CompiledJob, options: RunOptions,
   // What grows (the spool, and a ledger that nobody named) lives in a folder that goes with the run.
   const folder = await scratchFolder(options.scratch);
   try {
-    const paths = { ...jobPaths(job, options), spool: join(folder, 'stdin') };
+    const paths = { ...jobPaths(job, options), spool: join(folder, 'stdin'), arriving: join(folder, 'arriving') };
     const { checkpoint } = await freshStart(job, paths, { now: () => new Date(), signal: context.drain });
-    await adoptSpool(paths);
+    await adoptSpool(paths, null);
     const ledger = Ledger.open({ path: job.ledger.maxAgeDays > 0 ? paths.ledger : join(folder, 'ledger'), job: job.name, run: checkpoint.run, maxAgeDays: job.ledger.maxAgeDays, now: Date.now });
     try {
       const counters = new Counters(null, () => performance.now());

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { constants } from 'node:fs';
-import { access, copyFile, rm, stat } from 'node:fs/promises';
+import { access, stat } from 'node:fs/promises';
 import { readCheckpoint, type Checkpoint } from '../checkpoint/checkpoint-file.ts';
-import { ConfigError, InputError, StorageError } from '../errors.ts';
+import { copyAs } from '../checkpoint/durable.ts';
+import { removeFile, type Fence } from '../checkpoint/fence.ts';
+import { ConfigError, InputError, MillraceError, StorageError } from '../errors.ts';
 import { compareManifests } from '../reader/freeze.ts';
 import type { InputManifest } from '../reader/types.ts';
 import { START_MARK } from '../writer/mark.ts';
@@ -136,13 +137,17 @@ async function afterFinish(job: CompiledJob, paths: JobPaths, found: Checkpoint,
   return { kind: 'go', checkpoint: unfinished, resumed: true, reopen: true, notice: null };
 }
 
-/** A pilot's output is the beginning of the whole: the run goes on in a copy, and the pilot stays in place until then. */
-export async function reopenOutput(paths: JobPaths): Promise<void> {
+/**
+ * A pilot's output is the beginning of the whole: the run goes on in a copy, and the pilot stays in place until then.
+ * @throws StorageError, or 75 when the job was lost
+ */
+export async function reopenOutput(paths: JobPaths, fence: Fence): Promise<void> {
   try {
-    await copyFile(paths.output, partialPath(paths.output), constants.COPYFILE_FICLONE);
-    if (await exists(paths.errors)) await copyFile(paths.errors, partialPath(paths.errors), constants.COPYFILE_FICLONE);
-    else await rm(partialPath(paths.errors), { force: true });
+    await copyAs(paths.output, partialPath(paths.output), fence);
+    if (await exists(paths.errors)) await copyAs(paths.errors, partialPath(paths.errors), fence);
+    else await removeFile(partialPath(paths.errors), fence);
   } catch (error) {
+    if (error instanceof MillraceError) throw error;
     throw new StorageError('output_failed', `${paths.output} could not be copied to go on from: ${(error as Error).message}`, { hint: 'Free the disk or mend the folder, then run the same command.', cause: error });
   }
 }

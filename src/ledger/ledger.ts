@@ -28,6 +28,8 @@ export interface LedgerOptions {
   readonly now: () => number;
   /** Only `has` and `scope` are wanted: nothing is written. The file must exist. */
   readonly peek?: boolean;
+  /** Asked within each write transaction: throws when the job is another run's by now. One that comes later waits for the transaction. */
+  readonly mayWrite?: () => void;
   /** Answers that go into the index together; fewer than usual for tests. */
   readonly placeAt?: number;
 }
@@ -75,9 +77,11 @@ export class Ledger {
     this.#db = db;
     this.#options = options;
     if (options.peek !== true) {
-      db.prepare('INSERT OR IGNORE INTO runs (job, run) VALUES (?, ?)').run(options.job, options.run);
-      // A job runs once at a time: its earlier runs will not ask again what they have used.
-      db.prepare('DELETE FROM used WHERE run IN (SELECT id FROM runs WHERE job = ? AND run <> ?)').run(options.job, options.run);
+      this.#write(() => {
+        db.prepare('INSERT OR IGNORE INTO runs (job, run) VALUES (?, ?)').run(options.job, options.run);
+        // A job runs once at a time: its earlier runs will not ask again what they have used.
+        db.prepare('DELETE FROM used WHERE run IN (SELECT id FROM runs WHERE job = ? AND run <> ?)').run(options.job, options.run);
+      });
     }
     this.#runId = Number(db.prepare('SELECT id FROM runs WHERE run = ?').get(options.run)?.['id'] ?? -1);
     this.#read = db.prepare('SELECT a.run, a.at, a.kind, a.body, r.job, a.scope, a.key FROM answers a JOIN runs r ON r.id = a.run WHERE a.id = ?');
@@ -115,7 +119,7 @@ export class Ledger {
   /** A number for (origin, step, options): the part of an entry's key that a whole job shares. */
   scope(origin: string, step: string, options: string): number {
     return this.#guard(() => {
-      if (this.#options.peek !== true) this.#db.prepare('INSERT OR IGNORE INTO scopes (origin, step, options) VALUES (?, ?, ?)').run(origin, step, options);
+      if (this.#options.peek !== true) this.#write(() => this.#db.prepare('INSERT OR IGNORE INTO scopes (origin, step, options) VALUES (?, ?, ?)').run(origin, step, options));
       return Number(this.#db.prepare('SELECT id FROM scopes WHERE origin = ? AND step = ? AND options = ?').get(origin, step, options)?.['id'] ?? -1);
     });
   }
@@ -156,9 +160,8 @@ export class Ledger {
     if (this.#waitingEntries === 0 && used.length === 0) return;
     const now = this.#options.now();
     const added: { hash: number; id: number }[] = [];
-    const placed = this.#guard(() => {
-      this.#db.exec('BEGIN IMMEDIATE');
-      try {
+    const placed = this.#guard(() =>
+      this.#write(() => {
         this.#places.readLater();
         for (const [scope, answers] of this.#waiting) {
           for (const [key, { answer, hash }] of answers) {
@@ -168,14 +171,9 @@ export class Ledger {
         }
         for (const [block, bits] of used) this.#keepUsed.run(this.#runId, block, bits);
         this.#count.run(this.#lookups, this.#reused, this.#runId);
-        const done = this.#places.place(added.length);
-        this.#db.exec('COMMIT');
-        return done;
-      } catch (error) {
-        if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
-        throw error;
-      }
-    });
+        return this.#places.place(added.length);
+      }),
+    );
     placed();
     for (const { hash, id } of added) this.#places.add(hash, id);
     this.#used.kept();
@@ -239,6 +237,20 @@ export class Ledger {
     if (answer.kind === 'failed' || answer.kind === 'unsettled') return false;
     const { maxAgeDays } = this.#options;
     return maxAgeDays > 0 ? at >= this.#options.now() - maxAgeDays * DAY_MS : job === this.#options.job;
+  }
+
+  /** One transaction: all of it or nothing. */
+  #write<T>(work: () => T): T {
+    this.#db.exec('BEGIN IMMEDIATE');
+    try {
+      this.#options.mayWrite?.();
+      const done = work();
+      this.#db.exec('COMMIT');
+      return done;
+    } catch (error) {
+      if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
+      throw error;
+    }
   }
 
   #guard<T>(work: () => T): T {

@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises';
+import { removeFile, type Fence } from '../checkpoint/fence.ts';
 import type { OutputCompression } from '../job/types.ts';
 import type { RecordResult } from '../processor/result.ts';
 import type { InputRecord } from '../reader/types.ts';
@@ -11,6 +11,8 @@ import { Tallying, type Tally } from './tally.ts';
 export interface OutputWriterOptions {
   readonly path: string;
   readonly errorsPath: string;
+  /** That both are still this run's. */
+  readonly fence: Fence;
   readonly compression: OutputCompression;
   readonly format: RowFormat;
   /** Where to go on. */
@@ -54,9 +56,9 @@ export class OutputWriter {
 
   /** @throws StorageError */
   static async open(options: OutputWriterOptions): Promise<OutputWriter> {
-    const rows = await PartialFile.open(options.path, options.mark.bytes);
+    const rows = await PartialFile.open(options.path, options.mark.bytes, options.fence);
     try {
-      return new OutputWriter(options, rows, await PartialFile.open(options.errorsPath, options.mark.errorBytes));
+      return new OutputWriter(options, rows, await PartialFile.open(options.errorsPath, options.mark.errorBytes, options.fence));
     } catch (error) {
       await rows.close();
       throw error;
@@ -117,8 +119,7 @@ export class OutputWriter {
       await this.#errors.commit();
     } else {
       await this.#errors.close();
-      await rm(this.#errors.path, { force: true });
-      await rm(this.#options.errorsPath, { force: true });
+      for (const path of [this.#errors.path, this.#options.errorsPath]) await removeFile(path, this.#options.fence);
     }
   }
 

@@ -1,8 +1,9 @@
-import { constants } from 'node:fs';
-import { copyFile, mkdir, open, rename, rm, stat, type FileHandle } from 'node:fs/promises';
+import { link, mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { StorageError } from '../errors.ts';
-import { syncFolder } from '../checkpoint/durable.ts';
+import { MillraceError, StorageError } from '../errors.ts';
+import { copyAs } from '../checkpoint/durable.ts';
+import { hasNoLinks, isAt, removeFile, takeName, type Fence } from '../checkpoint/fence.ts';
+import { syncFolder } from '../checkpoint/sync-folder.ts';
 
 /** Bytes held in memory before whoever writes has to wait. */
 const HIGH_WATER_BYTES = 8 * 1024 * 1024;
@@ -16,6 +17,7 @@ const WRITE_BYTES = 512 * 1024;
 export class PartialFile {
   readonly path: string;
   readonly #finalPath: string;
+  readonly #fence: Fence;
   readonly #file: FileHandle;
   #gathered: Buffer[] = [];
   #gatheredBytes = 0;
@@ -23,33 +25,39 @@ export class PartialFile {
   /** Bytes of it that are in the file. */
   #written: number;
   #writing: Promise<void> | null = null;
-  #failure: StorageError | null = null;
+  #failure: MillraceError | null = null;
 
-  private constructor(path: string, finalPath: string, file: FileHandle, size: number) {
+  private constructor(path: string, finalPath: string, fence: Fence, file: FileHandle, size: number) {
     this.path = path;
     this.#finalPath = finalPath;
+    this.#fence = fence;
     this.#file = file;
     this.#size = size;
     this.#written = size;
   }
 
-  /** Opens `<finalPath>.partial`, cut to `size` bytes: what lies behind the last checkpoint is written again. */
-  static async open(finalPath: string, size: number): Promise<PartialFile> {
+  /**
+   * Opens `<finalPath>.partial`, cut to `size` bytes: what lies behind the last checkpoint is written again.
+   * @throws StorageError, or 75 when the job was lost
+   */
+  static async open(finalPath: string, size: number, fence: Fence): Promise<PartialFile> {
     const path = partialPath(finalPath);
     try {
       await mkdir(dirname(path), { recursive: true });
-      const file = await open(path, constants.O_RDWR | (size === 0 ? constants.O_CREAT : 0), 0o600);
+      const file = (await openIfThere(path)) ?? (size === 0 ? await create(path, fence) : null);
+      if (file === null) throw tooShort(path, 'is gone', size);
       try {
+        // Nothing in it is touched before it is known to be the job's own still.
+        await fence.check();
         const found = (await file.stat()).size;
         if (found < size) throw tooShort(path, `holds ${found} bytes`, size);
         if (found > size) await file.truncate(size);
-        return new PartialFile(path, finalPath, file, size);
+        return new PartialFile(path, finalPath, fence, file, size);
       } catch (error) {
         await file.close();
         throw error;
       }
     } catch (error) {
-      if (size > 0 && (error as NodeJS.ErrnoException).code === 'ENOENT') throw tooShort(path, 'is gone', size);
       throw storageFailure(path, 'opened', error);
     }
   }
@@ -87,16 +95,17 @@ export class PartialFile {
   }
 
   /**
-   * Takes its own name. The file must be whole and synced.
-   * @throws StorageError also when the partial file is no longer the one written here: another run took the job over
+   * Takes its own name. The file must be whole and synced. By way of a second name: a run that lost the job just now
+   * must not put the unfinished file of the other one in place.
+   * @throws StorageError also when the partial file is no longer the one written here, or 75 when the job was lost
    */
   async commit(): Promise<void> {
     try {
-      const [ours, there] = await Promise.all([this.#file.stat(), stat(this.path)]);
-      if (ours.ino !== there.ino || ours.dev !== there.dev) throw new Error('another run has replaced it');
+      await this.#fence.check();
+      // After a crash between the two it has its name already, and a rename onto itself would do nothing.
+      if (!(await isAt(this.#file, this.#finalPath))) await this.#takeName();
+      await removeFile(this.path, this.#fence);
       await this.#file.close();
-      await rename(this.path, this.#finalPath);
-      await syncFolder(dirname(this.#finalPath));
     } catch (error) {
       throw storageFailure(this.#finalPath, 'put in place', error);
     }
@@ -106,6 +115,26 @@ export class PartialFile {
   async close(): Promise<void> {
     await this.#writing?.catch(() => undefined);
     await this.#file.close().catch(() => undefined);
+  }
+
+  async #takeName(): Promise<void> {
+    const second = this.#fence.temporary(this.#finalPath);
+    await rm(second, { force: true });
+    try {
+      await link(this.path, second);
+    } catch (error) {
+      if (!hasNoLinks(error)) throw error;
+      // Such disks know one name alone: only the moment between the two calls is left to chance.
+      if (!(await isAt(this.#file, this.path))) throw replaced();
+      await this.#fence.check();
+      await rename(this.path, this.#finalPath);
+      return syncFolder(dirname(this.#finalPath));
+    }
+    if (!(await isAt(this.#file, second))) {
+      await rm(second, { force: true });
+      throw replaced();
+    }
+    await takeName(this.#finalPath, this.#fence);
   }
 
   /** What had been appended when this was called is in the file; what is appended meanwhile is not waited for. */
@@ -142,16 +171,13 @@ export class PartialFile {
 
 /**
  * Gives a partial file a new inode with the same bytes: a run that lost the job may still hold the old one open, and
- * what it writes there from now on goes nowhere. @throws StorageError
+ * what it writes there from now on goes nowhere. @throws StorageError, or 75 when the job was lost
  */
-export async function replaceInode(finalPath: string): Promise<void> {
+export async function replaceInode(finalPath: string, fence: Fence): Promise<void> {
   const path = partialPath(finalPath);
-  const copy = `${path}.copy`;
   try {
-    await copyFile(path, copy);
-    await rename(copy, path);
+    await copyAs(path, path, fence);
   } catch (error) {
-    await rm(copy, { force: true }).catch(() => undefined);
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw storageFailure(path, 'copied', error);
   }
 }
@@ -160,12 +186,38 @@ export function partialPath(finalPath: string): string {
   return `${finalPath}.partial`;
 }
 
+async function openIfThere(path: string): Promise<FileHandle | null> {
+  return open(path, 'r+').catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  });
+}
+
+/** An empty file. */
+async function create(path: string, fence: Fence): Promise<FileHandle> {
+  const temporary = fence.temporary(path);
+  await rm(temporary, { force: true });
+  const file = await open(temporary, 'wx+', 0o600);
+  try {
+    await takeName(path, fence);
+    return file;
+  } catch (error) {
+    await file.close();
+    await rm(temporary, { force: true }).catch(() => undefined);
+    throw error;
+  }
+}
+
+function replaced(): Error {
+  return new Error('another run has replaced it');
+}
+
 function tooShort(path: string, what: string, size: number): StorageError {
   return new StorageError('partial_too_short', `${path} ${what}, the checkpoint says ${size} bytes: it was cut or replaced from outside`, { hint: 'Run with --fresh to start over; what was paid for is still in the ledger.' });
 }
 
-function storageFailure(path: string, what: string, error: unknown): StorageError {
-  if (error instanceof StorageError) return error;
+function storageFailure(path: string, what: string, error: unknown): MillraceError {
+  if (error instanceof MillraceError) return error;
   const code = (error as NodeJS.ErrnoException).code ?? '';
   const message = error instanceof Error ? error.message : String(error);
   const hint = code === 'ENOSPC' || code === 'EDQUOT' ? 'Free some space, then run the same command: the job resumes.' : 'Mend the folder, then run the same command: the job resumes.';

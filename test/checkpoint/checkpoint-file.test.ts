@@ -6,6 +6,7 @@ import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readCheckpoint, writeCheckpoint } from '../../src/checkpoint/checkpoint-file.ts';
 import { replaceFile } from '../../src/checkpoint/durable.ts';
+import { ALONE } from '../support/fence.ts';
 import { CHECKPOINT, checkpoint } from './samples.ts';
 
 let folder: string;
@@ -24,7 +25,7 @@ describe('a checkpoint', () => {
     expect(await readCheckpoint(path)).toBeNull();
     await fc.assert(
       fc.asyncProperty(checkpoint, async (any) => {
-        await writeCheckpoint(path, any);
+        await writeCheckpoint(path, any, ALONE);
         expect(await readCheckpoint(path)).toEqual(any);
       }),
     );
@@ -33,26 +34,26 @@ describe('a checkpoint', () => {
 
   it('is one line of JSON, for its owner alone', async () => {
     await writeFile(path, 'older', { mode: 0o644 });
-    await writeCheckpoint(path, CHECKPOINT);
+    await writeCheckpoint(path, CHECKPOINT, ALONE);
     expect((await stat(path)).mode & 0o777).toBe(0o600);
     expect(await readFile(path, 'utf8')).toBe(`${JSON.stringify(CHECKPOINT)}\n`);
   });
 
   it('takes its name by a rename: whoever has the older one open reads that to its end', async () => {
-    await writeCheckpoint(path, CHECKPOINT);
+    await writeCheckpoint(path, CHECKPOINT, ALONE);
     const before = await stat(path);
     const names = new Set<string>();
     const watcher = watch(folder, (_event, name) => names.add(name ?? ''));
-    await writeCheckpoint(path, { ...CHECKPOINT, generation: 2 });
-    await expect.poll(() => [...names].sort()).toEqual(['out.csv.checkpoint.json', 'out.csv.checkpoint.json.tmp']);
+    await writeCheckpoint(path, { ...CHECKPOINT, generation: 2 }, ALONE);
+    await expect.poll(() => [...names].sort()).toEqual(['out.csv.checkpoint.json', 'out.csv.checkpoint.json.0123abcd.tmp']);
     watcher.close();
     expect((await stat(path)).ino).not.toBe(before.ino);
   });
 
   it('does not mind what a crash left of a temporary file', async () => {
-    await writeFile(`${path}.tmp`, 'half of a longer checkpoint'.repeat(1_000));
+    await writeFile(ALONE.temporary(path), 'half of a longer checkpoint'.repeat(1_000));
     expect(await readCheckpoint(path)).toBeNull();
-    await writeCheckpoint(path, CHECKPOINT);
+    await writeCheckpoint(path, CHECKPOINT, ALONE);
     expect(await readCheckpoint(path)).toEqual(CHECKPOINT);
   });
 });
@@ -97,13 +98,13 @@ describe('a disk that refuses: 74', () => {
   it('writing: the checkpoint before stays, and no temporary file does', async () => {
     await mkdir(path);
     await writeFile(join(path, 'in the way'), '');
-    await expect(writeCheckpoint(path, CHECKPOINT)).rejects.toMatchObject({ exitCode: 74, code: 'checkpoint_failed', message: expect.stringContaining(path) });
+    await expect(writeCheckpoint(path, CHECKPOINT, ALONE)).rejects.toMatchObject({ exitCode: 74, code: 'checkpoint_failed', message: expect.stringContaining(path) });
     expect(await readdir(folder)).toEqual(['out.csv.checkpoint.json']);
   });
 
   it('a folder that is gone', async () => {
     path = join(folder, 'gone', 'checkpoint.json');
-    await expect(writeCheckpoint(path, CHECKPOINT)).rejects.toMatchObject({ exitCode: 74, code: 'checkpoint_failed' });
+    await expect(writeCheckpoint(path, CHECKPOINT, ALONE)).rejects.toMatchObject({ exitCode: 74, code: 'checkpoint_failed' });
   });
 });
 
@@ -111,14 +112,14 @@ describe('replaceFile', () => {
   it('gives a file that others may read away to its owner alone', async () => {
     await writeFile(path, 'before');
     await chmod(path, 0o666);
-    await replaceFile(path, 'after');
+    await replaceFile(path, 'after', ALONE);
     expect([(await stat(path)).mode & 0o777, await readFile(path, 'utf8')]).toEqual([0o600, 'after']);
   });
 
   it('does not let an older temporary file decide who may read', async () => {
-    await writeFile(`${path}.tmp`, 'left behind', { mode: 0o666 });
-    await chmod(`${path}.tmp`, 0o666);
-    await replaceFile(path, 'after');
+    await writeFile(ALONE.temporary(path), 'left behind', { mode: 0o666 });
+    await chmod(ALONE.temporary(path), 0o666);
+    await replaceFile(path, 'after', ALONE);
     expect((await stat(path)).mode & 0o777).toBe(0o600);
   });
 });

@@ -5,7 +5,8 @@ import { mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { currentHolder, JobLock, LEASE_MS, type Holder, type LockOptions } from '../../src/checkpoint/job-lock.ts';
+import { LEASE_MS, type Holder } from '../../src/checkpoint/holder.ts';
+import { currentHolder, JobLock, type LockOptions } from '../../src/checkpoint/job-lock.ts';
 import type { MillraceError } from '../../src/errors.ts';
 import { seeded } from '../support/leads.ts';
 
@@ -81,7 +82,7 @@ async function deadHolder(): Promise<Holder> {
   return { ...holder, nonce: 'dead', pid: child.pid ?? 0 };
 }
 
-const elsewhere = (more: Partial<Holder> = {}): Holder => ({ nonce: 'theirs', host: 'far-away', boot: 'b', pid: 7, processStart: '1', since: '2026-01-01T00:00:00.000Z', renewedAt: clock.ms, ...more });
+const elsewhere = (more: Partial<Holder> = {}): Holder => ({ nonce: 'theirs', host: 'far-away', boot: 'b', pid: 7, processStart: '1', since: '2026-01-01T00:00:00.000Z', renewedAt: clock.ms, overtook: false, ...more });
 const put = (holder: Holder): Promise<void> => writeFile(path, JSON.stringify(holder));
 
 /** Resolves when `until` holds; gives way to the disk in between. The test's own time limit is the only one. */
@@ -351,22 +352,21 @@ describe('racers', () => {
     }
   });
 
-  it('and one whose holder died, and then the one who was removing its lock', async () => {
+  it('and one whose holder died, and then the one who was taking its place', async () => {
     const dead = await deadHolder();
     for (let seed = 1; seed <= SEEDS / 2; seed++) {
       await put(dead);
-      // Killed between the two renames: its lock on the removal stays.
+      // Killed between its claim and its place: the claim stays.
       disk.before = async (call, at) => {
-        if (call === 'rename' && at === path) throw new Error('killed');
-        if (call === 'rm' && at.endsWith('.removal')) throw new Error('killed');
+        if (call === 'rename' && at.endsWith('.next')) throw new Error('killed');
       };
       await acquire({ signal: STOPPED }).catch(() => undefined);
       disk.before = async () => undefined;
-      const [removal] = (await readdir(folder)).filter((name) => name.endsWith('.removal'));
-      expect(removal).toBeDefined();
-      await writeFile(join(folder, removal ?? ''), JSON.stringify({ ...dead, nonce: `dead too ${seed}` }));
+      const [claim] = (await readdir(folder)).filter((name) => name.endsWith('.next'));
+      expect(claim).toBeDefined();
+      await writeFile(join(folder, claim ?? ''), JSON.stringify({ ...dead, nonce: `dead too ${seed}` }));
       const winners = await race(seed, true);
-      // All may have seen the removal under way, and stopped as they were told to.
+      // All may have seen the place being taken, and stopped as they were told to.
       if (winners.length === 0) winners.push(await acquire());
       expect(winners.length, `seed ${seed}`).toBe(1);
       await winners[0]?.release();

@@ -2,10 +2,11 @@ import { open } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { Folder } from '../support/cli.ts';
-import { readLedger } from '../support/crash-chain.ts';
+import { readLedger } from '../support/crash-site.ts';
 import { leads } from '../support/leads.ts';
 import type { Asked } from '../support/scripted-service.ts';
-import { csvJob, EVERY_MS, expectSameRequests, prepare } from './crashed-job.ts';
+import { csvJob, EVERY_MS } from '../support/crash-jobs.ts';
+import { expectSameRequests, prepare } from './crashed-job.ts';
 
 interface Case {
   readonly name: string;

@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import type { Folder } from '../support/cli.ts';
-import { durableLookups } from '../support/crash-chain.ts';
+import { durableLookups } from '../support/crash-site.ts';
 import { leads, seeded, toCsv } from '../support/leads.ts';
 import { problem, type Script } from '../support/scripted-service.ts';
 import { flags, makeFolder, makeWorld } from '../support/world.ts';

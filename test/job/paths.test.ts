@@ -41,16 +41,17 @@ describe('the job\'s own files', () => {
 
   it('are all that it writes, finished, unfinished or half-written', () => {
     const own = [
-      paths.output, `${paths.output}.partial`, `${paths.output}.partial.copy`, paths.errors, `${paths.errors}.partial`, `${paths.errors}.partial.copy`,
-      paths.report, `${paths.report}.tmp`, `${paths.output}.report.html`, `${paths.output}.report.html.tmp`, paths.checkpoint, `${paths.checkpoint}.tmp`,
-      paths.lock, `${paths.lock}.1b4e.tmp`, `${paths.lock}.1b4e.stale`, `${paths.lock}.1b4e.removal`, `${paths.lock}.1b4e.removal.77.tmp`,
-      paths.ledger, `${paths.ledger}-wal`, `${paths.ledger}-shm`, `${paths.ledger}-journal`, paths.spool, `${paths.spool}.new`,
+      paths.output, `${paths.output}.partial`, paths.errors, `${paths.errors}.partial`,
+      `${paths.output}.0a1b2c3d.tmp`, `${paths.output}.partial.0a1b2c3d.tmp`, `${paths.errors}.0a1b2c3d.tmp`, `${paths.errors}.partial.0a1b2c3d.tmp`,
+      paths.report, `${paths.report}.0a1b2c3d.tmp`, `${paths.output}.report.html`, `${paths.output}.report.html.tmp`, paths.checkpoint, `${paths.checkpoint}.0a1b2c3d.tmp`,
+      paths.lock, `${paths.lock}.1b4e.tmp`, `${paths.lock}.1b4e.stale`, `${paths.lock}.1b4e.next`, `${paths.lock}.1b4e.next.77.removal`,
+      paths.ledger, `${paths.ledger}-wal`, `${paths.ledger}-shm`, `${paths.ledger}-journal`, paths.spool, paths.arriving, `${paths.spool}.0a1b2c3d.tmp`,
     ];
     expect(own.filter((path) => !isOwn(path))).toEqual([]);
   });
 
   it('are nothing else, however much it looks like one', () => {
-    const others = ['/data/in.csv', '/data/out.csv2', '/data/out.csv.2026', '/data/xout.csv', '/elsewhere/out.csv', '/data/out.csv.ledger2', '/data/out.csv.reports'];
+    const others = ['/data/in.csv', '/data/out.csv2', '/data/out.csv.2026', '/data/xout.csv', '/elsewhere/out.csv', '/data/out.csv.tmp', '/data/out.csv.0a1b2c3d', '/data/in.csv.0a1b2c3d.tmp', '/data/out.csv.ledger2', '/data/out.csv.reports'];
     expect(others.filter((path) => isOwn(path))).toEqual([]);
     fc.assert(fc.property(fc.string({ minLength: 1 }).filter((name) => !name.startsWith('out.csv') && !name.startsWith('.millrace')), (name) => !isOwn(`/data/${name}`)));
   });

@@ -5,6 +5,7 @@ import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Counters } from '../../src/job/counters.ts';
 import { buildReport, writeReport } from '../../src/job/report.ts';
+import { ALONE } from '../support/fence.ts';
 import type { RecordResult } from '../../src/processor/result.ts';
 import { Tallying } from '../../src/writer/tally.ts';
 import { CHECKPOINT } from '../checkpoint/samples.ts';
@@ -80,13 +81,13 @@ describe('report.json', () => {
 
   it('is the report, for its owner alone', async () => {
     const report = buildReport(CHECKPOINT, 'out.csv', null);
-    await writeReport(join(folder, 'r.json'), report);
+    await writeReport(join(folder, 'r.json'), report, ALONE);
     expect(JSON.parse(await readFile(join(folder, 'r.json'), 'utf8'))).toEqual(report);
     expect((await stat(join(folder, 'r.json'))).mode & 0o777).toBe(0o600);
   });
 
   it('a disk that refuses: 74, naming it', async () => {
     await mkdir(join(folder, 'r.json', 'in the way'), { recursive: true });
-    await expect(writeReport(join(folder, 'r.json'), buildReport(CHECKPOINT, 'out.csv', null))).rejects.toMatchObject({ exitCode: 74, code: 'report_failed', message: expect.stringContaining('r.json') });
+    await expect(writeReport(join(folder, 'r.json'), buildReport(CHECKPOINT, 'out.csv', null), ALONE)).rejects.toMatchObject({ exitCode: 74, code: 'report_failed', message: expect.stringContaining('r.json') });
   });
 });

@@ -1,23 +1,36 @@
 /** Kills a job again and again until it is finished, and says what that cost. Used by test/crash and bench/crash.ts. */
-import { readFileSync, watch } from 'node:fs';
-import { copyFile, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import { watch } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { Folder, Started } from './cli.ts';
+import type { Ended, Folder, Started } from './cli.ts';
+import { afterKill, Checkpoints, isFault, lastWords, readLedger } from './crash-site.ts';
 import type { Exchanged, ScriptedService } from './scripted-service.ts';
 
-/** When to kill. */
-export type Moment =
+/** When to send signals to a run. */
+export type Moment = (
   /** That long after the start, milliseconds: a random moment. */
   | { readonly kind: 'time'; readonly ms: number }
   /** When the service sees one more than that many requests. */
   | { readonly kind: 'requests'; readonly more: number }
   /** At the nth change of a file of that name: a checkpoint that is being written, a rename. Seen from outside, so a little later. */
   | { readonly kind: 'file'; readonly name: RegExp; readonly nth: number }
-  /** Right before a file that holds the text takes its name: exactly there, see `kill-before.ts`. */
-  | { readonly kind: 'rename'; readonly name: string; readonly holding: string };
+  /** Right before a step that changes the disk: exactly there, see `at-step.ts`. Always a SIGKILL. */
+  | ({ readonly kind: 'step' } & Step)
+) & {
+  /** SIGKILL when left out; several follow each other after so many milliseconds. */
+  readonly signals?: readonly NodeJS.Signals[];
+  readonly betweenMs?: number;
+};
+
+/** The nth of the steps that have all this in common. */
+export interface Step {
+  readonly call?: string;
+  /** A regular expression on the file's last name, in which `*` stands for what is new with each run. */
+  readonly file?: string;
+  /** A text that the file holds. */
+  readonly holding?: string;
+  readonly nth: number;
+}
 
 /** What a kill left behind. */
 export interface Site {
@@ -27,175 +40,118 @@ export interface Site {
 }
 
 export interface Chain {
+  /** Runs that SIGKILL ended. */
   readonly kills: number;
+  /** Runs that ended with 75. */
+  readonly stops: number;
   readonly runs: number;
   readonly sites: readonly Site[];
-  /** Lookups asked for again after a kill. */
+  /** Lookups asked for again by a later run. */
   readonly repeated: number;
   /** In flight at the kills, or answered since the last durable ledger write began: as many may be asked for again. */
   readonly bound: number;
+  /** What of this held once, at most. */
+  readonly worst: { readonly repeated: number; readonly bound: number };
   /** Answered before the last durable ledger write began, and not in it: none may be. */
   readonly late: readonly string[];
-  /** Lookups that were durable in the ledger, and asked for all the same: none may be. */
+  /** Lookups that were durable in the ledger or settled in the same run, and asked for all the same: none may be. */
   readonly paidTwice: readonly string[];
 }
 
-/** Runs the command, killing it at each moment in turn, then lets it finish. Throws when a run ends in any other way. */
-export async function killThrough(folder: Folder, service: ScriptedService, args: readonly string[], output: string, moments: readonly Moment[]): Promise<Chain> {
+/** Runs the command, ending it at each moment in turn, then lets it finish. Throws when a run ends in any other way. */
+export async function killThrough(folder: Folder, service: ScriptedService, args: readonly string[], output: string, moments: Iterable<Moment>): Promise<Chain> {
   const sites: Site[] = [];
-  let runs = 0;
-  let bound = 0;
-  let durable: ReadonlySet<string> = new Set();
-  let before = new Map<string, number>();
   const late: string[] = [];
   const paidTwice: string[] = [];
-  for (const moment of [...moments, null]) {
+  const sum = { kills: 0, stops: 0, runs: 0, repeated: 0, bound: 0 };
+  const worst = { repeated: 0, bound: 0 };
+  let durable: ReadonlySet<string> = new Set();
+  let mayRepeat = 0;
+  const before = new Map<string, Exchanged>();
+  for (const moment of endlessly(moments)) {
     const since = service.exchanges.length;
     const checkpoints = new Checkpoints(folder, `${output}.checkpoint.json`);
-    const started = folder.start(args, moment?.kind === 'rename' ? { env: killBefore(moment) } : {});
-    const stopWatching = moment === null ? (): void => undefined : killAt(moment, folder, service, started);
-    const { code, signal, stderr } = await started.ended;
+    const started = folder.start(args, moment?.kind === 'step' ? { env: atStep(moment) } : {});
+    const stopWatching = moment === null ? (): void => undefined : endAt(moment, folder, service, started);
+    const ended = await started.ended;
     stopWatching();
     checkpoints.stop();
-    runs++;
-    for (const [name, times] of service.asked) if (times > (before.get(name) ?? 0) && durable.has(name)) paidTwice.push(name);
-    if (signal !== 'SIGKILL' && code !== 0) throw new Error(`a run ended with ${code ?? signal}:\n${stderr}`);
-    if (signal !== 'SIGKILL') break;
+    sum.runs++;
+    const { last, again } = lastWords(service.exchanges.slice(since));
+    paidTwice.push(...again, ...[...last.keys()].filter((name) => durable.has(name)));
+    const repeated = [...last.keys()].filter((name) => isAskedAgain(before.get(name))).length;
+    sum.repeated += repeated;
+    if (repeated > worst.repeated) Object.assign(worst, { repeated, bound: mayRepeat });
+    if (ended.code === 0) break;
     const ledger = await readLedger(folder.at(`${output}.ledger`));
-    const left = afterKill(service.exchanges.slice(since), ledger, checkpoints.beforeLast());
+    const left = leftBy(ended, moment, last, ledger, checkpoints.beforeLast());
+    sum[ended.signal === 'SIGKILL' ? 'kills' : 'stops']++;
     sites.push({ state: checkpoints.state(), files: await folder.files() });
-    bound += left.mayRepeat;
+    mayRepeat = left.mayRepeat.length;
+    sum.bound += mayRepeat;
     late.push(...left.late);
     durable = ledger.names;
-    before = new Map(service.asked);
+    for (const [name, exchanged] of last) before.set(name, exchanged);
   }
-  return { kills: sites.length, runs, sites, repeated: service.repeated, bound, late, paidTwice };
+  return { ...sum, sites, worst, late, paidTwice };
 }
 
-/**
- * Holds one killed run against the contract: "repeats at most the requests in flight and those answered since the last
- * durable ledger write began". When it began the ledger itself says (`at`); and because a checkpoint is written only
- * after the ledger, one began after the last checkpoint but one, whatever the ledger says. So answers that are kept
- * too late are noticed without a clock, however slow the machine is.
- *
- * An answer counts from when the run is known to have read it: before, it may have lain in a socket and was in flight.
- */
-function afterKill(exchanges: readonly Exchanged[], { names, lastWriteAt }: LedgerSite, checkpointAt: number): { mayRepeat: number; late: string[] } {
-  const writeBegan = Math.max(lastWriteAt, checkpointAt);
-  // Misses that come before any other answer wait for it: until then the service is not trusted.
-  const trustedAt = Math.min(...exchanges.map(({ status, readBy }) => (status === 200 && readBy !== null ? readBy : Infinity)));
-  let mayRepeat = 0;
-  const late: string[] = [];
-  for (const { asked, readBy } of exchanges) {
-    const inTime = readBy !== null && Math.max(readBy, trustedAt) < writeBegan;
-    if (inTime) late.push(...asked.keys.map((key) => `${asked.path} ${key}`).filter((name) => !names.has(name)));
-    else mayRepeat += asked.keys.length;
-  }
-  return { mayRepeat, late };
+function* endlessly(moments: Iterable<Moment>): Generator<Moment | null> {
+  yield* moments;
+  yield null;
 }
 
-/** Takes note of a job's checkpoints as they appear. */
-class Checkpoints {
-  readonly #path: string;
-  readonly #watcher;
-  /** When they were made, milliseconds; some may be missed. */
-  readonly #seen: number[] = [];
+/** A lookup that an earlier run had sent, unless the service itself wants it to be sent again. */
+function isAskedAgain(before: Exchanged | undefined): boolean {
+  return before !== undefined && !isFault(before);
+}
 
-  constructor(folder: Folder, name: string) {
-    this.#path = folder.at(name);
-    this.#watcher = watch(folder.path, (_event, changed) => {
-      if (changed === name) this.#seen.push(this.#madeAt());
-    });
-  }
+/** What a run that was ended may leave to be asked again. After one signal alone: nothing that was answered. */
+function leftBy(ended: Ended, moment: Moment | null, last: ReadonlyMap<string, Exchanged>, ledger: Parameters<typeof afterKill>[1], checkpointAt: number): ReturnType<typeof afterKill> {
+  if (ended.signal === 'SIGKILL') return afterKill(last, ledger, checkpointAt);
+  const stopped = ended.code === 75 && ended.stderr.startsWith('millrace: stopped by ');
+  // Before or after anybody listens for it, a signal ends the process as it ends any other.
+  const unheard = ended.signal !== null && moment?.signals?.includes(ended.signal) === true;
+  if (!stopped && !unheard) throw new Error(`a run ended with ${ended.code ?? ended.signal}:\n${ended.stderr}`);
+  const unanswered = [...last].filter(([, exchanged]) => exchanged.status === null && !exchanged.broken).map(([name]) => name);
+  const lost = [...last].filter(([name, exchanged]) => !isFault(exchanged) && !ledger.names.has(name)).map(([name]) => name);
+  return (moment?.signals?.length ?? 0) > 1 ? { mayRepeat: lost, late: [] } : { mayRepeat: [], late: [...unanswered, ...lost] };
+}
 
-  /** When the last but one was made, as far as it was seen. */
-  beforeLast(): number {
-    const last = this.#madeAt();
-    return Math.max(-Infinity, ...this.#seen.filter((at) => at < last));
-  }
+const HOOK = new URL('at-step.ts', import.meta.url);
 
-  state(): string | null {
-    const { state } = this.#read();
-    return typeof state === 'string' ? state : null;
-  }
+/** The environment in which a run gets the signal right before that step, and writes all its steps to `log`. */
+export function atStep({ call = '', file = '', holding = '', nth }: Step, signal: NodeJS.Signals = 'SIGKILL', log = ''): Record<string, string> {
+  return { NODE_OPTIONS: `--import=${fileURLToPath(HOOK)}`, STEP_CALL: call, STEP_FILE: file, STEP_HOLDING: holding, STEP_NTH: String(nth), STEP_SIGNAL: signal, STEP_LOG: log };
+}
 
-  stop(): void {
-    this.#watcher.close();
-  }
-
-  #madeAt(): number {
-    const { updatedAt } = this.#read();
-    return typeof updatedAt === 'string' ? Date.parse(updatedAt) : -Infinity;
-  }
-
-  /** They are replaced whole, so what is there can be read at any time. */
-  #read(): Record<string, unknown> {
-    try {
-      return JSON.parse(readFileSync(this.#path, 'utf8')) as Record<string, unknown>;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
-      throw error;
+function endAt(moment: Moment, folder: Folder, service: ScriptedService, started: Started): () => void {
+  const end = async (): Promise<void> => {
+    for (const [i, signal] of (moment.signals ?? ['SIGKILL']).entries()) {
+      if (i > 0) await pause(moment.betweenMs ?? 0);
+      started.kill(signal);
     }
-  }
-}
-
-function killBefore({ name, holding }: Moment & { kind: 'rename' }): Record<string, string> {
-  const hook = fileURLToPath(new URL('../crash/kill-before.ts', import.meta.url));
-  return { NODE_OPTIONS: `--import=${hook}`, CRASH_BEFORE: name, CRASH_HOLDING: holding };
-}
-
-function killAt(moment: Moment, folder: Folder, service: ScriptedService, started: Started): () => void {
-  const kill = (): void => started.kill('SIGKILL');
+  };
   switch (moment.kind) {
     case 'time': {
-      const timer = setTimeout(kill, moment.ms);
+      const timer = setTimeout(() => void end(), moment.ms);
       return () => clearTimeout(timer);
     }
     case 'requests':
-      void service.sees(moment.more + 1).then(kill);
+      void service.sees(moment.more + 1).then(end);
       return () => undefined;
     case 'file': {
       let left = moment.nth;
       const watcher = watch(folder.path, (_event, name) => {
-        if (name !== null && moment.name.test(name) && --left === 0) kill();
+        if (name !== null && moment.name.test(name) && --left === 0) void end();
       });
       return () => watcher.close();
     }
-    case 'rename':
+    case 'step':
       return () => undefined;
     default:
       return moment satisfies never;
   }
-}
-
-/** What a kill left in the ledger. */
-export interface LedgerSite {
-  /** `enrich ana@works.example` */
-  readonly names: ReadonlySet<string>;
-  /** When the last write that is durable began, milliseconds; -Infinity when none is. */
-  readonly lastWriteAt: number;
-}
-
-/** Looked at in a copy: the crash site stays as it is. */
-export async function readLedger(ledger: string): Promise<LedgerSite> {
-  const folder = await mkdtemp(join(tmpdir(), 'millrace-ledger-'));
-  try {
-    for (const suffix of ['', '-wal']) await copyFile(ledger + suffix, join(folder, `ledger${suffix}`)).catch(() => undefined);
-    const db = new DatabaseSync(join(folder, 'ledger'));
-    try {
-      const there = db.prepare("SELECT count(*) AS n FROM sqlite_schema WHERE name = 'answers'").get();
-      const rows = Number(there?.['n']) === 0 ? [] : db.prepare('SELECT s.step AS step, a.key AS key, a.at AS at FROM answers a JOIN scopes s ON s.id = a.scope ORDER BY a.id').all();
-      return { names: new Set(rows.map((row) => `${String(row['step'])} ${String(row['key'])}`)), lastWriteAt: Number(rows.at(-1)?.['at'] ?? -Infinity) };
-    } finally {
-      db.close();
-    }
-  } finally {
-    await rm(folder, { recursive: true });
-  }
-}
-
-export async function durableLookups(ledger: string): Promise<ReadonlySet<string>> {
-  return (await readLedger(ledger)).names;
 }
 
 /** As many moments, spread over everything that a run does. `lookups`: how many the whole job needs. */
@@ -205,18 +161,23 @@ export function randomMoments(count: number, lookups: number, random: () => numb
       case 0:
         return { kind: 'requests', more: Math.floor(random() * (lookups / count) * 2) };
       case 1:
-        return { kind: 'file', name: /checkpoint\.json\.tmp$/, nth: 1 + Math.floor(random() * 12) };
+        return { kind: 'file', name: /checkpoint\.json\.[0-9a-f]+\.tmp$/, nth: 1 + Math.floor(random() * 12) };
       case 2:
         return { kind: 'time', ms: Math.floor(random() * 600) };
       default:
-        return { kind: 'requests', more: Math.floor(random() * (lookups / count) * 2) };
+        return { kind: 'step', nth: 1 + Math.floor(random() * 120) };
     }
   });
 }
 
+/** Each run gets so many steps further than the one before; it ends when a run has no more of them left. */
+export function* stepByStep(first: number, stride: number): Generator<Moment> {
+  for (let nth = first; ; nth += stride) yield { kind: 'step', nth };
+}
+
 /** The moments between the steps of finishing, in their order. The job has failed or invalid records, so that there is an errors file. */
 export function finishingMoments(output: string): readonly { readonly name: string; readonly moment: Moment }[] {
-  const before = (name: string, holding = ''): Moment => ({ kind: 'rename', name, holding });
+  const before = (name: string, holding = ''): Moment => ({ kind: 'step', call: 'rename', file: `^${name.replaceAll('.', '\\.')}$`, holding, nth: 1 });
   return [
     { name: 'after the last row, before the checkpoint says finishing', moment: before(`${output}.checkpoint.json`, '"state":"finishing"') },
     { name: 'before the output takes its name', moment: before(output) },

@@ -40,14 +40,15 @@ export function leads(rows: number, seed: number): Lead[] {
   return made;
 }
 
-export function toCsv(rows: readonly Lead[], columns: readonly string[] = LEAD_COLUMNS): string {
-  return `${columns.join(',')}\n${rows.map(({ cells }) => cells.map(quoted).join(',')).join('\n')}\n`;
+export function toCsv(rows: readonly Lead[], columns: readonly string[] = LEAD_COLUMNS, delimiter = ','): string {
+  const line = (cells: readonly string[]): string => `${cells.map((cell) => quoted(cell, delimiter)).join(delimiter)}\n`;
+  return [columns, ...rows.map(({ cells }) => cells)].map(line).join('');
 }
 
 export function toJsonl(rows: readonly Lead[]): string {
   return rows.map(({ cells: [name, email, website, note] }) => `${JSON.stringify({ name, email, website, note })}\n`).join('');
 }
 
-function quoted(cell: string): string {
-  return /[",\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
+function quoted(cell: string, delimiter: string): string {
+  return /["\n]/.test(cell) || cell.includes(delimiter) ? `"${cell.replaceAll('"', '""')}"` : cell;
 }

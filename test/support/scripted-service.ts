@@ -29,6 +29,8 @@ export interface Exchanged {
   answeredAt: number | null;
   /** When the next request came over the same connection: by then whoever asked had read this answer. */
   readBy: number | null;
+  /** The script has cut the connection. */
+  broken: boolean;
 }
 
 export interface Reply {
@@ -145,7 +147,11 @@ export class ScriptedService {
       response.writeHead(status, { 'content-type': status < 400 ? 'application/json' : 'application/problem+json', 'x-request-id': `req-${asked.number}`, 'x-credits-charged': status === 200 ? '1' : '0', ...headers });
       response.end(body);
     };
-    const act = (): void => this.script(asked, response, reply, () => usualReply(asked));
+    const act = (): void => {
+      const gone = request.socket.destroyed;
+      this.script(asked, response, reply, () => usualReply(asked));
+      exchanged.broken = !gone && request.socket.destroyed;
+    };
     if (request.headers.authorization !== `Bearer ${API_KEY}`) reply(problem(401, 'unauthorized'));
     else if (this.latencyMs > 0) setTimeout(act, this.latencyMs);
     else act();
@@ -174,7 +180,7 @@ export class ScriptedService {
   #exchange({ socket }: IncomingMessage, asked: Asked, arrivedAt: number): Exchanged {
     const before = this.#latest.get(socket);
     if (before !== undefined) before.readBy = arrivedAt;
-    const exchanged: Exchanged = { asked, status: null, answeredAt: null, readBy: null };
+    const exchanged: Exchanged = { asked, status: null, answeredAt: null, readBy: null, broken: false };
     this.#latest.set(socket, exchanged);
     this.exchanges.push(exchanged);
     return exchanged;

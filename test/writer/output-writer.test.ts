@@ -9,6 +9,7 @@ import type { Outcome, RecordResult } from '../../src/processor/result.ts';
 import { START_MARK, type Mark } from '../../src/writer/mark.ts';
 import { OutputWriter, type OutputWriterOptions } from '../../src/writer/output-writer.ts';
 import type { RowFormat } from '../../src/writer/row-format.ts';
+import { ALONE } from '../support/fence.ts';
 import { csvRecord } from './samples.ts';
 
 let folder: string;
@@ -34,6 +35,7 @@ function open(path: string, mark: Mark, options: Partial<OutputWriterOptions> = 
   return OutputWriter.open({
     path,
     errorsPath: `${path}.errors`,
+    fence: ALONE,
     compression: 'none',
     format: format('h\n'),
     mark,

@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Fence } from '../../src/checkpoint/fence.ts';
 import { PartialFile, partialPath, replaceInode } from '../../src/writer/partial-file.ts';
+import { ALONE } from '../support/fence.ts';
 
 let folder: string;
 let path: string;
@@ -14,13 +16,15 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 const KIB = 1024;
+/** Another run's. */
+const OTHER: Fence = { ...ALONE, temporary: (name) => `${name}.fedcba98.tmp` };
 
 describe('PartialFile', () => {
   it('holds what was appended, in order, whatever the sizes and however often it is synced', async () => {
     const chunk = fc.oneof(fc.integer({ min: 0, max: 50 }), fc.integer({ min: 400 * KIB, max: 700 * KIB }));
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(chunk, fc.constantFrom('', 'sync', 'room', 'turn')), { maxLength: 20 }), async (steps) => {
-        const file = await PartialFile.open(path, 0);
+        const file = await PartialFile.open(path, 0, ALONE);
         const expected: Buffer[] = [];
         const waits: Promise<unknown>[] = [];
         for (const [i, [size, then]] of steps.entries()) {
@@ -44,7 +48,7 @@ describe('PartialFile', () => {
   it('cuts off what lies behind the last checkpoint', async () => {
     mkdirSync(join(folder, 'deep'));
     writeFileSync(partialPath(path), 'kept|rest');
-    const file = await PartialFile.open(path, 5);
+    const file = await PartialFile.open(path, 5, ALONE);
     file.append(Buffer.from('new'));
     await file.sync();
     await file.commit();
@@ -54,20 +58,20 @@ describe('PartialFile', () => {
   it.each([['was cut', 'ab', 'holds 2 bytes'], ['is gone', null, 'is gone']])('refuses to go on in a file that %s, and makes none', async (_, content, words) => {
     mkdirSync(join(folder, 'deep'));
     if (content !== null) writeFileSync(partialPath(path), content);
-    await expect(PartialFile.open(path, 3)).rejects.toMatchObject({ exitCode: 74, code: 'partial_too_short', message: expect.stringContaining(words), hint: expect.stringContaining('--fresh') });
+    await expect(PartialFile.open(path, 3, ALONE)).rejects.toMatchObject({ exitCode: 74, code: 'partial_too_short', message: expect.stringContaining(words), hint: expect.stringContaining('--fresh') });
     if (content === null) expect(() => statSync(partialPath(path))).toThrow('ENOENT');
     else expect(readFileSync(partialPath(path), 'utf8')).toBe(content);
   });
 
   it('says what to do when the folder cannot be written', async () => {
     writeFileSync(join(folder, 'deep'), 'a file where the folder should be');
-    await expect(PartialFile.open(path, 0)).rejects.toMatchObject({ exitCode: 74, code: 'output_failed', message: expect.stringContaining(path), hint: expect.stringContaining('resumes') });
+    await expect(PartialFile.open(path, 0, ALONE)).rejects.toMatchObject({ exitCode: 74, code: 'output_failed', message: expect.stringContaining(path), hint: expect.stringContaining('resumes') });
   });
 
   it('says so when the disk is full, and never again pretends that it is not', async () => {
     mkdirSync(join(folder, 'deep'));
     symlinkSync('/dev/full', partialPath(path));
-    const file = await PartialFile.open(path, 0);
+    const file = await PartialFile.open(path, 0, ALONE);
     const full = { exitCode: 74, code: 'output_failed', message: expect.stringContaining('ENOSPC'), hint: expect.stringContaining('Free some space') };
     file.append(Buffer.alloc(KIB * KIB));
     file.append(Buffer.alloc(9 * KIB * KIB));
@@ -83,10 +87,10 @@ describe('PartialFile', () => {
   });
 
   it('does not put a file in place that another run has replaced', async () => {
-    const file = await PartialFile.open(path, 0);
+    const file = await PartialFile.open(path, 0, ALONE);
     file.append(Buffer.from('ours'));
     await file.sync();
-    await replaceInode(path);
+    await replaceInode(path, OTHER);
     // Whatever this run still writes goes nowhere.
     file.append(Buffer.from(' and more'));
     await file.sync();
@@ -97,7 +101,7 @@ describe('PartialFile', () => {
   });
 
   it('does not put a file in place that is gone', async () => {
-    const file = await PartialFile.open(path, 0);
+    const file = await PartialFile.open(path, 0, ALONE);
     renameSync(partialPath(path), `${path}.elsewhere`);
     await expect(file.commit()).rejects.toMatchObject({ exitCode: 74, code: 'output_failed' });
     await file.close();
@@ -106,12 +110,12 @@ describe('PartialFile', () => {
 
 describe('replaceInode', () => {
   it('keeps the bytes, changes the file, and minds nothing that is not there', async () => {
-    await replaceInode(path);
+    await replaceInode(path, OTHER);
     mkdirSync(join(folder, 'deep'));
-    await replaceInode(path);
+    await replaceInode(path, OTHER);
     writeFileSync(partialPath(path), 'bytes', { mode: 0o600 });
     const before = statSync(partialPath(path));
-    await replaceInode(path);
+    await replaceInode(path, OTHER);
     const after = statSync(partialPath(path));
     expect(readFileSync(partialPath(path), 'utf8')).toBe('bytes');
     expect(after.ino).not.toBe(before.ino);

@@ -1,0 +1,102 @@
+/** Who holds a job, as a lock file says it. */
+import { randomUUID } from 'node:crypto';
+import { readFileSync, readlinkSync } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { StorageError } from '../errors.ts';
+
+/** A holder that has not renewed for this long has lost the job. */
+export const LEASE_MS = 30_000;
+
+/** Who holds a job. */
+export interface Holder {
+  readonly nonce: string;
+  readonly host: string;
+  /** Tells two starts of one machine, and two containers of one name, apart: only within it does `pid` mean anything. */
+  readonly boot: string;
+  readonly pid: number;
+  /** When that process started, in the kernel's ticks: a process id alone is used again. */
+  readonly processStart: string;
+  readonly since: string;
+  readonly renewedAt: number;
+  /** It took over from one that may come back, and that may still have the job's files open: they must not be shared. */
+  readonly overtook: boolean;
+}
+
+/** Null when it is gone. A foreign file counts as a holder that last renewed when it was written. */
+export async function readHolder(path: string): Promise<Holder | null> {
+  try {
+    const text = await readFile(path, 'utf8');
+    const { mtime } = await stat(path);
+    return parseHolder(text) ?? { nonce: text, host: 'an unknown host', boot: '', pid: 0, processStart: '', since: mtime.toISOString(), renewedAt: mtime.getTime(), overtook: true };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw lockFailed(path, 'read', error);
+  }
+}
+
+/** The same without waiting; null also when the disk does not say. */
+export function readHolderNow(path: string): Holder | null {
+  try {
+    return parseHolder(readFileSync(path, 'utf8'));
+  } catch {
+    return null;
+  }
+}
+
+function parseHolder(text: string): Holder | null {
+  try {
+    const value = JSON.parse(text) as Partial<Holder> | null;
+    const texts = [value?.nonce, value?.host, value?.boot, value?.processStart, value?.since];
+    const whole = texts.every((part) => typeof part === 'string') && typeof value?.pid === 'number' && typeof value.renewedAt === 'number';
+    return whole ? { ...(value as Holder), overtook: value.overtook === true } : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Its place may be taken: it is dead, or has not renewed for a lease. */
+export function isStale(holder: Holder, now: number): boolean {
+  return isDead(holder) || now - holder.renewedAt > LEASE_MS;
+}
+
+/** It ran on this machine, and is gone for certain. */
+export function isDead(holder: Holder): boolean {
+  if (holder.host !== hostname() || holder.boot !== bootId()) return false;
+  return processStart(holder.pid) !== holder.processStart;
+}
+
+export function ourselves(now: number): Holder {
+  return { nonce: randomUUID(), host: hostname(), boot: bootId(), pid: process.pid, processStart: processStart(process.pid), since: new Date(now).toISOString(), renewedAt: now, overtook: false };
+}
+
+function bootId(): string {
+  try {
+    // Containers share the kernel and may share a name, but not their process ids (pid_namespaces(7)).
+    return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()} ${readlinkSync('/proc/self/ns/pid')}`;
+  } catch {
+    return '';
+  }
+}
+
+/** Field 22 of /proc/PID/stat (proc(5)); elsewhere whether the process exists at all. Empty: no such process. */
+function processStart(pid: number): string {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    // State Z: dead, and only waiting for its parent to notice.
+    return fields[0] === 'Z' ? '' : (fields[19] ?? '');
+  } catch {
+    if (process.platform === 'linux') return '';
+  }
+  try {
+    process.kill(pid, 0);
+    return 'alive';
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM' ? 'alive' : '';
+  }
+}
+
+export function lockFailed(path: string, what: 'written' | 'read', error: unknown): StorageError {
+  return new StorageError('lock_failed', `the lock ${path} could not be ${what}: ${(error as Error).message}`, { hint: 'Mend the folder, then run the same command.', cause: error });
+}

@@ -1,0 +1,73 @@
+/** A run that was paused and lost its job may write what it likes: everything lies there as the other one left it, byte for byte. */
+import { expect, test } from 'vitest';
+import type { Folder, Started } from '../support/cli.ts';
+import { atStep } from '../support/crash-chain.ts';
+import { csvJob, resultOf } from '../support/crash-jobs.ts';
+import { leads } from '../support/leads.ts';
+import { age, CUTTING, HEIRS, LATER_CHECKPOINT, pausedAt, standsStill, STEPS, TAKING_OVER, wake, WRITING } from '../support/paused-run.ts';
+import { prepare, undisturbed } from './crashed-job.ts';
+
+const ROWS = leads(120, 23);
+const JOB = csvJob(ROWS, { steps: 'enrich', concurrency: '4' });
+/** Loaded machines are no reason to fail. */
+const PATIENT = { timeout: 300_000 };
+
+let made: Promise<unknown> | null = null;
+const expected = (): Promise<unknown> => (made ??= undisturbed(JOB, ROWS));
+
+/** In the state of another heir for each step; bench/two-runs.ts has all of them for all. */
+const CASES = STEPS.map((step, i) => ({ step, heir: HEIRS[(i + 1) % HEIRS.length] ?? { name: '', step: null } }));
+
+test.each(CASES.map(({ step, heir }) => ({ name: `${step.name}, and wakes when the heir ${heir.name}`, step, heir })))('paused before $name: 75, and nothing changes', PATIENT, async ({ step, heir: { step: heirStep } }) => {
+  const { folder, args } = await slowly();
+  const holder = await overdueAt(folder, args, step);
+  const heir = folder.start(args, heirStep === null ? {} : { env: atStep(heirStep, 'SIGSTOP') });
+  await standsStill(heir);
+  await wakesInVain(folder, holder);
+  heir.kill('SIGCONT');
+  await finishes(folder, heir);
+});
+
+test.each(TAKING_OVER)('the heir is killed before $name: the next one shares no file with the paused run either', PATIENT, async (step) => {
+  const { folder, args } = await slowly();
+  const holder = await overdueAt(folder, args, WRITING);
+  expect((await folder.run(args, { env: atStep(step) })).signal).toBe('SIGKILL');
+  const next = await pausedAt(folder, args, STEPS[3] ?? WRITING);
+  await wakesInVain(folder, holder);
+  next.kill('SIGCONT');
+  await finishes(folder, next);
+});
+
+test.each(CUTTING)('a run that resumes is paused before $name: it cuts nothing off what the heir has written', PATIENT, async (step) => {
+  const { folder, args } = await slowly();
+  expect((await folder.run(args, { env: atStep(LATER_CHECKPOINT) })).signal).toBe('SIGKILL');
+  const holder = await overdueAt(folder, args, step);
+  const heir = await pausedAt(folder, args, { ...LATER_CHECKPOINT, nth: 3 });
+  await wakesInVain(folder, holder);
+  heir.kill('SIGCONT');
+  await finishes(folder, heir);
+});
+
+/** Answers come slowly enough for several checkpoints. */
+async function slowly(): Promise<{ folder: Folder; args: string[] }> {
+  const { folder, service, args } = await prepare(JOB);
+  service.latencyMs = 10;
+  return { folder, args };
+}
+
+async function overdueAt(folder: Folder, args: readonly string[], step: Parameters<typeof pausedAt>[2]): Promise<Started> {
+  const holder = await pausedAt(folder, args, step);
+  await age(folder.at(`${JOB.output}.checkpoint.json.lock`));
+  return holder;
+}
+
+async function wakesInVain(folder: Folder, holder: Started): Promise<void> {
+  const { code, stderr, changed } = await wake(folder, holder, JOB.output);
+  expect({ code, stderr, changed }).toEqual({ code: 75, stderr: expect.stringMatching(/^millrace: this run lost the job: /m), changed: [] });
+}
+
+async function finishes(folder: Folder, run: Started): Promise<void> {
+  expect(await run.ended).toMatchObject({ code: 0, stderr: '' });
+  expect(await resultOf(folder, JOB)).toEqual(await expected());
+  expect((await folder.files()).filter((name) => !/^(?:in|out)\.csv$|\.(?:ledger|checkpoint\.json|report\.json|errors\.jsonl)$/.test(name))).toEqual([]);
+}

@@ -1,0 +1,147 @@
+/** What a killed run leaves behind, and how much of it the next one may ask for again. */
+import { readFileSync, watch } from 'node:fs';
+import { copyFile, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { Folder } from './cli.ts';
+import type { Exchanged } from './scripted-service.ts';
+
+/** What a kill left in the ledger. */
+export interface LedgerSite {
+  /** `enrich ana@works.example` */
+  readonly names: ReadonlySet<string>;
+  /** When the last write that is durable began, milliseconds; -Infinity when none is. */
+  readonly lastWriteAt: number;
+}
+
+/** `enrich ana@works.example`, for each key of a request. */
+export const namesOf = ({ path, keys }: Exchanged['asked']): string[] => keys.map((key) => `${path} ${key}`);
+
+/** An answer that settles its lookup; all others are asked again by the run itself. */
+const SETTLED = new Set([200, 404, 422, 451]);
+
+/** One run's exchanges by lookup: the last word of each, and what was asked again although it was settled. */
+export function lastWords(exchanges: readonly Exchanged[]): { last: Map<string, Exchanged>; again: string[] } {
+  const last = new Map<string, Exchanged>();
+  const again: string[] = [];
+  for (const exchanged of exchanges) {
+    for (const name of namesOf(exchanged.asked)) {
+      if (isSettled(last.get(name))) again.push(name);
+      last.set(name, exchanged);
+    }
+  }
+  return { last, again };
+}
+
+/** Nothing more is asked for it, if nobody kills the run. */
+function isSettled(exchanged: Exchanged | undefined): boolean {
+  return exchanged !== undefined && exchanged.status !== null && SETTLED.has(exchanged.status);
+}
+
+/** The service has refused it for now, or broken the connection: it is to be asked again anyway. */
+export function isFault({ status, broken }: Exchanged): boolean {
+  return broken || (status !== null && !SETTLED.has(status));
+}
+
+/**
+ * Holds one killed run against the contract: "repeats at most the requests in flight and those answered since the last
+ * durable ledger write began". When it began the ledger itself says (`at`); and because a checkpoint is written only
+ * after the ledger, one began after the last checkpoint but one, whatever the ledger says. So answers that are kept
+ * too late are noticed without a clock, however slow the machine is.
+ *
+ * An answer counts from when the run is known to have read it: before, it may have lain in a socket and was in flight.
+ */
+export function afterKill(last: ReadonlyMap<string, Exchanged>, { names, lastWriteAt }: LedgerSite, checkpointAt: number): { mayRepeat: string[]; late: string[] } {
+  const writeBegan = Math.max(lastWriteAt, checkpointAt);
+  // Misses that come before any other answer wait for it: until then the service is not trusted.
+  const trustedAt = Math.min(...[...last.values()].map(({ status, readBy }) => (status === 200 && readBy !== null ? readBy : Infinity)));
+  const mayRepeat: string[] = [];
+  const late: string[] = [];
+  for (const [name, exchanged] of last) {
+    if (isFault(exchanged)) continue;
+    const { readBy } = exchanged;
+    const inTime = readBy !== null && Math.max(readBy, trustedAt) < writeBegan;
+    if (!inTime) mayRepeat.push(name);
+    else if (!names.has(name)) late.push(name);
+  }
+  return { mayRepeat, late };
+}
+
+/** Takes note of a job's checkpoints as they appear. */
+export class Checkpoints {
+  readonly #path: string;
+  readonly #watcher;
+  /** When they were made, milliseconds; some may be missed. */
+  readonly #seen: number[] = [];
+
+  constructor(folder: Folder, name: string) {
+    this.#path = folder.at(name);
+    this.#watcher = watch(folder.path, (_event, changed) => {
+      if (changed === name) this.#seen.push(this.#madeAt());
+    });
+  }
+
+  /** When the last but one was made, as far as it was seen. */
+  beforeLast(): number {
+    const last = this.#madeAt();
+    return Math.max(-Infinity, ...this.#seen.filter((at) => at < last));
+  }
+
+  state(): string | null {
+    const { state } = this.#read();
+    return typeof state === 'string' ? state : null;
+  }
+
+  stop(): void {
+    this.#watcher.close();
+  }
+
+  #madeAt(): number {
+    const { updatedAt } = this.#read();
+    return typeof updatedAt === 'string' ? Date.parse(updatedAt) : -Infinity;
+  }
+
+  /** They are replaced whole, so what is there can be read at any time. */
+  #read(): Record<string, unknown> {
+    try {
+      return JSON.parse(readFileSync(this.#path, 'utf8')) as Record<string, unknown>;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
+      throw error;
+    }
+  }
+}
+
+/** Looked at in a copy: the crash site stays as it is. */
+export async function readLedger(ledger: string): Promise<LedgerSite> {
+  return inCopy(ledger, (db) => {
+    const there = db.prepare("SELECT count(*) AS n FROM sqlite_schema WHERE name = 'answers'").get();
+    const rows = Number(there?.['n']) === 0 ? [] : db.prepare('SELECT s.step AS step, a.key AS key, a.at AS at FROM answers a JOIN scopes s ON s.id = a.scope ORDER BY a.id').all();
+    return { names: new Set(rows.map((row) => `${String(row['step'])} ${String(row['key'])}`)), lastWriteAt: Number(rows.at(-1)?.['at'] ?? -Infinity) };
+  });
+}
+
+/** Everything in it: as its file may be in two pieces, bytes say less. */
+export async function ledgerContent(ledger: string): Promise<unknown> {
+  return inCopy(ledger, (db) => db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name").all().map(({ name }) => [name, db.prepare(`SELECT * FROM "${String(name)}"`).all()]));
+}
+
+export async function durableLookups(ledger: string): Promise<ReadonlySet<string>> {
+  return (await readLedger(ledger)).names;
+}
+
+async function inCopy<T>(ledger: string, look: (db: DatabaseSync) => T): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-ledger-'));
+  try {
+    for (const suffix of ['', '-wal']) await copyFile(ledger + suffix, join(folder, `ledger${suffix}`)).catch(() => undefined);
+    const db = new DatabaseSync(join(folder, 'ledger'));
+    try {
+      return look(db);
+    } finally {
+      db.close();
+    }
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}

@@ -1,0 +1,121 @@
+/**
+ * A run that is stopped (SIGSTOP) right before a step that changes the disk, while another one takes its job over, and
+ * that then goes on, with its files still open. Used by test/crash and bench/two-runs.ts.
+ */
+import { execFile } from 'node:child_process';
+import { open, readFile } from 'node:fs/promises';
+import { setTimeout as pause } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import type { Ended, Folder, Started } from './cli.ts';
+import { atStep, type Step } from './crash-chain.ts';
+import { ledgerContent } from './crash-site.ts';
+
+export interface NamedStep extends Step {
+  readonly name: string;
+}
+
+const at = (call: string, file: string, more: Partial<Step> = {}): NamedStep => ({
+  name: `${call} ${file.replaceAll(/[\\^$]/g, '')}${more.holding === undefined ? '' : ` ${more.holding}`}${(more.nth ?? 1) > 1 ? ` (${more.nth})` : ''}`,
+  call,
+  file,
+  nth: 1,
+  ...more,
+});
+
+const CHECKPOINT = String.raw`^out\.csv\.checkpoint\.json$`;
+const CHECKPOINT_TEMPORARY = String.raw`^out\.csv\.checkpoint\.json\.[^.]+\.tmp$`;
+const ROWS = String.raw`^out\.csv\.partial`;
+const ERRORS = String.raw`^out\.csv\.errors\.jsonl\.partial`;
+
+/** What a run can be about to do to each of its files, from its first checkpoint to its last. The job has an errors file and several checkpoints. */
+export const STEPS: readonly NamedStep[] = [
+  at('rename', CHECKPOINT),
+  at('exec', '^ledger BEGIN'),
+  at('rename', `${ROWS}$`),
+  at('write', ROWS),
+  at('datasync', ROWS),
+  at('write', ERRORS),
+  at('exec', '^ledger BEGIN', { nth: 6 }),
+  at('open', CHECKPOINT_TEMPORARY, { nth: 3 }),
+  at('datasync', CHECKPOINT_TEMPORARY, { nth: 3 }),
+  at('rename', CHECKPOINT, { nth: 3 }),
+  at('rename', CHECKPOINT, { holding: '"state":"finishing"' }),
+  at('link', String.raw`^out\.csv\.\*\.tmp$`),
+  at('rename', String.raw`^out\.csv$`),
+  at('rename', String.raw`${ROWS}\.`),
+  at('rename', String.raw`^out\.csv\.errors\.jsonl$`),
+  at('rename', String.raw`${ERRORS}\.`),
+  at('rename', String.raw`^out\.csv\.report\.json$`),
+  at('rename', CHECKPOINT, { holding: '"state":"finished"' }),
+];
+
+/** Where the heir is when the paused run wakes; a step that it does not come to: at its end. */
+export const HEIRS: readonly { readonly name: string; readonly step: Step | null }[] = [
+  { name: 'has finished', step: null },
+  { name: 'is about to write rows', step: at('write', ROWS) },
+  { name: 'is writing its checkpoint', step: at('datasync', CHECKPOINT_TEMPORARY, { nth: 2 }) },
+  { name: 'is putting the output in place', step: at('rename', String.raw`^out\.csv$`) },
+];
+
+/** Where an heir can be killed before it has files that no other run has open. */
+export const TAKING_OVER: readonly NamedStep[] = [
+  at('rename', String.raw`\.lock$`),
+  at('copyFile', ROWS),
+  at('rename', `${ROWS}$`),
+  at('write', String.raw`\.lock`),
+  at('truncate', ROWS),
+  at('write', ROWS),
+];
+
+/** Where a run stands that has a file with rows, and more to write. */
+export const WRITING = at('write', ROWS, { nth: 2 });
+/** Where one that resumes opens that file, and cuts off what lies behind the checkpoint. */
+export const CUTTING = [at('open', `${ROWS}$`), at('truncate', ROWS)] as const;
+/** By then there are rows behind the last checkpoint. */
+export const LATER_CHECKPOINT = at('rename', CHECKPOINT, { nth: 4 });
+/** In the middle of a transaction: SQLite's own lock keeps everybody else out. */
+export const IN_TRANSACTION = at('exec', '^ledger COMMIT', { nth: 6 });
+
+/** Starts a run, and resolves when it stands still right before the step. @throws Error when it never comes to it */
+export async function pausedAt(folder: Folder, args: readonly string[], step: Step): Promise<Started> {
+  const holder = folder.start(args, { env: atStep(step, 'SIGSTOP') });
+  await standsStill(holder);
+  if (holder.child.exitCode !== null) throw new Error(`a run ended with ${holder.child.exitCode} before it came to ${JSON.stringify(step)}:\n${(await holder.ended).stderr}`);
+  return holder;
+}
+
+/** Nobody waits for its lease any more: as another machine sees it, a minute later. Of this machine's processes it is known that they live. */
+export async function age(lock: string): Promise<void> {
+  const file = await open(lock, 'r+');
+  const aged = JSON.stringify({ ...(JSON.parse(await file.readFile('utf8')) as object), host: 'far-away', renewedAt: Date.now() - 60_000 });
+  await file.truncate();
+  await file.write(aged, 0);
+  await file.close();
+}
+
+/** The run goes on where it stood. `changed`: files that are others when it has ended. */
+export async function wake(folder: Folder, holder: Started, output: string): Promise<Ended & { readonly changed: readonly string[] }> {
+  const before = await everything(folder, output);
+  holder.kill('SIGCONT');
+  const ended = await holder.ended;
+  const after = await everything(folder, output);
+  return { ...ended, changed: [...new Set([...before.keys(), ...after.keys()])].filter((name) => before.get(name) !== after.get(name)) };
+}
+
+/** Every file by its name and bytes, but for the ledger, which counts by what it holds. */
+async function everything(folder: Folder, output: string): Promise<Map<string, string>> {
+  const ledger = `${output}.ledger`;
+  const files = (await folder.files()).filter((name) => !name.startsWith(ledger));
+  const bytes = await Promise.all(files.map(async (name) => [name, (await readFile(folder.at(name))).toString('latin1')] as const));
+  return new Map([...bytes, [ledger, JSON.stringify(await ledgerContent(folder.at(ledger)))]]);
+}
+
+/** Resolves when the process stands still, or has ended. */
+export async function standsStill({ child }: Started): Promise<void> {
+  while (child.exitCode === null && child.signalCode === null) {
+    const { stdout } = await promisify(execFile)('ps', ['-o', 'state=', '-p', String(child.pid)]).catch(() => ({ stdout: '' }));
+    if (stdout.startsWith('T')) return;
+    // Between two looks the machine is left to whoever is looked at.
+    await pause(20);
+  }
+}

@@ -29,6 +29,9 @@ vi.mock('node:fs/promises', async (original) => {
   );
   return { ...real, ...guarded };
 });
+/** Past what a test makes of the disk. */
+const { readFile: readFileNow } = await vi.importActual<typeof files>('node:fs/promises');
+
 vi.mock('node:timers/promises', () => ({
   setTimeout: async (ms: number) => {
     clock.ms += ms;
@@ -262,6 +265,70 @@ describe('a holder that was paused and lost the job', () => {
     vi.advanceTimersByTime(RENEW_EVERY_MS);
     await when(async () => (await onDisk()).renewedAt === clock.ms);
     expect(lost).toEqual([]);
+  });
+});
+
+describe('one that took over from a holder that may come back', () => {
+  const overtaken = async (): Promise<JobLock> => {
+    await put(elsewhere({ renewedAt: clock.ms - LEASE_MS - 1 }));
+    return acquire();
+  };
+
+  it('says so in the lock, until no file is shared any more', async () => {
+    const lock = await overtaken();
+    expect([lock.tookOverFromUnknown, await onDisk()]).toMatchObject([true, { overtook: true, pid: process.pid }]);
+    await lock.filesReplaced();
+    expect([lock.tookOverFromUnknown, await onDisk()]).toMatchObject([false, { overtook: false, pid: process.pid }]);
+    await lock.release();
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it('dies: whoever comes next knows', async () => {
+    const dead = await deadHolder();
+    await put({ ...dead, overtook: true });
+    expect((await acquire()).tookOverFromUnknown).toBe(true);
+  });
+
+  it('leaves before that: the lock stays, and whoever comes next knows', async () => {
+    await (await overtaken()).release();
+    expect(await onDisk()).toMatchObject({ overtook: true });
+    // Its process lives on here, and would be waited for.
+    await put({ ...(await deadHolder()), overtook: (await onDisk()).overtook });
+    expect((await acquire()).tookOverFromUnknown).toBe(true);
+  });
+
+  it('leaves no moment without a lock: who comes in between sees one or the other', async () => {
+    const seen = new Set<string>();
+    disk.before = async () => {
+      const text = await readFileNow(path, 'utf8').catch(() => 'none');
+      seen.add(text === 'none' ? text : (JSON.parse(text) as Holder).host);
+    };
+    await overtaken();
+    expect([...seen].sort()).toEqual(['far-away', (await onDisk()).host].sort());
+  });
+});
+
+describe('what killed runs leave beside the lock', () => {
+  it('goes with the next one, and what belongs to the living stays', async () => {
+    const dead = JSON.stringify(await deadHolder());
+    for (const name of ['.a.tmp', '.b.next', '.b.next.c.removal', '.d.stale']) await writeFile(`${path}${name}`, dead);
+    await writeFile(`${path}.e.next`, JSON.stringify(elsewhere()));
+    await writeFile(`${path}.mine`, dead);
+    await acquire();
+    expect((await readdir(folder)).sort()).toEqual(['', '.e.next', '.mine'].map((name) => `out.csv.checkpoint.json.lock${name}`));
+  });
+});
+
+describe('the look that cannot wait', () => {
+  it('says the same', async () => {
+    const lock = await acquire();
+    lock.checkNow();
+    await rm(path);
+    expect(lock.checkNow).toThrow(expect.objectContaining({ exitCode: 75, code: 'job_lost' }));
+    await put(elsewhere());
+    expect(lock.checkNow).toThrow('process 7 on far-away took it over');
+    // Told once.
+    expect(lost).toHaveLength(1);
   });
 });
 

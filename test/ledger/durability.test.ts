@@ -4,9 +4,10 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { DatabaseSync } from 'node:sqlite';
+import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { EXIT, MillraceError } from '../../src/errors.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
 import type * as schema from '../../src/ledger/schema.ts';
 import { seeded } from '../support/leads.ts';
@@ -207,5 +208,42 @@ describe('a full disk', () => {
     ledger.put(Array.from({ length: 30 }, (_, group) => makeGroup(scope, group)).flat());
     expect(() => ledger.close()).toThrow(expect.objectContaining({ exitCode: 74 }));
     expect(db.isOpen).toBe(false);
+  });
+});
+
+describe('a run that lost its job', () => {
+  const lost = new MillraceError(EXIT.stopped, 'job_lost', 'lost');
+  const start = (mayWrite: () => void): Ledger => Ledger.open({ path, job: 'nightly', run: 'run-1', maxAgeDays: 1, now: Date.now, mayWrite });
+
+  it('writes nothing more: neither answers, nor a run, nor a scope', () => {
+    const holding = { job: true };
+    const mayWrite = (): void => {
+      if (!holding.job) throw lost;
+    };
+    const ledger = start(mayWrite);
+    const scope = ledger.scope('https://api.example', 'enrich', 'by email');
+    ledger.put(makeGroup(scope, 0));
+    ledger.flush();
+    ledger.put(makeGroup(scope, 1));
+    holding.job = false;
+    expect(() => ledger.flush()).toThrow(lost);
+    expect(() => ledger.scope('https://other.example', 'enrich', 'by email')).toThrow(lost);
+    expect(() => ledger.close()).toThrow(lost);
+    expect(() => start(mayWrite)).toThrow(lost);
+    const heir = open();
+    expect(wholeGroups(heir.ledger, heir.scope, 2)).toBe(1);
+    heir.ledger.close();
+  });
+
+  it('is asked within the transaction: nobody else can begin one between the look and the end of the writing', () => {
+    const ledger = start(() => {
+      const other = new DatabaseSync(path);
+      other.exec('PRAGMA busy_timeout = 0');
+      expect(() => other.exec('BEGIN IMMEDIATE')).toThrow('locked');
+      other.close();
+    });
+    ledger.put(makeGroup(ledger.scope('https://api.example', 'enrich', 'by email'), 0));
+    ledger.close();
+    expect.assertions(3);
   });
 });

@@ -63,7 +63,7 @@ export const TAKING_OVER: readonly NamedStep[] = [
   at('copyFile', ROWS),
   at('rename', `${ROWS}$`),
   at('write', String.raw`\.lock`),
-  at('truncate', ROWS),
+  at('open', `${ROWS}$`),
   at('write', ROWS),
 ];
 

@@ -1,0 +1,107 @@
+import { mkdtemp, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { isAt, removeFile, sweep, takeName, temporaryName, temporaryOf, type Fence } from '../../src/checkpoint/fence.ts';
+import { ALONE } from '../support/fence.ts';
+
+let folder: string;
+let path: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'fence-'));
+  path = join(folder, 'out.csv');
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+const LOST = new Error('lost');
+/** The job goes to another run while this one looks at its lock, or has just looked. */
+const losing = (meanwhile: () => Promise<unknown>, error: Error | null = LOST): Fence => ({
+  ...ALONE,
+  check: async () => {
+    await meanwhile();
+    if (error !== null) throw error;
+  },
+});
+
+describe('takeName', () => {
+  it('renames what lies at the temporary name', async () => {
+    await writeFile(ALONE.temporary(path), 'ours');
+    await takeName(path, ALONE);
+    expect([await readdir(folder), await readFile(path, 'utf8')]).toEqual([['out.csv'], 'ours']);
+  });
+
+  it('leaves everything where it is when the job is lost', async () => {
+    await writeFile(path, 'theirs');
+    await writeFile(ALONE.temporary(path), 'ours');
+    await expect(takeName(path, losing(async () => undefined))).rejects.toBe(LOST);
+    expect(await readFile(path, 'utf8')).toBe('theirs');
+  });
+
+  it('has nothing to rename when the job is lost right after the look: says so, and not that a file is missing', async () => {
+    await writeFile(ALONE.temporary(path), 'ours');
+    let looks = 0;
+    const fence: Fence = {
+      ...ALONE,
+      check: async () => {
+        if (looks++ > 0) throw LOST;
+        await sweep([path]);
+        await writeFile(path, 'theirs');
+      },
+    };
+    await expect(takeName(path, fence)).rejects.toBe(LOST);
+    expect(await readFile(path, 'utf8')).toBe('theirs');
+    await expect(takeName(path, ALONE)).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+});
+
+describe('removeFile', () => {
+  it('removes a file, and minds none that is not there', async () => {
+    await removeFile(path, ALONE);
+    await writeFile(path, 'ours');
+    await removeFile(path, ALONE);
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it('removes nothing when the job is lost', async () => {
+    await writeFile(path, 'theirs');
+    await expect(removeFile(path, losing(async () => undefined))).rejects.toBe(LOST);
+    expect(await readFile(path, 'utf8')).toBe('theirs');
+  });
+
+  it('not what another run has put in its place since', async () => {
+    await writeFile(path, 'ours');
+    const replace = async (): Promise<void> => {
+      await writeFile(join(folder, 'theirs'), 'theirs');
+      await rename(join(folder, 'theirs'), path);
+    };
+    await removeFile(path, losing(replace, null));
+    expect([await readdir(folder), await readFile(path, 'utf8')]).toEqual([['out.csv'], 'theirs']);
+  });
+});
+
+describe('temporary files', () => {
+  it('are known by their names', () => {
+    const name = temporaryName('/data/out.csv', '0123abcd-89ab-4cde-8f01-23456789abcd');
+    expect(name).toBe('/data/out.csv.0123abcd.tmp');
+    expect(temporaryOf(name)).toBe('/data/out.csv');
+    for (const other of ['/data/out.csv', '/data/out.csv.tmp', '/data/out.csv.0123abc.tmp', '/data/out.csv.0123abcd.tmp2', '/data/out.csv.0123ABCD.tmp']) expect(temporaryOf(other)).toBeNull();
+  });
+
+  it('are swept, and nothing else is', async () => {
+    for (const name of ['out.csv', 'out.csv.0123abcd.tmp', 'out.csv.fedcba98.tmp', 'out.csv.partial.0123abcd.tmp', 'out.csv.mine.tmp', 'other.csv.0123abcd.tmp']) await writeFile(join(folder, name), '');
+    await sweep([path, join(folder, 'gone', 'x')]);
+    expect((await readdir(folder)).sort()).toEqual(['other.csv.0123abcd.tmp', 'out.csv', 'out.csv.mine.tmp', 'out.csv.partial.0123abcd.tmp']);
+  });
+});
+
+it('an open file is known by more than its name', async () => {
+  await writeFile(path, 'ours');
+  const file = await open(path, 'r');
+  expect(await isAt(file, path)).toBe(true);
+  await rm(path);
+  expect(await isAt(file, path)).toBe(false);
+  await writeFile(path, 'theirs');
+  expect((await stat(path)).size).toBe(6);
+  expect(await isAt(file, path)).toBe(false);
+  await file.close();
+});

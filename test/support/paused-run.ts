@@ -113,9 +113,15 @@ async function everything(folder: Folder, output: string): Promise<Map<string, s
 /** Resolves when the process stands still, or has ended. */
 export async function standsStill({ child }: Started): Promise<void> {
   while (child.exitCode === null && child.signalCode === null) {
-    const { stdout } = await promisify(execFile)('ps', ['-o', 'state=', '-p', String(child.pid)]).catch(() => ({ stdout: '' }));
-    if (stdout.startsWith('T')) return;
+    if ((await stateOf(child.pid ?? 0)) === 'T') return;
     // Between two looks the machine is left to whoever is looked at.
     await pause(20);
   }
+}
+
+/** One letter, as ps(1) has it; empty: no such process. Not every Linux has a `ps`. */
+async function stateOf(pid: number): Promise<string> {
+  if (process.platform !== 'linux') return (await promisify(execFile)('ps', ['-o', 'state=', '-p', String(pid)]).catch(() => ({ stdout: '' }))).stdout.charAt(0);
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+  return stat.charAt(stat.lastIndexOf(')') + 2);
 }

@@ -50,8 +50,6 @@ export interface Chain {
   readonly repeated: number;
   /** In flight at the kills, or answered since the last durable ledger write began: as many may be asked for again. */
   readonly bound: number;
-  /** What of this held once, at most. */
-  readonly worst: { readonly repeated: number; readonly bound: number };
   /** Answered before the last durable ledger write began, and not in it: none may be. */
   readonly late: readonly string[];
   /** Lookups that were durable in the ledger or settled in the same run, and asked for all the same: none may be. */
@@ -64,9 +62,7 @@ export async function killThrough(folder: Folder, service: ScriptedService, args
   const late: string[] = [];
   const paidTwice: string[] = [];
   const sum = { kills: 0, stops: 0, runs: 0, repeated: 0, bound: 0 };
-  const worst = { repeated: 0, bound: 0 };
   let durable: ReadonlySet<string> = new Set();
-  let mayRepeat = 0;
   const before = new Map<string, Exchanged>();
   for (const moment of endlessly(moments)) {
     const since = service.exchanges.length;
@@ -79,21 +75,18 @@ export async function killThrough(folder: Folder, service: ScriptedService, args
     sum.runs++;
     const { last, again } = lastWords(service.exchanges.slice(since));
     paidTwice.push(...again, ...[...last.keys()].filter((name) => durable.has(name)));
-    const repeated = [...last.keys()].filter((name) => isAskedAgain(before.get(name))).length;
-    sum.repeated += repeated;
-    if (repeated > worst.repeated) Object.assign(worst, { repeated, bound: mayRepeat });
+    sum.repeated += [...last.keys()].filter((name) => isAskedAgain(before.get(name))).length;
     if (ended.code === 0) break;
     const ledger = await readLedger(folder.at(`${output}.ledger`));
     const left = leftBy(ended, moment, last, ledger, checkpoints.beforeLast());
     sum[ended.signal === 'SIGKILL' ? 'kills' : 'stops']++;
     sites.push({ state: checkpoints.state(), files: await folder.files() });
-    mayRepeat = left.mayRepeat.length;
-    sum.bound += mayRepeat;
+    sum.bound += left.mayRepeat.length;
     late.push(...left.late);
     durable = ledger.names;
     for (const [name, exchanged] of last) before.set(name, exchanged);
   }
-  return { ...sum, sites, worst, late, paidTwice };
+  return { ...sum, sites, late, paidTwice };
 }
 
 function* endlessly(moments: Iterable<Moment>): Generator<Moment | null> {

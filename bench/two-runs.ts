@@ -3,7 +3,7 @@
  * loses the job. Then, without the wait: a run paused right before each step that changes the disk, against each state of
  * the run that took its job over. `node bench/two-runs.ts`
  */
-import { readFile, writeFile } from 'node:fs/promises';
+import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import { Folder } from '../test/support/cli.ts';
 import { atStep } from '../test/support/crash-chain.ts';
 import { argsOf, csvJob, resultOf, writeInput } from '../test/support/crash-jobs.ts';
@@ -112,6 +112,7 @@ for (const step of TAKING_OVER) {
 for (const step of CUTTING) {
   await slowly(`a run that resumes is paused before ${step.name}: it cuts nothing off what the heir has written`, async (folder, args) => {
     await folder.run(args, { env: atStep(LATER_CHECKPOINT) });
+    await appendFile(folder.at(`${JOB.output}.partial`), 'written, and in no checkpoint');
     const holder = await pausedAt(folder, args, step);
     await age(folder.at(LOCK));
     const heir = await pausedAt(folder, args, { ...LATER_CHECKPOINT, nth: 3 });

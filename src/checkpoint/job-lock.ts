@@ -1,5 +1,5 @@
 import { fstatSync, statSync } from 'node:fs';
-import { mkdir, type FileHandle } from 'node:fs/promises';
+import { mkdir, stat, type FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EXIT, MillraceError } from '../errors.ts';
@@ -30,7 +30,7 @@ export class JobLock implements Fence {
   #holder: Holder;
   #timer: NodeJS.Timeout | null = null;
   #renewing: Promise<void> = Promise.resolve();
-  #isLost = false;
+  #loss: MillraceError | null = null;
 
   private constructor(options: LockOptions, file: FileHandle, holder: Holder) {
     this.#options = options;
@@ -76,10 +76,21 @@ export class JobLock implements Fence {
   /** Whether the lock is still this run's. @throws MillraceError 75 when it is not, StorageError when the disk does not say */
   async check(): Promise<void> {
     const { path } = this.#options;
-    const ours = await isAt(this.#file, path).catch((error: unknown) => {
+    let ours: boolean;
+    try {
+      ours = await isAt(this.#file, path);
+      // Where the folder is gone, nobody has taken anything over.
+      if (!ours) await stat(dirname(path));
+    } catch (error) {
       throw lockFailed(path, 'read', error);
-    });
+    }
     if (!ours) throw this.#lost(await readHolder(path).catch(() => null));
+  }
+
+  /** That the job was lost, if it was: what another failure may come from. */
+  async loss(): Promise<MillraceError | null> {
+    await this.check().catch(() => undefined);
+    return this.#loss;
   }
 
   /** The same, for where one cannot wait: inside a transaction. */
@@ -90,6 +101,7 @@ export class JobLock implements Fence {
       const there = statSync(path, { throwIfNoEntry: false });
       const { ino, dev } = fstatSync(this.#file.fd);
       ours = there?.ino === ino && there.dev === dev;
+      if (!ours) statSync(dirname(path));
     } catch (error) {
       throw lockFailed(path, 'read', error);
     }
@@ -124,11 +136,11 @@ export class JobLock implements Fence {
   }
 
   #lost(holder: Holder | null): MillraceError {
-    const error = lost(holder);
-    if (!this.#isLost) this.#options.onLost(error);
-    this.#isLost = true;
+    if (this.#loss !== null) return this.#loss;
+    this.#loss = lost(holder);
+    this.#options.onLost(this.#loss);
     this.#stopRenewing();
-    return error;
+    return this.#loss;
   }
 
   #stopRenewing(): void {

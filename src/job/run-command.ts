@@ -61,6 +61,9 @@ async function runLocked(job: CompiledJob, options: RunOptions, context: RunCont
     await dropSpool(start.checkpoint.manifest, lock);
     reporter.done(buildReport(start.checkpoint, job.output.uri, job.service.rpm), paths);
     return (start.checkpoint.exitCode ?? EXIT.ok) as ExitCode;
+  } catch (error) {
+    // Files that another run has put in place or taken away are no fault of the disk.
+    throw (await lock.loss()) ?? error;
   } finally {
     await dropArriving(paths);
     await lock.release();

@@ -325,10 +325,26 @@ describe('the look that cannot wait', () => {
     lock.checkNow();
     await rm(path);
     expect(lock.checkNow).toThrow(expect.objectContaining({ exitCode: 75, code: 'job_lost' }));
+    // Told once.
+    expect(await lock.loss()).toBe(lost[0]);
+    expect(lost).toHaveLength(1);
+  });
+
+  it('names who took over', async () => {
+    const lock = await acquire();
+    expect(await lock.loss()).toBeNull();
+    await rm(path);
     await put(elsewhere());
     expect(lock.checkNow).toThrow('process 7 on far-away took it over');
-    // Told once.
-    expect(lost).toHaveLength(1);
+  });
+
+  it('a folder that is gone is a disk that failed: nobody has taken anything over', async () => {
+    path = join(folder, 'mounted', 'lock');
+    const lock = await acquire();
+    await rm(join(folder, 'mounted'), { recursive: true });
+    expect(lock.checkNow).toThrow(expect.objectContaining({ exitCode: 74, code: 'lock_failed' }));
+    await expect(lock.check()).rejects.toMatchObject({ exitCode: 74, code: 'lock_failed' });
+    expect([await lock.loss(), lost]).toEqual([null, []]);
   });
 });
 

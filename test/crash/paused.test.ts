@@ -1,4 +1,5 @@
 /** A run that was paused and lost its job may write what it likes: everything lies there as the other one left it, byte for byte. */
+import { appendFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import type { Folder, Started } from '../support/cli.ts';
 import { atStep } from '../support/crash-chain.ts';
@@ -41,6 +42,7 @@ test.each(TAKING_OVER)('the heir is killed before $name: the next one shares no 
 test.each(CUTTING)('a run that resumes is paused before $name: it cuts nothing off what the heir has written', PATIENT, async (step) => {
   const { folder, args } = await slowly();
   expect((await folder.run(args, { env: atStep(LATER_CHECKPOINT) })).signal).toBe('SIGKILL');
+  await appendFile(folder.at(`${JOB.output}.partial`), 'written, and in no checkpoint');
   const holder = await overdueAt(folder, args, step);
   const heir = await pausedAt(folder, args, { ...LATER_CHECKPOINT, nth: 3 });
   await wakesInVain(folder, holder);

@@ -71,7 +71,7 @@ export const TAKING_OVER: readonly NamedStep[] = [
 export const WRITING = at('write', ROWS, { nth: 2 });
 /** Where one that resumes opens that file, and cuts off what lies behind the checkpoint. */
 export const CUTTING = [at('open', `${ROWS}$`), at('truncate', ROWS)] as const;
-/** By then there are rows behind the last checkpoint. */
+/** By then a run has rows, and checkpoints. */
 export const LATER_CHECKPOINT = at('rename', CHECKPOINT, { nth: 4 });
 /** In the middle of a transaction: SQLite's own lock keeps everybody else out. */
 export const IN_TRANSACTION = at('exec', '^ledger COMMIT', { nth: 6 });

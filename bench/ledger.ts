@@ -1,4 +1,7 @@
-/** What the ledger costs: microseconds an answer kept, and a key asked for. `node bench/ledger.ts [answers]` */
+/**
+ * What the ledger costs: microseconds an answer kept, and a key asked for, and memory, step by step on the way to many
+ * answers; what it takes to open it then. `node bench/ledger.ts [answers] [answers a step]`
+ */
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,6 +10,7 @@ import { scattered } from './support/leads.ts';
 import { machine } from './support/processes.ts';
 
 const answers = Number(process.argv[2] ?? 1_000_000);
+const step = Math.min(answers, Number(process.argv[3] ?? 1_000_000));
 const SAMPLE = 100_000;
 const ANSWER = { kind: 'hit', text: JSON.stringify({ email: 'x'.repeat(30), name: 'Ada Example', title: 'Engineer', company: { name: 'Example Works', employees: 120, revenue: '$12M', stack: ['linux', 'postgres', 'react'] }, verified: true }) } as const;
 const key = (i: number): string => `${scattered(i)}@works${i % 500}.example`;
@@ -20,6 +24,11 @@ function bytesWritten(): number {
   return Number(/^write_bytes: (\d+)/m.exec(readFileSync('/proc/self/io', 'utf8'))?.[1] ?? 0);
 }
 
+/** The kernel's peak for this process, MiB (proc(5), VmHWM). */
+function peakMiB(): number {
+  return Math.round(Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? 0) / 1_024);
+}
+
 function microseconds(times: number, work: (i: number) => void): string {
   const started = performance.now();
   for (let i = 0; i < times; i++) work(i);
@@ -27,21 +36,26 @@ function microseconds(times: number, work: (i: number) => void): string {
 }
 
 try {
-  const lines: (readonly [string, string])[] = [];
   let ledger = open(0);
   let scope = ledger.scope('http://127.0.0.1', 'enrich', '');
   let longestMs = 0;
-  const writtenBefore = bytesWritten();
-  lines.push(['an answer kept (get, put, flushed every 2,000)', microseconds(answers, (i) => {
-    const started = performance.now();
-    ledger.get(scope, key(i));
-    ledger.put([{ scope, key: key(i), answer: ANSWER }]);
-    longestMs = Math.max(longestMs, performance.now() - started);
-  })]);
-  const written = Math.round((bytesWritten() - writtenBefore) / answers);
+  process.stdout.write(`${answers.toLocaleString('en-US')} answers of ${ANSWER.text.length} bytes; ${machine()}\n\n| answers | us an answer (get, put, flushed every 2,000) | bytes written an answer | peak MiB |\n|---:|---:|---:|---:|\n`);
+  for (let from = 0; from < answers; from += step) {
+    const writtenBefore = bytesWritten();
+    const kept = microseconds(step, (i) => {
+      const started = performance.now();
+      ledger.get(scope, key(from + i));
+      ledger.put([{ scope, key: key(from + i), answer: ANSWER }]);
+      longestMs = Math.max(longestMs, performance.now() - started);
+    });
+    process.stdout.write(`| ${(from + step).toLocaleString('en-US')} | ${kept} | ${Math.round((bytesWritten() - writtenBefore) / step)} | ${peakMiB()} |\n`);
+  }
+  const lines: (readonly [string, string])[] = [];
   lines.push(['an absent key, this job alone (filter)', microseconds(SAMPLE, (i) => ledger.get(scope, key(answers + i)))]);
   ledger.close();
-  ledger = open(1);
+  lines.push(['to open it again', microseconds(1, () => {
+    ledger = open(1);
+  })]);
   scope = ledger.scope('http://127.0.0.1', 'enrich', '');
   const anywhere = (i: number): number => (i * 7_919) % answers;
   lines.push(['an absent key, shared ledger', microseconds(SAMPLE, (i) => ledger.get(scope, `${anywhere(i)}@absent.example`))]);
@@ -49,13 +63,12 @@ try {
   ledger.close();
   process.stdout.write(
     `${[
-      `${answers.toLocaleString('en-US')} answers of ${ANSWER.text.length} bytes; ${machine()}`,
       '',
       '| | us |',
       '|---|---:|',
       ...lines.map(([name, us]) => `| ${name} | ${us} |`),
       '',
-      `Written to the disk: ${written} bytes an answer; the file has ${Math.round(statSync(path).size / answers)}. Longest single call (a flush): ${Math.round(longestMs)} ms. Peak memory: ${Math.round(process.resourceUsage().maxRSS / 1_024)} MiB`,
+      `The file has ${Math.round(statSync(path).size / answers)} bytes an answer. Longest single call (a flush): ${Math.round(longestMs)} ms. Peak memory: ${peakMiB()} MiB`,
     ].join('\n')}\n`,
   );
 } finally {

@@ -1,28 +1,31 @@
 /**
- * Peak memory by rows: the same job on files of different size. `node bench/memory.ts [rows ...]`
+ * Peak memory by rows: the same job on files of different size. `node bench/memory.ts [rows ...]`; with `--people N` the
+ * rows repeat so many people, of whom each is asked for once: ten million rows are then through in minutes.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { writeLeads } from './support/leads.ts';
 import { machine, runToEnd, startServer } from './support/processes.ts';
 
-const given = process.argv.slice(2).map(Number);
-const sizes = given.length > 0 ? given : [200_000, 2_000_000];
+const { positionals, values } = parseArgs({ allowPositionals: true, options: { people: { type: 'string' } } });
+const sizes = positionals.length > 0 ? positionals.map(Number) : [100_000, 1_000_000, 10_000_000];
+const people = Number(values.people ?? Infinity);
 const here = import.meta.dirname;
 const folder = mkdtempSync(join(tmpdir(), 'millrace-bench-'));
 const server = await startServer(join(here, 'support/bare-server.ts'));
 try {
-  process.stdout.write(`${machine()}\n\n| rows | peak MiB | of the first | records a second |\n|---:|---:|---:|---:|\n`);
+  process.stdout.write(`${machine()}\n\n| rows | people | peak MiB | of the first | records a second |\n|---:|---:|---:|---:|---:|\n`);
   let first = 0;
   for (const rows of sizes) {
     const input = join(folder, `leads-${rows}.csv`);
-    await writeLeads(input, rows);
+    await writeLeads(input, rows, people);
     const flags = ['--input', input, '--output', join(folder, `out-${rows}.csv`), '--steps', 'enrich', '--base-url', server.url, '--plan', 'enterprise', '--progress', 'none'];
     const run = await runToEnd([process.execPath, join(here, '../dist/cli/millrace.js'), 'run', ...flags], { MILLRACE_API_KEY: 'bench' });
     if (run.code !== 0) throw new Error(`millrace left with ${run.code}: ${run.stderr}`);
     first ||= run.peakMiB;
-    process.stdout.write(`| ${rows.toLocaleString('en-US')} | ${Math.round(run.peakMiB)} | ${(run.peakMiB / first).toFixed(2)} | ${Math.round(rows / run.seconds).toLocaleString('en-US')} |\n`);
+    process.stdout.write(`| ${rows.toLocaleString('en-US')} | ${Math.min(rows, people).toLocaleString('en-US')} | ${Math.round(run.peakMiB)} | ${(run.peakMiB / first).toFixed(2)} | ${Math.round(rows / run.seconds).toLocaleString('en-US')} |\n`);
   }
 } finally {
   server.stop();

@@ -73,7 +73,7 @@ async function runOne(contender: Contender, limits: Limits): Promise<Log> {
     if (values.logs !== undefined) writeFileSync(join(values.logs, `${name}.json`), JSON.stringify({ limits, log }));
     return log;
   } finally {
-    running.kill();
+    await running.kill();
     server.stop();
   }
 }

@@ -47,7 +47,8 @@ export interface Running {
   readonly pid: number;
   /** Asks it to stop, and waits until it has. One that has ended by itself is an error. */
   stop(): Promise<number | null>;
-  kill(): void;
+  /** SIGKILL; resolves when it is no more. */
+  kill(): Promise<unknown>;
 }
 
 /** Runs a command until it is told to stop. */
@@ -65,8 +66,16 @@ export function runUntilStopped(command: readonly string[], env: NodeJS.ProcessE
       child.kill('SIGTERM');
       return closed;
     },
-    kill: () => child.kill('SIGKILL'),
+    kill: () => {
+      child.kill('SIGKILL');
+      return closed;
+    },
   };
+}
+
+/** What a process has read so far, from the disk, its cache or a socket (proc(5), `io`, rchar). */
+export function bytesRead(pid: number): number {
+  return Number(/^rchar: (\d+)/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1] ?? 0);
 }
 
 /** The kernel counts CPU time in hundredths of a second for whoever reads proc(5). */

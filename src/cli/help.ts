@@ -7,6 +7,7 @@ Enrich and verify files of contacts: as fast as the plan permits, never over it,
   run [JOB]      run a job, or resume it where it stopped
   plan [JOB]     check everything and call nothing: records, lookups, requests, time
   status [JOB]   progress of a running, stopped or finished job
+  ledger         answers already paid for: what is there (stats), take some out (purge)
   serve          the data service, on this machine
 
   --help         of each command: its flags and an example
@@ -64,6 +65,23 @@ ${JOB_FLAGS}
 
 Example: millrace status sample --json`;
 
+const LEDGER = `Usage: millrace ledger stats [JOB] [flags]
+       millrace ledger purge [JOB] [--email ADDRESS] [--older-than AGE] [flags]
+
+Answers already paid for. stats: how many, of which step and kind, of which service, how old, how
+many can be used again. purge: removes answers for good; with both filters, what meets both.
+
+  --ledger FILE         the ledger, where no JOB is named; of a job, any of its flags too
+  --email ADDRESS       what was asked for by it, and every answer that holds it
+  --older-than AGE      such as 12h, 90d or 8w
+  --ledger.maxAgeDays N stats counts as reusable what is not older; default: that of the job
+  --date DAY            what {date} in a path stands for
+  --json                print JSON; also where standard output is no terminal
+
+Jobs may use the ledger meanwhile. A purge that was interrupted is done by the same command again.
+
+Example: millrace ledger purge --ledger answers.ledger --email ada@example.com`;
+
 const SERVE = `Usage: millrace serve [flags]
 
 The data service, on this machine. Prints {"url": ..., "pid": ...} once it is ready; Ctrl-C ends it.
@@ -80,4 +98,4 @@ To try out how a client takes trouble:
 
 Example: millrace serve --sample --port 8080`;
 
-export const HELP: Readonly<Record<string, string>> = { '': MAIN, run: RUN, plan: PLAN, status: STATUS, serve: SERVE };
+export const HELP: Readonly<Record<string, string>> = { '': MAIN, run: RUN, plan: PLAN, status: STATUS, ledger: LEDGER, serve: SERVE };

@@ -4,6 +4,8 @@ import { SWITCHES } from '../job/definition/flags.ts';
 import type { FlagValue } from '../job/definition/layers.ts';
 
 export interface Invocation {
+  /** The word after the command, for commands that do several things. */
+  readonly action: string | null;
   /** A path or a name, or null. */
   readonly job: string | null;
   /** By name as typed, without the leading `--`. */
@@ -41,10 +43,10 @@ export function toInvocation(parsed: Readonly<Record<string, unknown>>, env: Nod
   }
   const flags = new Map<string, FlagValue>();
   for (const [name, value] of Object.entries(parsed)) {
-    if (['_', '$0', 'JOB', 'help', 'h'].includes(name)) continue;
+    if (['_', '$0', 'ACTION', 'JOB', 'help', 'h'].includes(name)) continue;
     if (typeof value === 'string' || typeof value === 'boolean') flags.set(name, value);
     if (Array.isArray(value)) flags.set(name, value.map(String));
   }
-  const job = parsed['JOB'];
-  return { job: typeof job === 'string' ? job : null, flags, env };
+  const word = (name: string): string | null => (typeof parsed[name] === 'string' ? parsed[name] : null);
+  return { action: word('ACTION'), job: word('JOB'), flags, env };
 }

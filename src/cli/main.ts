@@ -33,6 +33,11 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   run: { usage: 'run [JOB]', options: RUN_OPTIONS, load: async () => (await import('./commands/run.ts')).run },
   plan: { usage: 'plan [JOB]', options: REPORT_OPTIONS, load: async () => (await import('./commands/plan.ts')).plan },
   status: { usage: 'status [JOB]', options: REPORT_OPTIONS, load: async () => (await import('./commands/status.ts')).status },
+  ledger: {
+    usage: 'ledger [ACTION] [JOB]',
+    options: { ...REPORT_OPTIONS, email: value, 'older-than': value },
+    load: async () => (await import('./commands/ledger.ts')).ledger,
+  },
   serve: {
     usage: 'serve',
     options: { ...Object.fromEntries(SERVE_VALUES.map((name) => [name, value])), sample: flag },
@@ -41,7 +46,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
 };
 
 /** Commands of the contract that this version does not have yet. */
-const LATER_COMMANDS = ['retry', 'enrich', 'verify', 'import', 'export', 'suppress', 'keys', 'ledger'];
+const LATER_COMMANDS = ['retry', 'enrich', 'verify', 'import', 'export', 'suppress', 'keys'];
 
 /** Runs the command line (without node and the script); sets the exit code and returns when all is closed. */
 export async function main(argv: readonly string[]): Promise<void> {

@@ -10,7 +10,7 @@ import type { FlagValue } from '../job/definition/layers.ts';
 import type { Invocation } from './invocation.ts';
 
 /** Flags that belong to a command and not to the job. */
-const OWN_FLAGS = { run: RUN_FLAGS, plan: ['date', 'json'], status: ['date', 'json'] } as const;
+const OWN_FLAGS = { run: RUN_FLAGS, plan: ['date', 'json'], status: ['date', 'json'], 'ledger stats': ['date', 'json'], 'ledger purge': ['date', 'json', 'email', 'older-than'] } as const;
 
 export interface ReadJob {
   readonly job: CompiledJob;
@@ -19,7 +19,7 @@ export interface ReadJob {
 }
 
 /** Throws UsageError (64) and ConfigError (78), as `compileJob` does. */
-export async function readJob(command: 'run' | 'plan' | 'status', invocation: Invocation): Promise<ReadJob> {
+export async function readJob(command: keyof typeof OWN_FLAGS, invocation: Invocation): Promise<ReadJob> {
   const own: readonly string[] = OWN_FLAGS[command];
   const ownFlags = new Map<string, FlagValue>();
   const jobFlags = new Map<string, FlagValue>();
@@ -40,6 +40,6 @@ export async function readJob(command: 'run' | 'plan' | 'status', invocation: In
 }
 
 function elsewhere(flag: string, command: string): UsageError {
-  const owner = flag === 'json' ? '`millrace plan` and `millrace status`' : '`millrace run`';
+  const owner = flag === 'json' ? '`millrace plan`, `status` and `ledger`' : '`millrace run`';
   return new UsageError('unknown_flag', `--${flag} is a flag of ${owner}, not of \`millrace ${command}\``, { hint: 'Leave it out.' });
 }

@@ -1,8 +1,8 @@
-import { spread } from './key-hash.ts';
+import { spread, upperBits } from './key-hash.ts';
 
 /**
  * Tells for most keys that are not in the ledger that they are not, without asking the disk: a blocked Bloom filter
- * (Putze, Sanders, Singler 2007) of constant size. It never says "absent" of a key that was added. Pure.
+ * (Putze, Sanders, Singler 2007) of constant size over key hashes. It never says "absent" of one that was added. Pure.
  */
 
 /** 16 MiB: at 10 million keys about one absent key in 150 has to be looked up after all. */
@@ -15,27 +15,27 @@ const OTHER_BITS = 0x9e3779b9;
 export class AbsenceFilter {
   readonly #words = new Uint32Array(WORDS);
 
-  add(scope: number, key: string): void {
-    this.#touch(scope, key, true);
+  /** @param hash from `keyHash` */
+  add(hash: number): void {
+    this.#touch(hash, true);
   }
 
-  /** True: the key was never added. False: it may have been. */
-  isAbsent(scope: number, key: string): boolean {
-    return !this.#touch(scope, key, false);
+  /** True: the hash was never added. False: it may have been. */
+  isAbsent(hash: number): boolean {
+    return !this.#touch(hash, false);
   }
 
-  /** Whether all of the key's bits are set; sets them when asked to. */
-  #touch(scope: number, key: string, set: boolean): boolean {
-    // FNV-1a over UTF-16 units: fast on short strings. Two keys of 10 million share its 32 bits as seldom as 1 in 400.
-    let hash = 0x811c9dc5 ^ scope;
-    for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), 0x01000193);
-    const block = (spread(hash) & BLOCK_MASK) * BLOCK_WORDS;
-    let bits = spread(hash ^ OTHER_BITS);
+  /** Whether all of the hash's bits are set; sets them when asked to. */
+  #touch(hash: number, set: boolean): boolean {
+    const upper = upperBits(hash);
+    // The lower bits choose the block (a bitwise operator takes them off a number of any size), the upper ones the bits in it.
+    const block = (hash & BLOCK_MASK) * BLOCK_WORDS;
+    let bits = spread(upper ^ OTHER_BITS);
     let all = true;
     // One bit in each of six words of the block: 5 bits choose it.
     for (let word = 0; word < 6; word++) {
       const bit = 1 << (bits & 31);
-      const at = block + word + (hash & 1) * 2;
+      const at = block + word + (upper & 1) * 2;
       if (((this.#words[at] as number) & bit) === 0) {
         if (!set) return false;
         all = false;

@@ -10,6 +10,15 @@ export type LedgerAnswer =
 /** As they are numbered in the file: only ever added to. */
 const KINDS = ['hit', 'miss', 'suppressed', 'unsettled', 'failed'] as const;
 
+export type AnswerKind = (typeof KINDS)[number];
+
+/** The kind that a number in the file stands for. */
+export function kindName(kind: number): AnswerKind {
+  const name = KINDS[kind];
+  if (name === undefined) throw new Error(`unknown kind of answer ${kind}`);
+  return name;
+}
+
 export function encode(answer: LedgerAnswer): { kind: number; body: string } {
   const kind = KINDS.indexOf(answer.kind);
   if (answer.kind === 'hit' || answer.kind === 'unsettled') return { kind, body: answer.text };
@@ -17,7 +26,7 @@ export function encode(answer: LedgerAnswer): { kind: number; body: string } {
 }
 
 export function decode(kind: number, body: string): LedgerAnswer {
-  const name = KINDS[kind];
+  const name = kindName(kind);
   switch (name) {
     case 'hit':
     case 'unsettled':
@@ -30,6 +39,6 @@ export function decode(kind: number, body: string): LedgerAnswer {
       return { kind: 'failed', code, attempts, requestId };
     }
     default:
-      throw new Error(`unknown kind of answer ${kind}`);
+      return name satisfies never;
   }
 }

@@ -20,6 +20,8 @@ export function upperBits(hash: number): number {
 }
 
 const LOW_BITS = 2 ** 20;
+/** Every hash is less. */
+export const HASHES = 2 ** 32 * LOW_BITS;
 
 /** Spreads 32 bits over all of them (the finaliser of MurmurHash3). */
 export function spread(bits: number): number {

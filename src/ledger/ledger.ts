@@ -1,13 +1,15 @@
 import { mkdirSync, openSync, closeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { AbsenceFilter } from './absence-filter.ts';
 import { decode, encode, type LedgerAnswer } from './answer.ts';
 import { ledgerFailure } from './failure.ts';
 import { keyHash } from './key-hash.ts';
+import { KnownKeys } from './known-keys.ts';
 import { PLACE_AT, Places } from './places.ts';
+import { DAY_MS, isReusable } from './reuse.ts';
 import { checkLedger, prepareLedger } from './schema.ts';
 import { UsedAnswers } from './used-answers.ts';
+import { checkWhole } from './whole-file.ts';
 
 export type { LedgerAnswer } from './answer.ts';
 
@@ -34,12 +36,9 @@ export interface LedgerOptions {
   readonly placeAt?: number;
 }
 
-const DAY_MS = 86_400_000;
 /** A flush in mid-interval keeps one transaction short enough (about 20 ms) not to stall the calls in flight. */
 const FLUSH_AT_ENTRIES = 2_000;
 const FLUSH_AT_CHARS = 8 * 1024 * 1024;
-/** A ledger of up to this many answers is read into the filter when it is opened (about 0.2 s); of a larger one every key is looked up. */
-const FILTER_UP_TO = 250_000;
 
 interface Waiting { readonly answer: LedgerAnswer; readonly hash: number }
 
@@ -62,8 +61,8 @@ export class Ledger {
   readonly #version: StatementSync;
   readonly #places: Places;
   readonly #used = new UsedAnswers();
-  /** Null when there was too much to load, and every key is looked up. */
-  readonly #filter: AbsenceFilter | null;
+  /** Null when only `has` is wanted: keys that few are asked for are not worth a filter. */
+  readonly #known: KnownKeys | null;
   /** By scope, then by key. */
   #waiting = new Map<number, Map<string, Waiting>>();
   #waitingEntries = 0;
@@ -93,8 +92,9 @@ export class Ledger {
     this.#version.setReturnArrays(true);
     for (const { block, bits } of db.prepare('SELECT block, bits FROM used WHERE run = ?').iterate(this.#runId)) this.#used.load(Number(block), bits as Uint8Array);
     this.#othersVersion = this.#dataVersion();
-    this.#filter = options.peek === true ? null : loadFilter(db);
-    this.#places = new Places(db, options.placeAt ?? PLACE_AT, (scope, key) => this.#filter?.add(scope, key));
+    this.#known = options.peek === true ? null : new KnownKeys(db);
+    this.#places = new Places(db, options.placeAt ?? PLACE_AT, (hash) => this.#known?.add(hash));
+    this.#known?.readFirst();
   }
 
   /** @throws ConfigError when the file is no ledger, StorageError when the disk refuses. */
@@ -105,6 +105,7 @@ export class Ledger {
         mkdirSync(dirname(options.path), { recursive: true });
         closeSync(openSync(options.path, 'a', 0o600));
       }
+      checkWhole(options.path);
       // Not opened read-only to peek either: such a connection leaves SQLite's side files behind.
       db = new DatabaseSync(options.path);
       if (options.peek === true) checkLedger(db);
@@ -131,8 +132,9 @@ export class Ledger {
     return this.#guard(() => {
       // A ledger of its own has no other writers; one that is shared may have been written to a moment ago.
       if (this.#options.maxAgeDays > 0) this.#readOthers();
-      if (this.#filter?.isAbsent(scope, key) === true) return null;
-      const found = this.#find(scope, key);
+      const hash = keyHash(scope, key);
+      if (this.#known?.isAbsent(hash) === true) return null;
+      const found = this.#find(scope, key, hash);
       if (found === null) return null;
       if (!found.counted) {
         this.#used.add(found.id);
@@ -145,7 +147,7 @@ export class Ledger {
 
   /** Whether `get` would find it; changes nothing. For `plan`. */
   has(scope: number, key: string): boolean {
-    return this.#waiting.get(scope)?.has(key) === true || this.#guard(() => this.#find(scope, key)) !== null;
+    return this.#waiting.get(scope)?.has(key) === true || this.#guard(() => this.#find(scope, key, keyHash(scope, key))) !== null;
   }
 
   /** Keeps the answers of one request: all become durable together. */
@@ -175,6 +177,7 @@ export class Ledger {
       }),
     );
     placed();
+    this.#guard(() => this.#known?.readOn());
     for (const { hash, id } of added) this.#places.add(hash, id);
     this.#used.kept();
     this.#waiting = new Map();
@@ -202,16 +205,17 @@ export class Ledger {
   #add({ scope, key, answer }: LedgerEntry): void {
     let answers = this.#waiting.get(scope);
     if (answers === undefined) this.#waiting.set(scope, (answers = new Map()));
-    answers.set(key, { answer, hash: keyHash(scope, key) });
+    const hash = keyHash(scope, key);
+    answers.set(key, { answer, hash });
     this.#waitingEntries++;
-    this.#filter?.add(scope, key);
+    this.#known?.add(hash);
     this.#waitingChars += key.length + ('text' in answer ? answer.text.length : 16);
     this.#lookups++;
   }
 
   /** The newest answer that this run may use. `counted`: it is one of its lookups already. */
-  #find(scope: number, key: string): { id: number; answer: LedgerAnswer; counted: boolean } | null {
-    for (const id of this.#places.idsOf(keyHash(scope, key))) {
+  #find(scope: number, key: string, hash: number): { id: number; answer: LedgerAnswer; counted: boolean } | null {
+    for (const id of this.#places.idsOf(hash)) {
       const row = this.#read.get(id) as unknown as Row | undefined;
       if (row === undefined || row[5] !== scope || row[6] !== key) continue;
       const [run, at, kind, body, job] = row;
@@ -234,7 +238,7 @@ export class Ledger {
   }
 
   #maySpare(answer: LedgerAnswer, at: number, job: string): boolean {
-    if (answer.kind === 'failed' || answer.kind === 'unsettled') return false;
+    if (!isReusable(answer.kind)) return false;
     const { maxAgeDays } = this.#options;
     return maxAgeDays > 0 ? at >= this.#options.now() - maxAgeDays * DAY_MS : job === this.#options.job;
   }
@@ -260,12 +264,4 @@ export class Ledger {
       throw ledgerFailure(this.#options.path, error);
     }
   }
-}
-
-/** Null when there is too much to load. */
-function loadFilter(db: DatabaseSync): AbsenceFilter | null {
-  if (Number(db.prepare('SELECT max(id) AS n FROM answers').get()?.['n'] ?? 0) > FILTER_UP_TO) return null;
-  const filter = new AbsenceFilter();
-  for (const row of db.prepare('SELECT scope, key FROM answers').iterate()) filter.add(Number(row['scope']), String(row['key']));
-  return filter;
 }

@@ -1,8 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite';
 
 /**
- * answers: only ever added to. places: where the answers with a hash stand, up to `placed`; later ones are found in memory.
- * used: which answers of earlier runs a run has used (see `UsedAnswers`).
+ * answers: only ever added to, and purged. places, new_places: where the answers with a hash stand, up to
+ * `placed.up_to`; later ones are found in memory (see `Places`). `placed.purges` counts transactions that purged;
+ * `placed.unswept`: places of purged answers are left. used: which answers of earlier runs a run has used (see `UsedAnswers`).
  *
  * Numbered migrations: `user_version` says how many of them a file has had. Never edit one that was released.
  */
@@ -17,18 +18,24 @@ const MIGRATIONS: readonly string[] = [
      id INTEGER PRIMARY KEY, scope INTEGER NOT NULL, key TEXT NOT NULL, run INTEGER NOT NULL,
      at INTEGER NOT NULL, kind INTEGER NOT NULL, body TEXT NOT NULL) STRICT;
    CREATE TABLE places (hash INTEGER NOT NULL, answer INTEGER NOT NULL, PRIMARY KEY (hash, answer)) STRICT, WITHOUT ROWID;
-   CREATE TABLE placed (up_to INTEGER NOT NULL) STRICT;
-   INSERT INTO placed VALUES (0);
+   CREATE TABLE new_places (hash INTEGER NOT NULL, answer INTEGER NOT NULL, PRIMARY KEY (hash, answer)) STRICT, WITHOUT ROWID;
+   CREATE TABLE placed (up_to INTEGER NOT NULL, purges INTEGER NOT NULL, unswept INTEGER NOT NULL) STRICT;
+   INSERT INTO placed VALUES (0, 0, 0);
    CREATE TABLE used (run INTEGER NOT NULL, block INTEGER NOT NULL, bits BLOB NOT NULL, PRIMARY KEY (run, block)) STRICT, WITHOUT ROWID;`,
 ];
+
+/** Stands for no lookup: the scope of a row that a purge has emptied. Scopes are numbered from 1. */
+export const NO_SCOPE = 0;
 
 /** `PRAGMA application_id`: marks a file as a ledger, so that another SQLite file is never written to. */
 const APPLICATION_ID = 0x4d4c4c47;
 
 /** Prepares an opened file; throws when it is somebody else's database or from a newer version. */
 export function prepareLedger(db: DatabaseSync): void {
-  // Large pages: answers are 0.3 to 3 kB each, and few large writes cost less than many small ones.
-  db.exec('PRAGMA busy_timeout = 15000; PRAGMA page_size = 16384; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -16384;');
+  // Large pages: answers are 0.3 to 3 kB each, and few large writes cost less than many small ones. What a purge frees can
+  // only be given back in small steps when the file was made with that in mind; secure_delete, so that no page that is
+  // put to another use keeps what stood there.
+  db.exec('PRAGMA busy_timeout = 15000; PRAGMA page_size = 16384; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = FAST; PRAGMA cache_size = -16384;');
   if (isCurrent(db)) return;
   db.exec('BEGIN IMMEDIATE');
   try {

@@ -1,11 +1,12 @@
 /** What the ledger keeps through kills, cut files, a full disk and company: each answer of one put, or none of them. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
+import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { EXIT, MillraceError } from '../../src/errors.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
@@ -18,6 +19,7 @@ const opened = vi.hoisted((): { db: DatabaseSync | null } => ({ db: null }));
 vi.mock('../../src/ledger/schema.ts', async (original) => {
   const real = await original<typeof schema>();
   return {
+    ...real,
     prepareLedger: (db: DatabaseSync): void => {
       opened.db = db;
       real.prepareLedger(db);
@@ -94,6 +96,20 @@ it('two processes that write at once, from the first moment of the file on, lose
   }
 });
 
+it('two processes that write at once, of which one is killed: the other loses nothing, and what the first had said is there', async () => {
+  const GROUPS = 60;
+  const [killed, other] = [startWriter('run-a', 'a', 0, 1_000_000), startWriter('run-b', 'b', 0, GROUPS)];
+  for (let i = 0; i < 3; i++) await killed.next();
+  killed.child.kill('SIGKILL');
+  await Promise.all([killed.ended, other.ended]);
+  expect(other.child.exitCode).toBe(0);
+  const { ledger, scope } = open();
+  expect(wholeGroups(ledger, scope, GROUPS, 'b')).toBe(GROUPS);
+  expect(wholeGroups(ledger, scope, killed.said() + 200, 'a')).toBeGreaterThanOrEqual(killed.said());
+  expect(killed.said()).toBeGreaterThan(0);
+  ledger.close();
+});
+
 describe('a write-ahead log', () => {
   const GROUPS = 24;
 
@@ -135,6 +151,80 @@ describe('a write-ahead log', () => {
       again.ledger.close();
     }
     expect(previous).toBe(GROUPS);
+  });
+
+  it('torn at the end of any frame, one byte before or after it, or within its first bytes; or with anything behind its end', () => {
+    const { log, copy } = crashed();
+    // sqlite.org/fileformat.html, 4.1: a header of 32 bytes, then frames of 24 and a page.
+    const ends = Array.from({ length: Math.floor((log.length - 32) / (24 + 16_384)) + 1 }, (_, i) => 32 + i * (24 + 16_384));
+    const cuts = [0, 1, 3, 4, 16, 31, ...ends.filter((_, i) => i % 12 === 0).flatMap((end) => [end - 1, end, end + 1, end + 24])].filter((cut) => cut <= log.length);
+    let previous = 0;
+    for (const cut of [...new Set(cuts)].sort((a, b) => a - b)) {
+      const { ledger, scope } = open(copy(`at-${cut}`, log.subarray(0, cut)));
+      const whole = wholeGroups(ledger, scope, GROUPS);
+      expect(whole, `cut at ${cut}`).toBeGreaterThanOrEqual(previous);
+      previous = whole;
+      ledger.close();
+      for (const name of ['', '-wal', '-shm']) rmSync(join(folder, `at-${cut}${name}`), { force: true });
+    }
+    fc.assert(
+      fc.property(fc.uint8Array({ minLength: 1, maxLength: 40_000, size: 'max' }), (rubbish) => {
+        const { ledger, scope } = open(copy('behind', Buffer.concat([log, rubbish])));
+        expect(wholeGroups(ledger, scope, GROUPS)).toBe(GROUPS);
+        ledger.close();
+        // What lies behind the file's own end is no part of it either.
+        appendFileSync(join(folder, 'behind'), rubbish);
+        const again = open(join(folder, 'behind'));
+        expect(wholeGroups(again.ledger, again.scope, GROUPS)).toBe(GROUPS);
+        again.ledger.close();
+      }),
+      { numRuns: 5 },
+    );
+  });
+
+  it('whole, beside a file that was cut anywhere while it was brought up to date: everything', () => {
+    const { log, copy } = crashed();
+    // The log is only emptied once the file is whole: a power cut in between leaves both.
+    const done = copy('done', log);
+    open(done).ledger.close();
+    const file = readFileSync(done);
+    fc.assert(
+      fc.property(fc.nat(file.length), (cut) => {
+        const torn = copy('torn', log);
+        const base = readFileSync(torn);
+        writeFileSync(torn, Buffer.concat([file.subarray(0, cut), base.subarray(cut)]));
+        const { ledger, scope } = open(torn);
+        expect(wholeGroups(ledger, scope, GROUPS)).toBe(GROUPS);
+        ledger.close();
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  it('gone, and the file cut anywhere by whatever: it is refused as damaged, or every answer that it gives is one that was put', () => {
+    const { log, copy } = crashed();
+    const done = copy('done', log);
+    open(done).ledger.close();
+    const file = readFileSync(done);
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: file.length - 1 }), (cut) => {
+        const path = join(folder, 'cut');
+        writeFileSync(path, file.subarray(0, cut));
+        try {
+          const { ledger, scope } = open(path);
+          try {
+            for (let group = 0; group < GROUPS; group++) foundOf(ledger, scope, group);
+          } finally {
+            ledger.close();
+          }
+        } catch (error) {
+          expect(error).toMatchObject({ exitCode: 78, code: 'ledger_unreadable' });
+        } finally {
+          for (const name of ['', '-wal', '-shm']) rmSync(`${path}${name}`, { force: true });
+        }
+      }),
+      { numRuns: 40 },
+    );
   });
 
   it('with rubbish at its end: the puts before it', () => {

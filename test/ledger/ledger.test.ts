@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Ledger, type LedgerOptions } from '../../src/ledger/ledger.ts';
+import { Ledger, type LedgerAnswer, type LedgerOptions } from '../../src/ledger/ledger.ts';
 
 let folder: string;
 let now = 1_700_000_000_000;
@@ -89,6 +89,30 @@ describe('Ledger', () => {
     expect(look({ job: 'nightly', maxAgeDays: 30 })).toBe(false);
     expect(look({ job: 'nightly', maxAgeDays: 0 })).toBe(true);
     expect(look({ job: 'nightly', run: 'run-1', maxAgeDays: 30 })).toBe(true);
+  });
+
+  const KINDS: readonly LedgerAnswer[] = [hit, { kind: 'miss' }, { kind: 'suppressed' }, { kind: 'unsettled', text: '{}' }, { kind: 'failed', code: 'x', attempts: 5, requestId: null }];
+
+  it.each(KINDS)('lets a later run use what is settled, misses too, up to the very millisecond of the age limit: $kind', (answer) => {
+    const settled = answer.kind !== 'unsettled' && answer.kind !== 'failed';
+    const asked = open({ job: 'first', run: 'first' });
+    const scope = asked.scope('https://api.example', 'enrich', 'by email');
+    asked.put([{ scope, key: 'k', answer }]);
+    asked.close();
+    const found = (job: string, maxAgeDays: number, ageMs: number): unknown => {
+      const ledger = open({ job, run: `${job} again`, maxAgeDays, now: () => now + ageMs });
+      const got = ledger.get(scope, 'k');
+      expect(ledger.has(scope, 'k')).toBe(got !== null);
+      ledger.close();
+      return got;
+    };
+    for (const job of ['first', 'other']) {
+      expect(found(job, 7, 7 * DAY)).toEqual(settled ? answer : null);
+      expect(found(`${job} late`, 7, 7 * DAY + 1)).toBeNull();
+    }
+    // Without an age limit: the same job only, and whatever the age.
+    expect(found('first', 0, 1_000 * DAY)).toEqual(settled ? answer : null);
+    expect(found('another', 0, 0)).toBeNull();
   });
 
   it('keeps the first age of an answer that is passed on from run to run', () => {

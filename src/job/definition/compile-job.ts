@@ -203,7 +203,7 @@ function warnOfIdleColumns(fields: Readonly<Record<string, string>> | null, step
 }
 
 /** S3 and Redis are of later versions; other schemes are nothing that Millrace reads or writes. */
-function checkLocal(uri: string, origin: Origin): void {
+export function checkLocal(uri: string, origin: Origin): void {
   const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):\/\//.exec(uri)?.[1]?.toLowerCase();
   if (scheme === undefined) return;
   if (scheme === 's3' || scheme.startsWith('redis')) throw notAvailable(origin, `${scheme}://`);

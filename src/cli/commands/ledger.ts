@@ -1,0 +1,79 @@
+/** `millrace ledger stats | purge` */
+import { resolve } from 'node:path';
+import { currentHolder } from '../../checkpoint/job-lock.ts';
+import { UsageError } from '../../errors.ts';
+import type { ExitCode } from '../../errors.ts';
+import { parseAge } from '../../job/age.ts';
+import { chooseLedger, LEDGER_FLAGS } from '../../job/definition/ledger-choice.ts';
+import { variableOf } from '../../job/definition/flags.ts';
+import { repeated, valueless, type FlagValue } from '../../job/definition/layers.ts';
+import { didYouMean, nearest } from '../../job/definition/nearest.ts';
+import { compileRunOptions } from '../../job/definition/run-options.ts';
+import type { ChosenLedger } from '../../job/ledger-command.ts';
+import { jobPaths } from '../../job/paths.ts';
+import { verifyKey } from '../../processor/keys.ts';
+import type { Invocation } from '../invocation.ts';
+import { readJob } from '../read-job.ts';
+
+const ACTIONS = ['stats', 'purge'] as const;
+/** Flags of these commands and not of a job. */
+const OWN_FLAGS: readonly string[] = ['date', 'json', 'email', 'older-than'];
+
+/** Needs neither API key nor service. */
+export async function ledger(invocation: Invocation): Promise<ExitCode> {
+  const action = ACTIONS.find((name) => name === invocation.action);
+  if (action === undefined) throw unknownAction(invocation.action);
+  const json = invocation.flags.get('json') === true || !process.stdout.isTTY;
+  // What to purge is read first: a ledger that is not there is the lesser mistake.
+  const filter = action === 'purge' ? readFilter(invocation.flags) : null;
+  const chosen = await chosenLedger(action, invocation);
+  const { ledgerPurgeCommand, ledgerStatsCommand } = await import('../../job/ledger-command.ts');
+  return filter === null ? ledgerStatsCommand(chosen, { json }) : ledgerPurgeCommand(chosen, filter, { json });
+}
+
+function unknownAction(word: string | null): UsageError {
+  const hint = 'millrace ledger stats says what is in a ledger, millrace ledger purge takes answers out of it.';
+  if (word === null) return new UsageError('unknown_command', 'millrace ledger needs to know what to do: stats or purge', { hint });
+  return new UsageError('unknown_command', `There is no command "ledger ${word.slice(0, 80)}"${didYouMean(nearest(word, ACTIONS))}`, { hint });
+}
+
+function readFilter(flags: Invocation['flags']): { email: string | null; before: number | null } {
+  const address = textOf(flags, 'email', 'an e-mail address');
+  const age = textOf(flags, 'older-than', 'an age, such as 90d');
+  if (address === null && age === null) throw new UsageError('nothing_to_purge', 'Nothing says which answers to purge', { hint: 'Say --email ADDRESS, --older-than 90d, or both for what meets both. To drop all of them, delete the file.' });
+  const email = address === null ? null : verifyKey(address);
+  if (address !== null && (email === null || !email.includes('@'))) throw new UsageError('bad_value', `--email must be an e-mail address, got ${JSON.stringify(address.slice(0, 80))}`);
+  return { email, before: age === null ? null : Date.now() - parseAge('older-than', age) };
+}
+
+function textOf(flags: Invocation['flags'], flag: string, expected: string): string | null {
+  const value = flags.get(flag);
+  if (value === undefined) return null;
+  if (Array.isArray(value)) throw repeated(flag);
+  if (typeof value !== 'string' || value === '') throw valueless(flag, expected);
+  return value;
+}
+
+/** The job's own, where a job is named by whatever; else that of --ledger or its variable. */
+async function chosenLedger(action: (typeof ACTIONS)[number], invocation: Invocation): Promise<ChosenLedger> {
+  const { env, flags } = invocation;
+  const ofJob = [...flags.keys()].filter((flag) => !OWN_FLAGS.includes(flag));
+  if (invocation.job === null && ofJob.every((flag) => LEDGER_FLAGS.includes(flag))) {
+    const { date } = compileRunOptions(env, new Map([...flags].filter(([flag]) => flag === 'date')));
+    const named = new Map<string, FlagValue>([...flags].filter(([flag]) => LEDGER_FLAGS.includes(flag)));
+    const chosen = chooseLedger({ env, flags: named, date: date ?? new Date().toISOString().slice(0, 10) });
+    if (chosen !== null) return { path: resolve(chosen.uri), maxAgeDays: chosen.maxAgeDays };
+    if ((env[variableOf('output')] ?? '') === '') throw new UsageError('no_ledger', 'Nothing says which ledger is meant', { hint: 'Name the job that it belongs to, or its file: --ledger FILE.' });
+  }
+  const { job } = await readJob(`ledger ${action}`, invocation);
+  if (job.ledger.uri === '') throw new UsageError('no_ledger', 'A run to standard output keeps no ledger unless one is named', { hint: 'Name its file: --ledger FILE.' });
+  const paths = jobPaths(job, { scratch: null });
+  if (action === 'purge' && job.output.uri !== '-') await warnOfRun(paths.lock);
+  return { path: paths.ledger, maxAgeDays: job.ledger.maxAgeDays };
+}
+
+async function warnOfRun(lock: string): Promise<void> {
+  const holder = await currentHolder(lock, Date.now());
+  if (holder === null) return;
+  process.stderr.write(`millrace: the job is running (process ${holder.pid} on ${holder.host}): what it is told from now on is kept. Purge again once it has ended.\n`);
+}

@@ -1,0 +1,190 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { setTimeout as after } from 'node:timers/promises';
+import { EXIT, MillraceError } from '../errors.ts';
+import { answersInPieces, ledgerBytes, withLedger } from './connection.ts';
+import { HASHES, keyHash } from './key-hash.ts';
+import { mentionsOf } from './mentions.ts';
+import { NO_SCOPE } from './schema.ts';
+
+/** Answers that meet all that is given go. */
+export interface PurgeFilter {
+  /** As the ledger's keys have it: asked for by it, or found and naming it. */
+  readonly email: string | null;
+  /** Answered before this time, milliseconds since 1970. */
+  readonly before: number | null;
+}
+
+export interface Purged {
+  readonly answers: number;
+  /** By step. */
+  readonly steps: Readonly<Record<string, number>>;
+  /** On the disk, the write-ahead log included. */
+  readonly bytes: { readonly before: number; readonly after: number };
+}
+
+/** So few at once are taken out of the index one by one; what more leave there is swept out at the end. */
+const FEW = 64;
+/**
+ * Empty rows kept between a row that is not, and those that are deleted. Deleting makes SQLite merge pages, which copies
+ * their rows and may leave bytes of the old places behind, for good; so many empty rows (12 bytes each) fill more than the
+ * three pages that one merge looks at, and none of them holds an answer.
+ */
+const GUARD_ROWS = 8_192;
+/** Index entries swept in one transaction, about. */
+const SWEPT_AT_ONCE = 20_000;
+/** Pages of 16 KiB given back to the disk at once. */
+const PAGES_AT_ONCE = 512;
+/** A job that waits for its turn to write gets it in between. */
+const PAUSE_MS = 10;
+
+type Row = readonly [id: number, scope: number, key: string, at: number, body: string];
+
+/**
+ * Removes answers so that their bytes are gone from the ledger's files: overwritten (`secure_delete`), pages without an
+ * answer given back, the write-ahead log emptied. In short transactions, so that jobs may use the ledger meanwhile and a crash
+ * leaves it whole; the same purge then does the rest. Memory does not grow with the ledger.
+ * @throws InputError when there is no ledger, 75 when another process keeps it from ending
+ */
+export function purgeLedger(path: string, filter: PurgeFilter): Promise<Purged> {
+  return withLedger(path, async (db) => {
+    const bytesBefore = ledgerBytes(path);
+    db.exec('PRAGMA synchronous = FULL; PRAGMA cache_size = -16384; PRAGMA secure_delete = ON');
+    const steps = await removeAnswers(db, filter);
+    await sweepIndex(db);
+    await giveBackPages(db);
+    emptyLog(db, path);
+    return { answers: Object.values(steps).reduce((sum, n) => sum + n, 0), steps, bytes: { before: bytesBefore, after: ledgerBytes(path) } };
+  });
+}
+
+async function removeAnswers(db: DatabaseSync, { email, before }: PurgeFilter): Promise<Record<string, number>> {
+  const mentions = email === null ? null : mentionsOf(email);
+  const meant = ([, scope, key, at, body]: Row): boolean => scope !== NO_SCOPE && (before === null || at < before) && (mentions === null || key === email || mentions(body));
+  const stepOf = new Map(db.prepare('SELECT id, step FROM scopes').all().map(({ id, step }) => [Number(id), String(step)]));
+  const steps: Record<string, number> = {};
+  const remover = new Remover(db);
+  const run = new EmptyRun();
+  for (const rows of answersInPieces<Row>(db, 'scope, key, at, body')) {
+    const gone = rows.filter(meant);
+    const emptied = new Set(gone.map(([id]) => id));
+    const surplus = rows.flatMap(([id, scope]) => run.next(id, scope === NO_SCOPE || emptied.has(id)));
+    remover.remove(gone, surplus);
+    for (const [, scope] of gone) {
+      const step = stepOf.get(scope) ?? 'unknown';
+      steps[step] = (steps[step] ?? 0) + 1;
+    }
+    await after(gone.length > 0 ? PAUSE_MS : 0);
+  }
+  remover.removeEnd(run.end());
+  return steps;
+}
+
+/** Rows that are empty, one after the other: which of them may be deleted. */
+class EmptyRun {
+  /** Empty rows that still have to stand behind the last one that was not; none at the beginning of the table. */
+  #missing = 0;
+  /** The latest empty rows beyond those, which would have to stand before one that is not. */
+  readonly #latest: number[] = [];
+
+  /** The next row, in order of id. Returns the rows before it that may go. */
+  next(id: number, empty: boolean): number[] {
+    if (!empty) {
+      this.#missing = GUARD_ROWS;
+      this.#latest.length = 0;
+      return [];
+    }
+    if (this.#missing > 0) {
+      this.#missing--;
+      return [];
+    }
+    this.#latest.push(id);
+    return this.#latest.length > 2 * GUARD_ROWS ? this.#latest.splice(0, GUARD_ROWS) : [];
+  }
+
+  /** The empty rows that the table ends with, where nothing follows that would have to be kept apart. */
+  end(): readonly number[] {
+    return this.#latest;
+  }
+}
+
+class Remover {
+  readonly #db: DatabaseSync;
+  readonly #empty: StatementSync;
+  readonly #delete: StatementSync;
+  readonly #newest: StatementSync;
+  readonly #forget: readonly StatementSync[];
+  readonly #note: StatementSync;
+
+  constructor(db: DatabaseSync) {
+    this.#db = db;
+    // In its place: no row moves. The newest row is never deleted, so that its number is not given to another answer.
+    this.#empty = db.prepare(`UPDATE answers SET scope = ${NO_SCOPE}, key = '', run = 0, at = 0, kind = 0, body = '' WHERE id = ?`);
+    this.#delete = db.prepare(`DELETE FROM answers WHERE id = ? AND scope = ${NO_SCOPE}`);
+    this.#newest = db.prepare('SELECT max(id) AS id FROM answers');
+    this.#forget = ['places', 'new_places'].map((table) => db.prepare(`DELETE FROM ${table} WHERE hash = ? AND answer = ?`));
+    this.#note = db.prepare('UPDATE placed SET purges = purges + 1, unswept = max(unswept, ?)');
+  }
+
+  remove(gone: readonly Row[], surplus: readonly number[]): void {
+    if (gone.length === 0 && surplus.length === 0) return;
+    inTransaction(this.#db, () => {
+      for (const [id] of gone) this.#empty.run(id);
+      for (const id of surplus) this.#delete.run(id);
+      if (gone.length === 0) return;
+      const few = gone.length <= FEW;
+      if (few) for (const [id, scope, key] of gone) for (const statement of this.#forget) statement.run(keyHash(scope, key), id);
+      this.#note.run(few ? 0 : 1);
+    });
+  }
+
+  /** Rows at the end of the table, if they still are: a job may have added to it. The newest stays. */
+  removeEnd(ids: readonly number[]): void {
+    const newest = ids.at(-1);
+    if (newest === undefined) return;
+    inTransaction(this.#db, () => {
+      if (this.#newest.get()?.['id'] !== newest) return;
+      for (const id of ids.slice(0, -1)) this.#delete.run(id);
+    });
+  }
+}
+
+/** Takes places of answers that are no more out of the index; also those that a purge before this one left when it was killed. */
+async function sweepIndex(db: DatabaseSync): Promise<void> {
+  if (db.prepare('SELECT unswept FROM placed').get()?.['unswept'] === 0) return;
+  const sweeps = ['places', 'new_places'].map((table) => db.prepare(`DELETE FROM ${table} WHERE hash >= ? AND hash < ? AND NOT EXISTS (SELECT 1 FROM answers WHERE id = answer AND scope <> ${NO_SCOPE})`));
+  const entries = Number(db.prepare('SELECT (SELECT count(*) FROM places) + (SELECT count(*) FROM new_places) AS n').get()?.['n']);
+  const width = Math.ceil(HASHES / Math.max(1, entries / SWEPT_AT_ONCE));
+  for (let from = 0; from < HASHES; from += width) {
+    const to = from + width;
+    const swept = inTransaction(db, () => sweeps.reduce((sum, sweep) => sum + Number(sweep.run(from, to).changes), 0));
+    await after(swept > 0 ? PAUSE_MS : 0);
+  }
+  inTransaction(db, () => db.exec('UPDATE placed SET unswept = 0'));
+}
+
+async function giveBackPages(db: DatabaseSync): Promise<void> {
+  const free = db.prepare('PRAGMA freelist_count');
+  for (let left = Number(free.get()?.['freelist_count']), last = Infinity; left > 0 && left < last; last = left, left = Number(free.get()?.['freelist_count'])) {
+    db.exec(`PRAGMA incremental_vacuum(${PAGES_AT_ONCE})`);
+    await after(PAUSE_MS);
+  }
+}
+
+/** The write-ahead log still has the pages as they were. */
+function emptyLog(db: DatabaseSync, path: string): void {
+  const { busy } = db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() as { busy: number };
+  if (busy === 0) return;
+  throw new MillraceError(EXIT.stopped, 'ledger_busy', `the answers are deleted, but another process keeps ${path}-wal, where they still stand, from being emptied`, { hint: 'End or wake it, then run the same command again.' });
+}
+
+function inTransaction<T>(db: DatabaseSync, work: () => T): T {
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    const result = work();
+    db.exec('COMMIT');
+    return result;
+  } catch (error) {
+    if (db.isTransaction) db.exec('ROLLBACK');
+    throw error;
+  }
+}

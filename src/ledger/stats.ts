@@ -1,0 +1,72 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { kindName, type AnswerKind } from './answer.ts';
+import { answersInPieces, ledgerBytes, withLedger } from './connection.ts';
+import { DAY_MS, isReusable } from './reuse.ts';
+import { NO_SCOPE } from './schema.ts';
+
+/** What a ledger holds of one kind of lookup, by what became of it. Times are milliseconds since 1970. */
+export interface ScopeStats {
+  /** The service's, or `embedded`. */
+  readonly origin: string;
+  readonly step: string;
+  /** What else decides an answer, such as `by email`. */
+  readonly options: string;
+  readonly answers: number;
+  readonly kinds: Readonly<Record<AnswerKind, number>>;
+  /** Answers that a later run may use. */
+  readonly reusable: number;
+  readonly oldest: number;
+  readonly newest: number;
+}
+
+export interface LedgerStats {
+  readonly bytes: number;
+  /** Jobs that have used it, and their runs. */
+  readonly jobs: number;
+  readonly runs: number;
+  /** Those that have answers. */
+  readonly scopes: readonly ScopeStats[];
+}
+
+/** @param maxAgeDays 0: whatever its age, as within one job */
+export function ledgerStats(path: string, options: { maxAgeDays: number; now: number }): Promise<LedgerStats> {
+  return withLedger(path, (db) => {
+    const youngest = options.maxAgeDays > 0 ? options.now - options.maxAgeDays * DAY_MS : -Infinity;
+    const found = countAnswers(db, youngest);
+    const { jobs, runs } = db.prepare('SELECT count(DISTINCT job) AS jobs, count(*) AS runs FROM runs').get() as { jobs: number; runs: number };
+    const scopes = db.prepare('SELECT id, origin, step, options FROM scopes ORDER BY origin, step, options').all();
+    return {
+      bytes: ledgerBytes(path),
+      jobs,
+      runs,
+      scopes: scopes.flatMap(({ id, origin, step, options: more }) => {
+        const counted = found.get(Number(id));
+        return counted === undefined ? [] : [{ origin: String(origin), step: String(step), options: String(more), ...counted }];
+      }),
+    };
+  });
+}
+
+interface Counted { answers: number; readonly kinds: Record<AnswerKind, number>; reusable: number; oldest: number; newest: number }
+
+function nothing(): Counted {
+  return { answers: 0, kinds: { hit: 0, miss: 0, suppressed: 0, unsettled: 0, failed: 0 }, reusable: 0, oldest: Infinity, newest: -Infinity };
+}
+
+function countAnswers(db: DatabaseSync, youngest: number): Map<number, Counted> {
+  const found = new Map<number, Counted>();
+  for (const rows of answersInPieces<[id: number, scope: number, kind: number, at: number]>(db, 'scope, kind, at')) {
+    for (const [, scope, kind, at] of rows) {
+      if (scope === NO_SCOPE) continue;
+      let counted = found.get(scope);
+      if (counted === undefined) found.set(scope, (counted = nothing()));
+      const name = kindName(kind);
+      counted.answers++;
+      counted.kinds[name]++;
+      if (isReusable(name) && at >= youngest) counted.reusable++;
+      counted.oldest = Math.min(counted.oldest, at);
+      counted.newest = Math.max(counted.newest, at);
+    }
+  }
+  return found;
+}

@@ -1,6 +1,6 @@
 import type { Checkpoint } from '../checkpoint/checkpoint-file.ts';
 import { replaceFile } from '../checkpoint/durable.ts';
-import { StorageError } from '../errors.ts';
+import { StorageError, storageHint } from '../errors.ts';
 import { LatencyHistogram } from './latency-histogram.ts';
 
 /** `report.json`. Totals cover all resumes; the outcomes sum to `records.total`. */
@@ -53,6 +53,6 @@ export async function writeReport(path: string, report: Report): Promise<void> {
   try {
     await replaceFile(path, `${JSON.stringify(report, null, 2)}\n`);
   } catch (error) {
-    throw new StorageError('report_failed', `the report ${path} could not be written: ${(error as Error).message}`, { hint: 'Mend the folder, then run the same command: the rest is done.', cause: error });
+    throw new StorageError('report_failed', `the report ${path} could not be written: ${(error as Error).message}`, { hint: storageHint(error, 'the rest is done'), cause: error });
   }
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { access, copyFile, rm, stat } from 'node:fs/promises';
 import { readCheckpoint, type Checkpoint } from '../checkpoint/checkpoint-file.ts';
-import { ConfigError, InputError, StorageError } from '../errors.ts';
+import { ConfigError, InputError, StorageError, storageHint } from '../errors.ts';
 import { compareManifests } from '../reader/freeze.ts';
 import type { InputManifest } from '../reader/types.ts';
 import { START_MARK } from '../writer/mark.ts';
@@ -143,7 +143,7 @@ export async function reopenOutput(paths: JobPaths): Promise<void> {
     if (await exists(paths.errors)) await copyFile(paths.errors, partialPath(paths.errors), constants.COPYFILE_FICLONE);
     else await rm(partialPath(paths.errors), { force: true });
   } catch (error) {
-    throw new StorageError('output_failed', `${paths.output} could not be copied to go on from: ${(error as Error).message}`, { hint: 'Free the disk or mend the folder, then run the same command.', cause: error });
+    throw new StorageError('output_failed', `${paths.output} could not be copied to go on from: ${(error as Error).message}`, { hint: storageHint(error), cause: error });
   }
 }
 

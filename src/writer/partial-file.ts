@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { copyFile, mkdir, open, rename, rm, stat, type FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { StorageError } from '../errors.ts';
+import { StorageError, storageHint } from '../errors.ts';
 import { syncFolder } from '../checkpoint/durable.ts';
 
 /** Bytes held in memory before whoever writes has to wait. */
@@ -82,7 +82,9 @@ export class PartialFile {
     try {
       await this.#file.datasync();
     } catch (error) {
-      throw storageFailure(this.path, 'flushed', error);
+      // It sticks: Linux lets go of what it could not write, and the next flush says that all is well (fsync(2), "Errors").
+      this.#failure = storageFailure(this.path, 'flushed', error);
+      throw this.#failure;
     }
   }
 
@@ -166,8 +168,6 @@ function tooShort(path: string, what: string, size: number): StorageError {
 
 function storageFailure(path: string, what: string, error: unknown): StorageError {
   if (error instanceof StorageError) return error;
-  const code = (error as NodeJS.ErrnoException).code ?? '';
   const message = error instanceof Error ? error.message : String(error);
-  const hint = code === 'ENOSPC' || code === 'EDQUOT' ? 'Free some space, then run the same command: the job resumes.' : 'Mend the folder, then run the same command: the job resumes.';
-  return new StorageError('output_failed', `${path} could not be ${what}: ${message}`, { hint, cause: error });
+  return new StorageError('output_failed', `${path} could not be ${what}: ${message}`, { hint: storageHint(error), cause: error });
 }

@@ -4,7 +4,7 @@ import { link, mkdir, open, readFile, rename, rm, stat, type FileHandle } from '
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { EXIT, MillraceError, StorageError } from '../errors.ts';
+import { EXIT, MillraceError, StorageError, storageHint } from '../errors.ts';
 
 /** A holder that has not renewed for this long has lost the job. */
 export const LEASE_MS = 30_000;
@@ -26,7 +26,10 @@ export interface Holder {
 
 export interface LockOptions {
   readonly path: string;
+  /** Epoch milliseconds, for others to read. */
   readonly now: () => number;
+  /** Milliseconds of a clock that nobody sets: what is waited is measured by it. */
+  readonly monotonicNow: () => number;
   /** Called once when the job is held by somebody alive and this run begins to wait. */
   readonly onWait?: (holder: Holder) => void;
   /** The lease was lost: nothing may be written any more. */
@@ -61,7 +64,7 @@ export class JobLock {
   /** @throws MillraceError 75 when another run holds the job, StorageError when the file cannot be written */
   static async acquire(options: LockOptions): Promise<JobLock> {
     await makeFolder(options.path);
-    const giveUpAt = options.now() + LEASE_MS;
+    const giveUpAt = options.monotonicNow() + LEASE_MS;
     let waiting = false;
     let tookOver = false;
     let seen: { readonly holder: Holder; readonly at: number } | null = null;
@@ -71,9 +74,9 @@ export class JobLock {
       if (file !== null) return new JobLock(options, file, holder, tookOver);
       const found = await readHolder(options.path);
       if (found === null) continue;
-      if (seen === null || seen.holder.nonce !== found.nonce || seen.holder.renewedAt !== found.renewedAt) seen = { holder: found, at: options.now() };
-      // Seen for a whole lease without a renewal: its clock is ahead of ours, and it is gone all the same.
-      if (isStale(found, options.now()) || options.now() - seen.at >= LEASE_MS) {
+      if (seen === null || seen.holder.nonce !== found.nonce || seen.holder.renewedAt !== found.renewedAt) seen = { holder: found, at: options.monotonicNow() };
+      // Seen for a whole lease without a renewal: its clock is ahead of ours, or it is paused.
+      if (isStale(found, options.now()) || options.monotonicNow() - seen.at >= LEASE_MS) {
         const removal = await removeStale(options.path, found, options.now());
         if (removal === 'removed') tookOver = !isDead(found);
         if (removal !== 'under way') continue;
@@ -81,17 +84,20 @@ export class JobLock {
         options.onWait?.(found);
         waiting = true;
       }
-      if (options.now() >= giveUpAt || options.signal?.aborted === true) throw heldBy(found);
+      if (options.monotonicNow() >= giveUpAt || options.signal?.aborted === true) throw heldBy(found);
       await sleep(LOOK_EVERY_MS, undefined, options.signal === undefined ? {} : { signal: options.signal }).catch(() => undefined);
     }
   }
 
   /** Whether the lock is still this run's. @throws MillraceError 75 when it is not, StorageError when the disk does not say */
   async check(): Promise<void> {
-    const [ours, there] = await Promise.all([this.#file.stat(), statOrNull(this.#options.path)]).catch((error: unknown) => {
-      throw lockFailed(this.#options.path, 'read', error);
+    const { path } = this.#options;
+    const [ours, there] = await Promise.all([this.#file.stat(), statOrNull(path)]).catch((error: unknown) => {
+      throw lockFailed(path, 'read', error);
     });
-    if (there === null || there.ino !== ours.ino || there.dev !== ours.dev) throw lost(await readHolder(this.#options.path));
+    // Where the folder is gone, nobody has taken anything over.
+    if (there === null) await stat(dirname(path)).catch((error: unknown) => { throw lockFailed(path, 'read', error); });
+    if (there === null || there.ino !== ours.ino || there.dev !== ours.dev) throw lost(await readHolder(path));
   }
 
   /** Lets go, if it is still ours. Never throws. */
@@ -247,13 +253,17 @@ async function statOrNull(path: string): Promise<Stats | null> {
   }
 }
 
+/** Of a process of this machine it is known whether it lives, and a clock that was set says nothing against it. */
 function isStale(holder: Holder, now: number): boolean {
-  return isDead(holder) || now - holder.renewedAt > LEASE_MS;
+  return isHere(holder) ? isDead(holder) : now - holder.renewedAt > LEASE_MS;
+}
+
+function isHere(holder: Holder): boolean {
+  return holder.host === hostname() && holder.boot === bootId();
 }
 
 function isDead(holder: Holder): boolean {
-  if (holder.host !== hostname() || holder.boot !== bootId()) return false;
-  return processStart(holder.pid) !== holder.processStart;
+  return isHere(holder) && processStart(holder.pid) !== holder.processStart;
 }
 
 function ourselves(now: number): Holder {
@@ -288,7 +298,7 @@ function processStart(pid: number): string {
 }
 
 function lockFailed(path: string, what: 'written' | 'read', error: unknown): StorageError {
-  return new StorageError('lock_failed', `the lock ${path} could not be ${what}: ${(error as Error).message}`, { hint: 'Mend the folder, then run the same command.', cause: error });
+  return new StorageError('lock_failed', `the lock ${path} could not be ${what}: ${(error as Error).message}`, { hint: storageHint(error), cause: error });
 }
 
 function heldBy(holder: Holder): MillraceError {
@@ -296,6 +306,6 @@ function heldBy(holder: Holder): MillraceError {
 }
 
 function lost(holder: Holder | null): MillraceError {
-  const who = holder === null ? 'its lock file is gone' : `process ${holder.pid} on ${holder.host} took it over at ${holder.since}`;
-  return new MillraceError(EXIT.stopped, 'job_lost', `this run lost the job: ${who}`, { hint: 'This run was paused for longer than its lease. The other one goes on with the job.' });
+  if (holder === null) return new MillraceError(EXIT.stopped, 'job_lost', 'this run lost the job: its lock file is gone', { hint: 'Whatever removed it, run the same command: the job resumes.' });
+  return new MillraceError(EXIT.stopped, 'job_lost', `this run lost the job: process ${holder.pid} on ${holder.host} took it over at ${holder.since}`, { hint: 'This run was paused for longer than its lease. The other one goes on with the job.' });
 }

@@ -30,7 +30,7 @@ export class Notices implements Pick<PoolEvents, 'wentDown' | 'cameBack'> {
 
   /** The limit of open files allows fewer calls at once than the job would make; whoever asked for a number is told. */
   fewFiles(most: number, asked: number | 'auto'): void {
-    this.#reporter[asked === 'auto' ? 'detail' : 'warn']('few_files', `at most ${most} calls at once: the process may not open more files (ulimit -n)`);
+    this.#reporter[asked === 'auto' ? 'detail' : 'warn']('few_files', `calls at once: ${most} at most, because the process may not open more files (ulimit -n)`);
   }
 
   /** What the service's `X-RateLimit-Reset` was found to count. */

@@ -22,11 +22,11 @@ export function mountSmallDisk(path: string, size: string): SmallDisk {
   return {
     path,
     keepFull: async (until) => {
-      let over = false;
-      void until.finally(() => (over = true));
+      const over = new AbortController();
+      void until.finally(() => over.abort());
       const page = Buffer.alloc(4_096, 'x');
       const file = openSync(filler, 'a');
-      while (!over) {
+      while (!over.signal.aborted) {
         try {
           writeSync(file, page);
         } catch (error) {

@@ -6,7 +6,7 @@ import { makeWorld } from '../support/world.ts';
 import { runWithFault, type Fault } from './injected.ts';
 import { expectMended, expectWords, resultOf, undisturbed } from './mended.ts';
 
-/** `FAULT_SEED=123` repeats a run; `FAULT_SWEEP=1` goes through every call instead of a few (20 minutes). */
+/** `FAULT_SEED=123` repeats a run; `FAULT_SWEEP=1` goes through every call instead of a few (20 minutes on an idle machine). */
 const SEED = Number(process.env['FAULT_SEED'] ?? Date.now() % 1_000_000);
 const SWEEP = (process.env['FAULT_SWEEP'] ?? '') !== '';
 

@@ -69,3 +69,30 @@ export class StorageError extends MillraceError {
     super(EXIT.storage, code, message, options);
   }
 }
+
+/** What to do about a failure of the disk, by what the system calls it (errno(3)). `then`: what the same command does after that. */
+export function storageHint(error: unknown, then = 'the job resumes'): string {
+  return `${remedyFor((error as { code?: unknown } | null)?.code)}, then run the same command: ${then}.`;
+}
+
+function remedyFor(code: unknown): string {
+  switch (code) {
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return 'Free some space';
+    case 'EROFS':
+    case 'EACCES':
+    case 'EPERM':
+      return 'Permit writing there';
+    case 'ENOENT':
+    case 'ENOTDIR':
+      return 'Put the folder back';
+    case 'EMFILE':
+    case 'ENFILE':
+      return 'Permit more open files (ulimit -n), or lower --concurrency';
+    case 'EIO':
+      return 'Mend the disk';
+    default:
+      return 'Free the disk or mend the folder';
+  }
+}

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { InputError, MillraceError, StorageError } from '../errors.ts';
+import { InputError, MillraceError, StorageError, storageHint } from '../errors.ts';
 import type { Spent } from '../limiter/quota-model.ts';
 import type { InputManifest } from '../reader/types.ts';
 import type { Mark } from '../writer/mark.ts';
@@ -62,7 +62,7 @@ export async function readCheckpoint(path: string): Promise<Checkpoint | null> {
     text = await readFile(path, 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw new StorageError('checkpoint_unreadable', `the checkpoint ${path} could not be read: ${(error as Error).message}`, { cause: error });
+    throw new StorageError('checkpoint_unreadable', `the checkpoint ${path} could not be read: ${(error as Error).message}`, { hint: storageHint(error), cause: error });
   }
   const value = text.length > LARGEST_BYTES ? null : parse(text);
   if (isNewer(value)) {
@@ -82,7 +82,7 @@ export async function writeCheckpoint(path: string, checkpoint: Checkpoint, fenc
   } catch (error) {
     if (error instanceof MillraceError) throw error;
     throw new StorageError('checkpoint_failed', `the checkpoint ${path} could not be written: ${(error as Error).message}`, {
-      hint: 'Free the disk or mend the folder, then run the same command: the job resumes from the checkpoint before.',
+      hint: storageHint(error, 'the job resumes from the checkpoint before'),
       cause: error,
     });
   }

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
-import { StorageError } from '../errors.ts';
+import { StorageError, storageHint } from '../errors.ts';
 
 /** A holder that has not renewed for this long has lost the job. */
 export const LEASE_MS = 30_000;
@@ -55,15 +55,21 @@ function parseHolder(text: string): Holder | null {
   }
 }
 
-/** Its place may be taken: it is dead, or has not renewed for a lease. */
+/**
+ * Its place may be taken at once: it is dead, or on another machine has not renewed for a lease. Of a process of this
+ * machine it is known whether it lives, and a clock that was set says nothing against it.
+ */
 export function isStale(holder: Holder, now: number): boolean {
-  return isDead(holder) || now - holder.renewedAt > LEASE_MS;
+  return isHere(holder) ? isDead(holder) : now - holder.renewedAt > LEASE_MS;
+}
+
+function isHere(holder: Holder): boolean {
+  return holder.host === hostname() && holder.boot === bootId();
 }
 
 /** It ran on this machine, and is gone for certain. */
 export function isDead(holder: Holder): boolean {
-  if (holder.host !== hostname() || holder.boot !== bootId()) return false;
-  return processStart(holder.pid) !== holder.processStart;
+  return isHere(holder) && processStart(holder.pid) !== holder.processStart;
 }
 
 export function ourselves(now: number): Holder {
@@ -98,5 +104,5 @@ function processStart(pid: number): string {
 }
 
 export function lockFailed(path: string, what: 'written' | 'read', error: unknown): StorageError {
-  return new StorageError('lock_failed', `the lock ${path} could not be ${what}: ${(error as Error).message}`, { hint: 'Mend the folder, then run the same command.', cause: error });
+  return new StorageError('lock_failed', `the lock ${path} could not be ${what}: ${(error as Error).message}`, { hint: storageHint(error), cause: error });
 }

@@ -12,7 +12,10 @@ const LOOK_EVERY_MS = 500;
 
 export interface LockOptions {
   readonly path: string;
+  /** Epoch milliseconds, for others to read. */
   readonly now: () => number;
+  /** Milliseconds of a clock that nobody sets: what is waited is measured by it. */
+  readonly monotonicNow: () => number;
   /** Called once when the job is held by somebody alive and this run begins to wait. */
   readonly onWait?: (holder: Holder) => void;
   /** The lease was lost: nothing may be written any more. */
@@ -157,7 +160,7 @@ export async function currentHolder(path: string, now: number): Promise<Holder |
 
 /** Waits until the lock is ours, for one lease at most. */
 async function enter(options: LockOptions): Promise<{ file: FileHandle; holder: Holder }> {
-  const giveUpAt = options.now() + LEASE_MS;
+  const giveUpAt = options.monotonicNow() + LEASE_MS;
   let waiting = false;
   let seen: { readonly holder: Holder; readonly at: number } | null = null;
   for (;;) {
@@ -166,9 +169,9 @@ async function enter(options: LockOptions): Promise<{ file: FileHandle; holder: 
     if (file !== null) return { file, holder };
     const found = await readHolder(options.path);
     if (found === null) continue;
-    if (seen === null || seen.holder.nonce !== found.nonce || seen.holder.renewedAt !== found.renewedAt) seen = { holder: found, at: options.now() };
-    // Seen for a whole lease without a renewal: its clock is ahead of ours, and it is gone all the same.
-    if (isStale(found, options.now()) || options.now() - seen.at >= LEASE_MS) {
+    if (seen === null || seen.holder.nonce !== found.nonce || seen.holder.renewedAt !== found.renewedAt) seen = { holder: found, at: options.monotonicNow() };
+    // Seen for a whole lease without a renewal: its clock is ahead of ours, or it is paused.
+    if (isStale(found, options.now()) || options.monotonicNow() - seen.at >= LEASE_MS) {
       const successor = { ...holder, overtook: found.overtook || !isDead(found) };
       const taken = await succeed(options.path, found, successor, options.now());
       if (taken === 'changed') continue;
@@ -177,7 +180,7 @@ async function enter(options: LockOptions): Promise<{ file: FileHandle; holder: 
       options.onWait?.(found);
       waiting = true;
     }
-    if (options.now() >= giveUpAt || options.signal?.aborted === true) throw heldBy(found);
+    if (options.monotonicNow() >= giveUpAt || options.signal?.aborted === true) throw heldBy(found);
     await sleep(LOOK_EVERY_MS, undefined, options.signal === undefined ? {} : { signal: options.signal }).catch(() => undefined);
   }
 }
@@ -195,6 +198,7 @@ function heldBy(holder: Holder): MillraceError {
 }
 
 function lost(holder: Holder | null): MillraceError {
-  const who = holder === null ? 'its lock file is gone, so another run has had it meanwhile (or somebody removed the file)' : `process ${holder.pid} on ${holder.host} took it over at ${holder.since}`;
+  if (holder === null) return new MillraceError(EXIT.stopped, 'job_lost', 'this run lost the job: its lock file is gone', { hint: 'Whatever removed it, run the same command: the job resumes.' });
+  const who = `process ${holder.pid} on ${holder.host} took it over at ${holder.since}`;
   return new MillraceError(EXIT.stopped, 'job_lost', `this run lost the job: ${who}`, { hint: 'This run was paused for longer than its lease, and has changed nothing since. Where the other one has not finished the job, the same command resumes it.' });
 }

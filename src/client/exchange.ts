@@ -16,8 +16,10 @@ export const MAX_ERROR_BODY_BYTES = 1024 * 1024;
 
 const NO_HEADERS: ResponseHeaders = Object.freeze({});
 
-/** Told that a call is over, so that it is no longer watched. */
+/** Watches a call, and is told when it is over. */
 export interface ExchangeOwner {
+  /** Takes note of bytes that an answer wants to hold in memory. False: there are too many already, of all calls together. */
+  mayHold(bytes: number): boolean;
   finished(exchange: Exchange): void;
 }
 
@@ -63,6 +65,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
     signal.addEventListener('abort', onAbort, { once: true });
   }
 
+  /** Bytes of the body so far. */
+  get size(): number {
+    return this.#size;
+  }
+
   /** The whole body as it came, once: it is let go of here. Most answers are one chunk, and are not copied. */
   takeBody(): Buffer | null {
     const body = this.#rest === null ? this.#first : Buffer.concat(this.#rest, this.#size);
@@ -106,7 +113,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.settled) return;
     if (this.#size + chunk.length > this.#maxBytes) {
-      this.#tooMuch();
+      this.#tooMuch(`the answer is larger than ${this.#maxBytes} bytes`);
+      return;
+    }
+    if (!this.#owner.mayHold(chunk.length)) {
+      this.#tooMuch('the answers under way are too large together');
       return;
     }
     this.#size += chunk.length;
@@ -130,8 +141,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   /** An error is judged by its status, and what came of its body will do; a success is of no use in parts. */
-  #tooMuch(): void {
-    const detail = `the answer is larger than ${this.#maxBytes} bytes`;
+  #tooMuch(detail: string): void {
     if (this.status < 300) {
       this.#drop();
       this.fail({ code: 'bad_body', detail });

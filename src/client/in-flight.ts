@@ -5,6 +5,9 @@ import type { Exchange, ExchangeOwner } from './exchange.ts';
 const MAX_TICK_MS = 1000;
 const MIN_TICK_MS = 10;
 
+/** Bytes of answers that are held at once: many more than a service sends, and few enough that a hostile one does no harm. */
+export const MAX_HELD_BYTES = 64 * 1024 * 1024;
+
 export interface Deadlines {
   /** From sending to the last byte. */
   readonly totalMs: number;
@@ -18,6 +21,7 @@ export class InFlight implements ExchangeOwner {
   readonly #tickMs: number;
   #timer: NodeJS.Timeout | null = null;
   #waiting: (() => void)[] = [];
+  #heldBytes = 0;
 
   constructor(deadlines: Deadlines) {
     this.#deadlines = deadlines;
@@ -32,8 +36,15 @@ export class InFlight implements ExchangeOwner {
     this.#timer.unref();
   }
 
+  mayHold(bytes: number): boolean {
+    if (this.#heldBytes + bytes > MAX_HELD_BYTES) return false;
+    this.#heldBytes += bytes;
+    return true;
+  }
+
   finished(exchange: Exchange): void {
     this.#exchanges.delete(exchange);
+    this.#heldBytes -= exchange.size;
     if (this.#exchanges.size > 0 || this.#waiting.length === 0) return;
     const waiting = this.#waiting;
     this.#waiting = [];

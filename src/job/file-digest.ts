@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { open } from 'node:fs/promises';
-import { StorageError } from '../errors.ts';
+import { StorageError, storageHint } from '../errors.ts';
 
 const CHUNK_BYTES = 256 * 1024;
 
@@ -21,7 +21,7 @@ export async function fileSha256(path: string): Promise<string> {
       await file.close();
     }
   } catch (error) {
-    throw new StorageError('output_failed', `${path} could not be read again: ${(error as Error).message}`, { hint: 'Mend the folder, then run the same command: the job resumes.', cause: error });
+    throw new StorageError('output_failed', `${path} could not be read again: ${(error as Error).message}`, { hint: storageHint(error), cause: error });
   }
   return hash.digest('hex');
 }

@@ -20,7 +20,7 @@ import { finishedExitCode } from './verdict.ts';
 export async function markFinishing(job: CompiledJob, paths: JobPaths, latest: Checkpoint, finished: Awaited<ReturnType<RowSink['finish']>>, fence: Fence): Promise<Checkpoint> {
   const changed = await describeChange(latest.manifest);
   if (changed !== null) {
-    throw new InputError('input_changed', `the input changed while it was read: ${changed}`, { hint: 'The rows written may mix both versions. Run with --fresh: what was paid for is in the ledger.' });
+    throw new InputError('input_changed', `the input changed while it was read: ${changed}`, { hint: 'Put the input back as it was and run the same command, or take it as it is now with --fresh. The rows are written again; what was paid for is in the ledger.' });
   }
   const { mark, tally, bytes, errorBytes } = finished;
   const now = new Date().toISOString();

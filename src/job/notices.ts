@@ -28,6 +28,11 @@ export class Notices implements Pick<PoolEvents, 'wentDown' | 'cameBack'> {
     this.#reporter.info('service_back', `the service is back after ${duration(downMs)}`);
   }
 
+  /** The limit of open files allows fewer calls at once than the job would make; whoever asked for a number is told. */
+  fewFiles(most: number, asked: number | 'auto'): void {
+    this.#reporter[asked === 'auto' ? 'detail' : 'warn']('few_files', `calls at once: ${most} at most, because the process may not open more files (ulimit -n)`);
+  }
+
   /** What the service's `X-RateLimit-Reset` was found to count. */
   resetUnit(unit: string): void {
     this.#reporter.detail('reset_unit', `the service states the reset of its quota in ${unit}`);

@@ -1,8 +1,9 @@
 import { writeCheckpoint, type Checkpoint } from '../checkpoint/checkpoint-file.ts';
 import { sweep, type Fence } from '../checkpoint/fence.ts';
 import { JobLock } from '../checkpoint/job-lock.ts';
-import { EXIT, type ExitCode } from '../errors.ts';
+import { EXIT, InputError, type ExitCode } from '../errors.ts';
 import { Ledger } from '../ledger/ledger.ts';
+import { START_MARK } from '../writer/mark.ts';
 import { OutputWriter } from '../writer/output-writer.ts';
 import { replaceInode } from '../writer/partial-file.ts';
 import { rowFormat } from '../writer/row-format.ts';
@@ -48,6 +49,7 @@ async function runLocked(job: CompiledJob, options: RunOptions, context: RunCont
   const lock = await JobLock.acquire({
     path: named.lock,
     now: Date.now,
+    monotonicNow: () => performance.now(),
     signal: context.drain,
     onWait: (holder) => reporter.warn('job_held', `another run holds this job (process ${holder.pid} on ${holder.host}, since ${holder.since}): waiting one lease`),
     onLost: (error) => lost.abort(error),
@@ -130,8 +132,10 @@ async function execute(job: CompiledJob, paths: JobPaths, start: Start & { kind:
       reporter.finished(await putInPlace(job, paths, latest, () => sink.commit(), lock), paths);
       return (latest.exitCode ?? EXIT.ok) as ExitCode;
     } catch (error) {
+      // Rows of two versions may be mixed: once the input is as it was, they are written again, from the ledger.
+      const mixed = error instanceof InputError && error.code === 'input_changed';
       // The first error is the one that counts: where not even this can be written, the checkpoint before stands.
-      if (latest.state === 'running') await keep({ state: 'stopped' }).catch(() => undefined);
+      if (mixed || latest.state === 'running') await keep({ state: 'stopped', ...(mixed ? { mark: START_MARK } : {}) }).catch(() => undefined);
       throw error;
     } finally {
       await sink.close();

@@ -23,6 +23,7 @@ import type { Mark } from '../writer/mark.ts';
 import type { Tally } from '../writer/tally.ts';
 import type { Counters } from './counters.ts';
 import { Notices } from './notices.ts';
+import { connectionsAllowed } from './open-files.ts';
 import { sizeOf } from './record-size.ts';
 import type { Reporter } from './reporter.ts';
 import type { CompiledJob } from './types.ts';
@@ -100,12 +101,15 @@ export class RunningJob {
     const { job, counters, ledger, service } = parts;
     const monotonicNow = (): number => performance.now();
     const notices = new Notices(parts.reporter, job.limits.maxOutageMs, monotonicNow);
+    const wanted = job.service.concurrency === 'auto' ? AUTO_BOUNDS.max : job.service.concurrency;
+    const mostAtOnce = connectionsAllowed(job.service.embedded);
+    if (mostAtOnce < wanted) notices.fewFiles(mostAtOnce, job.service.concurrency);
     this.#client = new DataServiceClient({
       baseUrl: service.baseUrl,
       apiKey: service.apiKey,
       timeoutMs: job.service.timeoutMs,
       domainField: job.service.domainField,
-      connections: job.service.concurrency === 'auto' ? AUTO_BOUNDS.max : job.service.concurrency,
+      connections: Math.min(wanted, mostAtOnce),
     });
     this.limiter = new Limiter({
       rpm: job.service.rpm,
@@ -121,6 +125,7 @@ export class RunningJob {
     this.pool = new CallPool({
       limiter: this.limiter,
       concurrency: job.service.concurrency,
+      mostAtOnce,
       rpm: job.service.rpm,
       mayCall: () => job.limits.maxCalls === null || counters.allCalls < job.limits.maxCalls,
       maxWaitMs: job.limits.maxWaitMs,

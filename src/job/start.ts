@@ -3,7 +3,7 @@ import { access, stat } from 'node:fs/promises';
 import { readCheckpoint, type Checkpoint } from '../checkpoint/checkpoint-file.ts';
 import { copyAs } from '../checkpoint/durable.ts';
 import { removeFile, type Fence } from '../checkpoint/fence.ts';
-import { ConfigError, InputError, MillraceError, StorageError } from '../errors.ts';
+import { ConfigError, InputError, MillraceError, StorageError, storageHint } from '../errors.ts';
 import { compareManifests } from '../reader/freeze.ts';
 import type { InputManifest } from '../reader/types.ts';
 import { START_MARK } from '../writer/mark.ts';
@@ -148,7 +148,7 @@ export async function reopenOutput(paths: JobPaths, fence: Fence): Promise<void>
     else await removeFile(partialPath(paths.errors), fence);
   } catch (error) {
     if (error instanceof MillraceError) throw error;
-    throw new StorageError('output_failed', `${paths.output} could not be copied to go on from: ${(error as Error).message}`, { hint: 'Free the disk or mend the folder, then run the same command.', cause: error });
+    throw new StorageError('output_failed', `${paths.output} could not be copied to go on from: ${(error as Error).message}`, { hint: storageHint(error), cause: error });
   }
 }
 

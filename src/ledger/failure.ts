@@ -1,10 +1,16 @@
-import { ConfigError, EXIT, MillraceError, StorageError } from '../errors.ts';
+import { ConfigError, EXIT, MillraceError, StorageError, storageHint } from '../errors.ts';
 
-/** SQLite result codes (sqlite.org/rescode.html) that speak of the file's content rather than of the disk. */
-const NOT_A_LEDGER = new Set([11, 26]);
+/** What SQLite says of a file that is no database (sqlite.org/rescode.html). */
+const NOT_A_LEDGER = 26;
+
+/** A database that is damaged; SQLite says so as well of a disk that could not read it (there SQLITE_IOERR_CORRUPTFS). */
+const CORRUPT = 11;
 
 /** Another connection holds the lock for longer than we wait. */
 const BUSY = 5;
+
+/** What the system calls those that SQLite has words of its own for. */
+const SYSTEM_CODES: Readonly<Record<number, string>> = { 8: 'EROFS', 13: 'ENOSPC' };
 
 /** What a failure of SQLite or the disk means for the person who meets it. A bug is thrown on as it is. */
 export function ledgerFailure(path: string, error: unknown): MillraceError {
@@ -12,12 +18,16 @@ export function ledgerFailure(path: string, error: unknown): MillraceError {
   const message = error instanceof Error ? error.message : String(error);
   const resultCode = Number((error as { errcode?: unknown }).errcode ?? 0) & 0xff;
   const systemCode = (error as { code?: unknown }).code;
-  if (NOT_A_LEDGER.has(resultCode) || message.startsWith('it ')) {
+  if (resultCode === NOT_A_LEDGER || message.startsWith('it ')) {
     return new ConfigError('ledger_unreadable', `the ledger ${path} cannot be used: ${message}`, { hint: 'Move it away, or name another file with --ledger.', cause: error });
   }
   if (resultCode === BUSY) {
     return new MillraceError(EXIT.stopped, 'ledger_busy', `another process keeps the ledger ${path} locked: it may be paused in the middle of writing`, { hint: 'End or wake it, then run the same command: the job resumes.', cause: error });
   }
+  if (resultCode === CORRUPT) {
+    // What was paid for is in it: nobody should move it away because of a disk that failed once.
+    return new StorageError('ledger_failed', `the ledger ${path} is damaged, or the disk could not read it: ${message}`, { hint: 'Look after the disk and run the same command. If it says the same again, move the ledger away: what it held is then asked for anew.', cause: error });
+  }
   if (resultCode === 0 && typeof systemCode !== 'string') throw error;
-  return new StorageError('ledger_failed', `the ledger ${path} could not be read or written: ${message}`, { hint: 'Free the disk or mend the folder, then run the same command: the job resumes.', cause: error });
+  return new StorageError('ledger_failed', `the ledger ${path} could not be read or written: ${message}`, { hint: storageHint({ code: systemCode === 'ERR_SQLITE_ERROR' ? SYSTEM_CODES[resultCode] : systemCode }), cause: error });
 }

@@ -47,7 +47,8 @@ export function prepareLedger(db: DatabaseSync): void {
     db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${MIGRATIONS.length};`);
     db.exec('COMMIT');
   } catch (error) {
-    db.exec('ROLLBACK');
+    // SQLite has ended it by itself where the disk is full (sqlite.org/lang_transaction.html); its own words would hide the cause.
+    if (db.isTransaction) db.exec('ROLLBACK');
     throw error;
   }
 }

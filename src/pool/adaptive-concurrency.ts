@@ -16,6 +16,12 @@ export interface ConcurrencyBounds { readonly min: number; readonly max: number;
 /** At the top: 5,000 calls a minute of 6 s each, or 10,000 a second of 50 ms. */
 export const AUTO_BOUNDS: ConcurrencyBounds = { min: 4, max: 512, start: 16 };
 
+/** The same where no more than `most` can be had. */
+export function boundsWithin(most: number): ConcurrencyBounds {
+  const { min, max, start } = AUTO_BOUNDS;
+  return { min: Math.min(min, most), max: Math.min(max, most), start: Math.min(start, most) };
+}
+
 /** No more at once than so many calls a millisecond need: more would only hold memory. */
 const MOST_PER_MS = 12;
 /** Below this, latency is the machine's own noise and says nothing about the service. */

@@ -2,12 +2,13 @@ import type { CallResult } from '../client/types.ts';
 import { EXIT, MillraceError } from '../errors.ts';
 import type { Limiter, Ticket } from '../limiter/limiter.ts';
 import type { Step } from '../job/types.ts';
-import { AdaptiveConcurrency, AUTO_BOUNDS } from './adaptive-concurrency.ts';
+import { AdaptiveConcurrency, boundsWithin } from './adaptive-concurrency.ts';
 import { newTask, type Call, type Task } from './call.ts';
 import { isFromService } from './circuit.ts';
 import { deniedError, outageError, waitError, wrongAddressError } from './fatal-errors.ts';
 import { Outage } from './outage.ts';
 import { Patience } from './patience.ts';
+import { Redirects } from './redirects.ts';
 import { RetryLine } from './retry-line.ts';
 import { MAX_ATTEMPTS, retryDelayMs } from './retry-policy.ts';
 import { Slots } from './slots.ts';
@@ -28,6 +29,8 @@ export interface PoolEvents {
 export interface CallPoolOptions {
   readonly limiter: Limiter;
   readonly concurrency: number | 'auto';
+  /** Connections that the process can have; Infinity: as many as it likes. */
+  readonly mostAtOnce: number;
   /** The plan's requests a minute; null: unlimited. With the latency it says how many at once `auto` needs. */
   readonly rpm: number | null;
   /** Requests that may still be sent; asked before each. False ends the job with 77. */
@@ -55,6 +58,7 @@ export class CallPool {
   readonly #outage: Outage;
   readonly #retries: RetryLine;
   readonly #patience: Patience;
+  readonly #redirects = new Redirects();
   #stopped = false;
   /** Calls that hold a slot and wait for a permit. */
   #atGate = 0;
@@ -62,10 +66,10 @@ export class CallPool {
   #inFlight = 0;
 
   constructor(options: CallPoolOptions) {
-    const { concurrency, rpm, maxWaitMs, maxOutageMs, monotonicNow } = options;
+    const { concurrency, mostAtOnce, rpm, maxWaitMs, maxOutageMs, monotonicNow } = options;
     this.#options = options;
-    this.#auto = concurrency === 'auto' ? new AdaptiveConcurrency({ rpm }) : null;
-    this.#slots = new Slots(concurrency === 'auto' ? AUTO_BOUNDS.start : concurrency);
+    this.#auto = concurrency === 'auto' ? new AdaptiveConcurrency({ rpm, bounds: boundsWithin(mostAtOnce) }) : null;
+    this.#slots = new Slots(this.#auto?.limit ?? Math.min(Number(concurrency), mostAtOnce));
     this.#outage = new Outage({ slots: this.#slots, timers: this.#timers, monotonicNow, maxOutageMs, probe: (task) => this.#enqueue(task) });
     this.#retries = new RetryLine({ timers: this.#timers, monotonicNow, free: () => this.#outage.open, go: (task) => this.#retry(task) });
     this.#patience = new Patience(maxWaitMs);
@@ -124,7 +128,7 @@ export class CallPool {
       }
       events.sent(call.step);
       this.#inFlight++;
-      const result = await call.send();
+      const result = this.#redirects.judge(await call.send());
       this.#dial(result);
       this.#inFlight--;
       limiter.observe({ ticket, headers: result.meta.headers, throttled: result.kind === 'throttled', failed: result.kind === 'retryable', retryAfterMs: 'retryAfterMs' in result ? result.retryAfterMs : null });

@@ -23,9 +23,9 @@ const SHORTEST_PROBE_MS = 100;
 /** The part of the longest outage in which the lookups that are left over use up their attempts. */
 const TAIL_SHARE = 0.5;
 
-/** A gateway's words for a service that is not there; 520 to 530 are those of the large CDNs. */
+/** A gateway's words for a service that is not there; 520 to 530 are those of the large CDNs, and a redirect is nobody else's. */
 function isGatewayStatus(status: number): boolean {
-  return (status >= 502 && status <= 504) || (status >= 520 && status <= 530);
+  return (status >= 300 && status < 400) || (status >= 502 && status <= 504) || (status >= 520 && status <= 530);
 }
 
 /** What the system says when there is nobody to connect to. */

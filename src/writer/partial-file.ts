@@ -1,6 +1,6 @@
 import { link, mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { MillraceError, StorageError } from '../errors.ts';
+import { MillraceError, StorageError, storageHint } from '../errors.ts';
 import { copyAs } from '../checkpoint/durable.ts';
 import { hasNoLinks, isAt, removeFile, takeName, type Fence } from '../checkpoint/fence.ts';
 import { syncFolder } from '../checkpoint/sync-folder.ts';
@@ -90,7 +90,9 @@ export class PartialFile {
     try {
       await this.#file.datasync();
     } catch (error) {
-      throw storageFailure(this.path, 'flushed', error);
+      // It sticks: Linux lets go of what it could not write, and the next flush says that all is well (fsync(2), "Errors").
+      this.#failure = storageFailure(this.path, 'flushed', error);
+      throw this.#failure;
     }
   }
 
@@ -218,8 +220,6 @@ function tooShort(path: string, what: string, size: number): StorageError {
 
 function storageFailure(path: string, what: string, error: unknown): MillraceError {
   if (error instanceof MillraceError) return error;
-  const code = (error as NodeJS.ErrnoException).code ?? '';
   const message = error instanceof Error ? error.message : String(error);
-  const hint = code === 'ENOSPC' || code === 'EDQUOT' ? 'Free some space, then run the same command: the job resumes.' : 'Mend the folder, then run the same command: the job resumes.';
-  return new StorageError('output_failed', `${path} could not be ${what}: ${message}`, { hint, cause: error });
+  return new StorageError('output_failed', `${path} could not be ${what}: ${message}`, { hint: storageHint(error), cause: error });
 }

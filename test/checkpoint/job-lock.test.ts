@@ -66,7 +66,7 @@ afterEach(async () => {
 });
 
 async function acquire(more: Partial<LockOptions> = {}): Promise<JobLock> {
-  const lock = await JobLock.acquire({ path, now: () => clock.ms, onLost: (error) => lost.push(error), ...more });
+  const lock = await JobLock.acquire({ path, now: () => clock.ms, monotonicNow: () => clock.ms, onLost: (error) => lost.push(error), ...more });
   held.push(lock);
   return lock;
 }

@@ -12,7 +12,7 @@ async function failureOf(baseUrl: string, env: NodeJS.ProcessEnv = {}, timeoutMs
   const dispatcher = openDispatcher(base, { connections: 1, timeoutMs, connectTimeoutMs: 50 }, env);
   onCleanup(() => dispatcher.destroy());
   const exchange = await new Promise<Exchange>((resolve, reject) => {
-    const handler = new Exchange({ finished: () => {} }, 1000, resolve, reject);
+    const handler = new Exchange({ finished: () => {}, mayHold: () => true }, 1000, resolve, reject);
     dispatcher.dispatch({ origin: base.origin, path: '/', method: 'POST', body: '{}' }, handler);
   });
   return exchange.failure;

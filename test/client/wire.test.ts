@@ -181,6 +181,16 @@ describe('a hostile or broken service', () => {
     expect(written).toBeLessThan(64 * 1024 * 1024);
   });
 
+  it('sends many that are each within the bound: all together no more is held than does no harm', async () => {
+    const url = await serve((_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.write(Buffer.alloc(10 * 1024 * 1024, 0x20));
+    });
+    const client = makeClient(url, { timeoutMs: 3_000, connections: 12 });
+    const results = await Promise.all(Array.from({ length: 12 }, () => client.callEnrich(EMAIL_BODY)));
+    expect(results.filter((result) => 'detail' in result && result.detail === 'the answers under way are too large together').length).toBeGreaterThanOrEqual(6);
+  });
+
   it('sends an error without end: its status decides', async () => {
     let written = 0;
     const url = await serve((_request, response) => {

@@ -1,84 +1,13 @@
 /** A service that breaks: every record ends with an outcome, the numbers add up, and the right exit code says what to do. */
 import { readFile, rm, writeFile } from 'node:fs/promises';
-import type { ServerResponse } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import type { Folder } from '../support/cli.ts';
 import { durableLookups } from '../support/crash-site.ts';
-import { leads, seeded, toCsv } from '../support/leads.ts';
+import { leads, toCsv } from '../support/leads.ts';
 import { problem, type Script } from '../support/scripted-service.ts';
 import { flags, makeFolder, makeWorld } from '../support/world.ts';
+import { addsUp, report } from './adds-up.ts';
 import { emailOf, expectAllFound, expectOneKeyPerBody, people } from './people.ts';
-
-interface Report {
-  readonly records: Record<string, number>;
-  readonly calls: Record<string, number>;
-  readonly retries: number;
-  readonly throttled: { readonly events: number };
-}
-
-async function report(folder: Folder): Promise<Report> {
-  return (await folder.json('out.csv.report.json')) as unknown as Report;
-}
-
-/** Each row has an outcome, and the report counts them as they are. */
-async function addsUp(folder: Folder, rows: number): Promise<Report> {
-  const found = await report(folder);
-  const { total, ...outcomes } = found.records;
-  expect(total).toBe(rows);
-  expect(Object.values(outcomes).reduce((sum, n) => sum + n, 0)).toBe(rows);
-  const errors = (await folder.read('out.csv.errors.jsonl').catch(() => '')).split('\n').filter((line) => line !== '');
-  expect(errors.length).toBe((found.records['failed'] ?? 0) + (found.records['invalid'] ?? 0));
-  return found;
-}
-
-const BREAK: readonly ((response: ServerResponse) => void)[] = [
-  (response) => response.destroy(),
-  (response) => {
-    response.writeHead(200, { 'content-type': 'application/json', 'content-length': '5000' });
-    response.write('{"email":"half');
-    setImmediate(() => response.destroy());
-  },
-  (response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{"email": not json'),
-  (response) => response.writeHead(500, { 'content-type': 'text/html' }).end('<h1>oops</h1>'),
-  (response) => response.writeHead(429, { 'retry-after': '0' }).end(),
-  (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>a captive portal</html>'),
-  (response) => {
-    // Larger than any answer is read: 16 MiB.
-    response.on('error', () => undefined);
-    response.writeHead(200, { 'content-type': 'application/json' });
-    const chunk = Buffer.alloc(1024 * 1024, 0x20);
-    for (let i = 0; i < 17; i++) response.write(chunk);
-    response.end('{}');
-  },
-];
-
-test('20 % of the answers broken in every way: all records find their outcome, as with a service that is whole', async () => {
-  const rows = leads(260, 21);
-  const whole = await makeWorld(toCsv(rows));
-  expect((await whole.folder.run(whole.args({ 'max-errors': '100%' }))).code).toBe(0);
-
-  const { folder, service, args } = await makeWorld(toCsv(rows));
-  const random = seeded(4);
-  const broken = new Map<string, number>();
-  let way = 0;
-  service.script = (asked, response, reply, usual) => {
-    const key = asked.keys[0] ?? '';
-    const times = broken.get(key) ?? 0;
-    // Three of five attempts at most, so that each lookup can come to its end.
-    if (times >= 3 || random() >= 0.2) return reply(usual());
-    broken.set(key, times + 1);
-    return BREAK[way++ % BREAK.length]?.(response);
-  };
-  const ended = await folder.run(args({ 'max-errors': '100%' }));
-  expect(ended).toMatchObject({ code: 0, stderr: '' });
-  expect(way).toBeGreaterThan(BREAK.length * 3);
-  const found = await addsUp(folder, rows.length);
-  expect(found.calls).toEqual(service.calls);
-  expect(found.retries).toBeGreaterThan(0);
-  expect(found.throttled.events).toBeGreaterThan(0);
-  expect(await folder.read('out.csv')).toBe(await whole.folder.read('out.csv'));
-});
 
 test('lookups that never work fail alone, after five attempts, and the run ends with 1', async () => {
   const rows = leads(120, 22);
@@ -148,7 +77,7 @@ test('our own service with its switches on: the numbers add up', async () => {
   const input = fileURLToPath(new URL('../../fixtures/leads.csv', import.meta.url));
   const ended = await folder.run(['run', ...flags({ input, output: 'out.csv', 'base-url': url, plan: 'enterprise', progress: 'none', limit: '400' })], { env: { MILLRACE_API_KEY: 'sample-key' } });
   expect(ended).toMatchObject({ code: 0, stderr: '' });
-  const found = await addsUp(folder, 400);
+  const found = await addsUp(folder, 400, input);
   expect(found.retries).toBeGreaterThan(10);
   server.kill('SIGTERM');
   expect((await server.ended).code).toBe(0);
@@ -272,7 +201,8 @@ describe('not such a service', () => {
     service.script = (_asked, _response, send) => send(reply);
     const ended = await folder.run(args({ concurrency: '2' }));
     expect(ended).toMatchObject({ code: 78, stderr: expect.stringMatching(words) });
-    expect(service.requests.length).toBeLessThanOrEqual(4);
+    // A redirect may come from what stands in front: five in a row, with nothing else, tell.
+    expect(service.requests.length).toBeLessThanOrEqual(6);
   });
 });
 

@@ -259,7 +259,7 @@ describe('a full disk', () => {
     limitPages(1);
     for (let group = 1; group < groups; group++) ledger.put(makeGroup(scope, group));
     for (let time = 0; time < 3; time++) {
-      expect(() => ledger.flush()).toThrow(expect.objectContaining({ exitCode: 74, code: 'ledger_failed', message: expect.stringContaining(path), hint: expect.stringContaining('Free the disk') }));
+      expect(() => ledger.flush()).toThrow(expect.objectContaining({ exitCode: 74, code: 'ledger_failed', message: expect.stringContaining(path), hint: expect.stringContaining('Free some space') }));
       expect(wholeGroups(ledger, scope, groups)).toBe(groups);
     }
     // On the disk: all of the first put, and nothing else.

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -143,6 +143,14 @@ describe('Ledger', () => {
     }
     a.close();
     b.close();
+  });
+
+  it('that is damaged, or that the disk cannot read: 74, and nobody is told to give up at once what was paid for', () => {
+    const path = join(folder, 'answers.ledger');
+    open().close();
+    const bytes = readFileSync(path);
+    writeFileSync(path, bytes.fill(0xff, 16_384));
+    expect(() => open()).toThrow(expect.objectContaining({ exitCode: 74, code: 'ledger_failed', message: expect.stringMatching(/is damaged, or the disk could not read it/), hint: expect.stringMatching(/If it says the same again, move the ledger away/) }));
   });
 
   it('refuses a file that is no ledger, and leaves it as it is', () => {

@@ -103,6 +103,39 @@ describe('what one call comes to', () => {
     expect(bed.settled.size).toBe(0);
   });
 
+  const REDIRECT: Answer = { kind: 'wrong_address', detail: 'answered 302 and points to https://elsewhere.example', meta: meta(302) };
+
+  it('takes a redirect of a service that has answered for the failure of one attempt', async () => {
+    const bed = testBed((id, attempt) => (id === 7 || attempt === 1 && id % 4 === 1 ? REDIRECT : OK));
+    for (let id = 0; id < 50; id++) bed.submit(id);
+    await pass(MINUTE);
+    expect(bed.fatal).toEqual([]);
+    expect(bed.settled.size).toBe(50);
+    expect(bed.settled.get(7)).toMatchObject({ kind: 'failed', rejected: false, status: 302, code: 'http_302', attempts: 5 });
+    expect(bed.settled.get(9)).toMatchObject({ kind: 'ok', attempts: 2 });
+  });
+
+  it('ends the run for redirects and nothing else, at the fifth, of one lookup or of many', async () => {
+    for (const lookups of [1, 50]) {
+      const bed = testBed(() => REDIRECT);
+      for (let id = 0; id < lookups; id++) bed.submit(id);
+      await pass(MINUTE);
+      expect(bed.fatal).toEqual([expect.objectContaining({ exitCode: 78, code: 'not_the_service', message: expect.stringContaining('elsewhere.example') })]);
+      expect(bed.settled.size).toBe(0);
+      expect(bed.sent.length).toBeLessThanOrEqual(5 + 4);
+    }
+  });
+
+  it('makes no more calls at once than there can be connections', async () => {
+    for (const concurrency of ['auto', 40] as const) {
+      const bed = testBed(() => [OK, 50], { concurrency, mostAtOnce: 3 });
+      for (let id = 0; id < 60; id++) bed.submit(id);
+      await pass(MINUTE);
+      expect(bed.settled.size).toBe(60);
+      expect(bed.most).toBe(3);
+    }
+  });
+
   it('never sends more than it may', async () => {
     let left = 7;
     const bed = testBed((id) => (id === 2 ? DOWN : OK), { mayCall: () => left-- > 0 });

@@ -42,6 +42,7 @@ export function testBed(answer: (id: number, attempt: number, at: number) => Ans
   const pool = new CallPool({
     limiter: makeLimiter(rpm),
     concurrency: 4,
+    mostAtOnce: Infinity,
     rpm,
     mayCall: () => true,
     maxWaitMs: 900_000,

@@ -32,6 +32,8 @@ export interface RunOptions {
   readonly stdin?: string | Buffer;
   /** Standard input stays open: the test ends it. */
   readonly keepStdin?: boolean;
+  /** The command that runs it, such as `strace -f`. */
+  readonly through?: readonly string[];
 }
 
 /** A folder of its own, and what runs in it. */
@@ -72,8 +74,9 @@ export class Folder {
     return found.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name).slice(this.path.length + 1)).sort();
   }
 
-  start(args: readonly string[], { env = {}, stdin, keepStdin = false }: RunOptions = {}): Started {
-    const child = spawn(process.execPath, [CLI, ...args], { cwd: this.path, env: { ...cleanEnv(), MILLRACE_API_KEY: API_KEY, ...env }, stdio: [stdin === undefined && !keepStdin ? 'ignore' : 'pipe', 'pipe', 'pipe'] });
+  start(args: readonly string[], { env = {}, stdin, keepStdin = false, through = [] }: RunOptions = {}): Started {
+    const [program = '', ...words] = [...through, process.execPath, CLI, ...args];
+    const child = spawn(program, words, { cwd: this.path, env: { ...cleanEnv(), MILLRACE_API_KEY: API_KEY, ...env }, stdio: [stdin === undefined && !keepStdin ? 'ignore' : 'pipe', 'pipe', 'pipe'] });
     this.#children.push(child);
     const out = { stdout: '', stderr: '' };
     const listeners = new Set<() => void>();

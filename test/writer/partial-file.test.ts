@@ -1,8 +1,9 @@
 import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { open, type FileHandle } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Fence } from '../../src/checkpoint/fence.ts';
 import { PartialFile, partialPath, replaceInode } from '../../src/writer/partial-file.ts';
 import { ALONE } from '../support/fence.ts';
@@ -66,6 +67,19 @@ describe('PartialFile', () => {
   it('says what to do when the folder cannot be written', async () => {
     writeFileSync(join(folder, 'deep'), 'a file where the folder should be');
     await expect(PartialFile.open(path, 0, ALONE)).rejects.toMatchObject({ exitCode: 74, code: 'output_failed', message: expect.stringContaining(path), hint: expect.stringContaining('resumes') });
+  });
+
+  it('does not believe a flush after one that failed: the kernel has let go of what it could not write', async () => {
+    const file = await PartialFile.open(path, 0, ALONE);
+    const handle = await open(partialPath(path));
+    const flush = vi.spyOn(Object.getPrototypeOf(handle) as FileHandle, 'datasync').mockRejectedValueOnce(Object.assign(new Error('EIO: i/o error, fdatasync'), { code: 'EIO' }));
+    await handle.close();
+    file.append(Buffer.from('row'));
+    const failed = { exitCode: 74, code: 'output_failed', message: expect.stringContaining('could not be flushed: EIO'), hint: expect.stringContaining('Mend the disk') };
+    for (let time = 0; time < 3; time++) await expect(file.sync()).rejects.toMatchObject(failed);
+    expect(() => file.room()).toThrow(expect.objectContaining(failed));
+    flush.mockRestore();
+    await file.close();
   });
 
   it('says so when the disk is full, and never again pretends that it is not', async () => {

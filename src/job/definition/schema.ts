@@ -129,7 +129,7 @@ const output = z.strictObject({
     `a mapping of 1 to ${BOUNDS.fields} column names to paths such as enrich.title, or null`,
     'Column name to path (result.*, enrich.*, verify.* or input.<column>): these columns instead of the standard ones.',
   ),
-  escapeFormulas: key(z.boolean().default(false), 'true or false', 'Put an apostrophe before values that a spreadsheet would run as a formula (csv and tsv).'),
+  escapeFormulas: key(z.boolean().default(false), 'true or false', 'Put an apostrophe before values that a spreadsheet would run as a formula (csv and tsv): those that begin with = + - @, a tab or a line end, also behind other apostrophes, so that taking one off gives the value back.'),
 });
 
 const limits = z.strictObject({

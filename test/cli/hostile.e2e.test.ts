@@ -1,0 +1,80 @@
+/** Hostile files through the whole command: bounded memory, every good row, the input's own columns untouched. */
+import { truncate, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { guardFormula } from '../../src/writer/csv-format.ts';
+import { freeze, readAll } from '../reader/helpers.ts';
+import { makeWorld } from '../support/world.ts';
+
+const ENRICH = { steps: 'enrich' };
+const MIB = 1024 * 1024;
+/** What the process itself says of its peak memory when it ends. */
+const PEAK = fileURLToPath(new URL('../support/peak-memory.ts', import.meta.url));
+const MOST_MIB = 400;
+
+describe('of a size that nobody expects: one bad row, the good ones around it, and flat memory', () => {
+  const before = 'email,n\na@works1.example,1\n';
+  const after = '\nb@works1.example,2\n';
+  const bomb = Buffer.concat([Buffer.from(before), Buffer.alloc(96 * MIB, 'x'), Buffer.from(after)]);
+
+  test.each([
+    ['a bomb of gzip', 'in.csv.gz', () => gzipSync(bomb)],
+    ['a bomb of zstd', 'in.csv.zst', () => zstdCompressSync(bomb)],
+    ['a line without end', 'in.csv', () => bomb],
+  ])('%s', async (_, input, make) => {
+    const { folder, args } = await makeWorld();
+    await writeFile(folder.at(input), make());
+    const ended = await folder.run(args({ ...ENRICH, input }), { env: { NODE_OPTIONS: `--import=${PEAK}`, PEAK_FILE: folder.at('peak') } });
+    expect(ended).toMatchObject({ code: 0, stderr: '' });
+    expect((await folder.json('out.csv.report.json'))['records']).toMatchObject({ total: 3, matched: 2, invalid: 1 });
+    expect(Number(await folder.read('peak')) / 1024).toBeLessThan(MOST_MIB);
+    const [error, end] = (await folder.read('out.csv.errors.jsonl')).split('\n');
+    expect(JSON.parse(error ?? '')).toMatchObject({ line: 3, code: 'bad_row', raw: 'x'.repeat(4_096) });
+    expect(end).toBe('');
+  });
+
+  test.each([
+    ['10 GB of nothing after the header', 'email,n\n', /in\.csv is not a text file: \d+ of its first \d+ bytes are control characters/],
+    ['10 GB of nothing at all', '', /in\.csv is not a text file: there is a NUL at byte 0, in its first line|in\.csv looks like UTF-16/],
+  ])('%s: refused at the first look', async (_, header, words) => {
+    const { folder, service, args } = await makeWorld(header);
+    await truncate(folder.at('in.csv'), 10 * 1024 * MIB);
+    const ended = await folder.run(args(ENRICH));
+    // What ends the test looks through every file for secrets.
+    await truncate(folder.at('in.csv'), 0);
+    expect(ended).toMatchObject({ code: 65, stderr: expect.stringMatching(words) });
+    expect(service.requests).toEqual([]);
+  });
+
+  test('a million columns: refused with words, in the header; in a row what is over is dropped', async () => {
+    const { folder, args } = await makeWorld(`email,${Array.from({ length: 1_000_000 }, (_, i) => `c${i}`).join()}\na@works1.example\n`);
+    expect(await folder.run(args(ENRICH))).toMatchObject({ code: 65, stderr: expect.stringMatching(/in\.csv.*(?:more than 10000 columns|longer than 4 MiB)/) });
+    await writeFile(folder.at('in.csv'), `email,n\na@works1.example,1${',x'.repeat(1_000_000)}\nb@works1.example,2\n`);
+    expect(await folder.run(args(ENRICH))).toMatchObject({ code: 0, stderr: '' });
+    const rows = await readAll(await freeze(folder.at('out.csv')));
+    expect(rows.map(({ values }) => values?.slice(0, 3))).toEqual([['a@works1.example', '1', 'matched'], ['b@works1.example', '2', 'matched']]);
+  });
+});
+
+const CELLS = ['=1+1', '+44 20 7946 0000', '-5', '@SUM(A1)', '\tx', '\rx', '\nx', "'quoted", "'=1", "''@x", '=HYPERLINK("http://x","y")', '  =1', 'a=1', '', 'x\u0000y', '＝1', 'Zoë "the" \'best\'', '=1,2\n3'];
+
+test('cells that look like formulas, and whatever else a cell may hold, come out as they went in', async () => {
+  const { folder, args } = await makeWorld();
+  const input = `email,Cell\r\n${CELLS.map((cell, i) => `p${i}@works1.example,"${cell.replaceAll('"', '""')}"\r\n`).join('')}`;
+  await writeFile(folder.at('in.csv'), input);
+  expect(await folder.run(args(ENRICH))).toMatchObject({ code: 0, stderr: '' });
+  expect((await readAll(await freeze(folder.at('out.csv')))).map(({ values }) => values?.[1])).toEqual(CELLS);
+});
+
+test('output.escapeFormulas: no cell begins as a formula does, and the cells as they were can be had again', async () => {
+  const { folder, args } = await makeWorld();
+  await writeFile(folder.at('in.csv'), `email,Cell,=cmd\n${CELLS.map((cell, i) => `p${i}@works1.example,"${cell.replaceAll('"', '""')}",-1\n`).join('')}`);
+  expect(await folder.run(args({ ...ENRICH, 'output.escapeFormulas': true }))).toMatchObject({ code: 0, stderr: '' });
+  const manifest = await freeze(folder.at('out.csv'));
+  const rows = (await readAll(manifest)).map(({ values }) => values ?? []);
+  for (const cells of [manifest.columns, ...rows]) for (const cell of cells) expect(cell).not.toMatch(/^[=+\-@\t\r\n＝＋－＠]/);
+  expect(manifest.columns.slice(0, 3)).toEqual(['email', 'Cell', "'=cmd"]);
+  expect(rows.map(([, cell = '']) => cell.replace(/^'(?='*[=+\-@\t\r\n＝＋－＠])/, ''))).toEqual(CELLS);
+  expect(rows.map(([, cell]) => cell)).toEqual(CELLS.map(guardFormula));
+});

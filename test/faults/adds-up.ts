@@ -1,0 +1,42 @@
+/** Whether a finished job's numbers agree: the report's with the output's rows, those with the input's, and the errors file with both. */
+import { resolve } from 'node:path';
+import { expect } from 'vitest';
+import type { InputRecord } from '../../src/reader/types.ts';
+import { freeze, readAll } from '../reader/helpers.ts';
+import type { Folder } from '../support/cli.ts';
+
+export interface Report {
+  readonly records: Record<string, number>;
+  readonly calls: Record<string, number>;
+  readonly retries: number;
+  readonly throttled: { readonly events: number };
+}
+
+export async function report(folder: Folder): Promise<Report> {
+  return (await folder.json('out.csv.report.json')) as unknown as Report;
+}
+
+/** From `in.csv` to `out.csv`: each record has a row with an outcome, in order; each that failed or is invalid has its line. */
+export async function addsUp(folder: Folder, rows: number, input = 'in.csv'): Promise<Report> {
+  const found = await report(folder);
+  const { total, ...outcomes } = found.records;
+  expect(total).toBe(rows);
+  const inputs = await recordsOf(resolve(folder.path, input));
+  const outputs = await recordsOf(folder.at('out.csv'));
+  const width = inputs[0]?.values?.length ?? 0;
+  // A limit may leave some for later.
+  expect(outputs.map(({ values }) => values?.slice(0, width))).toEqual(inputs.slice(0, rows).map(({ values }) => values));
+  const outcomeOf = ({ values }: InputRecord): string => values?.[width] ?? '';
+  const counted: Record<string, number> = { matched: 0, no_match: 0, invalid: 0, suppressed: 0, failed: 0 };
+  for (const row of outputs) counted[outcomeOf(row)] = (counted[outcomeOf(row)] ?? 0) + 1;
+  expect(counted).toEqual(outcomes);
+  const bad = outputs.flatMap((row, i) => (['failed', 'invalid'].includes(outcomeOf(row)) ? [{ line: inputs[i]?.line, error: row.values?.[width + 1] }] : []));
+  const errors = (await folder.read('out.csv.errors.jsonl').catch(() => '')).split('\n').filter((line) => line !== '').map((line) => JSON.parse(line) as { line: number; code: string; step: string | null });
+  // The row says at which step, where that is not the first.
+  expect(errors.map(({ line, code }) => ({ line, code }))).toEqual(bad.map(({ line, error }) => ({ line, code: error?.replace(/^\w+:/, '') })));
+  return found;
+}
+
+async function recordsOf(path: string): Promise<InputRecord[]> {
+  return readAll(await freeze(path));
+}

@@ -1,0 +1,95 @@
+/** A clock that somebody sets by hours while a run goes on: nothing is lost, repeated, waited for or taken away. */
+import { execFileSync } from 'node:child_process';
+import { rename, writeFile } from 'node:fs/promises';
+import { setTimeout as pause } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { ensurePackage } from '../services/debian.ts';
+import type { Folder } from '../support/cli.ts';
+import { leads, toCsv } from '../support/leads.ts';
+import { makeWorld } from '../support/world.ts';
+import { expectMended, resultOf, undisturbed } from './mended.ts';
+import { logOf } from './people.ts';
+
+const ROWS = leads(300, 54);
+const LENIENT = { 'max-errors': '100%', progress: 'log' };
+const whole = undisturbed(toCsv(ROWS), { 'max-errors': '100%' });
+
+/** libfaketime reads the offset from a file at each look at the clock; what measures time that passes stays true. */
+function settableClock(folder: Folder): { env: Record<string, string>; set: (offset: string) => Promise<void> } {
+  const path = folder.at('clock');
+  return {
+    env: { LD_PRELOAD: library(), FAKETIME_TIMESTAMP_FILE: path, FAKETIME_NO_CACHE: '1', FAKETIME_DONT_FAKE_MONOTONIC: '1' },
+    // Replaced whole, so that nobody reads half an offset.
+    set: async (offset) => {
+      await writeFile(`${path}.new`, offset);
+      await rename(`${path}.new`, path);
+    },
+  };
+}
+
+/** What the command preloads: itself it would stand between a run and its signals. */
+function library(): string {
+  return execFileSync('faketime', ['-f', '+0', 'printenv', 'LD_PRELOAD'], { encoding: 'utf8' }).trim();
+}
+
+describe.skipIf(!ensurePackage('faketime'))('a clock that is set', () => {
+  test.each(['+6h', '-400d'])('by %s and back again in the middle of a run: the same result, and nothing is asked for twice', async (jump) => {
+    const { folder, service, args } = await makeWorld(toCsv(ROWS));
+    const clock = settableClock(folder);
+    await clock.set('+0');
+    service.latencyMs = 3;
+    const run = folder.start(args(LENIENT), { env: clock.env });
+    for (const offset of [jump, '+0', jump]) {
+      await service.sees(40);
+      await clock.set(offset);
+    }
+    const { code, stderr } = await run.ended;
+    expect(code).toBe(0);
+    expect(await resultOf(folder)).toEqual(await whole());
+    expect(service.repeated).toBe(0);
+    const finished = logOf(stderr).at(-1) as { event: string; time: string };
+    // It did live by that clock: the last line is hours from now.
+    expect(finished.event).toBe('finished');
+    expect(Math.abs(Date.parse(finished.time) - Date.now())).toBeGreaterThan(5 * 3_600_000);
+    expect(logOf(stderr).map(({ event }) => event)).toEqual(['started', 'finished']);
+  });
+
+  test.each(['+400d', '-6h'])('by %s between a SIGKILL and the next run: nothing that is durable is asked for again, although the ledger is of another time', async (jump) => {
+    const world = await makeWorld(toCsv(ROWS));
+    const { folder, service } = world;
+    const clock = settableClock(folder);
+    await clock.set('+0');
+    service.latencyMs = 3;
+    const args = world.args({ 'max-errors': '100%', ledger: 'lg', 'ledger.maxAgeDays': '30' });
+    const run = folder.start(args, { env: clock.env });
+    await service.sees(150);
+    run.kill('SIGKILL');
+    await run.ended;
+    await clock.set(jump);
+    await expectMended(world, await whole(), { args, ledger: 'lg', options: { env: clock.env } });
+  });
+
+  test.each(['+6h', '-6h'])('by %s under a run that lives: a second one waits for it, and does not take the job away', async (jump) => {
+    const { folder, service, args } = await makeWorld(toCsv(ROWS));
+    const clock = settableClock(folder);
+    await clock.set('+0');
+    service.script = ({ number }, _response, reply, usual) => {
+      if (number <= 50) reply(usual());
+    };
+    const first = folder.start(args(LENIENT), { env: clock.env });
+    await service.when(() => service.answered === 50 && service.unanswered.size > 0);
+    await clock.set(jump);
+    const second = folder.start(args(LENIENT), { env: clock.env });
+    await second.says('"job_held"');
+    // Longer than it takes to look at the lock again.
+    await pause(1_500);
+    second.kill('SIGTERM');
+    expect(await second.ended).toMatchObject({ code: 75, stderr: expect.stringContaining(`process ${first.child.pid} `) });
+    const status = await folder.run(['status', '--input', 'in.csv', '--output', 'out.csv', '--embedded'], { env: clock.env });
+    expect(status.stdout).toContain('running by process');
+    service.script = (_asked, _response, reply, usual) => reply(usual());
+    first.kill('SIGTERM');
+    first.kill('SIGINT');
+    expect((await first.ended).code).toBe(75);
+  });
+});

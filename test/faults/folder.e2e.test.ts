@@ -1,0 +1,121 @@
+/** A folder that is taken away from a run, and a process that may open few files. */
+import { chmod, mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { describe, expect, test } from 'vitest';
+import type { Started } from '../support/cli.ts';
+import { leads, toCsv } from '../support/leads.ts';
+import { makeWorld, type World } from '../support/world.ts';
+import { expectMended, expectWords, undisturbed } from './mended.ts';
+
+const ROWS = leads(300, 53);
+const LENIENT = { 'max-errors': '100%' };
+const IN_FOLDER = { ...LENIENT, output: 'o/out.csv', concurrency: '8' };
+const whole = undisturbed(toCsv(ROWS), LENIENT);
+
+/** Permissions do not bind root; without its capabilities (capabilities(7)) it is a user like any other. */
+const bound = process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-all', '--inh-caps=-all'] : [];
+
+/** A run into the folder `o` that has had some answers, all of them durable, and waits for others. */
+async function underWay(): Promise<World & { run: Started; args: () => string[] }> {
+  const world = await makeWorld(toCsv(ROWS));
+  const { folder, service } = world;
+  await mkdir(folder.at('o'));
+  const args = world.args(IN_FOLDER);
+  service.script = ({ number }, _response, reply, usual) => {
+    if (number <= 120) reply(usual());
+  };
+  const run = folder.start(args, { through: bound });
+  await service.when(() => service.answered >= 110 && service.unanswered.size > 0);
+  service.script = (_asked, _response, reply, usual) => reply(usual());
+  return { ...world, args: () => args, run };
+}
+
+describe('the output\'s folder', () => {
+  test('made read-only under a run: 74, and made writable again the same command finishes', async () => {
+    const { run, ...world } = await underWay();
+    await chmod(world.folder.at('o'), 0o500);
+    const ended = await run.ended;
+    await chmod(world.folder.at('o'), 0o700);
+    expect(ended.code).toBe(74);
+    expectWords(ended, /o\/out\.csv\S* could not be .*: EACCES[^\n]*\n {2}Permit writing there/);
+    await expectMended(world, await whole(), { args: world.args(), output: 'o/out.csv' });
+  });
+
+  test('read-only from the start: 74, and nothing is called', async () => {
+    const world = await makeWorld(toCsv(ROWS));
+    await mkdir(world.folder.at('o'), { mode: 0o500 });
+    const args = world.args(IN_FOLDER);
+    const ended = await world.folder.run(args, { through: bound });
+    expect(ended.code).toBe(74);
+    expectWords(ended, /o\/out\.csv\S* could not be written: EACCES[^\n]*\n {2}Permit writing there/);
+    expect(world.service.requests).toEqual([]);
+    await chmod(world.folder.at('o'), 0o700);
+    await expectMended(world, await whole(), { args, output: 'o/out.csv' });
+  });
+
+  test('moved away under a run: 74; put back, the same command goes on from it', async () => {
+    const { run, ...world } = await underWay();
+    await rename(world.folder.at('o'), world.folder.at('elsewhere'));
+    const ended = await run.ended;
+    expect(ended.code).toBe(74);
+    expectWords(ended, /o\/out\.csv\S* could not be .*: ENOENT[^\n]*\n {2}Put the folder back/);
+    await rename(world.folder.at('elsewhere'), world.folder.at('o'));
+    await expectMended(world, await whole(), { args: world.args(), output: 'o/out.csv' });
+  });
+
+  test('removed under a run, with all that was paid for: 74, and the same command starts anew', async () => {
+    const { run, ...world } = await underWay();
+    await rm(world.folder.at('o'), { recursive: true });
+    const ended = await run.ended;
+    expect(ended.code).toBe(74);
+    expectWords(ended, /o\/out\.csv\S* could not be .*: ENOENT/);
+    await expectMended(world, await whole(), { args: world.args(), output: 'o/out.csv' });
+  });
+
+  test('emptied under a run: 75, because anybody may hold the job now, and the same command starts anew', async () => {
+    const { run, ...world } = await underWay();
+    for (const name of await readdir(world.folder.at('o'))) await rm(world.folder.at('o', name));
+    const ended = await run.ended;
+    expect(ended.code).toBe(75);
+    expectWords(ended, /its lock file is gone\n {2}Whatever removed it, run the same command/);
+    await expectMended(world, await whole(), { args: world.args(), output: 'o/out.csv' });
+  });
+});
+
+describe('a limit of open files', () => {
+  const limit = (files: number): string[] => ['bash', '-c', `ulimit -n ${files}; exec "$0" "$@"`];
+
+  test.each([['200', 4], ['auto', null]])('that is lower than concurrency %s needs: fewer calls at once, all answered, and a number that was asked for is not silently another', async (concurrency, warnings) => {
+    const world = await makeWorld(toCsv(ROWS));
+    const { folder, service } = world;
+    let most = 0;
+    service.latencyMs = 5;
+    service.script = (_asked, _response, reply, usual) => {
+      most = Math.max(most, service.unanswered.size);
+      reply(usual());
+    };
+    const args = world.args({ ...LENIENT, steps: 'enrich', concurrency, progress: 'log', 'log-level': 'warn' });
+    const ended = await folder.run(args, { through: limit(64) });
+    expect(ended.code).toBe(0);
+    expect(most).toBeGreaterThan(4);
+    expect(most).toBeLessThan(48);
+    if (warnings === null) expect(ended.stderr).toBe('');
+    else expect(ended.stderr).toMatch(/"event":"few_files".*calls at once: \d+ at most, because the process may not open more files \(ulimit -n\)/);
+  });
+
+  test('that is too low to run at all: 74 that names it, wherever it is met; with a higher one the same command finishes', async () => {
+    const world = await makeWorld(toCsv(ROWS));
+    const args = world.args(LENIENT);
+    let met = 0;
+    for (let files = 24; ; files += 7) {
+      const ended = await world.folder.run(args, { through: limit(files) });
+      if (ended.code === 0) break;
+      // Before all modules are loaded there is nobody to say anything.
+      if (!ended.stderr.startsWith('millrace: ') || /node:internal/.test(ended.stderr)) continue;
+      met++;
+      expect([files, ended.code, ended.stderr]).toEqual([files, 74, expect.stringMatching(/\(ulimit -n\)|unable to open database file/)]);
+      expectWords(ended, /out\.csv|this process/);
+    }
+    expect(met).toBeGreaterThan(0);
+    await expectMended(world, await whole(), { args });
+  });
+});

@@ -1,0 +1,193 @@
+/** Files that nobody meant well: whatever stands between good rows, these are read, each at its place, and values come back as written. */
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
+import { csvRow } from '../../src/writer/csv-format.ts';
+import type { InputRecord } from '../../src/reader/types.ts';
+import { code, freeze, put, readAll, scratchFolder, utf16 } from './helpers.ts';
+
+const folder = scratchFolder();
+let files = 0;
+
+/** A file of its own, read whole. */
+async function read(content: string | Uint8Array, name = 'in.csv', overrides: Parameters<typeof freeze>[1] = {}, chunkBytes?: number): Promise<InputRecord[]> {
+  return readAll(await freeze(await put(folder, `${files++}/${name}`, content), overrides), null, chunkBytes);
+}
+
+const values = (records: readonly InputRecord[]): unknown => records.map((record) => record.values);
+
+describe('the cases that every reader of csv is asked', () => {
+  it.each<readonly [string, string, readonly (readonly string[])[]]>([
+    ['a delimiter in quotes', 'email,street\na@x.example,"12 Main St, Apt 4"\n', [['a@x.example', '12 Main St, Apt 4']]],
+    ['empty fields, bare and quoted', 'email,b,c\na@x.example,"",""\nb@x.example,,\n', [['a@x.example', '', ''], ['b@x.example', '', '']]],
+    ['CRLF everywhere', 'email,b\r\na@x.example,"1\r\n2"\r\nb@x.example,3\r\n', [['a@x.example', '1\r\n2'], ['b@x.example', '3']]],
+    ['a lone CR as line end', 'email,b\ra@x.example,1\rb@x.example,2\r', [['a@x.example', '1'], ['b@x.example', '2']]],
+    ['mixed line ends', 'email,b\na@x.example,1\r\nb@x.example,2\rc@x.example,3', [['a@x.example', '1'], ['b@x.example', '2'], ['c@x.example', '3']]],
+    ['escaped quotes', 'email,b\na@x.example,"ha ""ha"" ha"\n', [['a@x.example', 'ha "ha" ha']]],
+    ['JSON in a cell', 'email,geo\na@x.example,"{""type"": ""Point"", ""at"": [102.0, 0.5]}"\n', [['a@x.example', '{"type": "Point", "at": [102.0, 0.5]}']]],
+    ['line breaks in several cells', 'email,b,c\na@x.example,"x\ny","z\n"\n', [['a@x.example', 'x\ny', 'z\n']]],
+    ['quotes and line breaks together', 'email,b\na@x.example,"""\n"""\n', [['a@x.example', '"\n"']]],
+    ['more than ASCII', 'email,b\na@x.example,ʤ Ω Ж 😀 日本\n', [['a@x.example', 'ʤ Ω Ж 😀 日本']]],
+    ['no last line end', 'email,b\na@x.example,"1"', [['a@x.example', '1']]],
+    ['blank lines around and between', '\n\nemail,b\n\n\na@x.example,1\n\n', [['a@x.example', '1']]],
+    ['a NUL in a cell', 'email,b\na@x.example,x\u0000y\n', [['a@x.example', 'x\u0000y']]],
+    ['cells that spreadsheets run', 'email,b\na@x.example,"=HYPERLINK(""http://x"",""y"")"\nb@x.example,@SUM(1+1)\n', [['a@x.example', '=HYPERLINK("http://x","y")'], ['b@x.example', '@SUM(1+1)']]],
+    ['quotes in the header', '"email","full ""name"""\na@x.example,1\n', [['a@x.example', '1']]],
+  ])('%s', async (_, text, rows) => {
+    const records = await read(text);
+    expect(values(records)).toEqual(rows);
+    expect(records.filter(({ bad }) => bad !== null)).toEqual([]);
+  });
+});
+
+/** Any text that UTF-8 can write: lone surrogates are no characters, and cannot stand in a file. */
+const text = fc.string({ unit: 'binary', maxLength: 12 }).map((value) => value.toWellFormed());
+const awkward = fc.array(fc.constantFrom('"', '""', ',', ';', '\t', '|', '\n', '\r\n', '\r', ' ', '\u0000', '=1+1', '@', "'", 'Zoë', '日本', '\u2028', '\ufeff', 'x'), { maxLength: 5 }).map((parts) => parts.join(''));
+const cell = fc.oneof(text, awkward);
+
+describe('any table', () => {
+  const EXPORTS = ['utf-8', 'utf-8 with a byte order mark', 'utf-16le', 'utf-16be', 'gzip', 'zstd'] as const;
+
+  it('written with any delimiter, quoting, line end, encoding and compression reads back as the same values', async () => {
+    const table = fc.array(fc.tuple(cell, cell, cell), { minLength: 1, maxLength: 6 });
+    await fc.assert(
+      fc.asyncProperty(table, fc.constantFrom(',', ';', '\t', '|'), fc.constantFrom('\n', '\r\n', '\r'), fc.constantFrom('all', 'needed'), fc.constantFrom(...EXPORTS), fc.integer({ min: 1, max: 50 }), async (rows, delimiter, eol, quoting, form, chunkBytes) => {
+        const needsQuotes = (value: string): boolean => quoting === 'all' || /["\r\n]/.test(value) || value.includes(delimiter) || /^[ \t]|[ \t]$/.test(value);
+        const write = (cells: readonly string[]): string => cells.map((value) => (needsQuotes(value) ? `"${value.replaceAll('"', '""')}"` : value)).join(delimiter);
+        const whole = [['email', 'b', 'c'], ...rows].map((cells) => write(cells) + eol).join('');
+        const bytes = form === 'utf-16le' ? utf16(whole, 'le') : form === 'utf-16be' ? utf16(whole, 'be') : Buffer.from(form === 'utf-8' ? whole : form === 'gzip' || form === 'zstd' ? whole : `\ufeff${whole}`);
+        const file = form === 'gzip' ? gzipSync(bytes) : form === 'zstd' ? zstdCompressSync(bytes) : bytes;
+        // Many control characters make a small file no text; that is told apart in sniff.ts and not asked here.
+        fc.pre((whole.match(/[\x00-\x08\x0b\x0c\x0e-\x1f]/g) ?? []).length < 8);
+        const records = await read(file, 'in.csv', { columns: { email: 'email' }, delimiter }, chunkBytes);
+        expect(values(records)).toEqual(rows);
+        expect(records.filter(({ bad }) => bad !== null)).toEqual([]);
+      }),
+      { numRuns: 250 },
+    );
+  });
+
+  it('written by the writer reads back as the same values', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.tuple(cell, cell), { minLength: 1, maxLength: 6 }), fc.constantFrom(',', '\t'), async (rows, delimiter) => {
+        const row = csvRow(delimiter);
+        const bytes = Buffer.concat([['email', 'b'], ...rows].map(row));
+        fc.pre((bytes.toString('latin1').match(/[\x00-\x08\x0b\x0c\x0e-\x1f]/g) ?? []).length < 8);
+        expect(values(await read(bytes, delimiter === ',' ? 'in.csv' : 'in.tsv'))).toEqual(rows);
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+describe('any bytes between good rows', () => {
+  const soup = fc.oneof(fc.uint8Array({ maxLength: 60 }), fc.array(fc.constantFrom('"', '""', ',', '\n', '\r', '\r\n', ' ', 'é', '\u0000', 'x', '",', ',"', '"\n'), { maxLength: 20 }).map((parts) => new TextEncoder().encode(parts.join(''))));
+
+  it('never lose a good row, nor change it, unless an open quote takes it in as RFC 4180 says', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(soup, { minLength: 1, maxLength: 4 }), fc.integer({ min: 1, max: 64 }), async (soups, chunkBytes) => {
+        const good = (i: number): string => `good${i}@x.example,value ${i}`;
+        const parts = [Buffer.from(`email,b\n${good(0)}\n`)];
+        // A quote that opens in the soup may lawfully close in it, or never: then its line alone is bad. Good rows hold none.
+        for (const [i, bytes] of soups.entries()) parts.push(Buffer.from(bytes), Buffer.from(`\n${good(i + 1)}\n`));
+        const whole = Buffer.concat(parts);
+        fc.pre(!hasPairAcross(soups));
+        const records = await read(whole, 'in.csv', { encoding: 'utf-8', delimiter: ',' }, chunkBytes).catch((error: unknown) => code(error));
+        // Bytes that are mostly control characters, or in another encoding throughout, are another kind of file.
+        if (!Array.isArray(records)) expect(['input_binary', 'input_encoding']).toContain(records);
+        fc.pre(Array.isArray(records));
+        const found = records.filter(({ email, bad }) => bad === null && /^good\d@x\.example$/.test(email)).map(({ values: cells }) => cells?.join(','));
+        expect(found).toEqual(Array.from({ length: soups.length + 1 }, (_, i) => good(i)));
+        // Every line is somewhere: nothing is dropped in silence.
+        expect(records.every(({ values: cells }) => cells?.length === 2)).toBe(true);
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  /** A quote in one soup that one in a later soup closes takes the rows between in, as it would anywhere. */
+  function hasPairAcross(soups: readonly Uint8Array[]): boolean {
+    return soups.filter((bytes) => bytes.includes(34)).length > 1;
+  }
+});
+
+describe('the bounds', () => {
+  const MIB = 1024 * 1024;
+
+  it.each([
+    ['a quoted field just under 1 MiB', MIB - 2, true],
+    ['a quoted field just over', MIB + 2, false],
+  ])('%s', async (_, length, good) => {
+    const long = `${'x'.repeat(length - 10)}\n${'y'.repeat(9)}`;
+    const records = await read(`email,b\na@x.example,"${long}"\nb@x.example,2\n`);
+    expect(records.at(-1)?.values).toEqual(['b@x.example', '2']);
+    if (good) expect(values(records)).toEqual([['a@x.example', long], ['b@x.example', '2']]);
+    else expect(records.map(({ line, bad }) => [line, bad])).toEqual([[2, 'a quote is not closed'], [3, null], [4, null]]);
+  });
+
+  it.each([
+    ['a bare field of 3 MiB', 3 * MIB, null],
+    ['a record over 4 MiB', 4 * MIB, 'longer than 4 MiB'],
+  ])('%s', async (_, length, bad) => {
+    const records = await read(`email,b\na@x.example,${'x'.repeat(length)}\nb@x.example,2\n`);
+    expect(records.map((record) => record.bad)).toEqual([bad, null]);
+    expect(records[1]?.values).toEqual(['b@x.example', '2']);
+  });
+
+  it('a million columns in the header are refused, and in a row the surplus is dropped', async () => {
+    const million = 'c,'.repeat(1_000_000);
+    await expect(read(`email,${million}\na@x.example\n`)).rejects.toMatchObject({ code: expect.stringMatching(/input_(?:too_many|duplicate)_columns/) });
+    const names = Array.from({ length: 10_001 }, (_, i) => `c${i}`).join();
+    await expect(read(`email,${names}\na@x.example\n`)).rejects.toMatchObject({ code: 'input_too_many_columns' });
+    const records = await read(`email,b\na@x.example,1,${million}\nb@x.example,2\n`);
+    expect(values(records)).toEqual([['a@x.example', '1'], ['b@x.example', '2']]);
+  });
+});
+
+describe('JSON lines', () => {
+  const kept = async (lines: readonly string[], eol = '\n', bom = ''): Promise<InputRecord[]> => read(`${bom}{"email":"first@x.example"}${eol}${lines.join(eol)}${eol}`, 'in.jsonl');
+
+  it.each([
+    ['a number of 400 digits', `{"email":"a@x.example","n":${'9'.repeat(400)}}`],
+    ['a number out of all bounds', '{"email":"a@x.example","n":-1e999999}'],
+    ['a key given twice: the last counts', '{"email":"b@x.example","email":"a@x.example"}'],
+    ['escapes of lone surrogates', '{"email":"a@x.example","s":"\\ud800 \\udc00"}'],
+    ['nesting 100,000 deep', `{"email":"a@x.example","d":${'['.repeat(100_000)}${']'.repeat(100_000)}}`],
+    ['names of Object\'s own', '{"__proto__":{"email":"b@x.example"},"constructor":1,"email":"a@x.example"}'],
+    ['NULs by escape', '{"email":"a@x.example","s":"\\u0000"}'],
+    ['white space around', ' \t{ "email" : "a@x.example" } \t'],
+  ])('%s: kept to the letter', async (_, line) => {
+    for (const [eol, bom] of [['\n', ''], ['\r\n', '\ufeff']] as const) {
+      const records = await kept([line, '', '   ', '{"email":"last@x.example"}'], eol, bom);
+      expect(records.map(({ email, json, bad, line: at }) => ({ email, json, bad, at }))).toEqual([
+        { email: 'first@x.example', json: '{"email":"first@x.example"}', bad: null, at: 1 },
+        { email: 'a@x.example', json: line.trim(), bad: null, at: 2 },
+        { email: 'last@x.example', json: '{"email":"last@x.example"}', bad: null, at: 5 },
+      ]);
+    }
+  });
+
+  it('any bytes between good lines never lose one', async () => {
+    const soup = fc.oneof(fc.uint8Array({ maxLength: 60 }), fc.array(fc.constantFrom('{', '}', '"', '[', ':', ',', '\\', '\n', '\r', 'null', '1e9', '{"email":"bad"'), { maxLength: 20 }).map((parts) => new TextEncoder().encode(parts.join(''))));
+    await fc.assert(
+      fc.asyncProperty(fc.array(soup, { minLength: 1, maxLength: 4 }), fc.integer({ min: 1, max: 64 }), async (soups, chunkBytes) => {
+        const good = (i: number): string => `{"email":"good${i}@x.example"}`;
+        const parts = [Buffer.from(`${good(0)}\n`)];
+        for (const [i, bytes] of soups.entries()) parts.push(Buffer.from(bytes), Buffer.from(`\n${good(i + 1)}\n`));
+        const records = await read(Buffer.concat(parts), 'in.jsonl', {}, chunkBytes).catch((error: unknown) => code(error));
+        if (!Array.isArray(records)) expect(['input_binary', 'input_encoding']).toContain(records);
+        fc.pre(Array.isArray(records));
+        const found = records.filter(({ email }) => email.startsWith('good')).map(({ json }) => json);
+        expect(found).toEqual(Array.from({ length: soups.length + 1 }, (_, i) => good(i)));
+        // What is no object is kept as a text.
+        for (const { bad, json } of records) if (bad !== null) expect(typeof JSON.parse(json ?? '')).toBe('string');
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  it('a line over 4 MiB is one bad record', async () => {
+    const records = await kept([`{"email":"a@x.example","s":"${'x'.repeat(5_000_000)}"}`, '{"email":"last@x.example"}']);
+    expect(records.map(({ email, bad }) => [email, bad])).toEqual([['first@x.example', null], ['', 'longer than 4 MiB'], ['last@x.example', null]]);
+  });
+});

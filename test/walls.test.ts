@@ -23,6 +23,7 @@ const OWNERS: Readonly<Record<string, RegExp>> = {
   undici: /^src\/client\//,
   fastify: /^src\/service\//,
   zod: /^src\/(job\/definition|service)\//,
+  tldts: /^src\/verification\/registrable\.ts$/,
   yaml: /^src\/job\/definition\//,
 };
 

@@ -16,7 +16,17 @@ const BACKSLASH = 0x5c;
 const ATEXT: readonly boolean[] = Array.from({ length: 128 }, (_, code) => /[a-z0-9!#$%&'*+\-/=?^_`{|}~]/i.test(String.fromCharCode(code)));
 
 /** RFC 6531 3.3 lets any other character into a local part; what cannot be seen is no part of an address people mean. */
-const INVISIBLE = /[\p{C}\p{Z}]/u;
+const INVISIBLE = /[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/v;
+
+/**
+ * Joiners and variation selectors where scripts and pictures need them: after letters of scripts that join (Persian and Hindi words are
+ * spelt with them; the idea is RFC 5892, appendix A), and within an emoji. After Latin, Greek or Cyrillic they only hide.
+ */
+const NEEDED_JOINERS =
+  /(?<=[[\p{L}\p{M}]--[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}]])[\u200c\u200d]|(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}])\ufe0f?\u200d?|(?<=\p{Extended_Pictographic})\ufe0e/gv;
+
+/** A mark with nothing to stand on (RFC 5891 4.2.3.2 forbids it in labels for the same reason). */
+const STRAY_MARK = /(?:^|\.)\p{M}/u;
 
 /** Where the local part ends, and both parts, of a trimmed address; null when it has no two parts. */
 export function splitAddress(address: string): { local: string; domain: string } | null {
@@ -33,7 +43,8 @@ export function isLocalPart(local: string): boolean {
   const length = local.length;
   if (length === 0 || length > MAX_LOCAL_OCTETS) return false;
   if (!isAscii(local)) {
-    if (Buffer.byteLength(local) > MAX_LOCAL_OCTETS || INVISIBLE.test(local.replaceAll(' ', ''))) return false;
+    if (Buffer.byteLength(local) > MAX_LOCAL_OCTETS || STRAY_MARK.test(local)) return false;
+    if (INVISIBLE.test(local.replaceAll(' ', '').replaceAll(NEEDED_JOINERS, ''))) return false;
   }
   if (local.charCodeAt(0) === QUOTE) return isQuotedString(local);
   let previous = DOT;
@@ -66,8 +77,23 @@ function isQuotedString(local: string): boolean {
   return true;
 }
 
+/** A quoted local part in its shortest form: quotes and backslashes that change nothing are left out (RFC 5321 4.1.2). */
+function shortestForm(local: string): string {
+  if (local.charCodeAt(0) !== QUOTE) return local;
+  const content = local.slice(1, -1).replaceAll(/\\(.)/gsu, '$1');
+  if (content.charCodeAt(0) !== QUOTE && isLocalPart(content)) return content;
+  return `"${content.replaceAll(/["\\]/g, '\\$&')}"`;
+}
+
+/** The local part as it is compared: lower case, NFC, quoted only where it must be. Null when it is no local part. */
+export function normaliseLocalPart(given: string): string | null {
+  let local = given.toLowerCase();
+  if (!isAscii(local)) local = local.normalize('NFC');
+  return isLocalPart(local) ? shortestForm(local) : null;
+}
+
 /**
- * The key of the mailbox that `s` names: trimmed, lower case, NFC, the domain in A-labels without a trailing dot.
+ * The key of the mailbox that `s` names: trimmed, lower case, NFC, without needless quotes, the domain in A-labels without a trailing dot.
  * Null when `s` is no plausible address: the local part or the whole too long, a domain without a dot, an address literal, and so on.
  * Local parts are case-sensitive in RFC 5321 2.4 and in no mail system people use; the contract folds them.
  */
@@ -75,9 +101,8 @@ export function normaliseEmail(s: string): string | null {
   if (s.length > MAX_INPUT_LENGTH) return null;
   const parts = splitAddress(s.trim());
   if (parts === null) return null;
-  let local = parts.local.toLowerCase();
-  if (!isAscii(local)) local = local.normalize('NFC');
-  if (!isLocalPart(local)) return null;
+  const local = normaliseLocalPart(parts.local);
+  if (local === null) return null;
   const domain = toAsciiDomain(parts.domain);
   if (domain === null) return null;
   // The domain is ASCII by now; only the local part may be longer in octets than in characters.

@@ -1,5 +1,5 @@
 /** Domain names as people write them, brought to the one form that can be compared and looked up. Pure. */
-import { domainToASCII } from 'node:url';
+import { domainToASCII, domainToUnicode } from 'node:url';
 
 /** RFC 1035 2.3.4: 255 octets on the wire, which leaves 253 characters in text. */
 export const MAX_DOMAIN_LENGTH = 253;
@@ -58,6 +58,8 @@ export function toAsciiDomain(domain: string): string | null {
   } else if (host.includes('xn--')) {
     if (/[^a-z0-9.-]/.test(host)) return null;
     host = domainToASCII(host);
+    // Node lets A-labels pass that decode to nothing; decoding leaves those as they are.
+    if (domainToUnicode(host).includes('xn--')) return null;
   }
   if (host.endsWith('.')) host = host.slice(0, -1);
   return isHostName(host) ? host : null;

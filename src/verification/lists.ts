@@ -1,49 +1,70 @@
-/** What is known of an address from its spelling alone: the lists of the waterfall's second stage. Pure. */
-import { DISPOSABLE_DOMAINS } from './lists/disposable.ts';
-import { FREE_DOMAINS } from './lists/free.ts';
-import { ROLE_LOCAL_PARTS } from './lists/role.ts';
-import { TYPO_DOMAINS } from './lists/typos.ts';
-
-const DISPOSABLE = new Set(DISPOSABLE_DOMAINS);
-const FREE = new Set(FREE_DOMAINS);
-const ROLE = new Set(ROLE_LOCAL_PARTS);
-const TYPO = new Map(Object.entries(TYPO_DOMAINS));
+/** What is known of an address from its spelling alone: the lists of the waterfall's second stage. */
+import { domainToUnicode } from 'node:url';
+import { openList, type ListName } from './lists/open-list.ts';
+import { asciiReading, mixesAlphabets } from './lookalike.ts';
+import { registrableDomain } from './registrable.ts';
+import { meantProvider } from './typo.ts';
 
 export interface ListFindings {
+  /** Certain: an address there is meant to be thrown away. */
   readonly disposable: boolean;
+  /** Only wider, less careful lists say so. */
+  readonly suspectedDisposable: boolean;
   readonly role: boolean;
   readonly free: boolean;
-  /** The domain that was probably meant, or null. */
+  /** The whole address that was probably meant, or null. */
   readonly didYouMean: string | null;
 }
 
-/** Whether `domain` (ASCII, lower case) or a parent of it is a disposable provider's: they hand out subdomains too. */
-export function isDisposable(domain: string): boolean {
-  for (let from = 0; ;) {
-    if (DISPOSABLE.has(from === 0 ? domain : domain.slice(from))) return true;
-    const dot = domain.indexOf('.', from);
-    if (dot === -1) return false;
-    from = dot + 1;
+/** Whether `domain` (ASCII, lower case) or a parent of it is on a list, up to what was registered: providers hand out subdomains. */
+function listed(list: ListName, domain: string): boolean {
+  const lines = openList(list);
+  const registered = registrableDomain(domain);
+  for (let name = domain; ; name = name.slice(name.indexOf('.') + 1)) {
+    if (lines.has(name)) return true;
+    if (name.length <= registered.length) return false;
   }
+}
+
+/** Whether `domain` (ASCII, lower case) is certainly a disposable provider's. */
+export function isDisposable(domain: string): boolean {
+  return listed('disposable', domain);
 }
 
 /** Whether `domain` (ASCII, lower case) is a free mailbox provider's, so that it names no employer. */
 export function isFreeProvider(domain: string): boolean {
-  return FREE.has(domain);
+  return listed('free', domain);
 }
 
 /** Whether a normalised local part names a function. A `+tag` says nothing about the mailbox and is left out. */
 export function isRole(local: string): boolean {
   const plus = local.indexOf('+');
-  return ROLE.has(plus > 0 ? local.slice(0, plus) : local);
+  return openList('role').has(plus > 0 ? local.slice(0, plus) : local);
 }
 
 /** Looks a normalised address's parts up in every list. */
 export function lookUpLists(local: string, domain: string): ListFindings {
+  const disposable = isDisposable(domain);
+  const free = isFreeProvider(domain);
   return {
-    disposable: isDisposable(domain),
+    disposable,
+    suspectedDisposable: !disposable && !free && listed('disposable-wide', domain),
     role: isRole(local),
-    free: isFreeProvider(domain),
-    didYouMean: TYPO.get(domain) ?? null,
+    free,
+    didYouMean: free || disposable ? meant(local, domain, domain) : meant(local, domain, meantDomain(domain)),
   };
+}
+
+function meant(local: string, domain: string, better: string): string | null {
+  const plainer = mixesAlphabets(local) ? (asciiReading(local) ?? local) : local;
+  return plainer === local && better === domain ? null : `${plainer}@${better}`;
+}
+
+/** The provider that a slip of the finger, or letters that only look like its own, stand for; else `domain` itself. */
+function meantDomain(domain: string): string {
+  if (domain.includes('xn--')) {
+    const reading = asciiReading(domainToUnicode(domain));
+    if (reading !== null && isFreeProvider(reading)) return reading;
+  }
+  return meantProvider(domain) ?? domain;
 }

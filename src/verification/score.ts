@@ -1,5 +1,8 @@
 /** Confidence, 0 to 100, as points that add up. Pure: the same facts give the same score. */
 
+/** Counts up whenever the same facts would give another score. */
+export const SCORE_VERSION = 1;
+
 /** What the stages came to. `not_checked`: nothing spoke for or against the mailbox. */
 export type ScoreOutcome = 'accepted' | 'mailbox_full' | 'unknown' | 'not_checked' | 'undeliverable';
 
@@ -8,6 +11,8 @@ export interface ScoreFacts {
   /** Whether the domain takes mail for any name; null is not known. */
   readonly acceptAll: boolean | null;
   readonly disposable: boolean;
+  /** Only wide lists say so. */
+  readonly suspectedDisposable: boolean;
   readonly role: boolean;
   readonly probableTypo: boolean;
   readonly implicitMx: boolean;
@@ -27,7 +32,7 @@ export interface Score {
 
 const BASE = { acceptedOnly: 97, accepted: 75, acceptAll: 50, mailboxFull: 40, unknown: 30, undeliverable: 0 } as const;
 const POINTS = { fitsPattern: 10, recentDelivery: 25, implicitMx: -10, role: -15, typo: -25 } as const;
-const CAP = { disposable: 20, role: 80, acceptAll: 80, unknown: 60, any: 100 } as const;
+const CAP = { disposable: 20, suspectedDisposable: 60, role: 80, acceptAll: 80, unknown: 60, any: 100 } as const;
 
 /**
  * Base by outcome, then adjustments, then the lowest cap that binds, each a factor; their points sum to `confidence`.
@@ -76,6 +81,7 @@ function base({ outcome, acceptAll }: ScoreFacts): readonly [string, number] {
 function lowestCap(facts: ScoreFacts): readonly [string, number] {
   if (facts.disposable) return ['cap_disposable', CAP.disposable];
   if (facts.outcome === 'unknown' || facts.outcome === 'not_checked') return ['cap_unknown', CAP.unknown];
+  if (facts.suspectedDisposable) return ['cap_suspected_disposable', CAP.suspectedDisposable];
   if (facts.role) return ['cap_role', CAP.role];
   if (facts.acceptAll === true) return ['cap_accept_all', CAP.acceptAll];
   return ['cap', CAP.any];

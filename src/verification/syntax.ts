@@ -1,14 +1,17 @@
 /** The waterfall's first stage: is this an address at all, and if not, why. Pure, linear in the length of the input. */
-import { isLocalPart, MAX_LOCAL_OCTETS, normaliseEmail, splitAddress } from './address.ts';
+import { isLocalPart, MAX_LOCAL_OCTETS, normaliseEmail, normaliseLocalPart, splitAddress } from './address.ts';
 import { isAscii, toAsciiDomain } from './domain.ts';
 
-/** `literal`: a mailbox at an address literal (RFC 5321 4.1.3), which is valid and which no list or store knows. */
+/** `literal`: a mailbox at an address literal (RFC 5321 4.1.3), which is valid and which no list, store or DNS knows. */
 export type SyntaxFinding =
   | { readonly kind: 'valid'; readonly normalised: string; readonly local: string; readonly domain: string; readonly smtputf8: boolean }
-  | { readonly kind: 'literal' }
-  | { readonly kind: 'invalid'; readonly detail: string };
+  | { readonly kind: 'literal'; readonly normalised: string; readonly smtputf8: boolean }
+  | { readonly kind: 'invalid'; readonly detail: string; readonly meant: string | null };
 
-const LITERAL = /^\[(?:\d{1,3}(?:\.\d{1,3}){3}|IPv6:[0-9a-f:.]{2,45})\]$/i;
+const MAX_INPUT_LENGTH = 1024;
+
+const IPV4_LITERAL = /^\[(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!\])|(?=\]))){4}\]$/;
+const IPV6_LITERAL = /^\[IPv6:([0-9a-f:.]{2,45})\]$/i;
 
 /** Parses one address as it was sent. Never throws, whatever the input. */
 export function checkSyntax(address: string): SyntaxFinding {
@@ -18,18 +21,40 @@ export function checkSyntax(address: string): SyntaxFinding {
     const local = normalised.slice(0, at);
     return { kind: 'valid', normalised, local, domain: normalised.slice(at + 1), smtputf8: !isAscii(local) };
   }
-  const trimmed = address.length > 1024 ? '' : address.trim();
-  const parts = splitAddress(trimmed);
-  if (parts !== null && LITERAL.test(parts.domain) && isLocalPart(parts.local)) return { kind: 'literal' };
-  return { kind: 'invalid', detail: whatIsWrong(address, parts) };
+  const tooLong = address.length > MAX_INPUT_LENGTH;
+  const parts = tooLong ? null : splitAddress(address.trim());
+  if (parts !== null && isLiteral(parts.domain)) {
+    const local = normaliseLocalPart(parts.local);
+    if (local !== null) return { kind: 'literal', normalised: `${local}@${parts.domain.toLowerCase()}`, smtputf8: !isAscii(local) };
+  }
+  return { kind: 'invalid', detail: tooLong ? 'far longer than an address may be' : whatIsWrong(address, parts), meant: tooLong ? null : repaired(address) };
+}
+
+function isLiteral(domain: string): boolean {
+  if (IPV4_LITERAL.test(domain)) return true;
+  const ipv6 = IPV6_LITERAL.exec(domain)?.[1];
+  return ipv6 !== undefined && URL.canParse(`http://[${ipv6}]/`);
 }
 
 function whatIsWrong(address: string, parts: { local: string; domain: string } | null): string {
-  if (address.length > 1024) return 'far longer than an address may be';
   if (address.trim() === '') return 'empty';
   if (parts === null) return 'needs a name, an @ and a domain';
   if (Buffer.byteLength(parts.local) > MAX_LOCAL_OCTETS) return `more than ${MAX_LOCAL_OCTETS} octets before the @`;
   if (!isLocalPart(parts.local)) return 'characters before the @ that an address cannot have there';
   if (!parts.domain.includes('.')) return 'the domain has no dot';
   return toAsciiDomain(parts.domain) === null ? 'the domain is no valid host name' : 'longer than an address may be';
+}
+
+/**
+ * The address that was probably meant by one that is none, or null: without what mail programs put around addresses,
+ * with signs of other keyboards (a full-width @) as the plain ones, without spaces, and with dots where a slip put commas.
+ */
+function repaired(address: string): string | null {
+  let text = address.normalize('NFKC').trim();
+  text = /<([^<>\s]{3,320})>/.exec(text)?.[1] ?? text;
+  text = text.replace(/^mailto:/i, '').replaceAll(/\s*([@.])\s*/g, '$1').replace(/^["'(<[]+/, '').replace(/[\s.,;:>)\]"']+$/, '');
+  const parts = splitAddress(text);
+  if (parts === null) return null;
+  const local = parts.local.replaceAll(/\.{2,}/g, '.').replace(/^\./, '').replace(/\.$/, '');
+  return normaliseEmail(`${local}@${parts.domain.replaceAll(/[.,;]+/g, '.')}`);
 }

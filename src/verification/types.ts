@@ -63,14 +63,16 @@ export interface EmailVerification {
     readonly smtputf8: boolean;
   };
   readonly did_you_mean: string | null;
-  /** `registrable` is null: it takes the public suffix list. */
+  /** `registrable`: the part that somebody registered, by the public suffix list. */
   readonly domain: { readonly ascii: string | null; readonly unicode: string | null; readonly registrable: string | null };
   /** No DNS was asked. */
   readonly mx: null;
   /** No mail server was asked. */
   readonly smtp: null;
   readonly checks: readonly Check[];
+  /** Their points sum to `confidence`. */
   readonly score_factors: readonly ScoreFactor[];
+  readonly score_version: number;
   /** Conversations with mail servers. */
   readonly attempts: number;
   readonly retry_at: string | null;

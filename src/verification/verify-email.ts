@@ -5,7 +5,8 @@
 import { domainToUnicode } from 'node:url';
 import { lookUpLists, type ListFindings } from './lists.ts';
 import { fitsPattern } from './pattern.ts';
-import { score, type ScoreOutcome } from './score.ts';
+import { registrableDomain } from './registrable.ts';
+import { score, SCORE_VERSION, type ScoreOutcome } from './score.ts';
 import { checkSyntax } from './syntax.ts';
 import type { Check, DomainEvidence, EmailVerification, MailboxEvidence, Verdict, VerifyOptions } from './types.ts';
 
@@ -13,7 +14,7 @@ const DAY_MS = 86_400_000;
 /** How long a delivery counts as recent, and a verdict from evidence as current. */
 const EVIDENCE_CURRENT_MS = 90 * DAY_MS;
 
-const NO_LISTS: ListFindings = { disposable: false, role: false, free: false, didYouMean: null };
+const NO_LISTS: ListFindings = { disposable: false, suspectedDisposable: false, role: false, free: false, didYouMean: null };
 
 interface Findings {
   readonly normalised: string | null;
@@ -41,11 +42,11 @@ export function verifyEmail(email: string, options: VerifyOptions): EmailVerific
   const syntax = checkSyntax(email);
   if (syntax.kind === 'invalid') {
     note('syntax', 'invalid', syntax.detail);
-    return compose(email, NOTHING, 'undeliverable', 'invalid_syntax', 'undeliverable', checks, options);
+    return compose(email, { ...NOTHING, lists: { ...NO_LISTS, didYouMean: syntax.meant } }, 'undeliverable', 'invalid_syntax', 'undeliverable', checks, options);
   }
   if (syntax.kind === 'literal') {
     note('syntax', 'valid', 'the domain is an address literal');
-    return compose(email, NOTHING, 'unknown', 'address_literal', 'not_checked', checks, options);
+    return compose(email, { ...NOTHING, normalised: syntax.normalised, smtputf8: syntax.smtputf8 }, 'unknown', 'address_literal', 'not_checked', checks, options);
   }
   note('syntax', 'valid', null);
 
@@ -91,6 +92,7 @@ function compose(
     outcome,
     acceptAll: found.acceptAll,
     disposable: lists.disposable,
+    suspectedDisposable: lists.suspectedDisposable,
     role: lists.role,
     probableTypo: lists.didYouMean !== null,
     implicitMx: false,
@@ -113,12 +115,13 @@ function compose(
       disabled: null,
       smtputf8: found.smtputf8,
     },
-    did_you_mean: lists.didYouMean === null || found.normalised === null ? null : meant(found.normalised, lists.didYouMean),
-    domain: { ascii: domain, unicode: domain === null ? null : toUnicode(domain), registrable: null },
+    did_you_mean: lists.didYouMean,
+    domain: { ascii: domain, unicode: domain === null ? null : toUnicode(domain), registrable: domain === null ? null : registrableDomain(domain) },
     mx: null,
     smtp: null,
     checks,
     score_factors: factors,
+    score_version: SCORE_VERSION,
     attempts: 0,
     retry_at: null,
     verified_at: isoTime(learntMs ?? options.nowMs),
@@ -132,15 +135,12 @@ function currentEnough(evidence: MailboxEvidence | null, { maxAgeS, nowMs }: Ver
   return evidence.atMs !== null && nowMs - evidence.atMs <= maxAgeS * 1000 ? evidence : null;
 }
 
-function listsResult({ disposable, didYouMean, role, free }: ListFindings): string {
+function listsResult({ disposable, suspectedDisposable, didYouMean, role, free }: ListFindings): string {
   if (disposable) return 'disposable';
   if (didYouMean !== null) return 'possible_typo';
+  if (suspectedDisposable) return 'suspected_disposable';
   if (role) return 'role';
   return free ? 'free' : 'clear';
-}
-
-function meant(normalised: string, domain: string): string {
-  return normalised.slice(0, normalised.lastIndexOf('@') + 1) + domain;
 }
 
 function toUnicode(domain: string): string {

@@ -1,35 +1,138 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { DISPOSABLE_DOMAINS } from '../../src/verification/lists/disposable.ts';
-import { FREE_DOMAINS } from '../../src/verification/lists/free.ts';
-import { ROLE_LOCAL_PARTS } from '../../src/verification/lists/role.ts';
-import { TYPO_DOMAINS } from '../../src/verification/lists/typos.ts';
-import { isDisposable, isFreeProvider, isRole } from '../../src/verification/lists.ts';
 import { isHostName } from '../../src/verification/domain.ts';
+import { isDisposable, isFreeProvider, isRole, lookUpLists } from '../../src/verification/lists.ts';
+import { SortedLines } from '../../src/verification/lists/sorted-lines.ts';
+import { TYPO_DOMAINS } from '../../src/verification/lists/typos.ts';
 import { fitsPattern } from '../../src/verification/pattern.ts';
+import { registrableDomain } from '../../src/verification/registrable.ts';
+import { isOneSlipAway } from '../../src/verification/typo.ts';
+
+interface Source {
+  readonly package: string;
+  readonly version: string;
+  readonly licence: string;
+  readonly taken: string;
+  readonly entries: number;
+  readonly sha256: string;
+}
+
+const FOLDER = new URL('../../data/lists/', import.meta.url);
+const sources = JSON.parse(readFileSync(new URL('sources.json', FOLDER), 'utf8')) as Record<string, Source>;
+const text = (list: string): string => readFileSync(new URL(`${list}.txt`, FOLDER), 'utf8');
+const lines = (list: string): string[] => text(list).trimEnd().split('\n');
 
 describe('the lists', () => {
-  it('name each domain once, in the form in which it is looked up', () => {
-    for (const list of [DISPOSABLE_DOMAINS, FREE_DOMAINS, Object.keys(TYPO_DOMAINS)]) {
-      expect(new Set(list).size).toBe(list.length);
-      expect(list.filter((domain) => !isHostName(domain))).toEqual([]);
-    }
-    expect(new Set(ROLE_LOCAL_PARTS).size).toBe(ROLE_LOCAL_PARTS.length);
-    expect(ROLE_LOCAL_PARTS.filter((local) => local !== local.toLowerCase())).toEqual([]);
+  it.each(Object.entries(sources))('%s is what was recorded of it, sorted, each entry once', (list, source) => {
+    expect(createHash('sha256').update(text(list)).digest('hex')).toBe(source.sha256);
+    expect(lines(list).length).toBe(source.entries);
+    expect(lines(list).every((entry, n, all) => n === 0 || (all[n - 1] as string) < entry)).toBe(true);
+    expect(source.taken).toMatch(/^20\d\d-\d\d-\d\d$/);
+    const licences = readFileSync(new URL('LICENCES.txt', FOLDER), 'utf8');
+    expect(source.licence === 'CC0-1.0' || licences.includes(`== ${source.package}\n`)).toBe(true);
   });
 
-  it('contradict one another nowhere: a slip is no provider, and what was meant is one', () => {
+  it('name domains in the form in which they are looked up', () => {
+    for (const list of ['disposable', 'disposable-wide', 'free']) expect(lines(list).filter((domain) => !isHostName(domain))).toEqual([]);
+    expect(Object.keys(TYPO_DOMAINS).filter((domain) => !isHostName(domain))).toEqual([]);
+  });
+
+  it('contradict one another nowhere', () => {
+    const free = new Set(lines('free'));
+    const disposable = new Set(lines('disposable'));
+    expect(lines('disposable').filter((domain) => free.has(domain))).toEqual([]);
+    expect(lines('disposable-wide').filter((domain) => free.has(domain) || disposable.has(domain))).toEqual([]);
     for (const [typo, meant] of Object.entries(TYPO_DOMAINS)) {
-      expect(isFreeProvider(typo) || isDisposable(typo), typo).toBe(false);
-      expect(isFreeProvider(meant), meant).toBe(true);
+      expect(free.has(typo) || disposable.has(typo), typo).toBe(false);
+      expect(free.has(meant), meant).toBe(true);
     }
-    expect(DISPOSABLE_DOMAINS.filter(isFreeProvider)).toEqual([]);
   });
 
-  it('know subdomains of disposable providers, but not names that end alike', () => {
+  it('are wide, and spare those who are not meant', () => {
+    expect(lines('disposable').length).toBeGreaterThan(5_000);
+    expect(lines('disposable-wide').length).toBeGreaterThan(30_000);
+    for (const provider of ['gmail.com', 'outlook.com', 'yahoo.com', 'icloud.com', 'gmx.de', 'web.de', 'qq.com', 'mail.ru', 'proton.me', 'posteo.de', 'duck.com']) {
+      expect(lookUpLists('jane', provider), provider).toMatchObject({ disposable: false, suspectedDisposable: false, free: true, didYouMean: null });
+    }
+    for (const company of ['microsoft.com', 'siemens.com', 'bbc.co.uk', 'toyota.co.jp', 'ox.ac.uk', 'europa.eu', 'acme.example']) {
+      expect(lookUpLists('jane', company), company).toMatchObject({ disposable: false, suspectedDisposable: false, free: false, didYouMean: null });
+    }
+    for (const person of ['jane', 'alexa', 'paris', 'sydney', 'denver', 'jo', 'li', 'se', '2016', 'informant', 'salesman']) expect(isRole(person), person).toBe(false);
+    for (const role of ['info', 'sales', 'hr', 'it', 'no-reply', 'info+news', 'buchhaltung', 'ventas', 'support-team']) expect(isRole(role), role).toBe(true);
+  });
+
+  it('are looked up as far as what was registered', () => {
     expect(isDisposable('a.b.mailinator.com')).toBe(true);
-    expect(isDisposable('notmailinator.com')).toBe(false);
-    expect(isRole('info+news')).toBe(true);
-    expect(isRole('informant')).toBe(false);
+    expect(isDisposable('mailinator.example')).toBe(false);
+    expect(isFreeProvider('mail.yahoo.co.uk')).toBe(true);
+    expect(isFreeProvider('co.uk')).toBe(false);
+  });
+
+  it('find in a text what a set would find', () => {
+    fc.assert(
+      fc.property(fc.uniqueArray(fc.stringMatching(/^[a-c.]{1,4}$/), { maxLength: 40 }), fc.stringMatching(/^[a-c.]{1,4}$/), (entries, probe) => {
+        const list = new SortedLines(entries.length === 0 ? '' : `${[...entries].sort().join('\n')}\n`);
+        expect(list.has(probe)).toBe(entries.includes(probe));
+        for (const entry of entries) expect(list.has(entry)).toBe(true);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});
+
+describe('registrableDomain', () => {
+  it.each([
+    ['mail.acme.co.uk', 'acme.co.uk'],
+    ['acme.example', 'acme.example'],
+    ['a.b.acme.example', 'acme.example'],
+    ['jane.github.io', 'jane.github.io'],
+    ['a.b.xn--55qx5d.cn', 'b.xn--55qx5d.cn'],
+    ['co.uk', 'co.uk'],
+  ])('%s: %s', (domain, expected) => {
+    expect(registrableDomain(domain)).toBe(expected);
+  });
+});
+
+describe('what was probably meant', () => {
+  it.each([
+    ['jane', 'gmial.com', 'jane@gmail.com'],
+    ['jane', 'gmaill.com', 'jane@gmail.com'],
+    ['jane', 'gmail.comm', 'jane@gmail.com'],
+    ['jane', 'hotmali.com', 'jane@hotmail.com'],
+    ['jane', 'yaho.co.uk', 'jane@yahoo.co.uk'],
+    ['jane', 'xn--gmil-63d.com', 'jane@gmail.com'],
+    ['ｊａｎｅ', 'acme.example', 'jane@acme.example'],
+    ['jаne', 'acme.example', 'jane@acme.example'],
+    ['jane', 'email.com', null],
+    ['jane', 'ymail.com', null],
+    ['jane', 'gmx.net', null],
+    ['jane', 'dmail.com', null],
+    ['оксана', 'acme.example', null],
+    ['josé', 'acme.example', null],
+    ['太郎', 'acme.example', null],
+  ])('%s@%s: %s', (local, domain, expected) => {
+    expect(lookUpLists(local, domain).didYouMean).toBe(expected);
+  });
+
+  it('is one slip away exactly when one edit makes the one of the other', () => {
+    const edit = fc.tuple(fc.stringMatching(/^[ab]{2,6}$/), fc.nat(5), fc.constantFrom('insert', 'drop', 'change', 'swap'), fc.constantFrom('a', 'b', 'c'));
+    fc.assert(
+      fc.property(edit, ([word, seat, kind, letter]) => {
+        const at = seat % word.length;
+        const edited = {
+          insert: word.slice(0, at) + letter + word.slice(at),
+          drop: word.slice(0, at) + word.slice(at + 1),
+          change: word.slice(0, at) + letter + word.slice(at + 1),
+          swap: word.slice(0, at) + (word[at + 1] ?? '') + (word[at] ?? '') + word.slice(at + 2),
+        }[kind];
+        expect(isOneSlipAway(word, edited)).toBe(word !== edited);
+        expect(isOneSlipAway(edited, word)).toBe(word !== edited);
+      }),
+    );
+    expect(isOneSlipAway('abcd', 'abdce')).toBe(false);
+    expect(isOneSlipAway('abcd', 'badc')).toBe(false);
   });
 });
 

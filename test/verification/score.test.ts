@@ -2,12 +2,13 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { score, type ScoreFacts } from '../../src/verification/score.ts';
 
-const GOOD: ScoreFacts = { outcome: 'accepted', acceptAll: false, disposable: false, role: false, probableTypo: false, implicitMx: false, fitsPattern: false, deliveredIn90Days: false };
+const GOOD: ScoreFacts = { outcome: 'accepted', acceptAll: false, disposable: false, suspectedDisposable: false, role: false, probableTypo: false, implicitMx: false, fitsPattern: false, deliveredIn90Days: false };
 
 const facts: fc.Arbitrary<ScoreFacts> = fc.record({
   outcome: fc.constantFrom('accepted', 'mailbox_full', 'unknown', 'not_checked', 'undeliverable'),
   acceptAll: fc.constantFrom(true, false, null),
   disposable: fc.boolean(),
+  suspectedDisposable: fc.boolean(),
   role: fc.boolean(),
   probableTypo: fc.boolean(),
   implicitMx: fc.boolean(),
@@ -28,6 +29,7 @@ describe('score', () => {
     ['the cap of accept-all', { acceptAll: true, deliveredIn90Days: true, fitsPattern: true }, 80],
     ['the cap of unknown', { outcome: 'unknown', deliveredIn90Days: true, fitsPattern: true }, 60],
     ['the cap of disposable', { disposable: true }, 20],
+    ['the cap of a suspicion', { suspectedDisposable: true }, 60],
     ['a role', { role: true, acceptAll: null }, 60],
     ['a probable typo', { outcome: 'unknown', probableTypo: true }, 5],
     ['never below 0', { outcome: 'unknown', probableTypo: true, role: true, implicitMx: true }, 0],
@@ -50,7 +52,7 @@ describe('score', () => {
 
   it('is never raised by bad news', () => {
     fc.assert(
-      fc.property(facts, fc.constantFrom('disposable', 'role', 'probableTypo', 'implicitMx'), (given, bad) => {
+      fc.property(facts, fc.constantFrom('disposable', 'suspectedDisposable', 'role', 'probableTypo', 'implicitMx'), (given, bad) => {
         expect(score({ ...given, [bad]: true }).confidence).toBeLessThanOrEqual(score({ ...given, [bad]: false }).confidence);
       }),
     );

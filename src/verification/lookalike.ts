@@ -1,0 +1,31 @@
+/** Letters of other alphabets that look like Latin ones, and what a reader takes a text with them for. Pure. */
+import { isAscii } from './domain.ts';
+
+/** Cyrillic, Greek and Armenian lower-case letters that most typefaces draw like a Latin one; picked by hand, a few for each. */
+const LATIN_LOOKALIKES: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    a: 'аɑα', b: 'Ьь', c: 'сϲ', d: 'ԁ', e: 'еҽ', g: 'ɡց', h: 'һհ', i: 'іιı', j: 'јϳ', k: 'κк', l: 'ӏⅼ', m: 'м', n: 'ոп', o: 'оοօ', p: 'рρ', q: 'ԛգ',
+    r: 'г', s: 'ѕ', t: 'т', u: 'սυ', v: 'νѵ', w: 'ԝա', x: 'хχ', y: 'уγ', z: 'ʐ',
+  }).flatMap(([latin, others]) => others.split('').map((other) => [other, latin] as const)),
+);
+
+const LATIN = /\p{Script=Latin}/u;
+const OTHER_ALPHABET = /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}]/u;
+
+/** `text` in ASCII as a reader takes it, or null when it is ASCII already or has letters that look like none. */
+export function asciiReading(text: string): string | null {
+  if (isAscii(text)) return null;
+  let reading = '';
+  for (const letter of text.normalize('NFKC')) reading += LATIN_LOOKALIKES.get(letter) ?? letter;
+  return isAscii(reading) ? reading : null;
+}
+
+/**
+ * Whether `text` mixes Latin with an alphabet that looks like it (UTS 39 5.2 counts that as no more than minimally restrictive),
+ * or has compatibility forms such as full-width letters: nobody's name is written so on purpose.
+ */
+export function mixesAlphabets(text: string): boolean {
+  if (isAscii(text)) return false;
+  const compatible = text.normalize('NFKC');
+  return compatible !== text.normalize('NFC') || (LATIN.test(compatible) && OTHER_ALPHABET.test(compatible));
+}

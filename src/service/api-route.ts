@@ -11,8 +11,8 @@ export const JSON_TYPE = 'application/json; charset=utf-8';
 const IN_FLIGHT_RETRY_S = '1';
 
 /** Makes a Fastify handler of an endpoint. */
-export function apiRoute(context: ServiceContext, endpoint: Endpoint): (request: FastifyRequest, reply: FastifyReply) => FastifyReply {
-  return (request, reply) => {
+export function apiRoute(context: ServiceContext, endpoint: Endpoint): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
+  return async (request, reply) => {
     const { call } = request;
     const key = call.key as ActiveKey;
     const ticket = claim(context, request, key);
@@ -21,7 +21,7 @@ export function apiRoute(context: ServiceContext, endpoint: Endpoint): (request:
     try {
       // An empty account is refused before any work; what the work then costs must be there as well.
       afford(context, key, 1);
-      const answer = attempt(endpoint, request);
+      const answer = await attempt(endpoint, request);
       if (answer instanceof ServiceError) {
         context.keys.charge(key, 0);
         const text = problemText(answer, request);
@@ -68,18 +68,18 @@ function afford({ keys }: ServiceContext, key: ActiveKey, credits: number): void
   if (!keys.affords(key, credits)) throw new ServiceError('insufficient_credits', 'this key has no calls or credits left for this request');
 }
 
-function sendReplay(endpoint: Endpoint, answer: FirstAnswer, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+async function sendReplay(endpoint: Endpoint, answer: FirstAnswer, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   reply.header('idempotency-replayed', 'true');
   if (answer.kind === 'text') return send(reply, request.call, answer.status, answer.text);
-  const again = attempt(endpoint, request);
+  const again = await attempt(endpoint, request);
   if (again instanceof ServiceError) return sendProblem(reply, again, problemText(again, request));
   return send(reply, request.call, again.status, again.text);
 }
 
 /** Runs the endpoint; what it refuses is an answer too. Anything else that it throws is a bug, and passes. */
-function attempt(endpoint: Endpoint, request: FastifyRequest): Answer | ServiceError {
+async function attempt(endpoint: Endpoint, request: FastifyRequest): Promise<Answer | ServiceError> {
   try {
-    return endpoint(request.body);
+    return await endpoint(request.body);
   } catch (error) {
     if (error instanceof ServiceError) return error;
     throw error;

@@ -4,10 +4,12 @@ import type { Idempotency } from './idempotency.ts';
 import type { ActiveKey, KeyRing } from './key-ring.ts';
 import type { Region } from './keys.ts';
 import type { QuotaDecision, QuotaLedger } from './quota.ts';
+import type { Verifier } from '../verification/verifier.ts';
 import type { Directory } from './store/directory.ts';
 
 export interface ServiceContext {
   readonly directory: Directory;
+  readonly verifier: Verifier;
   readonly keys: KeyRing;
   readonly quota: QuotaLedger;
   readonly idempotency: Idempotency;
@@ -45,7 +47,7 @@ export interface Answer {
 }
 
 /** An endpoint: from a parsed body to an answer. @throws ServiceError for every answer of 400 and above. */
-export type Endpoint = (body: unknown) => Answer;
+export type Endpoint = (body: unknown) => Answer | Promise<Answer>;
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { StorageError } from '../errors.ts';
+import type { MailWorld } from './mail-world/world.ts';
 import { loadCompanies, loadPeople, parseJsonLines, suppress } from './store/load.ts';
 import { MIGRATIONS } from './store/migrations.ts';
 import { openStore, transaction, type Store } from './store/open-store.ts';
@@ -16,17 +17,23 @@ const FILES = ['companies.jsonl', 'contacts.jsonl', 'suppressed.jsonl'] as const
 /** Accepted by a service that serves the sample set, on the enterprise plan. */
 export const SAMPLE_KEY = 'sample-key';
 
+async function read(name: string): Promise<string> {
+  try {
+    return await readFile(new URL(name, FOLDER), 'utf8');
+  } catch (error) {
+    throw new StorageError('sample_missing', `cannot read the sample set's ${name} in ${fileURLToPath(FOLDER)}`, {
+      hint: 'reinstall the package; in a checkout: node fixtures/generate/sample.ts',
+      cause: error,
+    });
+  }
+}
+
+/** The mail hosts, domains and mailboxes of the sample. @throws StorageError when the package has lost them. */
+export async function readSampleWorld(): Promise<MailWorld> {
+  return JSON.parse(await read('mail-world.json')) as MailWorld;
+}
+
 async function readSample(): Promise<Record<(typeof FILES)[number], string>> {
-  const read = async (name: string): Promise<string> => {
-    try {
-      return await readFile(new URL(name, FOLDER), 'utf8');
-    } catch (error) {
-      throw new StorageError('sample_missing', `cannot read the sample set's ${name} in ${fileURLToPath(FOLDER)}`, {
-        hint: 'reinstall the package; in a checkout: node fixtures/generate/sample.ts',
-        cause: error,
-      });
-    }
-  };
   const [companies, contacts, suppressed] = await Promise.all(FILES.map(read));
   return { 'companies.jsonl': companies ?? '', 'contacts.jsonl': contacts ?? '', 'suppressed.jsonl': suppressed ?? '' };
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { ConfigError } from '../errors.ts';
 import type { Faults } from './faults.ts';
 import type { Region } from './keys.ts';
-import { sampleStorePath, startService } from './start-service.ts';
+import { sampleStorePath, startService, type MailOptions } from './start-service.ts';
 
 export interface ServeOptions {
   readonly host: string;
@@ -12,6 +12,8 @@ export interface ServeOptions {
   readonly store: string | null;
   readonly region: Region;
   readonly sample: boolean;
+  /** How to introduce oneself to mail servers; null: they are not asked, save those of the sample. */
+  readonly smtp: NonNullable<MailOptions['smtp']> | null;
   readonly faults: Partial<Faults>;
 }
 
@@ -26,7 +28,7 @@ export async function serve(options: ServeOptions, signal: AbortSignal): Promise
       hint: 'pass --store FILE (made when missing) for data of your own, or --sample for the sample set',
     });
   }
-  const service = await startService({ store: options.store ?? (await sampleStorePath()), host, port, region, sample, faults });
+  const service = await startService({ store: options.store ?? (await sampleStorePath()), host, port, region, sample, faults, ...(sample || options.smtp === null ? {} : { mail: { smtp: options.smtp } }) });
   try {
     process.stdout.write(`${JSON.stringify({ url: service.url, pid: process.pid })}\n`);
     if (!signal.aborted) await once(signal, 'abort');

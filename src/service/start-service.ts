@@ -7,12 +7,14 @@ import { Idempotency } from './idempotency.ts';
 import { KeyRing } from './key-ring.ts';
 import type { Region } from './keys.ts';
 import { MemoryQuota } from './quota.ts';
-import { loadSample, SAMPLE_KEY } from './sample-store.ts';
+import { openMail, type MailOptions, type OpenMail } from './mail.ts';
+import { loadSample, readSampleWorld, SAMPLE_KEY } from './sample-store.ts';
 import { openDirectory } from './store/directory.ts';
 import { Journal } from './store/journal.ts';
 import { openStore } from './store/open-store.ts';
 
 export type { Faults } from './faults.ts';
+export type { MailOptions } from './mail.ts';
 export { sampleStorePath } from './sample-store.ts';
 
 /** How long `close` waits for what is in flight, milliseconds. */
@@ -32,6 +34,8 @@ export interface ServiceOptions {
   /** An extra key accepted for this process only, with this quota (null: unlimited). */
   readonly embeddedKey?: { readonly key: string; readonly rpm: number | null };
   readonly faults?: Partial<Faults>;
+  /** Where mail is looked into. Default: with `sample` its own world of mail; else this machine's DNS, and no mail servers. */
+  readonly mail?: MailOptions;
   /** Structured access log without personal data; default none. */
   readonly log?: (entry: Record<string, unknown>) => void;
 }
@@ -56,6 +60,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   const now = (): number => Date.now();
 
   const store = openStore(options.store);
+  let mail: OpenMail | null = null;
   const journal = new Journal(store, (error) => log?.({ event: 'store_write_failed', error: error instanceof Error ? error.message : String(error) }));
   try {
     if (options.sample === true) await loadSample(store);
@@ -65,8 +70,11 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       const { key, rpm } = options.embeddedKey;
       keys.accept(key, { id: `key_embedded_${randomBytes(8).toString('hex')}`, policy: rpm === null ? 'enterprise' : 'embedded', rpm, region });
     }
+    const opened = await openMail(options.mail ?? (options.sample === true ? { world: await readSampleWorld() } : {}), clock, now);
+    mail = opened;
     const app = buildApp({
       directory: openDirectory(store, clock),
+      verifier: opened.verifier,
       keys,
       quota: new MemoryQuota(),
       idempotency: new Idempotency(store, journal, now),
@@ -82,10 +90,13 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
 
     const stop = async (): Promise<void> => {
       const force = setTimeout(() => app.fastify.server.closeAllConnections(), CLOSE_WITHIN_MS);
+      // What waits for a mail server is answered as pending.
+      opened.verifier.close();
       try {
         await app.close();
       } finally {
         clearTimeout(force);
+        await opened.close();
         journal.close();
         store.close();
       }
@@ -93,6 +104,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     let stopping: Promise<void> | null = null;
     return { url: `http://${reachable(host)}:${port}`, port, close: () => (stopping ??= stop()) };
   } catch (error) {
+    await mail?.close();
     journal.close();
     store.close();
     throw error;

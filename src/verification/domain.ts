@@ -58,9 +58,9 @@ export function toAsciiDomain(domain: string): string | null {
   } else if (host.includes('xn--')) {
     if (/[^a-z0-9.-]/.test(host)) return null;
     host = domainToASCII(host);
-    // Node lets A-labels pass that decode to nothing; decoding leaves those as they are.
-    if (domainToUnicode(host).includes('xn--')) return null;
   }
+  // Node lets A-labels pass that decode to nothing, or to another A-label; decoding shows both.
+  if (host.includes('xn--') && domainToUnicode(host).includes('xn--')) return null;
   if (host.endsWith('.')) host = host.slice(0, -1);
   return isHostName(host) ? host : null;
 }

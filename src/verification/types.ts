@@ -1,5 +1,8 @@
 /** The verification result of the service's definitions, and what the verifier is given. Types only. */
+import type { MailRoute } from './dns/mail-routes.ts';
+import type { ListFindings } from './lists.ts';
 import type { ScoreFactor } from './score.ts';
+import type { MailboxAnswer } from './smtp/mailboxes.ts';
 
 export type Verdict = 'deliverable' | 'undeliverable' | 'risky' | 'unknown';
 
@@ -25,25 +28,44 @@ export interface EvidenceSource {
   domain(domain: string): DomainEvidence | null;
 }
 
-export interface VerifyOptions {
+export interface VerifyRequest {
   readonly mode: VerifyMode;
   /** Evidence older than this many seconds is left out; null: any age will do. */
   readonly maxAgeS: number | null;
   readonly evidence: EvidenceSource;
-  /** Epoch milliseconds. */
-  readonly nowMs: number;
-  /** A monotonic clock in milliseconds, for how long each check took. */
-  readonly clock: () => number;
+  /** What is not known by then is `unknown` / `pending`. */
+  readonly timeoutMs: number;
 }
 
-export type CheckName = 'syntax' | 'lists' | 'evidence';
+export type CheckName = 'syntax' | 'lists' | 'evidence' | 'dns' | 'smtp';
 
 export interface Check {
   readonly name: CheckName;
-  /** What it found: `valid`, `invalid`, `clear`, `delivered` and so on. */
+  /** What it found: `valid`, `invalid`, `clear`, `delivered`, `hosts`, `accepted` and so on. */
   readonly result: string;
   readonly detail: string | null;
   readonly ms: number;
+}
+
+/** What the stages found about one address; null where a stage did not run. */
+export interface Findings {
+  readonly email: string;
+  readonly syntax: 'valid' | 'literal' | 'invalid';
+  readonly normalised: string | null;
+  readonly local: string | null;
+  readonly domain: string | null;
+  readonly smtputf8: boolean;
+  readonly lists: ListFindings;
+  readonly mailbox: MailboxEvidence | null;
+  readonly company: DomainEvidence | null;
+  readonly route: MailRoute | null;
+  /** `off`: mail servers may not be asked from here. `not_asked`: this request did not want it. */
+  readonly smtp: MailboxAnswer | 'off' | 'not_asked' | null;
+  readonly acceptAll: boolean | null;
+  /** Times that a mail server was asked before, and when to ask again, epoch milliseconds. */
+  readonly askedBefore: number;
+  readonly retryAtMs: number | null;
+  readonly checks: readonly Check[];
 }
 
 export interface EmailVerification {
@@ -65,10 +87,25 @@ export interface EmailVerification {
   readonly did_you_mean: string | null;
   /** `registrable`: the part that somebody registered, by the public suffix list. */
   readonly domain: { readonly ascii: string | null; readonly unicode: string | null; readonly registrable: string | null };
-  /** No DNS was asked. */
-  readonly mx: null;
-  /** No mail server was asked. */
-  readonly smtp: null;
+  /** Null: DNS was not asked, or did not say. */
+  readonly mx: {
+    readonly found: boolean;
+    /** The domain itself takes its mail, for want of MX records. */
+    readonly implicit: boolean;
+    readonly null_mx: boolean;
+    readonly records: readonly { readonly preference: number; readonly host: string }[];
+    readonly provider: string | null;
+  } | null;
+  /** Null: no mail server was asked. */
+  readonly smtp: {
+    readonly stage: string;
+    readonly host: string;
+    readonly code: number | null;
+    readonly enhanced_code: string | null;
+    readonly message: string;
+    readonly tls: boolean;
+    readonly greylisted: boolean;
+  } | null;
   readonly checks: readonly Check[];
   /** Their points sum to `confidence`. */
   readonly score_factors: readonly ScoreFactor[];

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach } from 'vitest';
+import type { MailWorld } from '../../src/service/mail-world/world.ts';
 import type { Plan, Region } from '../../src/service/keys.ts';
 import { createKey } from '../../src/service/keys.ts';
 import { startService, type RunningService, type ServiceOptions } from '../../src/service/start-service.ts';
@@ -28,6 +29,12 @@ const cleanups: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
+
+/** One domain with one mailbox; of anybody else its server will not say. */
+const WORLD: MailWorld = {
+  hosts: { 'mx.acme.example': {} },
+  domains: { 'acme.example': { mx: [[10, 'mx.acme.example']], mailboxes: ['hired'], stranger: '252 2.5.0 cannot say' } },
+};
 
 /** Accepted by every service that the harness starts; unlimited unless `rpm` is given. */
 export const KEY = 'embedded-test-key';
@@ -66,7 +73,7 @@ export async function makeKey(store: string, plan: Plan, more: { credits?: numbe
 export async function serveStore(options: Partial<ServiceOptions> & { rpm?: number | null } = {}): Promise<Served> {
   const { rpm = null, ...rest } = options;
   const store = options.store ?? (await makeStore());
-  const service = await startService({ embeddedKey: { key: KEY, rpm }, ...rest, store });
+  const service = await startService({ embeddedKey: { key: KEY, rpm }, mail: { world: WORLD }, ...rest, store });
   cleanups.push(() => service.close());
   const request = async (path: string, init: RequestInit = {}): Promise<Reply> => {
     const response = await fetch(service.url + path, init);

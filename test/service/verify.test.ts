@@ -27,6 +27,26 @@ describe('POST /v1/emails/verify', () => {
     expect((await service.post('/v1/emails/verify', { email: 'gone@acme.example' })).json).toMatchObject({ result: 'unknown', cached: false });
   });
 
+  it('asks mail servers about those whom the store does not know, as far as mode says', async () => {
+    const service = await serveStore();
+    const { json } = await service.post('/v1/emails/verify', { emails: ['hired@acme.example', 'jane@nowhere-at-all.example'] });
+    expect(json['data']).toMatchObject([
+      { result: 'deliverable', reason: 'accepted', confidence: 97, mx: { provider: 'acme.example' }, smtp: { code: 250, host: 'mx.acme.example' } },
+      { result: 'undeliverable', reason: 'no_domain' },
+    ]);
+    expect((await service.post('/v1/emails/verify', { email: 'hired@acme.example', mode: 'dns' })).json).toMatchObject({ reason: 'smtp_not_asked', smtp: null });
+  });
+
+  it('says by the deadline what is not known yet, and is not kept from closing by it', async () => {
+    const world = { hosts: { 'mx.slow.example': { quirk: 'silent' } }, domains: { 'slow.example': { mx: [[10, 'mx.slow.example']] } } } as const;
+    const service = await serveStore({ mail: { world } });
+    expect((await service.post('/v1/emails/verify', { email: 'jane@slow.example', timeout_ms: 200 })).json).toMatchObject({ result: 'unknown', reason: 'pending', retry_at: expect.any(String) as string });
+    const asked = service.post('/v1/emails/verify', { email: 'joe@slow.example' });
+    await service.request('/healthz');
+    await service.close();
+    expect((await asked).json).toMatchObject({ result: 'unknown', reason: 'pending' });
+  });
+
   it('takes 1,000 addresses and not 1,001', async () => {
     const service = await serveStore();
     const emails = Array.from({ length: 1_001 }, (_, n) => `user${n}@acme.example`);

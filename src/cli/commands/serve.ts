@@ -4,6 +4,7 @@ import type { ExitCode } from '../../errors.ts';
 import { didYouMean, nearest } from '../../job/definition/nearest.ts';
 import type { Invocation } from '../invocation.ts';
 import { withStopSignals } from '../signals.ts';
+import { smtpIdentity } from '../smtp-identity.ts';
 
 const FLAGS = ['host', 'port', 'store', 'region', 'sample', 'latency-ms', 'latency-jitter-ms', 'error-rate', 'throttle-rate', 'drop-rate', 'hang-rate', 'fault-seed'];
 /** Regions of the service; a key belongs to one. */
@@ -28,6 +29,7 @@ export async function serve(invocation: Invocation): Promise<ExitCode> {
     store: text('store'),
     region: regionOf(text('region')),
     sample: invocation.flags.get('sample') === true,
+    smtp: smtpIdentity(invocation.env),
     faults: {
       latencyMs: whole('latency-ms', 0, MAX_LATENCY_MS),
       latencyJitterMs: whole('latency-jitter-ms', 0, MAX_LATENCY_MS),

@@ -1,0 +1,209 @@
+/** One mail host of the mail world, on a TCP port of the loopback interface: it takes no mail, it only says whether it would. */
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { TLSSocket, type SecureContext } from 'node:tls';
+import type { Postmaster, WorldHost } from './world.ts';
+
+const MAX_LINE = 2_000;
+const MAX_CONNECTIONS = 1_000;
+const IDLE_MS = 60_000;
+/** `drips` and `endless` stop by themselves when the other side never does. */
+const MAX_DRIPS = 100_000;
+const DRIP_MS = 20;
+const FORGETS_AFTER = 3;
+
+export interface SmtpHost {
+  readonly port: number;
+  /** Connections so far. */
+  readonly connections: () => number;
+  close(): Promise<void>;
+}
+
+export async function startSmtpHost(name: string, host: WorldHost, postmaster: Postmaster, tls: SecureContext | null): Promise<SmtpHost> {
+  let connections = 0;
+  const open = new Set<Socket>();
+  const server = createServer((socket) => {
+    connections++;
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+    socket.on('error', () => socket.destroy());
+    socket.setTimeout(IDLE_MS, () => socket.destroy());
+    socket.setNoDelay(true);
+    new Conversation(name, host, postmaster, tls, socket).begin();
+  });
+  server.maxConnections = MAX_CONNECTIONS;
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  if (host.quirk === 'dead') await close(server);
+  return {
+    port,
+    connections: () => connections,
+    async close() {
+      for (const socket of open) socket.destroy();
+      if (host.quirk !== 'dead') await close(server);
+    },
+  };
+}
+
+async function close(server: Server): Promise<void> {
+  await new Promise<void>((resolve) => server.close(() => resolve()));
+}
+
+class Conversation {
+  readonly #name: string;
+  readonly #host: WorldHost;
+  readonly #postmaster: Postmaster;
+  readonly #tls: SecureContext | null;
+  #socket: Socket;
+  #rest = '';
+  #sender: string | null = null;
+  #recipients = 0;
+  #inTransaction = 0;
+  #secure = false;
+
+  constructor(name: string, host: WorldHost, postmaster: Postmaster, tls: SecureContext | null, socket: Socket) {
+    this.#name = name;
+    this.#host = host;
+    this.#postmaster = postmaster;
+    this.#tls = tls;
+    this.#socket = socket;
+  }
+
+  begin(): void {
+    this.#listen();
+    switch (this.#host.quirk) {
+      case 'hangs_up':
+        this.#socket.end();
+        return;
+      case 'silent':
+        return;
+      case 'busy':
+        this.#say('421 4.3.2 too busy, come again later', true);
+        return;
+      case 'refuses':
+        this.#say('554 5.7.1 your address is on a blocklist', true);
+        return;
+      case 'endless':
+        this.#flood();
+        return;
+      case 'binary':
+        this.#socket.write(Buffer.from(Array.from({ length: 512 }, (_, n) => (n * 7) % 256)));
+        return;
+      case 'drips':
+        this.#drip();
+        return;
+      default:
+        this.#say(`220 ${this.#name} ESMTP`);
+    }
+  }
+
+  #listen(): void {
+    this.#socket.on('data', (chunk: Buffer) => {
+      this.#rest += chunk.toString('utf8');
+      for (let end = this.#rest.indexOf('\r\n'); end !== -1; end = this.#rest.indexOf('\r\n')) {
+        const line = this.#rest.slice(0, end);
+        this.#rest = this.#rest.slice(end + 2);
+        this.#obey(line);
+      }
+      if (this.#rest.length > MAX_LINE) this.#socket.destroy();
+    });
+  }
+
+  #obey(line: string): void {
+    const [verb = ''] = line.split(' ', 1);
+    const path = /^(?:MAIL FROM|RCPT TO):<(.*)>/i.exec(line)?.[1] ?? null;
+    switch (verb.toUpperCase()) {
+      case 'EHLO':
+        this.#say(this.#host.quirk === 'old' ? '502 5.5.1 EHLO is not known here' : this.#greeting());
+        return;
+      case 'HELO':
+        this.#say(`250 ${this.#name}`);
+        return;
+      case 'STARTTLS':
+        this.#say('220 2.0.0 go ahead');
+        this.#encrypt();
+        return;
+      case 'MAIL':
+        this.#sender = path;
+        this.#inTransaction = 0;
+        this.#say(this.#host.quirk === 'rejects_sender' ? '550 5.7.1 sender refused by policy' : '250 2.1.0 fine');
+        if (this.#host.quirk === 'chatty') this.#say('250 2.1.5 fine');
+        return;
+      case 'RCPT':
+        this.#recipient(path);
+        return;
+      case 'RSET':
+        this.#sender = null;
+        this.#say('250 2.0.0 fine');
+        return;
+      case 'QUIT':
+        this.#say('221 2.0.0 goodbye', true);
+        return;
+      default:
+        this.#say('502 5.5.2 not known here');
+    }
+  }
+
+  #greeting(): string {
+    const extensions = ['PIPELINING', 'ENHANCEDSTATUSCODES'];
+    if (this.#host.smtputf8 === true) extensions.push('8BITMIME', 'SMTPUTF8');
+    if (!this.#secure && ((this.#host.tls === true && this.#tls !== null) || this.#host.quirk === 'bad_tls')) extensions.push('STARTTLS');
+    const lines = [this.#name, ...extensions];
+    return lines.map((line, n) => `250${n === lines.length - 1 ? ' ' : '-'}${line}`).join('\r\n');
+  }
+
+  #recipient(path: string | null): void {
+    this.#recipients++;
+    this.#inTransaction++;
+    const { quirk } = this.#host;
+    if (quirk === 'drops_at_rcpt' || (quirk === 'forgets' && this.#recipients > FORGETS_AFTER)) {
+      this.#socket.destroy();
+      return;
+    }
+    if (this.#sender === null || path === null) this.#say('503 5.5.1 MAIL first');
+    else if (quirk === 'strict' && this.#inTransaction > 1) this.#say('452 4.5.3 one recipient at a time');
+    else this.#say(this.#postmaster.reply(this.#name, this.#sender, path));
+  }
+
+  #encrypt(): void {
+    if (this.#host.quirk === 'bad_tls' || this.#tls === null) {
+      this.#socket.write('this is no TLS\r\n');
+      return;
+    }
+    this.#socket.removeAllListeners('data');
+    this.#socket = new TLSSocket(this.#socket, { isServer: true, secureContext: this.#tls });
+    this.#socket.on('error', () => this.#socket.destroy());
+    this.#secure = true;
+    this.#rest = '';
+    this.#listen();
+  }
+
+  #say(text: string, goodbye = false): void {
+    const speak = (): void => {
+      if (this.#socket.destroyed) return;
+      if (goodbye) this.#socket.end(`${text}\r\n`);
+      else this.#socket.write(`${text}\r\n`);
+    };
+    if (this.#host.latencyMs === undefined) speak();
+    else setTimeout(speak, this.#host.latencyMs).unref();
+  }
+
+  /** Writes as fast as it is read. */
+  #flood(): void {
+    let lines = 0;
+    const more = (): void => {
+      while (!this.#socket.destroyed && lines++ < MAX_DRIPS) if (!this.#socket.write(`220-${'x'.repeat(70)}\r\n`)) return;
+    };
+    this.#socket.on('drain', more);
+    more();
+  }
+
+  #drip(): void {
+    let drips = 0;
+    const timer = setInterval(() => {
+      if (this.#socket.destroyed || drips++ > MAX_DRIPS) clearInterval(timer);
+      else this.#socket.write(drips === 1 ? '2' : drips <= 3 ? '20'[drips - 2] as string : drips === 4 ? '-' : 'x');
+    }, DRIP_MS).unref();
+  }
+}

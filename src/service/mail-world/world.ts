@@ -1,0 +1,80 @@
+/** A little world of mail: domains, mailboxes and mail hosts with their manners, as one file declares them. Types and lookups, pure. */
+
+/**
+ * How a mail host treats whoever connects, if not as it should. `dead`: nobody listens. `hangs_up`: at once. `silent`: never a word. `busy`: 421 as greeting.
+ * `refuses`: 554 5.7.1 as greeting. `old`: knows no EHLO. `rejects_sender`: 550 5.7.1 to MAIL. `drops_at_rcpt`: hangs up instead of an answer.
+ * `forgets`: hangs up after three recipients. `endless`: a greeting without end. `binary`: bytes that are no reply. `drips`: one byte at a time, for ever.
+ * `chatty`: answers what nobody asked. `bad_tls`: offers STARTTLS and then speaks no TLS. `strict`: takes one recipient a transaction.
+ */
+export type HostQuirk =
+  | 'dead' | 'hangs_up' | 'silent' | 'busy' | 'refuses' | 'old' | 'rejects_sender' | 'drops_at_rcpt' | 'forgets' | 'endless' | 'binary' | 'drips' | 'chatty' | 'bad_tls' | 'strict';
+
+export interface WorldHost {
+  readonly quirk?: HostQuirk;
+  /** Milliseconds before each reply. */
+  readonly latencyMs?: number;
+  /** Takes addresses with non-ASCII local parts. */
+  readonly smtputf8?: boolean;
+  /** Offers STARTTLS; needs a certificate where the world is started. */
+  readonly tls?: boolean;
+}
+
+export interface WorldDomain {
+  /** Preference and host. None: the domain itself is its mail host if there is one of its name. */
+  readonly mx?: readonly (readonly [number, string])[];
+  readonly nullMx?: boolean;
+  /** DNS that does not work: it says so, or says nothing. */
+  readonly dns?: 'servfail' | 'silent';
+  /** Local parts, normalised. */
+  readonly mailboxes?: readonly string[];
+  /** Takes mail for anybody. */
+  readonly catchAll?: boolean;
+  /** What is said to RCPT for certain local parts. */
+  readonly replies?: Readonly<Record<string, string>>;
+  /** What is said of those whom nobody knows; default 550 5.1.1. */
+  readonly stranger?: string;
+  /** Whoever asks for the first time is told to come again after so many milliseconds. */
+  readonly greylistMs?: number;
+}
+
+export interface MailWorld {
+  readonly hosts: Readonly<Record<string, WorldHost>>;
+  readonly domains: Readonly<Record<string, WorldDomain>>;
+}
+
+const UNKNOWN = '550 5.1.1 no such user here';
+const RELAY = '554 5.7.1 relay access denied';
+const LATER = '450 4.2.0 greylisted, please come again later';
+
+/** What a host says to RCPT. Remembers who asked before, for greylisting. */
+export class Postmaster {
+  readonly #world: MailWorld;
+  readonly #now: () => number;
+  readonly #seen = new Map<string, number>();
+
+  /** @param now milliseconds, of any clock. */
+  constructor(world: MailWorld, now: () => number) {
+    this.#world = world;
+    this.#now = now;
+  }
+
+  /** The reply of `host` to a recipient as it stands between the angle brackets. */
+  reply(host: string, sender: string, recipient: string): string {
+    const at = recipient.lastIndexOf('@');
+    const local = recipient.slice(0, at).toLowerCase();
+    const name = recipient.slice(at + 1).toLowerCase();
+    const domain = Object.hasOwn(this.#world.domains, name) ? this.#world.domains[name] : undefined;
+    if (domain === undefined || !(domain.mx?.some(([, mx]) => mx === host) ?? name === host)) return RELAY;
+    if (domain.greylistMs !== undefined && this.#isNew(`${sender} ${recipient}`, domain.greylistMs)) return LATER;
+    const said = domain.replies !== undefined && Object.hasOwn(domain.replies, local) ? domain.replies[local] : undefined;
+    if (said !== undefined) return said;
+    if (domain.catchAll === true || domain.mailboxes?.includes(local) === true) return '250 2.1.5 fine';
+    return domain.stranger ?? UNKNOWN;
+  }
+
+  #isNew(triplet: string, waitMs: number): boolean {
+    const seen = this.#seen.get(triplet);
+    if (seen === undefined) this.#seen.set(triplet, this.#now());
+    return seen === undefined || this.#now() - seen < waitMs;
+  }
+}

@@ -1,0 +1,47 @@
+/** The service's verifier, with what it looks into: the Internet's mail, or a world of its own. */
+import { platformResolver } from '../verification/dns/resolver.ts';
+import { smtpSettings } from '../verification/smtp/settings.ts';
+import { Verifier } from '../verification/verifier.ts';
+import type { MailWorld } from './mail-world/world.ts';
+
+export interface MailOptions {
+  /** A world of mail on loopback instead of the Internet's: real DNS and SMTP, no network. */
+  readonly world?: MailWorld;
+  /**
+   * How to introduce oneself to mail servers: the name said in EHLO, which should resolve to the address that one comes from, and the sender (empty: the null
+   * sender). Without it mail servers are not asked, and results say so: who does not say who he is gets his address onto blocklists.
+   */
+  readonly smtp?: { readonly ehloName: string; readonly sender: string };
+}
+
+export interface OpenMail {
+  readonly verifier: Verifier;
+  close(): Promise<void>;
+}
+
+/** Said in the world of mail, where nobody looks it up. */
+const WORLD_EHLO_NAME = 'verifier.example';
+
+/** @param clock monotonic, milliseconds. @param now epoch milliseconds. */
+export async function openMail({ world, smtp }: MailOptions, clock: () => number, now: () => number): Promise<OpenMail> {
+  if (world === undefined) {
+    const verifier = new Verifier({ resolver: platformResolver(null), smtp: smtp === undefined ? null : smtpSettings(smtp), clock, now });
+    return { verifier, close: async () => verifier.close() };
+  }
+  const { startMailWorld } = await import('./mail-world/start-world.ts');
+  const running = await startMailWorld(world);
+  const verifier = new Verifier({
+    resolver: platformResolver([running.dnsServer]),
+    smtp: smtpSettings({ ehloName: WORLD_EHLO_NAME, connect: running.connect }),
+    privateAddresses: true,
+    clock,
+    now,
+  });
+  return {
+    verifier,
+    async close() {
+      verifier.close();
+      await running.close();
+    },
+  };
+}

@@ -1,0 +1,137 @@
+/** Where mail for a domain goes, by RFC 5321 5.1 and RFC 7505; kept for as long as it holds, and asked once for all who wait. */
+import { isHostName } from '../domain.ts';
+import { JoinedCache, type Kept } from './joined-cache.ts';
+import { isPublicAddress } from './public-address.ts';
+import type { HostAddress, Lookup, MxRecord, Resolver } from './resolver.ts';
+
+export interface MailHost {
+  readonly name: string;
+  readonly preference: number;
+  /** At least one. */
+  readonly addresses: readonly HostAddress[];
+}
+
+/**
+ * `hosts`: at least one that has an address, most preferred first. `null_mx`: the domain says that it takes no mail. `no_domain`: it does not
+ * exist. `no_mail_host`: it exists, and there is nothing that mail could be brought to. `failed`: DNS did not say.
+ */
+export type MailRoute =
+  | { readonly kind: 'hosts'; readonly implicit: boolean; readonly records: readonly MxRecord[]; readonly hosts: readonly MailHost[] }
+  | { readonly kind: 'null_mx' }
+  | { readonly kind: 'no_domain' }
+  | { readonly kind: 'no_mail_host'; readonly records: readonly MxRecord[]; readonly detail: string }
+  | { readonly kind: 'failed'; readonly detail: string };
+
+export interface MailRouteOptions {
+  readonly resolver: Resolver;
+  /** Monotonic, milliseconds. */
+  readonly clock: () => number;
+  /** Go wherever DNS says, this machine and private networks included: for a test bed. */
+  readonly privateAddresses: boolean;
+}
+
+const MAX_ROUTES = 50_000;
+/** More hosts than this are not looked up: nobody's mail needs them, and somebody could mean harm. */
+const MAX_HOSTS = 10;
+const MINUTE_MS = 60_000;
+/** Node tells the TTL of addresses, not of MX records: a route holds as long as its addresses do, within reason. */
+const LEAST_MS = MINUTE_MS;
+const MOST_MS = 60 * MINUTE_MS;
+/** RFC 2308 5 has negative answers kept by their SOA, which Node does not show; these are modest. */
+const ABSENT_MS = 5 * MINUTE_MS;
+const FAILED_MS = 5_000;
+
+export class MailRoutes {
+  readonly #options: MailRouteOptions;
+  readonly #routes: JoinedCache<MailRoute>;
+  readonly #addresses: JoinedCache<Lookup<HostAddress>>;
+
+  constructor(options: MailRouteOptions) {
+    this.#options = options;
+    this.#routes = new JoinedCache(options.clock, MAX_ROUTES);
+    this.#addresses = new JoinedCache(options.clock, MAX_ROUTES);
+  }
+
+  /** @param domain ASCII, lower case. Never rejects. */
+  find(domain: string): Promise<MailRoute> {
+    return this.#routes.get(domain, async () => {
+      const route = await this.#look(domain);
+      return { value: route, forMs: holdsForMs(route) };
+    });
+  }
+
+  async #look(domain: string): Promise<MailRoute> {
+    const found = await this.#options.resolver.mx(domain);
+    switch (found.kind) {
+      case 'found':
+        return this.#byRecords(found.records);
+      case 'no_data': {
+        // RFC 5321 5.1: without MX records the domain itself is its mail host.
+        const hosts = await this.#hosts([{ preference: 0, host: domain }]);
+        return hosts.kind === 'hosts' ? { ...hosts, implicit: true, records: [] } : hosts.kind === 'no_mail_host' ? { ...hosts, records: [] } : hosts;
+      }
+      case 'no_name':
+        return { kind: 'no_domain' };
+      case 'failed':
+        return found;
+      default:
+        return found satisfies never;
+    }
+  }
+
+  #byRecords(given: readonly MxRecord[]): Promise<MailRoute> | MailRoute {
+    const records = [...given].sort((a, b) => a.preference - b.preference || (a.host < b.host ? -1 : 1));
+    // RFC 7505 3: a null MX stands alone; beside other records it means nothing.
+    if (records.length === 1 && records[0]?.host === '') return { kind: 'null_mx' };
+    return this.#hosts(records);
+  }
+
+  async #hosts(records: readonly MxRecord[]): Promise<MailRoute> {
+    // RFC 5321 5.1 wants names, not addresses; a host that is named twice is tried once.
+    const names = new Map<string, MxRecord>();
+    for (const record of records) if (isHostName(record.host) && !names.has(record.host)) names.set(record.host, record);
+    const tried = [...names.values()].slice(0, MAX_HOSTS);
+    const looked = await Promise.all(tried.map(async (record) => ({ record, found: await this.#hostAddresses(record.host) })));
+    const hosts: MailHost[] = [];
+    let withheld = false;
+    for (const { record, found } of looked) {
+      if (found.kind !== 'found') continue;
+      const addresses = found.records.filter(({ address }) => this.#options.privateAddresses || isPublicAddress(address));
+      if (addresses.length > 0) hosts.push({ name: record.host, preference: record.preference, addresses });
+      else withheld = true;
+    }
+    if (hosts.length > 0) return { kind: 'hosts', implicit: false, records, hosts };
+    if (withheld) return { kind: 'failed', detail: 'the mail hosts have no public address' };
+    const failed = looked.map(({ found }) => found).find((found) => found.kind === 'failed');
+    if (failed !== undefined) return failed;
+    return { kind: 'no_mail_host', records, detail: records.length === 0 || tried.length === 0 ? 'no usable mail host' : 'no mail host has an address' };
+  }
+
+  #hostAddresses(host: string): Promise<Lookup<HostAddress>> {
+    return this.#addresses.get(host, async (): Promise<Kept<Lookup<HostAddress>>> => {
+      const found = await this.#options.resolver.addresses(host);
+      return { value: found, forMs: found.kind === 'found' ? bounded(found.records) : found.kind === 'failed' ? FAILED_MS : ABSENT_MS };
+    });
+  }
+}
+
+function holdsForMs(route: MailRoute): number {
+  switch (route.kind) {
+    case 'hosts':
+      return bounded(route.hosts.flatMap(({ addresses }) => addresses));
+    case 'null_mx':
+      return MOST_MS;
+    case 'no_domain':
+    case 'no_mail_host':
+      return ABSENT_MS;
+    case 'failed':
+      return FAILED_MS;
+    default:
+      return route satisfies never;
+  }
+}
+
+function bounded(addresses: readonly HostAddress[]): number {
+  const least = Math.min(...addresses.map(({ ttlS }) => ttlS * 1000));
+  return Math.min(MOST_MS, Math.max(LEAST_MS, least));
+}

@@ -1,0 +1,84 @@
+/** What the verifier asks of DNS, and the answer by way of the platform's resolver. */
+import { Resolver as PlatformResolver } from 'node:dns/promises';
+import { ConfigError } from '../../errors.ts';
+
+export interface MxRecord {
+  readonly preference: number;
+  /** Lower case, without the root's dot; empty for the root itself, which is how a null MX is written. */
+  readonly host: string;
+}
+
+export interface HostAddress {
+  readonly address: string;
+  readonly family: 4 | 6;
+  readonly ttlS: number;
+}
+
+/** `no_name`: the name does not exist (NXDOMAIN). `no_data`: it does, without such records. `failed`: nobody knows (SERVFAIL, timeout, refused). */
+export type Lookup<T> =
+  | { readonly kind: 'found'; readonly records: readonly T[] }
+  | { readonly kind: 'no_name' }
+  | { readonly kind: 'no_data' }
+  | { readonly kind: 'failed'; readonly detail: string };
+
+/** Never rejects: trouble is an answer. A lookup must end by itself within seconds. */
+export interface Resolver {
+  mx(domain: string): Promise<Lookup<MxRecord>>;
+  addresses(host: string): Promise<Lookup<HostAddress>>;
+}
+
+const TIMEOUT_MS = 3_000;
+const TRIES = 2;
+
+/**
+ * The platform's resolver, which falls back to TCP and asks the next server by itself.
+ * @param servers `HOST:PORT` or addresses; null: those of this machine. @throws ConfigError for a server that is none.
+ */
+export function platformResolver(servers: readonly string[] | null): Resolver {
+  const dns = new PlatformResolver({ timeout: TIMEOUT_MS, tries: TRIES });
+  if (servers !== null) {
+    try {
+      dns.setServers(servers);
+    } catch (error) {
+      throw new ConfigError('bad_dns_server', `a DNS server must be an IP address with or without a port, got ${servers.join(', ').slice(0, 100)}`, {
+        hint: 'Such as 127.0.0.1:5353 or [::1]:5353.',
+        cause: error,
+      });
+    }
+  }
+  return {
+    mx: (domain) => lookup(async () => (await dns.resolveMx(domain)).map(({ priority, exchange }) => ({ preference: priority, host: hostName(exchange) }))),
+    async addresses(host) {
+      const [four, six] = await Promise.all([
+        lookup(async () => (await dns.resolve4(host, { ttl: true })).map(({ address, ttl }): HostAddress => ({ address, family: 4, ttlS: ttl }))),
+        lookup(async () => (await dns.resolve6(host, { ttl: true })).map(({ address, ttl }): HostAddress => ({ address, family: 6, ttlS: ttl }))),
+      ]);
+      return bothFamilies(four, six);
+    },
+  };
+}
+
+/** One family that is there outweighs trouble with the other; trouble outweighs absence. IPv4 first: more mail servers trust it. */
+export function bothFamilies(four: Lookup<HostAddress>, six: Lookup<HostAddress>): Lookup<HostAddress> {
+  const records = [four, six].flatMap((found) => (found.kind === 'found' ? found.records : []));
+  if (records.length > 0) return { kind: 'found', records };
+  if (four.kind === 'failed') return four;
+  if (six.kind === 'failed') return six;
+  return four.kind === 'no_name' && six.kind === 'no_name' ? four : { kind: 'no_data' };
+}
+
+async function lookup<T>(ask: () => Promise<readonly T[]>): Promise<Lookup<T>> {
+  try {
+    const records = await ask();
+    return records.length === 0 ? { kind: 'no_data' } : { kind: 'found', records };
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOTFOUND') return { kind: 'no_name' };
+    if (code === 'ENODATA') return { kind: 'no_data' };
+    return { kind: 'failed', detail: code ?? 'EUNKNOWN' };
+  }
+}
+
+function hostName(exchange: string): string {
+  return exchange.toLowerCase().replace(/\.$/, '');
+}

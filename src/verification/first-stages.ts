@@ -1,0 +1,52 @@
+/** The stages that need no network: syntax, lists, own evidence. */
+import { lookUpLists, type ListFindings } from './lists.ts';
+import { Stopwatch } from './stopwatch.ts';
+import { checkSyntax } from './syntax.ts';
+import type { Findings, MailboxEvidence, VerifyRequest } from './types.ts';
+
+const NO_LISTS: ListFindings = { disposable: false, suspectedDisposable: false, role: false, free: false, didYouMean: null };
+
+/** Looks at one address as it was sent. A bad address is a finding, never an error. */
+export function firstStages(email: string, request: VerifyRequest, nowMs: number, clock: () => number): Findings {
+  const watch = new Stopwatch(clock);
+  const syntax = checkSyntax(email);
+  const nothing: Findings = {
+    email, syntax: syntax.kind, normalised: null, local: null, domain: null, smtputf8: false, lists: NO_LISTS, mailbox: null, company: null,
+    route: null, smtp: null, acceptAll: null, askedBefore: 0, retryAtMs: null, checks: [],
+  };
+  if (syntax.kind === 'invalid') {
+    return { ...nothing, lists: { ...NO_LISTS, didYouMean: syntax.meant }, checks: [watch.check('syntax', 'invalid', syntax.detail)] };
+  }
+  const { normalised, smtputf8 } = syntax;
+  if (syntax.kind === 'literal') {
+    return { ...nothing, normalised, smtputf8, checks: [watch.check('syntax', 'valid', 'the domain is an address literal')] };
+  }
+  const checks = [watch.check('syntax', 'valid', null)];
+  const lists = lookUpLists(syntax.local, syntax.domain);
+  checks.push(watch.check('lists', listsResult(lists), null));
+  const known: Findings = { ...nothing, normalised, smtputf8, local: syntax.local, domain: syntax.domain, lists, checks };
+  if (request.mode === 'syntax') return known;
+
+  const mailbox = currentEnough(request.evidence.mailbox(normalised), request.maxAgeS, nowMs);
+  const company = request.evidence.domain(syntax.domain);
+  checks.push(watch.check('evidence', mailbox === null ? 'none' : mailbox.kind, mailbox === null || mailbox.atMs === null ? null : new Date(mailbox.atMs).toISOString().slice(0, 10)));
+  return { ...known, mailbox, company, acceptAll: company?.acceptsAll ?? null };
+}
+
+/** Whether the first stages settle the answer: what really happened to mail, or what no mail server could better. */
+export function isSettled(found: Findings): boolean {
+  return found.syntax !== 'valid' || found.mailbox !== null || found.lists.disposable;
+}
+
+function currentEnough(evidence: MailboxEvidence | null, maxAgeS: number | null, nowMs: number): MailboxEvidence | null {
+  if (evidence === null || maxAgeS === null) return evidence;
+  return evidence.atMs !== null && nowMs - evidence.atMs <= maxAgeS * 1000 ? evidence : null;
+}
+
+function listsResult({ disposable, suspectedDisposable, didYouMean, role, free }: ListFindings): string {
+  if (disposable) return 'disposable';
+  if (didYouMean !== null) return 'possible_typo';
+  if (suspectedDisposable) return 'suspected_disposable';
+  if (role) return 'role';
+  return free ? 'free' : 'clear';
+}

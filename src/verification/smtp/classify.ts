@@ -1,0 +1,63 @@
+/** What a reply to RCPT says about a mailbox. Pure. */
+import type { Reply } from './reply.ts';
+
+/**
+ * `no_mailbox`, `mailbox_disabled`: mail there bounces. `mailbox_full`: it bounces for now. `cannot_verify`: the server will not say (252).
+ * `policy_rejected`: it says something about us, not about the mailbox. `try_later`: 4xx. `rejected`: no, and nobody knows why.
+ */
+export type RcptMeaning = 'accepted' | 'no_mailbox' | 'mailbox_disabled' | 'mailbox_full' | 'cannot_verify' | 'policy_rejected' | 'try_later' | 'rejected';
+
+/** Bare codes that may mean that there is no such mailbox, if the words say so too (RFC 5321 4.2.3). */
+const UNKNOWN_USER_CODES = [550, 551, 553];
+
+const WHO = '(?:users?|mailbox(?:es)?|recipients?|accounts?|address(?:ee)?(?:es)?|alias|person|customer|name|destinat[aá]rio|usuario|utilisateur|empf[aä]nger|benutzer)';
+const UNKNOWN_USER = new RegExp(
+  [
+    `no such (?:\\w+ )?(?:${WHO}|here)`,
+    `(?:unknown|invalid|non-?existent|nonexistent|unrouteable|undeliverable|bad) (?:\\w+ ){0,2}${WHO}`,
+    `${WHO} (?:\\S+ ){0,4}?(?:is |was |does |do |has )?(?:been )?(?:unknown|not (?:be )?found|not exist|invalid|not valid|not known|not listed|doesn'?t exist|nonexistent|inconnu|desconocido|unbekannt|inexistente)`,
+    `(?:doesn'?t|does not|don'?t|do not) have (?:an? |any )?(?:\\w+ )?${WHO}`,
+    `not our (?:${WHO})`,
+    `no (?:\\w+ )?mailbox (?:here|by|with|of)`,
+  ].join('|'),
+  'i',
+);
+const POLICY =
+  /spam|block|black ?list|deny|denied|relay|reputation|\bspf\b|dkim|dmarc|polic|\brbl\b|dnsbl|not allowed|not permitted|prohibited|authenticat|reverse dns|\bptr\b|\bhelo\b|\behlo\b|unsolicited|\byour (?:ip|host|network|domain|server)|client host|sender|refused to|banned|too many|rate.?limit|verify/i;
+const DISABLED = new RegExp(`${WHO} (?:\\S+ ){0,6}?(?:disabled|deactivated|suspended|inactive|closed)|(?:disabled|deactivated|suspended|inactive) (?:\\w+ )?${WHO}`, 'i');
+const FULL = /(?:mailbox|inbox|account|storage|quota)(?: \S+){0,4}? (?:full|exceeded)|over ?quota|quota exceeded|exceeded (?:\S+ ){0,3}quota/i;
+
+/** The enhanced code outranks the text; text rules come last, and words about us outrank words about the mailbox. */
+export function classifyRcpt(reply: Reply): RcptMeaning {
+  const { code } = reply;
+  if (code === 252) return 'cannot_verify';
+  if (code < 300) return 'accepted';
+  if (code < 400) return 'rejected';
+  const enhanced = reply.enhanced === null ? null : byEnhancedCode(code, reply.enhanced);
+  if (enhanced !== null) return enhanced;
+  if (code < 500) return 'try_later';
+  if (code === 552) return 'mailbox_full';
+  return byText(code, reply.text);
+}
+
+/** Null: the enhanced code is too general to say anything. */
+function byEnhancedCode(code: number, enhanced: string): RcptMeaning | null {
+  const [kind, subject, detail] = enhanced.split('.').map(Number);
+  if (subject === 2 && detail === 2) return 'mailbox_full';
+  // Where code and enhanced code disagree, the one that promises less wins.
+  if (code < 500 || kind === 4) return 'try_later';
+  if (kind !== 5) return 'rejected';
+  if (subject === 7) return 'policy_rejected';
+  // 5.1.10 is RFC 7505 4.2, and Exchange's word for an unknown recipient.
+  if (subject === 1 && (detail === 1 || detail === 6 || detail === 10)) return 'no_mailbox';
+  if (subject === 2 && detail === 1) return 'mailbox_disabled';
+  return detail === 0 || (subject === 1 && detail === 2) ? null : 'rejected';
+}
+
+function byText(code: number, text: string): RcptMeaning {
+  if (POLICY.test(text)) return 'policy_rejected';
+  if (FULL.test(text)) return 'mailbox_full';
+  if (!UNKNOWN_USER_CODES.includes(code)) return 'rejected';
+  if (UNKNOWN_USER.test(text)) return 'no_mailbox';
+  return DISABLED.test(text) ? 'mailbox_disabled' : 'rejected';
+}

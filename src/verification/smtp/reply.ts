@@ -1,0 +1,86 @@
+/** Replies of a mail server, read from bytes as they come; whatever comes, in bounded memory. Pure. */
+
+export interface Reply {
+  /** 200 to 599. */
+  readonly code: number;
+  /** RFC 3463, such as `5.1.1`; null when the reply has none. */
+  readonly enhanced: string | null;
+  /** All lines joined by a space, without what cannot be printed, cut at 500 characters. */
+  readonly text: string;
+  /** The text of each line, as `text`. */
+  readonly lines: readonly string[];
+}
+
+/** RFC 5321 4.5.3.1.5 allows 512 octets; servers send more. */
+const MAX_LINE_OCTETS = 4_096;
+const MAX_LINES = 128;
+const MAX_REPLY_OCTETS = 32_768;
+const MAX_TEXT = 500;
+
+const LF = 0x0a;
+const LINE = /^([2-5]\d\d)(?:([ -])(.*))?$/s;
+const ENHANCED = /^([245]\.\d{1,3}\.\d{1,3})(?:\s|$)/;
+
+/** What came is no reply, or one without end; the connection is of no more use. */
+export class ReplyError extends Error {
+  override readonly name = 'ReplyError';
+}
+
+export class ReplyReader {
+  #pending: Uint8Array[] = [];
+  #pendingOctets = 0;
+  #code = 0;
+  #lines: string[] = [];
+  #octets = 0;
+
+  /** Whether nothing is left of what came. */
+  get empty(): boolean {
+    return this.#pendingOctets === 0 && this.#lines.length === 0;
+  }
+
+  /** Takes what came and returns the replies that are whole now. @throws ReplyError */
+  push(chunk: Uint8Array): Reply[] {
+    const replies: Reply[] = [];
+    let from = 0;
+    for (let end = chunk.indexOf(LF); end !== -1; end = chunk.indexOf(LF, from)) {
+      const reply = this.#line(chunk.subarray(from, end));
+      if (reply !== null) replies.push(reply);
+      from = end + 1;
+    }
+    if (from < chunk.length) {
+      this.#pending.push(chunk.slice(from));
+      this.#pendingOctets += chunk.length - from;
+      if (this.#pendingOctets > MAX_LINE_OCTETS) throw new ReplyError('a line without end');
+    }
+    return replies;
+  }
+
+  #line(end: Uint8Array): Reply | null {
+    if (this.#pendingOctets + end.length > MAX_LINE_OCTETS) throw new ReplyError('a line without end');
+    const bytes = this.#pendingOctets === 0 ? end : Buffer.concat([...this.#pending, end]);
+    this.#pending = [];
+    this.#pendingOctets = 0;
+    this.#octets += bytes.length;
+    if (this.#octets > MAX_REPLY_OCTETS || this.#lines.length >= MAX_LINES) throw new ReplyError('a reply without end');
+    const [, code, separator = ' ', text = ''] = LINE.exec(new TextDecoder().decode(bytes).replace(/\r$/, '')) ?? [];
+    if (code === undefined) throw new ReplyError('something other than a reply');
+    if (this.#lines.length > 0 && Number(code) !== this.#code) throw new ReplyError('a reply of several codes');
+    this.#code = Number(code);
+    this.#lines.push(printable(text));
+    return separator === '-' ? null : this.#finish();
+  }
+
+  #finish(): Reply {
+    const lines = this.#lines;
+    const code = this.#code;
+    this.#lines = [];
+    this.#octets = 0;
+    const found = lines.map((line) => ENHANCED.exec(line)?.[1]).find((enhanced) => enhanced !== undefined) ?? null;
+    return { code, enhanced: found, text: lines.join(' ').slice(0, MAX_TEXT), lines };
+  }
+}
+
+/** What a stranger sends is shown to people: no control characters, no bidirectional tricks. */
+function printable(text: string): string {
+  return text.replaceAll(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ').slice(0, MAX_TEXT);
+}

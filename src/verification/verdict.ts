@@ -1,0 +1,80 @@
+/** From what the stages found to the verdict and why. Pure. */
+import type { ScoreOutcome } from './score.ts';
+import type { MailboxAnswer } from './smtp/mailboxes.ts';
+import type { Findings, Verdict } from './types.ts';
+
+export interface Judgement {
+  readonly result: Verdict;
+  readonly reason: string;
+  readonly outcome: ScoreOutcome;
+}
+
+const judge = (result: Verdict, reason: string, outcome: ScoreOutcome): Judgement => ({ result, reason, outcome });
+const unknown = (reason: string): Judgement => judge('unknown', reason, 'unknown');
+const undeliverable = (reason: string): Judgement => judge('undeliverable', reason, 'undeliverable');
+
+/** The first stage that settles the answer wins; what really happened to mail outranks what a name looks like. */
+export function toJudgement(found: Findings): Judgement {
+  if (found.syntax === 'invalid') return undeliverable('invalid_syntax');
+  if (found.syntax === 'literal') return judge('unknown', 'address_literal', 'not_checked');
+  if (found.mailbox?.kind === 'delivered') return judge('deliverable', 'recorded_delivery', 'accepted');
+  if (found.mailbox?.kind === 'bounced') return undeliverable('recorded_bounce');
+  if (found.lists.disposable) return judge('risky', 'disposable', 'not_checked');
+  return byDns(found) ?? unlessSlip(found, bySmtp(found));
+}
+
+/** Null: DNS does not settle it. */
+function byDns({ route }: Findings): Judgement | null {
+  if (route === null) return null;
+  switch (route.kind) {
+    case 'hosts':
+      return null;
+    case 'null_mx':
+    case 'no_domain':
+    case 'no_mail_host':
+      return undeliverable(route.kind);
+    case 'failed':
+      return unknown('dns_failed');
+    default:
+      return route satisfies never;
+  }
+}
+
+function bySmtp({ smtp, acceptAll, retryAtMs }: Findings): Judgement {
+  if (smtp === null) return retryAtMs === null ? judge('unknown', 'not_checked', 'not_checked') : unknown('pending');
+  if (smtp === 'off') return judge('unknown', 'smtp_off', 'not_checked');
+  if (smtp === 'not_asked') return judge('unknown', 'smtp_not_asked', 'not_checked');
+  switch (smtp.meaning) {
+    case 'accepted':
+      return acceptAll === true ? judge('risky', 'accept_all', 'accepted') : judge('deliverable', 'accepted', 'accepted');
+    case 'no_mailbox':
+    case 'mailbox_disabled':
+      return undeliverable(smtp.meaning);
+    case 'mailbox_full':
+      return judge('risky', 'mailbox_full', 'mailbox_full');
+    case 'try_later':
+      return unknown('greylisted');
+    case 'no_answer':
+      return unknown(whyNoAnswer(smtp));
+    case 'cannot_verify':
+    case 'policy_rejected':
+    case 'rejected':
+    case 'smtputf8_unsupported':
+    case 'pending':
+      return unknown(smtp.meaning);
+    default:
+      return smtp.meaning satisfies never;
+  }
+}
+
+/** What failed before RCPT says nothing about the mailbox; it may say something about us. */
+function whyNoAnswer({ code, enhanced }: MailboxAnswer): string {
+  if (enhanced?.startsWith('5.7.') === true) return 'policy_rejected';
+  return code === null ? 'no_answer' : 'server_refused';
+}
+
+/** Mail to the domain of a slip may well arrive, at a stranger's. */
+function unlessSlip({ lists }: Findings, judgement: Judgement): Judgement {
+  const standing = judgement.result === 'deliverable' || judgement.outcome === 'not_checked';
+  return lists.didYouMean !== null && standing ? { ...judgement, result: 'risky', reason: 'possible_typo' } : judgement;
+}

@@ -1,0 +1,150 @@
+/**
+ * The waterfall: syntax, lists, own evidence, DNS, SMTP, as far as each address needs it. Addresses of one domain are asked about together.
+ * It stops at the first stage that settles the answer; `checks` says what each stage found and how long it took.
+ */
+import { compose } from './compose.ts';
+import { MailRoutes, type MailRoute } from './dns/mail-routes.ts';
+import type { Resolver } from './dns/resolver.ts';
+import { firstStages, isSettled } from './first-stages.ts';
+import { Greylist } from './greylist.ts';
+import { Mailboxes, type MailboxAnswer } from './smtp/mailboxes.ts';
+import type { SmtpSettings } from './smtp/settings.ts';
+import { Stopwatch } from './stopwatch.ts';
+import type { EmailVerification, Findings, VerifyRequest } from './types.ts';
+
+export interface VerifierOptions {
+  readonly resolver: Resolver;
+  /** Null: mail servers are not asked (many networks block port 25); DNS has the last word, and the result says so. */
+  readonly smtp: SmtpSettings | null;
+  /** Go wherever DNS says, this machine and private networks included: for a test bed. Default false. */
+  readonly privateAddresses?: boolean;
+  /** Monotonic, milliseconds. */
+  readonly clock: () => number;
+  /** Wall clock, epoch milliseconds. */
+  readonly now: () => number;
+}
+
+/** What was not known in time is worth asking for again after this long. */
+const PENDING_RETRY_MS = 60_000;
+const LATE = Symbol('late');
+
+export class Verifier {
+  readonly #options: VerifierOptions;
+  readonly #routes: MailRoutes;
+  readonly #mailboxes: Mailboxes | null;
+  readonly #greylist = new Greylist();
+
+  constructor(options: VerifierOptions) {
+    const { resolver, clock, smtp, privateAddresses = false } = options;
+    this.#options = options;
+    this.#routes = new MailRoutes({ resolver, clock, privateAddresses });
+    this.#mailboxes = smtp === null ? null : new Mailboxes(smtp, clock);
+  }
+
+  /** A result for each address, in order. A bad address is a result, never an error; one that is given twice is looked at once. */
+  async verify(emails: readonly string[], request: VerifyRequest): Promise<EmailVerification[]> {
+    const { clock, now } = this.#options;
+    const results = new Map<string, Findings>();
+    const open = new Map<string, Findings[]>();
+    for (const email of new Set(emails)) {
+      const found = firstStages(email, request, now(), clock);
+      results.set(email, found);
+      if (found.domain === null || isSettled(found) || request.mode === 'syntax') continue;
+      const together = open.get(found.domain);
+      if (together === undefined) open.set(found.domain, [found]);
+      else together.push(found);
+    }
+    if (open.size > 0) {
+      const deadline = new AbortController();
+      const timer = setTimeout(() => deadline.abort(), request.timeoutMs);
+      try {
+        const finished = await Promise.all([...open].map(([domain, found]) => this.#domain(domain, found, request, deadline.signal)));
+        for (const found of finished.flat()) results.set(found.email, found);
+      } finally {
+        clearTimeout(timer);
+      }
+    }
+    const nowMs = now();
+    return emails.map((email) => compose(results.get(email) as Findings, nowMs));
+  }
+
+  /** Ends all conversations with mail servers. */
+  close(): void {
+    this.#mailboxes?.close();
+  }
+
+  async #domain(domain: string, found: readonly Findings[], request: VerifyRequest, signal: AbortSignal): Promise<Findings[]> {
+    const watch = new Stopwatch(this.#options.clock);
+    const route = await inTime(this.#routes.find(domain), signal);
+    if (route === LATE) {
+      const check = watch.check('dns', 'pending', null);
+      return found.map((one) => ({ ...one, retryAtMs: this.#options.now() + PENDING_RETRY_MS, checks: [...one.checks, check] }));
+    }
+    const check = watch.check('dns', route.kind === 'hosts' && route.implicit ? 'implicit_mx' : route.kind, describe(route));
+    const routed = found.map((one) => ({ ...one, route, checks: [...one.checks, check] }));
+    if (route.kind !== 'hosts') return routed;
+    const mailboxes = this.#mailboxes;
+    const unasked = request.mode === 'dns' ? 'not_asked' : mailboxes === null ? 'off' : null;
+    if (mailboxes === null || unasked !== null) {
+      const smtp = unasked ?? 'off';
+      return routed.map((one) => ({ ...one, smtp, checks: [...one.checks, watch.check('smtp', smtp, null)] }));
+    }
+    return this.#ask(mailboxes, domain, route, routed, watch, signal);
+  }
+
+  async #ask(mailboxes: Mailboxes, domain: string, route: Extract<MailRoute, { kind: 'hosts' }>, routed: readonly Findings[], watch: Stopwatch, signal: AbortSignal): Promise<Findings[]> {
+    const nowMs = this.#options.now();
+    const known = new Map(routed.map((one) => [one.email, this.#greylist.find(one.normalised ?? '', nowMs)]));
+    // Who said "later" is not asked sooner.
+    const isEarly = (one: Findings): boolean => (known.get(one.email)?.retryAtMs ?? 0) > nowMs;
+    const asked = new Map(routed.filter((one) => !isEarly(one)).map((one) => [one.normalised ?? '', { address: one.normalised ?? '', utf8: one.smtputf8 }]));
+    const answer = asked.size === 0 ? { mailboxes: new Map<string, MailboxAnswer>(), acceptAll: null } : await mailboxes.ask(domain, route.hosts, [...asked.values()], signal);
+    for (const [email, { meaning }] of answer.mailboxes) {
+      if (meaning === 'try_later') this.#greylist.postpone(email, nowMs);
+      else if (meaning !== 'no_answer' && meaning !== 'pending') this.#greylist.settle(email);
+    }
+    const ms = watch.check('smtp', '', null).ms;
+    return routed.map((one) => {
+      const postponed = this.#greylist.find(one.normalised ?? '', nowMs);
+      const smtp = answer.mailboxes.get(one.normalised ?? '') ?? early(route);
+      const pending = smtp.meaning === 'pending' ? this.#options.now() + PENDING_RETRY_MS : null;
+      return {
+        ...one, smtp, acceptAll: answer.acceptAll ?? one.acceptAll, askedBefore: known.get(one.email)?.times ?? 0, retryAtMs: postponed?.retryAtMs ?? pending,
+        checks: [...one.checks, { name: 'smtp' as const, result: smtp.meaning, detail: smtp.message, ms }],
+      };
+    });
+  }
+}
+
+/** Stands for a mailbox that is not to be asked about yet. */
+function early(route: Extract<MailRoute, { kind: 'hosts' }>): MailboxAnswer {
+  return { meaning: 'try_later', stage: 'rcpt', host: route.hosts[0]?.name ?? '', code: null, enhanced: null, message: 'asked not long ago; the server wants more time', tls: false, attempts: 0 };
+}
+
+function describe(route: MailRoute): string | null {
+  switch (route.kind) {
+    case 'hosts':
+      return route.hosts.map(({ name }) => name).join(', ');
+    case 'failed':
+    case 'no_mail_host':
+      return route.detail;
+    case 'null_mx':
+    case 'no_domain':
+      return null;
+    default:
+      return route satisfies never;
+  }
+}
+
+/** What `work` comes to, or LATE when `signal` aborts first. */
+async function inTime<T>(work: Promise<T>, signal: AbortSignal): Promise<T | typeof LATE> {
+  if (signal.aborted) return LATE;
+  const { promise, resolve } = Promise.withResolvers<typeof LATE>();
+  const stop = (): void => resolve(LATE);
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}

@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest';
+import { MailRoutes, type MailRoute } from '../../../src/verification/dns/mail-routes.ts';
+import { bothFamilies, platformResolver, type HostAddress, type Lookup, type MxRecord, type Resolver } from '../../../src/verification/dns/resolver.ts';
+import { isPublicAddress } from '../../../src/verification/dns/public-address.ts';
+
+const FAILED = { kind: 'failed', detail: 'ESERVFAIL' } as const;
+const at = (address: string, ttlS = 600): HostAddress => ({ address, family: address.includes(':') ? 6 : 4, ttlS });
+const found = <T>(...records: T[]): Lookup<T> => ({ kind: 'found', records });
+
+interface Zone {
+  readonly mx?: Readonly<Record<string, Lookup<MxRecord>>>;
+  readonly a?: Readonly<Record<string, Lookup<HostAddress>>>;
+}
+
+function routes(zone: Zone, privateAddresses = false): { find: (domain: string) => Promise<MailRoute>; asked: string[]; time: { ms: number } } {
+  const asked: string[] = [];
+  const time = { ms: 0 };
+  const resolver: Resolver = {
+    mx(domain) {
+      asked.push(`mx ${domain}`);
+      return Promise.resolve(zone.mx?.[domain] ?? { kind: 'no_name' });
+    },
+    addresses(host) {
+      asked.push(`a ${host}`);
+      return Promise.resolve(zone.a?.[host] ?? { kind: 'no_name' });
+    },
+  };
+  const all = new MailRoutes({ resolver, clock: () => time.ms, privateAddresses });
+  return { find: (domain) => all.find(domain), asked, time };
+}
+
+const mx = (preference: number, host: string): MxRecord => ({ preference, host });
+
+describe('MailRoutes', () => {
+  it('tries hosts by preference, each once, those with an address', async () => {
+    const { find } = routes({
+      mx: { 'a.test': found(mx(30, 'mx3.test'), mx(10, 'mx1.test'), mx(20, 'gone.test'), mx(40, 'mx1.test'), mx(5, '198.51.100.7'), mx(6, 'not_a_host.test')) },
+      a: { 'mx1.test': found(at('8.8.8.8'), at('2a00::1')), 'mx3.test': found(at('9.9.9.9')) },
+    });
+    const route = await find('a.test');
+    expect(route).toMatchObject({ kind: 'hosts', implicit: false, hosts: [{ name: 'mx1.test', preference: 10, addresses: [{ address: '8.8.8.8' }, { address: '2a00::1' }] }, { name: 'mx3.test' }] });
+    expect(route.kind === 'hosts' && route.records.map(({ preference }) => preference)).toEqual([5, 6, 10, 20, 30, 40]);
+  });
+
+  it.each<[string, Zone, Partial<MailRoute>]>([
+    ['a null MX alone', { mx: { 'a.test': found(mx(0, '')) } }, { kind: 'null_mx' }],
+    ['a null MX beside another', { mx: { 'a.test': found(mx(0, ''), mx(5, 'mx.test')) }, a: { 'mx.test': found(at('8.8.8.8')) } }, { kind: 'hosts' }],
+    ['two null MX', { mx: { 'a.test': found(mx(0, ''), mx(5, '')) } }, { kind: 'no_mail_host' }],
+    ['no such domain', {}, { kind: 'no_domain' }],
+    ['no MX but an address', { mx: { 'a.test': { kind: 'no_data' } }, a: { 'a.test': found(at('8.8.8.8')) } }, { kind: 'hosts', implicit: true, records: [] }],
+    ['neither', { mx: { 'a.test': { kind: 'no_data' } }, a: { 'a.test': { kind: 'no_data' } } }, { kind: 'no_mail_host' }],
+    ['no MX and trouble with the address', { mx: { 'a.test': { kind: 'no_data' } }, a: { 'a.test': FAILED } }, FAILED],
+    ['trouble with the MX', { mx: { 'a.test': FAILED } }, FAILED],
+    ['an MX that does not exist', { mx: { 'a.test': found(mx(1, 'mx.test')) } }, { kind: 'no_mail_host' }],
+    ['an MX with trouble', { mx: { 'a.test': found(mx(1, 'mx.test'), mx(2, 'gone.test')) }, a: { 'mx.test': FAILED } }, FAILED],
+    ['an MX on this machine', { mx: { 'a.test': found(mx(1, 'mx.test')) }, a: { 'mx.test': found(at('127.0.0.1'), at('::1')) } }, { kind: 'failed' }],
+  ])('%s', async (_what, zone, expected) => {
+    expect(await routes(zone).find('a.test')).toMatchObject(expected);
+  });
+
+  it('goes to this machine when it may', async () => {
+    const zone = { mx: { 'a.test': found(mx(1, 'mx.test')) }, a: { 'mx.test': found(at('127.0.0.1')) } };
+    expect((await routes(zone, true).find('a.test')).kind).toBe('hosts');
+  });
+
+  it('asks once for all who wait, and again when the time to live is over', async () => {
+    const { find, asked, time } = routes({ mx: { 'a.test': found(mx(1, 'mx.test')), 'b.test': found(mx(1, 'mx.test')), 'c.test': FAILED }, a: { 'mx.test': found(at('8.8.8.8', 120)) } });
+    await Promise.all([find('a.test'), find('a.test'), find('b.test'), find('c.test')]);
+    expect(asked.sort()).toEqual(['a mx.test', 'mx a.test', 'mx b.test', 'mx c.test']);
+    time.ms = 119_000;
+    await Promise.all([find('a.test'), find('c.test')]);
+    expect(asked.length).toBe(5);
+    time.ms = 121_000;
+    await find('a.test');
+    expect(asked.length).toBe(7);
+  });
+});
+
+describe('bothFamilies', () => {
+  it.each([
+    ['one is enough', found(at('8.8.8.8')), FAILED, 'found'],
+    ['trouble outweighs absence', { kind: 'no_data' } as const, FAILED, 'failed'],
+    ['nowhere is nowhere', { kind: 'no_name' } as const, { kind: 'no_name' } as const, 'no_name'],
+    ['a name without addresses', { kind: 'no_data' } as const, { kind: 'no_data' } as const, 'no_data'],
+  ])('%s', (_what, four, six, kind) => {
+    expect(bothFamilies(four, six).kind).toBe(kind);
+  });
+});
+
+describe('isPublicAddress', () => {
+  it.each(['8.8.8.8', '2a00:1450::1', '::ffff:8.8.8.8', '172.32.0.1', '100.128.0.1'])('%s is', (address) => expect(isPublicAddress(address)).toBe(true));
+  it.each(['127.0.0.1', '127.255.0.1', '0.0.0.0', '10.1.2.3', '172.31.0.1', '192.168.1.1', '169.254.169.254', '100.64.0.1', '224.0.0.1', '255.255.255.255', '::', '::1', 'fe80::1', 'fd00::1', 'ff02::1', '::ffff:127.0.0.1', '64:ff9b::10.0.0.1', '2002:7f00:1::'])(
+    '%s is not',
+    (address) => expect(isPublicAddress(address)).toBe(false),
+  );
+});
+
+it('a DNS server that is none is refused with what one looks like', () => {
+  expect(() => platformResolver(['localhost'])).toThrow(expect.objectContaining({ exitCode: 78, code: 'bad_dns_server' }) as Error);
+});

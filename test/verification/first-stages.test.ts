@@ -1,0 +1,79 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { DomainEvidence, EmailVerification, MailboxEvidence, VerifyRequest } from '../../src/verification/types.ts';
+import { Verifier } from '../../src/verification/verifier.ts';
+import { NO_DNS } from './in-world.ts';
+
+const NOW = Date.UTC(2026, 5, 1);
+const DAY = 86_400_000;
+
+async function verify(email: string, known: { mailbox?: MailboxEvidence; domain?: DomainEvidence; options?: Partial<VerifyRequest> } = {}): Promise<EmailVerification> {
+  let ticks = 0;
+  const verifier = new Verifier({ resolver: NO_DNS, smtp: null, now: () => NOW, clock: () => ticks++ });
+  const evidence = { mailbox: () => known.mailbox ?? null, domain: () => known.domain ?? null };
+  const [verdict] = await verifier.verify([email], { mode: 'full', maxAgeS: null, timeoutMs: 1_000, evidence, ...known.options });
+  return verdict as EmailVerification;
+}
+
+describe('the stages without a network', () => {
+  it.each([
+    ['jane@', 'undeliverable', 'invalid_syntax', ['syntax']],
+    ['jane@localhost', 'undeliverable', 'invalid_syntax', ['syntax']],
+    ['jane@[192.0.2.1]', 'unknown', 'address_literal', ['syntax']],
+    ['jane@[IPv6:2001:db8::1]', 'unknown', 'address_literal', ['syntax']],
+    ['x@sub.mailinator.com', 'risky', 'disposable', ['syntax', 'lists', 'evidence']],
+    ['jane@acme.example', 'unknown', 'dns_failed', ['syntax', 'lists', 'evidence', 'dns']],
+  ])('%s is %s: %s', async (email, result, reason, checks) => {
+    const verdict = await verify(email);
+    expect(verdict).toMatchObject({ email, result, reason, verified: false, mx: null, smtp: null, attempts: 0 });
+    expect(verdict.checks.map(({ name }) => name)).toEqual(checks);
+    expect(verdict.checks.every(({ ms }) => ms > 0)).toBe(true);
+  });
+
+  it('takes a recorded delivery or bounce over what the name looks like', async () => {
+    const learnt = NOW - 200 * DAY;
+    expect(await verify('info@gmial.com', { mailbox: { kind: 'delivered', atMs: learnt } })).toMatchObject({ result: 'deliverable', verified: true, verified_at: new Date(learnt).toISOString(), cached: true });
+    expect(await verify('jane@acme.example', { mailbox: { kind: 'bounced', atMs: learnt } })).toMatchObject({ result: 'undeliverable', reason: 'recorded_bounce', confidence: 0 });
+  });
+
+  it('counts a delivery of the last 90 days, and not an older one', async () => {
+    const domain = { acceptsAll: null, emailPattern: null };
+    expect((await verify('jane@acme.example', { mailbox: { kind: 'delivered', atMs: NOW - 90 * DAY }, domain })).confidence).toBe(100);
+    expect((await verify('jane@acme.example', { mailbox: { kind: 'delivered', atMs: NOW - 91 * DAY }, domain })).confidence).toBe(75);
+  });
+
+  it('leaves out evidence that is older than asked for, or of no known age', async () => {
+    const mailbox = { kind: 'delivered', atMs: NOW - 10_000 } as const;
+    expect((await verify('jane@acme.example', { mailbox, options: { maxAgeS: 10 } })).result).toBe('deliverable');
+    expect((await verify('jane@acme.example', { mailbox, options: { maxAgeS: 9 } })).result).toBe('unknown');
+    expect((await verify('jane@acme.example', { mailbox: { kind: 'delivered', atMs: null }, options: { maxAgeS: 9 } })).result).toBe('unknown');
+  });
+
+  it('looks at no evidence in syntax mode, and says so', async () => {
+    const verdict = await verify('jane@acme.example', { mailbox: { kind: 'delivered', atMs: NOW }, options: { mode: 'syntax' } });
+    expect(verdict).toMatchObject({ result: 'unknown', reason: 'not_checked' });
+    expect(verdict.checks.map(({ name }) => name)).toEqual(['syntax', 'lists']);
+  });
+
+  it("adds points for the shape of the domain's addresses", async () => {
+    const domain = { acceptsAll: null, emailPattern: '{first}.{last}' };
+    expect((await verify('jane.doe@acme.example', { domain })).score_factors).toContainEqual({ factor: 'fits_domain_pattern', points: 10 });
+    expect((await verify('jdoe@acme.example', { domain })).confidence).toBe(30);
+  });
+
+  it('says what was probably meant, and reports names in both scripts', async () => {
+    expect((await verify('Jane@Gmial.com')).did_you_mean).toBe('jane@gmail.com');
+    expect(await verify('josé@münchen.example')).toMatchObject({ flags: { smtputf8: true }, domain: { ascii: 'xn--mnchen-3ya.example', unicode: 'münchen.example' } });
+  });
+
+  it('has an answer for anything, and its points sum to the confidence', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(fc.string({ unit: 'binary' }), fc.emailAddress(), fc.string().map((text) => `${text}@[${text}]`)), async (email) => {
+        const { confidence, score_factors: factors, result, verified } = await verify(email);
+        expect(factors.reduce((sum, { points }) => sum + points, 0)).toBe(confidence);
+        expect(verified).toBe(result === 'deliverable');
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});

@@ -1,0 +1,98 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { classifyRcpt, type RcptMeaning } from '../../../src/verification/smtp/classify.ts';
+import { ReplyReader } from '../../../src/verification/smtp/reply.ts';
+
+function meaning(text: string): RcptMeaning {
+  const [reply] = new ReplyReader().push(Buffer.from(`${text}\r\n`));
+  if (reply === undefined) throw new Error(`no reply: ${text}`);
+  return classifyRcpt(reply);
+}
+
+/** Wordings of servers as they are met, in the words of their manuals and logs. */
+const CASES: Readonly<Record<RcptMeaning, readonly string[]>> = {
+  accepted: ['250 2.1.5 Ok', '250 Accepted', '251 User not local; will forward'],
+  cannot_verify: ['252 2.0.0 Cannot VRFY user', '252 send some mail, will try my best'],
+  no_mailbox: [
+    '550 5.1.1 <jane@acme.test>: Recipient address rejected: User unknown in virtual mailbox table',
+    '550 5.1.1 The email account that you tried to reach does not exist.',
+    '550 5.1.10 RESOLVER.ADR.RecipientNotFound; Recipient not found by SMTP address lookup',
+    '550 5.1.6 Mailbox has moved',
+    '550 No such user here',
+    '550 no such recipient',
+    '550 Unknown user',
+    '550 unknown local user',
+    '550 Invalid recipient',
+    '553 sorry, no mailbox here by that name',
+    '551 user does not exist',
+    "550 This user doesn't have a mailbox here, so the user is unknown",
+    '550 Unrouteable address',
+    '550 Benutzer unbekannt',
+    '550 Requested action not taken: user not found',
+    '550 5.0.0 user unknown',
+    '550 5.1.0 Address unknown',
+  ],
+  mailbox_disabled: ['550 5.2.1 The email account is disabled', '554 5.2.1 mailbox disabled', '550 account has been suspended'],
+  mailbox_full: ['552 5.2.2 over quota', '452 4.2.2 mailbox full', '552 exceeded storage allocation', '450 4.2.2 over quota', '550 5.2.2 full', '550 mailbox is full'],
+  policy_rejected: [
+    '550 5.7.1 Relaying denied',
+    '554 5.7.1 Service unavailable; Client host [192.0.2.1] blocked using a list',
+    '550 5.7.26 unauthenticated sender',
+    '550 relay not permitted',
+    '550 Relaying denied, unknown user',
+    '553 sorry, your IP is on a blocklist',
+    '550 rejected because of its bad reputation',
+    '554 Access denied',
+    '550 SPF check failed',
+    '550 sender verify failed: user unknown',
+  ],
+  try_later: [
+    '450 4.2.0 Greylisted',
+    '451 4.7.1 try again later',
+    '421 4.7.0 too many',
+    '450 user unknown',
+    '450 5.1.1 user unknown',
+    '550 4.1.1 user unknown',
+    '452 4.5.3 too many recipients',
+    '452 insufficient system storage',
+    '450 4.1.1 unverified address',
+  ],
+  rejected: ['550 no', '550 5.4.1 no route', '550 mailbox unavailable', '554 no such user', '550 5.1.3 bad syntax', '354 go ahead', '550 5.3.4 too big', '550 2.1.5 fine'],
+};
+
+describe('classifyRcpt', () => {
+  it.each(Object.entries(CASES).flatMap(([expected, texts]) => texts.map((text) => [text, expected] as const)))('%s: %s', (text, expected) => {
+    expect(meaning(text)).toBe(expected);
+  });
+
+  const words = fc.array(fc.constantFrom('user', 'unknown', 'mailbox', 'not', 'found', 'no', 'such', 'recipient', 'invalid', 'blocked', 'full', 'disabled', 'does', 'exist', 'address'), { maxLength: 8 }).map((list) => list.join(' '));
+
+  it('never calls a mailbox dead for a 4xx, a 5.7.x or anything below 500, whatever the words', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 200, max: 499 }), fc.constantFrom('', '5.1.1 ', '4.1.1 ', '5.2.1 ', '5.7.1 '), words, (code, enhanced, text) => {
+        expect(['no_mailbox', 'mailbox_disabled']).not.toContain(meaning(`${code} ${enhanced}${text}`));
+      }),
+    );
+    fc.assert(
+      fc.property(fc.integer({ min: 500, max: 599 }), fc.integer({ min: 0, max: 99 }), words, (code, detail, text) => {
+        expect(meaning(`${code} 5.7.${detail} ${text}`)).toBe('policy_rejected');
+      }),
+    );
+  });
+
+  it('lets the enhanced code outrank the words', () => {
+    fc.assert(
+      fc.property(words, (text) => {
+        expect(meaning(`550 5.1.1 ${text} blocked`)).toBe('no_mailbox');
+        expect(meaning(`550 5.4.7 ${text} user unknown`)).toBe('rejected');
+      }),
+    );
+  });
+
+  it('is quick with words that almost fit', () => {
+    for (const text of ['user '.repeat(100), 'user not '.repeat(60), 'unknown bad '.repeat(40), `does not have a ${'x '.repeat(200)}`]) {
+      for (let n = 0; n < 1_000; n++) meaning(`550 ${text}`);
+    }
+    expect(meaning(`550 ${'user '.repeat(90)}`)).toBe('rejected');
+  });
+});

@@ -1,0 +1,202 @@
+import { describe, expect, it } from 'vitest';
+import { inWorld, NO_EVIDENCE, WORLD } from './in-world.ts';
+
+/** One address for each thing that a domain or a mail host may do: the verdict, why, and the confidence. */
+const CASES: readonly (readonly [string, string, string, number])[] = [
+  ['jane@plain.test', 'deliverable', 'accepted', 97],
+  ['"jane"@plain.test', 'deliverable', 'accepted', 97],
+  ['info@plain.test', 'deliverable', 'accepted', 80],
+  ['nobody@plain.test', 'undeliverable', 'no_mailbox', 0],
+  ['full@plain.test', 'risky', 'mailbox_full', 40],
+  ['over@plain.test', 'risky', 'mailbox_full', 40],
+  ['off@plain.test', 'undeliverable', 'mailbox_disabled', 0],
+  ['moved@plain.test', 'undeliverable', 'no_mailbox', 0],
+  ['bare@plain.test', 'undeliverable', 'no_mailbox', 0],
+  ['blocked@plain.test', 'unknown', 'policy_rejected', 30],
+  ['bare-relay@plain.test', 'unknown', 'policy_rejected', 30],
+  ['mute@plain.test', 'unknown', 'cannot_verify', 30],
+  ['later@plain.test', 'unknown', 'greylisted', 30],
+  ['lying@plain.test', 'unknown', 'greylisted', 30],
+  ['vague@plain.test', 'unknown', 'rejected', 30],
+  ['odd@plain.test', 'unknown', 'rejected', 30],
+  ['jane@anybody.test', 'risky', 'accept_all', 50],
+  ['jane@unsure.test', 'deliverable', 'accepted', 75],
+  ['jane@guarded.test', 'deliverable', 'accepted', 75],
+  ['jane@grey.test', 'unknown', 'greylisted', 30],
+  ['用户@utf8.test', 'deliverable', 'accepted', 97],
+  ['jane@münchen.test', 'deliverable', 'accepted', 97],
+  ['josé@münchen.test', 'unknown', 'smtputf8_unsupported', 30],
+  ['jane@tls.test', 'deliverable', 'accepted', 97],
+  ['jane@implicit.test', 'deliverable', 'accepted', 87],
+  ['jane@null-mx.test', 'undeliverable', 'null_mx', 0],
+  ['jane@no-host.test', 'undeliverable', 'no_mail_host', 0],
+  ['jane@lost-host.test', 'undeliverable', 'no_mail_host', 0],
+  ['jane@nowhere.test', 'undeliverable', 'no_domain', 0],
+  ['jane@servfail.test', 'unknown', 'dns_failed', 30],
+  ['jane@deputy.test', 'deliverable', 'accepted', 97],
+  ['jane@beside-null.test', 'deliverable', 'accepted', 97],
+  ['jane@dead.test', 'unknown', 'no_answer', 30],
+  ['jane@hangs-up.test', 'unknown', 'no_answer', 30],
+  ['jane@silent.test', 'unknown', 'no_answer', 30],
+  ['jane@busy.test', 'unknown', 'server_refused', 30],
+  ['jane@refuses.test', 'unknown', 'policy_rejected', 30],
+  ['jane@old.test', 'deliverable', 'accepted', 97],
+  ['jane@rejects-sender.test', 'unknown', 'policy_rejected', 30],
+  ['jane@drops.test', 'unknown', 'no_answer', 30],
+  ['a7@forgets.test', 'deliverable', 'accepted', 97],
+  ['jane@endless.test', 'unknown', 'no_answer', 30],
+  ['jane@binary.test', 'unknown', 'no_answer', 30],
+  ['jane@drips.test', 'unknown', 'no_answer', 30],
+  ['jane@chatty.test', 'unknown', 'no_answer', 30],
+  ['jane@bad-tls.test', 'deliverable', 'accepted', 97],
+  ['jane@strict.test', 'deliverable', 'accepted', 97],
+];
+
+describe('the waterfall, over real sockets', () => {
+  it('tells each case of the mail world for what it is, alone', async () => {
+    const { one } = await inWorld();
+    const wrong: unknown[] = [];
+    for (const [email, result, reason, confidence] of CASES) {
+      const found = await one(email);
+      if (found.result !== result || found.reason !== reason || found.confidence !== confidence) wrong.push({ email, result: found.result, reason: found.reason, confidence: found.confidence, smtp: found.smtp, checks: found.checks });
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  it('tells them all together as it does alone: none costs another anything', async () => {
+    const { verify } = await inWorld();
+    const found = await verify(CASES.map(([email]) => email));
+    expect(found.map(({ email, result, reason, confidence }) => [email, result, reason, confidence])).toEqual(CASES);
+  });
+
+  it('has a case for every domain that the world declares, but for DNS that never answers', () => {
+    const covered = new Set(CASES.map(([email]) => email.slice(email.lastIndexOf('@') + 1).replace('münchen', 'xn--mnchen-3ya')));
+    expect(Object.keys(WORLD.domains).filter((domain) => !covered.has(domain))).toEqual(['mute-dns.test']);
+  });
+
+  it('shows what it rests on', async () => {
+    const { one } = await inWorld();
+    expect(await one('jane@tls.test')).toMatchObject({
+      mx: { found: true, implicit: false, null_mx: false, records: [{ preference: 10, host: 'mx.tls.test' }], provider: 'tls.test' },
+      smtp: { stage: 'rcpt', host: 'mx.tls.test', code: 250, enhanced_code: '2.1.5', message: '2.1.5 fine', tls: true, greylisted: false },
+      flags: { accept_all: false, mailbox_full: false, disabled: false },
+      attempts: 1,
+      expires_at: '2026-07-01T00:00:00.000Z',
+    });
+    expect((await one('jane@tls.test')).checks.map(({ name, result }) => [name, result])).toEqual([['syntax', 'valid'], ['lists', 'clear'], ['evidence', 'none'], ['dns', 'hosts'], ['smtp', 'accepted']]);
+    expect(await one('jane@deputy.test')).toMatchObject({ smtp: { host: 'mx.second.test' }, attempts: 3, mx: { records: [{ preference: 5 }, { preference: 10 }, { preference: 20 }] } });
+    expect(await one('off@plain.test')).toMatchObject({ flags: { disabled: true }, smtp: { code: 550, enhanced_code: '5.2.1' } });
+    expect(await one('jane@null-mx.test')).toMatchObject({ mx: { found: false, null_mx: true, provider: null }, smtp: null });
+    expect(await one('jane@servfail.test')).toMatchObject({ mx: null, smtp: null });
+    expect(await one('jane@bad-tls.test')).toMatchObject({ smtp: { tls: false } });
+    expect(await one('jane@refuses.test')).toMatchObject({ smtp: { stage: 'greeting', code: 554 } });
+    expect(await one('jane@drops.test')).toMatchObject({ smtp: { stage: 'rcpt', code: null } });
+  });
+
+  it('takes a slip that is a domain for a risk, whoever takes the mail there', async () => {
+    const world = { hosts: { 'mx.test': {} }, domains: { 'gmial.com': { mx: [[10, 'mx.test']], mailboxes: ['jane'] } } } as const;
+    const { one } = await inWorld({}, {}, world);
+    expect(await one('jane@gmial.com')).toMatchObject({ result: 'risky', reason: 'possible_typo', confidence: 72, did_you_mean: 'jane@gmail.com' });
+    expect(await one('nobody@gmial.com')).toMatchObject({ result: 'undeliverable', did_you_mean: 'nobody@gmail.com' });
+  });
+
+  it('asks no further than it was told to', async () => {
+    const { one, world } = await inWorld();
+    expect(await one('jane@plain.test', { mode: 'dns' })).toMatchObject({ result: 'unknown', reason: 'smtp_not_asked', confidence: 30, mx: { found: true }, smtp: null });
+    expect(await one('jane@nowhere.test', { mode: 'dns' })).toMatchObject({ result: 'undeliverable', reason: 'no_domain' });
+    expect(await one('jane@plain.test', { mode: 'syntax' })).toMatchObject({ reason: 'not_checked', mx: null });
+    expect(await one('x@mailinator.com')).toMatchObject({ reason: 'disposable', mx: null });
+    expect(world.connectionsOf('mx.plain.test')).toBe(0);
+  });
+
+  it('goes as far as DNS where SMTP is off, and says so', async () => {
+    const { one } = await inWorld({}, { smtp: null });
+    const found = await one('jane@plain.test');
+    expect(found).toMatchObject({ result: 'unknown', reason: 'smtp_off', mx: { found: true }, smtp: null });
+    expect(found.checks.at(-1)).toMatchObject({ name: 'smtp', result: 'off' });
+    expect(await one('jane@null-mx.test')).toMatchObject({ result: 'undeliverable', reason: 'null_mx' });
+  });
+
+  it('goes to no private address unless it is told to', async () => {
+    const { one, world } = await inWorld({}, { privateAddresses: false });
+    expect(await one('jane@plain.test')).toMatchObject({ result: 'unknown', reason: 'dns_failed', mx: null });
+    expect(world.connectionsOf('mx.plain.test')).toBe(0);
+  });
+
+  it('adds what the domain is known for', async () => {
+    const { one } = await inWorld();
+    const evidence = { ...NO_EVIDENCE, domain: () => ({ acceptsAll: null, emailPattern: '{first}.{last}' }) };
+    expect(await one('jane.doe@anybody.test', { evidence })).toMatchObject({ confidence: 60, score_factors: [{ factor: 'accept_all', points: 50 }, { factor: 'fits_domain_pattern', points: 10 }] });
+  });
+});
+
+describe('time', () => {
+  it('who is told to come later does, and not sooner', async () => {
+    const { one, time, world } = await inWorld();
+    const start = time.nowMs;
+    expect(await one('jane@grey.test')).toMatchObject({ reason: 'greylisted', smtp: { greylisted: true }, retry_at: new Date(start + 360_000).toISOString(), attempts: 1 });
+    const connections = world.connectionsOf('mx.plain.test');
+    time.nowMs += 359_000;
+    expect(await one('jane@grey.test')).toMatchObject({ reason: 'greylisted', retry_at: new Date(start + 360_000).toISOString(), attempts: 1 });
+    expect(world.connectionsOf('mx.plain.test')).toBe(connections);
+    time.nowMs += 2_000;
+    expect(await one('jane@grey.test')).toMatchObject({ result: 'deliverable', reason: 'accepted', retry_at: null, attempts: 2 });
+  });
+
+  it('a server that never stops saying "later" is asked after 6, 15 and 60 minutes, then let go', async () => {
+    const { one, time } = await inWorld();
+    const waits: (number | null)[] = [];
+    for (let n = 0; n < 4; n++) {
+      const { retry_at: at } = await one('later@plain.test');
+      waits.push(at === null ? null : (Date.parse(at) - time.nowMs) / 60_000);
+      time.nowMs = at === null ? time.nowMs : Date.parse(at);
+    }
+    expect(waits).toEqual([6, 15, 60, null]);
+  });
+
+  it('what is not known in time is pending, and what is known stands', async () => {
+    const { verify } = await inWorld({ commandMs: 60_000 });
+    const found = await verify(['jane@silent.test', 'jane@plain.test', 'jane@mute-dns.test', 'n/a'], { timeoutMs: 1_000 });
+    expect(found.map(({ result, reason }) => [result, reason])).toEqual([['unknown', 'pending'], ['deliverable', 'accepted'], ['unknown', 'pending'], ['undeliverable', 'invalid_syntax']]);
+    expect(found.map(({ retry_at: at }) => at !== null)).toEqual([true, false, true, false]);
+  });
+
+  it('who closes the verifier is not kept waiting', async () => {
+    const { one, verifier, world } = await inWorld({ commandMs: 60_000 });
+    const waiting = one('jane@silent.test');
+    while (world.connectionsOf('mx.silent.test') === 0) await new Promise((resolve) => setImmediate(resolve));
+    verifier.close();
+    expect(await waiting).toMatchObject({ result: 'unknown', reason: 'pending' });
+  });
+});
+
+describe('manners', () => {
+  it('one conversation serves many domains of one host', async () => {
+    const domains = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`d${n}.test`, { mx: [[10, 'mx.shared.test']] as const, mailboxes: ['jane'] }]));
+    const { verify, world } = await inWorld({ conversationsPerProvider: 2 }, {}, { hosts: { 'mx.shared.test': {} }, domains });
+    const found = await verify(Object.keys(domains).flatMap((domain) => [`jane@${domain}`, `joe@${domain}`]));
+    expect(new Set(found.map(({ email, result }) => `${email.slice(0, 4)} ${result}`))).toEqual(new Set(['jane deliverable', 'joe@ undeliverable']));
+    // 30 domains of two people and two strangers, 100 recipients a conversation.
+    expect(world.connectionsOf('mx.shared.test')).toBe(2);
+  });
+
+  it('a dead host is left alone after three failures', async () => {
+    const domains = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`d${n}.test`, { mx: [[10, 'mx.busy.test']] as const }]));
+    const { verify, world } = await inWorld({ conversationsPerProvider: 1 }, {}, { hosts: { 'mx.busy.test': { quirk: 'busy' } }, domains });
+    const found = await verify(Object.keys(domains).map((domain) => `jane@${domain}`));
+    // Whether it was asked or rested, the answer is one.
+    expect(new Set(found.map(({ reason, smtp }) => `${reason} ${smtp?.code} ${smtp?.message}`))).toEqual(new Set(['server_refused 421 4.3.2 too busy, come again later']));
+    expect(world.connectionsOf('mx.busy.test')).toBe(3);
+  });
+
+  it('a domain found to take anybody is not asked again whether it does', async () => {
+    const asked: number[] = [];
+    let count = 0;
+    const { one } = await inWorld({ strangers: () => { count++; return ['abc.defg', '0011']; } });
+    for (const email of ['a@anybody.test', 'b@anybody.test', 'jane@plain.test', 'joe@plain.test', 'jane@unsure.test', 'jane@unsure.test']) {
+      await one(email);
+      asked.push(count);
+    }
+    expect(asked).toEqual([1, 1, 2, 2, 3, 4]);
+  });
+});

@@ -9,6 +9,7 @@ Enrich and verify files of contacts: as fast as the plan permits, never over it,
   status [JOB]   progress of a running, stopped or finished job
   ledger         answers already paid for: what is there (stats), take some out (purge)
   serve          the data service, on this machine
+  verify EMAIL   check addresses one by one
 
   --help         of each command: its flags and an example
   --version      the version of Millrace
@@ -98,4 +99,22 @@ To try out how a client takes trouble:
 
 Example: millrace serve --sample --port 8080`;
 
-export const HELP: Readonly<Record<string, string>> = { '': MAIN, run: RUN, plan: PLAN, status: STATUS, ledger: LEDGER, serve: SERVE };
+const VERIFY = `Usage: millrace verify --local EMAIL... | - [flags]
+
+Checks e-mail addresses from this machine: syntax, lists, DNS, and the mail servers themselves.
+With - they come from standard input, one a line. Prints the checks and how the confidence adds up
+on a terminal, else one JSON object a line, in the same order. A bad address is a result: exit 0.
+
+  --local           here, without a service
+  --mode MODE       full; dns asks no mail server; syntax asks nobody
+  --json            JSON on a terminal too
+
+For a test bed of your own (then DNS may also point to this machine and to private networks):
+  --dns-server HOST:PORT   ask this server            --smtp-port N   connect to this port, not 25
+
+MILLRACE_SMTP_EHLO_NAME is the name said to mail servers (this machine's), MILLRACE_SMTP_SENDER the
+sender that they are shown (the null sender). Many networks block port 25: then it stays unknown.
+
+Example: millrace verify --local --mode dns jane@example.com`;
+
+export const HELP: Readonly<Record<string, string>> = { '': MAIN, run: RUN, plan: PLAN, status: STATUS, ledger: LEDGER, serve: SERVE, verify: VERIFY };

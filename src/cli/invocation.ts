@@ -8,13 +8,15 @@ export interface Invocation {
   readonly action: string | null;
   /** A path or a name, or null. */
   readonly job: string | null;
+  /** What a one-off command is to look up. */
+  readonly keys: readonly string[];
   /** By name as typed, without the leading `--`. */
   readonly flags: ReadonlyMap<string, FlagValue>;
   readonly env: NodeJS.ProcessEnv;
 }
 
 /** The switches of other commands than run. */
-const OTHER_SWITCHES = ['fresh', 'json', 'sample'];
+const OTHER_SWITCHES = ['fresh', 'json', 'sample', 'local'];
 
 /**
  * What must be refused before yargs sees it: a switch with a value that is neither true nor false (yargs takes it for
@@ -33,10 +35,11 @@ export function checkArguments(argv: readonly string[]): void {
   }
 }
 
-/** yargs' result as an invocation. Throws UsageError for arguments beyond the one that the command takes. */
-export function toInvocation(parsed: Readonly<Record<string, unknown>>, env: NodeJS.ProcessEnv): Invocation {
-  const extra = (parsed['_'] as readonly string[])[1];
-  if (extra !== undefined) {
+/** yargs' result as an invocation. Throws UsageError for arguments beyond the one that the command takes; with `takesKeys` it takes any number. */
+export function toInvocation(parsed: Readonly<Record<string, unknown>>, env: NodeJS.ProcessEnv, takesKeys: boolean): Invocation {
+  const [, ...keys] = (parsed['_'] as readonly unknown[]).map(String);
+  const [extra] = keys;
+  if (extra !== undefined && !takesKeys) {
     throw new UsageError('extra_argument', `There is one argument too many: ${JSON.stringify(extra.slice(0, 80))}`, {
       hint: 'Quote names with spaces, and globs too: Millrace expands them itself.',
     });
@@ -48,5 +51,5 @@ export function toInvocation(parsed: Readonly<Record<string, unknown>>, env: Nod
     if (Array.isArray(value)) flags.set(name, value.map(String));
   }
   const word = (name: string): string | null => (typeof parsed[name] === 'string' ? parsed[name] : null);
-  return { action: word('ACTION'), job: word('JOB'), flags, env };
+  return { action: word('ACTION'), job: word('JOB'), keys, flags, env };
 }

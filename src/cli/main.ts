@@ -25,6 +25,8 @@ const SERVE_VALUES = ['host', 'port', 'store', 'region', 'latency-ms', 'latency-
 
 interface Command {
   readonly usage: string;
+  /** Takes any number of things to look up. They are no positionals of yargs, which would swallow a `-`. */
+  readonly keys?: true;
   readonly options: Record<string, Options>;
   readonly load: () => Promise<Run>;
 }
@@ -43,10 +45,16 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     options: { ...Object.fromEntries(SERVE_VALUES.map((name) => [name, value])), sample: flag },
     load: async () => (await import('./commands/serve.ts')).serve,
   },
+  verify: {
+    usage: 'verify',
+    keys: true,
+    options: { local: flag, mode: value, 'dns-server': value, 'smtp-port': value, json: flag },
+    load: async () => (await import('./commands/verify.ts')).verify,
+  },
 };
 
 /** Commands of the contract that this version does not have yet. */
-const LATER_COMMANDS = ['retry', 'enrich', 'verify', 'import', 'export', 'suppress', 'keys'];
+const LATER_COMMANDS = ['retry', 'enrich', 'import', 'export', 'suppress', 'keys'];
 
 /** Runs the command line (without node and the script); sets the exit code and returns when all is closed. */
 export async function main(argv: readonly string[]): Promise<void> {
@@ -84,7 +92,7 @@ function parser(argv: readonly string[]): Argv {
       async (parsed) => {
         if (parsed['help'] === true) return print(HELP[name] ?? '');
         const run = await command.load();
-        process.exitCode = await run(toInvocation(parsed, process.env));
+        process.exitCode = await run(toInvocation(parsed, process.env, command.keys === true));
       },
     );
   }

@@ -1,0 +1,47 @@
+/** A verification as a person reads it: the verdict, what each check found, and how the points add up. Pure. */
+import type { EmailVerification } from './types.ts';
+
+const FACTORS: Readonly<Record<string, string>> = {
+  accepted_not_accept_all: 'the server takes mail for it, and not for just anybody',
+  accepted: 'the server takes mail for it; maybe for anybody',
+  accept_all: 'the server takes mail for anybody at this domain',
+  mailbox_full: 'the mailbox is there, and full',
+  unknown: 'nothing speaks for or against the mailbox',
+  not_checked: 'no mail server was asked',
+  undeliverable: 'mail would come back',
+  fits_domain_pattern: "it is spelt like the domain's other addresses",
+  delivered_in_90_days: 'mail arrived there in the last 90 days',
+  implicit_mx: 'the domain has no MX record, only an address',
+  role: 'a function rather than a person',
+  probable_typo: 'probably mistyped',
+  cap: 'never more than 100',
+  cap_disposable: 'a disposable address: never more than 20',
+  cap_suspected_disposable: 'some lists call the domain disposable: never more than 60',
+  cap_role: 'a role: never more than 80',
+  cap_accept_all: 'accept-all: never more than 80',
+  cap_unknown: 'not known: never more than 60',
+};
+
+/** Lines without a final line end; control characters cannot be in them. */
+export function verificationTable(found: EmailVerification): string {
+  const head = `${found.email}   ${found.result} (${words(found.reason)}), confidence ${found.confidence}`;
+  const rows: [string, string, string, string][] = [
+    ...found.checks.map(({ name, result, detail, ms }): [string, string, string, string] => [name, words(result), detail ?? '', `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`]),
+  ];
+  const points = found.score_factors.map(({ factor, points }) => [points > 0 ? `+${points}` : String(points), FACTORS[factor] ?? words(factor)] as const);
+  const wide = [0, 1].map((column) => Math.max(...rows.map((row) => (row[column] ?? '').length)));
+  return [
+    head,
+    ...(found.did_you_mean === null ? [] : [`  did you mean ${found.did_you_mean}?`]),
+    ...(found.retry_at === null ? [] : [`  ask again at ${found.retry_at}`]),
+    ...rows.map(([name, result, detail, time]) => `  ${name.padEnd(wide[0] ?? 0)}  ${result.padEnd(wide[1] ?? 0)}  ${time.padStart(8)}  ${detail}`.trimEnd()),
+    ...points.map(([amount, why]) => `  ${amount.padStart(4)}  ${why}`),
+    `  ${String(found.confidence).padStart(4)}  confidence, 0 to 100 (rules of version ${found.score_version})`,
+  ]
+    .map((line) => line.replaceAll(/\p{C}/gu, '\ufffd'))
+    .join('\n');
+}
+
+function words(name: string): string {
+  return name.replaceAll('_', ' ');
+}

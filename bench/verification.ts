@@ -1,0 +1,75 @@
+/**
+ * The verifier in the world of mail of `fixtures/mail-world.json`, over real sockets: how many of each family of cases it tells for what they are, and how long
+ * 1,000 addresses at 200 domains take whose servers answer in 50 ms, alone and with a tarpit and a dead host among them: `node bench/verification.ts`
+ */
+import { readFileSync } from 'node:fs';
+import { startMailWorld } from '../src/service/mail-world/start-world.ts';
+import type { MailWorld, WorldDomain, WorldHost } from '../src/service/mail-world/world.ts';
+import { platformResolver } from '../src/verification/dns/resolver.ts';
+import { smtpSettings } from '../src/verification/smtp/settings.ts';
+import type { EmailVerification, VerifyRequest } from '../src/verification/types.ts';
+import { Verifier } from '../src/verification/verifier.ts';
+import { CASES } from '../test/verification/cases.ts';
+import { testTls } from '../test/verification/certificate.ts';
+
+const print = (text: string): boolean => process.stdout.write(`${text}\n`);
+const DOMAINS = 200;
+const PEOPLE = ['a1', 'a2', 'a3', 'a4', 'nobody'];
+const LATENCY_MS = 50;
+const REQUEST: VerifyRequest = { mode: 'full', maxAgeS: null, evidence: { mailbox: () => null, domain: () => null }, timeoutMs: 20_000 };
+
+async function verifyIn(world: MailWorld, emails: readonly string[], timeoutMs: number, commandMs: number): Promise<{ found: EmailVerification[]; ms: number }> {
+  const running = await startMailWorld(world, { tls: testTls() });
+  const verifier = new Verifier({
+    resolver: platformResolver([running.dnsServer]),
+    smtp: smtpSettings({ ehloName: 'verifier.test', connect: running.connect, commandMs }),
+    privateAddresses: true,
+    clock: () => performance.now(),
+    now: () => Date.now(),
+  });
+  try {
+    const began = performance.now();
+    const found = await verifier.verify(emails, { ...REQUEST, timeoutMs });
+    return { found, ms: performance.now() - began };
+  } finally {
+    verifier.close();
+    await running.close();
+  }
+}
+
+async function families(): Promise<void> {
+  const world = JSON.parse(readFileSync(new URL('../fixtures/mail-world.json', import.meta.url), 'utf8')) as MailWorld;
+  const all = Object.values(CASES).flat();
+  const { found } = await verifyIn(world, all.map(([email]) => email), 20_000, 1_000);
+  const byEmail = new Map(found.map((one) => [one.email, one]));
+  const right = ([email, result, reason, confidence]: (typeof all)[number]): boolean => {
+    const one = byEmail.get(email);
+    return one?.result === result && one.reason === reason && one.confidence === confidence;
+  };
+  print('| family | right | tried |\n|---|---|---|');
+  for (const [family, cases] of Object.entries(CASES)) print(`| ${family} | ${cases.filter(right).length} | ${cases.length} |`);
+  const blamed = all.filter(([email, result]) => result !== 'undeliverable' && byEmail.get(email)?.result === 'undeliverable').length;
+  print(`\ncalled undeliverable without cause: ${blamed}`);
+}
+
+async function thousand(more: { readonly hosts: Record<string, WorldHost>; readonly domains: Record<string, WorldDomain> }, timeoutMs: number): Promise<string> {
+  const hosts: Record<string, WorldHost> = { ...more.hosts };
+  const domains: Record<string, WorldDomain> = { ...more.domains };
+  for (let n = 0; n < DOMAINS; n++) {
+    hosts[`mx.d${n}.test`] = { latencyMs: LATENCY_MS };
+    domains[`d${n}.test`] = { mx: [[10, `mx.d${n}.test`]], mailboxes: PEOPLE.slice(0, 4) };
+  }
+  const extra = Object.keys(more.domains).map((domain) => `jane@${domain}`);
+  const emails = Array.from({ length: DOMAINS }, (_, n) => PEOPLE.map((name) => `${name}@d${n}.test`)).flat();
+  const { found, ms } = await verifyIn({ hosts, domains }, [...extra, ...emails], timeoutMs, 15_000);
+  const wrong = found.slice(extra.length).filter(({ email, result }) => result !== (email.startsWith('nobody') ? 'undeliverable' : 'deliverable')).length;
+  return `${(ms / 1000).toFixed(1)} s, ${emails.length - wrong} of ${emails.length} right${extra.length === 0 ? '' : `; ${extra.map((email, n) => `${email} ${found[n]?.reason}`).join(', ')}`}`;
+}
+
+await families();
+print(`\n1,000 addresses at ${DOMAINS} domains, ${LATENCY_MS} ms a reply: ${await thousand({ hosts: {}, domains: {} }, 20_000)}`);
+const trouble = {
+  hosts: { 'mx.tarpit.test': { quirk: 'drips' }, 'mx.dead.test': { quirk: 'dead' } },
+  domains: { 'tarpit.test': { mx: [[10, 'mx.tarpit.test']] }, 'dead.test': { mx: [[10, 'mx.dead.test']] } },
+} as const;
+print(`the same with a tarpit and a dead host, by a deadline of 5 s: ${await thousand(trouble, 5_000)}`);

@@ -25,9 +25,7 @@ const FACTORS: Readonly<Record<string, string>> = {
 /** Lines without a final line end; control characters cannot be in them. */
 export function verificationTable(found: EmailVerification): string {
   const head = `${found.email}   ${found.result} (${words(found.reason)}), confidence ${found.confidence}`;
-  const rows: [string, string, string, string][] = [
-    ...found.checks.map(({ name, result, detail, ms }): [string, string, string, string] => [name, words(result), detail ?? '', `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`]),
-  ];
+  const rows = found.checks.map(({ name, result, detail, ms }) => [name, words(result), detail ?? '', `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`] as const);
   const points = found.score_factors.map(({ factor, points }) => [points > 0 ? `+${points}` : String(points), FACTORS[factor] ?? words(factor)] as const);
   const wide = [0, 1].map((column) => Math.max(...rows.map((row) => (row[column] ?? '').length)));
   return [

@@ -141,6 +141,22 @@ describe('manners', () => {
     expect(world.connectionsOf('mx.busy.test')).toBe(3);
   });
 
+  it('a conversation that changes hands follows the deadline of whoever asks', async () => {
+    const domains = {
+      'first.test': { mx: [[10, 'mx.shared.test']], mailboxes: ['jane'] },
+      'second.test': { mx: [[10, 'mx.shared.test']], mailboxes: Array.from({ length: 50 }, (_, n) => `user${n}`) },
+      'silent.test': { mx: [[10, 'mx.silent.test']] },
+    } as const;
+    const { verify, world } = await inWorld({ conversationsPerProvider: 1, commandMs: 60_000 }, {}, { hosts: { 'mx.shared.test': { latencyMs: 50 }, 'mx.silent.test': { quirk: 'silent' } }, domains });
+    // The first asks in the conversation, then waits for the silent one until its time is up, while the second asks on.
+    const first = verify(['jane@first.test', 'jane@silent.test'], { timeoutMs: 2_000 });
+    while (world.connectionsOf('mx.shared.test') === 0) await new Promise((resolve) => setImmediate(resolve));
+    const second = verify(Array.from({ length: 50 }, (_, n) => `user${n}@second.test`));
+    expect((await first).map(({ reason }) => reason)).toEqual(['accepted', 'pending']);
+    expect(new Set((await second).map(({ reason }) => reason))).toEqual(new Set(['accepted']));
+    expect(world.connectionsOf('mx.shared.test')).toBe(1);
+  });
+
   it('a domain found to take anybody is not asked again whether it does', async () => {
     const asked: number[] = [];
     let count = 0;

@@ -39,7 +39,7 @@ export class SmtpConnection {
   #timer: NodeJS.Timeout | null = null;
   readonly #commandMs: number;
   readonly #onStop: () => void;
-  readonly #signal: AbortSignal;
+  #signal: AbortSignal;
   secure = false;
 
   /** @param socket connected. @param commandMs how long each reply may take. @param signal ends the conversation at once. */
@@ -50,6 +50,13 @@ export class SmtpConnection {
     this.#onStop = () => this.#fail(new SmtpFailure('stopped', 'stopped before the server answered'));
     signal.addEventListener('abort', this.#onStop, { once: true });
     this.#listen(socket);
+  }
+
+  /** From now on `signal` ends the conversation, and the one before does not. */
+  follow(signal: AbortSignal): void {
+    this.#signal.removeEventListener('abort', this.#onStop);
+    this.#signal = signal;
+    if (this.#failure === null) signal.addEventListener('abort', this.#onStop, { once: true });
   }
 
   get usable(): boolean {

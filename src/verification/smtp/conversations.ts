@@ -74,6 +74,7 @@ export class Conversations {
     const host = this.#hostOf.get(session) ?? '';
     this.#circuits.succeeded(host);
     if (session.asked >= MAX_ASKED || this.#stop.signal.aborted) return this.discard(session);
+    session.follow(this.#stop.signal);
     const timer = setTimeout(() => this.#endIdle(host, session), IDLE_MS);
     this.#idle.set(host, [...(this.#idle.get(host) ?? []), { session, timer }]);
     this.#pump();
@@ -120,6 +121,7 @@ export class Conversations {
     const idle = this.#takeIdle(host.name);
     if (idle !== null) {
       waiter.signal.removeEventListener('abort', waiter.stop);
+      idle.follow(AbortSignal.any([waiter.signal, this.#stop.signal]));
       waiter.resolve(idle);
       return null;
     }

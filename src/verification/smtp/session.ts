@@ -109,6 +109,11 @@ export class SmtpSession {
     this.#inTransaction = 0;
   }
 
+  /** Changes hands: `signal` is that of whoever asks next. */
+  follow(signal: AbortSignal): void {
+    this.#connection.follow(signal);
+  }
+
   quit(): void {
     this.#connection.quit();
   }

@@ -73,7 +73,7 @@ export async function makeKey(store: string, plan: Plan, more: { credits?: numbe
 export async function serveStore(options: Partial<ServiceOptions> & { rpm?: number | null } = {}): Promise<Served> {
   const { rpm = null, ...rest } = options;
   const store = options.store ?? (await makeStore());
-  const service = await startService({ embeddedKey: { key: KEY, rpm }, mail: { world: WORLD }, ...rest, store });
+  const service = await startService({ embeddedKey: { key: KEY, rpm }, ...(rest.sample === true ? {} : { mail: { world: WORLD } }), ...rest, store });
   cleanups.push(() => service.close());
   const request = async (path: string, init: RequestInit = {}): Promise<Reply> => {
     const response = await fetch(service.url + path, init);

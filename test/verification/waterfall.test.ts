@@ -1,4 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { Resolver } from '../../src/verification/dns/resolver.ts';
+import { SmtpFailure } from '../../src/verification/smtp/connection.ts';
+import type { SmtpSettings } from '../../src/verification/smtp/settings.ts';
 import { CASES } from './cases.ts';
 import { inWorld, NO_EVIDENCE, WORLD } from './in-world.ts';
 
@@ -67,6 +70,22 @@ describe('the waterfall, over real sockets', () => {
     expect(found).toMatchObject({ result: 'unknown', reason: 'smtp_off', mx: { found: true }, smtp: null });
     expect(found.checks.at(-1)).toMatchObject({ name: 'smtp', result: 'off' });
     expect(await one('jane@null-mx.test')).toMatchObject({ result: 'undeliverable', reason: 'null_mx' });
+  });
+
+  it('tries IPv4 and IPv6 of a host', async () => {
+    const tried: string[] = [];
+    const { world } = await inWorld();
+    const resolver: Resolver = {
+      mx: () => Promise.resolve({ kind: 'found', records: [{ preference: 1, host: 'mx.plain.test' }] }),
+      addresses: () => Promise.resolve({ kind: 'found', records: ['2001:db8::1', '192.0.2.1', '192.0.2.2', '192.0.2.3'].map((address) => ({ address, family: address.includes(':') ? 6 : 4, ttlS: 60 })) }),
+    };
+    const connect: SmtpSettings['connect'] = (target, timeoutMs, signal) => {
+      tried.push(target.address);
+      return target.address.includes(':') ? world.connect({ ...target, address: '127.0.0.1' }, timeoutMs, signal) : Promise.reject(new SmtpFailure('unreachable', 'ENETUNREACH'));
+    };
+    const { one } = await inWorld({ connect }, { resolver });
+    expect(await one('jane@plain.test')).toMatchObject({ result: 'deliverable' });
+    expect(tried).toEqual(['192.0.2.1', '192.0.2.2', '2001:db8::1']);
   });
 
   it('goes to no private address unless it is told to', async () => {

@@ -10,8 +10,8 @@ import type { SmtpSettings } from './settings.ts';
 const MAX_ASKED = 100;
 /** How long a conversation that nobody needs is kept for the next who does. */
 const IDLE_MS = 1_000;
-/** Addresses of one host that are tried: IPv4 first, then IPv6. */
-const MAX_ADDRESSES = 3;
+/** Addresses of one host and one family that are tried: IPv4 first, then IPv6. */
+const MAX_ADDRESSES = 2;
 
 interface Waiter {
   readonly host: MailHost;
@@ -149,7 +149,8 @@ export class Conversations {
     const { host, signal } = waiter;
     signal.removeEventListener('abort', waiter.stop);
     let last = new SessionFailure('connect', new SmtpFailure('unreachable', 'it has no address'));
-    for (const { address } of host.addresses.slice(0, MAX_ADDRESSES)) {
+    const tried = ([4, 6] as const).flatMap((family) => host.addresses.filter((address) => address.family === family).slice(0, MAX_ADDRESSES));
+    for (const { address } of tried) {
       try {
         const session = await SmtpSession.open({ host: host.name, address }, this.#settings, AbortSignal.any([signal, this.#stop.signal]));
         this.#hostOf.set(session, host.name);

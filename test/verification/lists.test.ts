@@ -19,7 +19,7 @@ interface Source {
   readonly sha256: string;
 }
 
-const FOLDER = new URL('../../data/lists/', import.meta.url);
+const FOLDER = new URL('../../fixtures/lists/', import.meta.url);
 const sources = JSON.parse(readFileSync(new URL('sources.json', FOLDER), 'utf8')) as Record<string, Source>;
 const text = (list: string): string => readFileSync(new URL(`${list}.txt`, FOLDER), 'utf8');
 const lines = (list: string): string[] => text(list).trimEnd().split('\n');

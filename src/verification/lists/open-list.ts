@@ -5,7 +5,7 @@ import { StorageError } from '../../errors.ts';
 import { SortedLines } from './sorted-lines.ts';
 
 /** As far from `src/verification/lists` as from `dist/verification/lists`. `sources.json` there says where each list comes from. */
-const FOLDER = new URL('../../../data/lists/', import.meta.url);
+const FOLDER = new URL('../../../fixtures/lists/', import.meta.url);
 
 export type ListName = 'disposable' | 'disposable-wide' | 'free' | 'role';
 

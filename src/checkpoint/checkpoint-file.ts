@@ -24,6 +24,25 @@ export interface RunTotals {
   readonly activeMs: number;
 }
 
+/** What a finished output is. */
+export interface FinishedOutput {
+  readonly tally: Tally;
+  readonly bytes: number;
+  readonly errorBytes: number;
+  /** Hex, of the output and of the errors file. */
+  readonly sha256: string;
+  readonly errorsSha256: string;
+}
+
+/** A retry that is under way: until it is finished, the job is what it was before. */
+export interface Retry {
+  readonly before: Pick<Checkpoint, 'finishedAt' | 'exitCode' | 'mark'> & { readonly result: FinishedOutput };
+  /** The ledger's last answer when the retry began: what had failed by then is asked again. */
+  readonly failedUpTo: number;
+  /** Lookups of the job that the ledger did not know of by then: it was deleted, or purged. */
+  readonly forgotten: RunTotals['lookups'];
+}
+
 /** The job's memory between runs: one JSON file beside the output. */
 export interface Checkpoint {
   readonly version: typeof VERSION;
@@ -31,7 +50,7 @@ export interface Checkpoint {
   /** Absolute path of the output that it belongs to. */
   readonly output: string;
   readonly fingerprint: Readonly<Record<string, unknown>>;
-  /** 1, and one more for each `--fresh`: part of every Idempotency-Key. */
+  /** 1, and one more for each `--fresh` and each retry: part of every Idempotency-Key. */
   readonly generation: number;
   /** Names the run over all its resumes. */
   readonly run: string;
@@ -49,7 +68,11 @@ export interface Checkpoint {
   /** What the last minute has spent of the quota, so that a resume does not spend it again; null: nothing. */
   readonly spent: Spent | null;
   /** From `finishing` on: what the output is when it is whole. */
-  readonly result: { readonly tally: Tally; readonly bytes: number; readonly errorBytes: number; readonly sha256: string } | null;
+  readonly result: FinishedOutput | null;
+  /** Calls that may have been sent by the time of the next checkpoint: see `CallBudget`. More than `totals` when a run was killed. */
+  readonly callsAtMost: number;
+  /** Null: none is under way. */
+  readonly retry: Retry | null;
 }
 
 /** A checkpoint of a large glob names many files; more than this is no checkpoint of ours. */
@@ -91,7 +114,7 @@ export async function writeCheckpoint(path: string, checkpoint: Checkpoint, fenc
 /** What each key holds in a checkpoint of ours, by kind. */
 const KINDS: Readonly<Record<keyof Checkpoint, readonly Kind[]>> = {
   version: ['number'], job: ['string'], output: ['string'], fingerprint: ['object'], generation: ['number'], run: ['string'], manifest: ['object'], limit: ['number', 'null'], state: ['string'],
-  startedAt: ['string'], updatedAt: ['string'], finishedAt: ['string', 'null'], exitCode: ['number', 'null'], mark: ['object'], totals: ['object'], trusted: ['boolean'], spent: ['object', 'null'], result: ['object', 'null'],
+  startedAt: ['string'], updatedAt: ['string'], finishedAt: ['string', 'null'], exitCode: ['number', 'null'], mark: ['object'], totals: ['object'], trusted: ['boolean'], spent: ['object', 'null'], result: ['object', 'null'], callsAtMost: ['number'], retry: ['object', 'null'],
 };
 type Kind = 'string' | 'number' | 'boolean' | 'object' | 'null';
 

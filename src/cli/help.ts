@@ -7,6 +7,7 @@ Enrich and verify files of contacts: as fast as the plan permits, never over it,
   run [JOB]      run a job, or resume it where it stopped
   plan [JOB]     check everything and call nothing: records, lookups, requests, time
   status [JOB]   progress of a running, stopped or finished job
+  retry [JOB]    call again only for what failed, and put the results in their places
   ledger         answers already paid for: what is there (stats), take some out (purge)
   serve          the data service, on this machine
   verify EMAIL   check addresses one by one
@@ -83,6 +84,19 @@ Jobs may use the ledger meanwhile. A purge that was interrupted is done by the s
 
 Example: millrace ledger purge --ledger answers.ledger --email ada@example.com`;
 
+const RETRY = `Usage: millrace retry [JOB] [flags]
+
+Calls again only for those records of a finished job that failed, and puts the results in their
+places: a new output replaces the old one when it is whole. Stopped, it goes on with the same
+command. It takes the flags of the run; rate, concurrency, timeout and limits may be others:
+
+${JOB_FLAGS}
+
+  --date DAY         what {date} stands for        --scratch DIR    for state that grows
+  --progress KIND    auto, bar, log or none        --log-level LEVEL  debug, info, warn, ...
+
+Example: millrace retry sample`;
+
 const SERVE = `Usage: millrace serve [flags]
 
 The data service, on this machine. Prints {"url": ..., "pid": ...} once it is ready; Ctrl-C ends it.
@@ -117,4 +131,4 @@ sender that they are shown (the null sender). Many networks block port 25: then 
 
 Example: millrace verify --local --mode dns jane@example.com`;
 
-export const HELP: Readonly<Record<string, string>> = { '': MAIN, run: RUN, plan: PLAN, status: STATUS, ledger: LEDGER, serve: SERVE, verify: VERIFY };
+export const HELP: Readonly<Record<string, string>> = { '': MAIN, run: RUN, plan: PLAN, status: STATUS, retry: RETRY, ledger: LEDGER, serve: SERVE, verify: VERIFY };

@@ -4,7 +4,7 @@ import yargs from 'yargs';
 import type { Argv, Options } from 'yargs';
 import { UsageError } from '../errors.ts';
 import type { ExitCode } from '../errors.ts';
-import { RUN_FLAGS, SHORT_FLAGS, SWITCHES } from '../job/definition/flags.ts';
+import { RETRY_FLAGS, RUN_FLAGS, SHORT_FLAGS, SWITCHES } from '../job/definition/flags.ts';
 import { didYouMean, nearest } from '../job/definition/nearest.ts';
 import { fail, tolerateClosedPipes, watchForBugs } from './failure.ts';
 import { HELP } from './help.ts';
@@ -19,7 +19,7 @@ const JOB_OPTIONS = Object.fromEntries([
   ...Object.values(SHORT_FLAGS).map((name) => [name, value] as const),
   ...SWITCHES.map((name) => [name, flag] as const),
 ]);
-const RUN_OPTIONS = { ...JOB_OPTIONS, ...Object.fromEntries(RUN_FLAGS.map((name) => [name, name === 'fresh' ? flag : value])) };
+const runOptions = (names: readonly string[]): Record<string, Options> => ({ ...JOB_OPTIONS, ...Object.fromEntries(names.map((name) => [name, name === 'fresh' ? flag : value])) });
 const REPORT_OPTIONS = { ...JOB_OPTIONS, date: value, json: flag };
 const SERVE_VALUES = ['host', 'port', 'store', 'region', 'latency-ms', 'latency-jitter-ms', 'error-rate', 'throttle-rate', 'drop-rate', 'hang-rate', 'fault-seed'];
 
@@ -32,7 +32,8 @@ interface Command {
 }
 
 const COMMANDS: Readonly<Record<string, Command>> = {
-  run: { usage: 'run [JOB]', options: RUN_OPTIONS, load: async () => (await import('./commands/run.ts')).run },
+  run: { usage: 'run [JOB]', options: runOptions(RUN_FLAGS), load: async () => (await import('./commands/run.ts')).run },
+  retry: { usage: 'retry [JOB]', options: runOptions(RETRY_FLAGS), load: async () => (await import('./commands/retry.ts')).retry },
   plan: { usage: 'plan [JOB]', options: REPORT_OPTIONS, load: async () => (await import('./commands/plan.ts')).plan },
   status: { usage: 'status [JOB]', options: REPORT_OPTIONS, load: async () => (await import('./commands/status.ts')).status },
   ledger: {
@@ -54,7 +55,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
 };
 
 /** Commands of the contract that this version does not have yet. */
-const LATER_COMMANDS = ['retry', 'enrich', 'import', 'export', 'suppress', 'keys'];
+const LATER_COMMANDS = ['enrich', 'import', 'export', 'suppress', 'keys'];
 
 /** Runs the command line (without node and the script); sets the exit code and returns when all is closed. */
 export async function main(argv: readonly string[]): Promise<void> {

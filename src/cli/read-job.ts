@@ -1,6 +1,6 @@
 /** Invocation -> compiled job and run options; the warnings go to standard error. */
 import { compileJob, loadJobFile } from '../job/definition/compile-job.ts';
-import { RUN_FLAGS } from '../job/definition/flags.ts';
+import { RETRY_FLAGS, RUN_FLAGS } from '../job/definition/flags.ts';
 import { KEY_BY_FLAG } from '../job/definition/keys.ts';
 import { unknownFlag } from '../job/definition/layers.ts';
 import { compileRunOptions } from '../job/definition/run-options.ts';
@@ -10,7 +10,7 @@ import type { FlagValue } from '../job/definition/layers.ts';
 import type { Invocation } from './invocation.ts';
 
 /** Flags that belong to a command and not to the job. */
-const OWN_FLAGS = { run: RUN_FLAGS, plan: ['date', 'json'], status: ['date', 'json'], 'ledger stats': ['date', 'json'], 'ledger purge': ['date', 'json', 'email', 'older-than'] } as const;
+const OWN_FLAGS = { run: RUN_FLAGS, retry: RETRY_FLAGS, plan: ['date', 'json'], status: ['date', 'json'], 'ledger stats': ['date', 'json'], 'ledger purge': ['date', 'json', 'email', 'older-than'] } as const;
 
 export interface ReadJob {
   readonly job: CompiledJob;

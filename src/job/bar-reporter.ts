@@ -62,8 +62,8 @@ export function barReporter(job: CompiledJob, out: Terminal): Reporter {
       say(summaryTable(report, paths));
       if (paths !== null) preview = previewRows(paths.output, job);
     },
-    done: (report, paths) => {
-      say(`This job had finished, and its input has not changed: nothing was called.\n${summaryTable(report, paths)}`);
+    done: (report, paths, why) => {
+      say(`${why.charAt(0).toUpperCase()}${why.slice(1)}.\n${summaryTable(report, paths)}`);
       preview = previewRows(paths.output, job);
     },
     close: async () => {

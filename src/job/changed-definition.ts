@@ -11,8 +11,8 @@ type Fingerprint = Readonly<Record<string, unknown>>;
  * Once a run is finished, other names for what is written alike (`{date}`, `{env:NAME}`) are a changed input, and no
  * changed job: `docs/decisions/dated-input.md`.
  */
-export function changedDefinition(job: Pick<CompiledJob, 'fingerprint' | 'limits'>, found: Pick<Checkpoint, 'fingerprint' | 'limit' | 'state'>): string | null {
-  const over = found.state === 'finished' || found.state === 'finishing';
+export function changedDefinition(job: Pick<CompiledJob, 'fingerprint' | 'limits'>, found: Pick<Checkpoint, 'fingerprint' | 'limit' | 'state' | 'retry'>): string | null {
+  const over = found.state === 'finished' || found.state === 'finishing' || found.retry !== null;
   const ignored = over && same(found.fingerprint[WRITTEN_INPUT], job.fingerprint[WRITTEN_INPUT]) ? ['input.uri', WRITTEN_INPUT] : [WRITTEN_INPUT];
   const difference = describeDifference(without(found.fingerprint, ignored), without(job.fingerprint, ignored));
   if (difference !== null) return difference;

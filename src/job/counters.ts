@@ -70,11 +70,11 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
     return this.#waitedMs + Math.max(0, Math.min(this.#now(), this.#waitsUntil) - this.#waitsFrom);
   }
 
-  /** @param lookups the ledger's totals */
-  totals(lookups: { lookups: number; reused: number }): RunTotals {
+  /** @param lookups the ledger's totals. @param forgotten what it no longer knows of */
+  totals(lookups: { lookups: number; reused: number }, forgotten: RunTotals['lookups'] = { unique: 0, fromLedger: 0 }): RunTotals {
     return {
       calls: { ...this.calls },
-      lookups: { unique: lookups.lookups, fromLedger: lookups.reused },
+      lookups: { unique: lookups.lookups + forgotten.unique, fromLedger: lookups.reused + forgotten.fromLedger },
       retries: this.retries,
       throttled: { events: this.throttledEvents, waitedMs: Math.round(this.waitedMs) },
       credits: this.credits,

@@ -1,15 +1,16 @@
 /** From the last row to a job that is finished: each step durable before the next, so that a crash anywhere is made good. */
-import { stat } from 'node:fs/promises';
 import { writeCheckpoint, type Checkpoint } from '../checkpoint/checkpoint-file.ts';
 import { removeFile, type Fence } from '../checkpoint/fence.ts';
 import { InputError } from '../errors.ts';
 import { describeChange } from '../reader/freeze.ts';
+import { START_MARK } from '../writer/mark.ts';
 import { PartialFile, partialPath } from '../writer/partial-file.ts';
 import { fileSha256 } from './file-digest.ts';
 import { dropSpool } from './frozen-input.ts';
 import type { JobPaths } from './paths.ts';
 import { buildReport, writeReport, type Report } from './report.ts';
 import type { RowSink } from './run-job.ts';
+import { exists } from './start-checks.ts';
 import type { CompiledJob } from './types.ts';
 import { finishedExitCode } from './verdict.ts';
 
@@ -22,7 +23,9 @@ export async function markFinishing(job: CompiledJob, paths: JobPaths, latest: C
   if (changed !== null) {
     throw new InputError('input_changed', `the input changed while it was read: ${changed}`, { hint: 'Put the input back as it was and run the same command, or take it as it is now with --fresh. The rows are written again; what was paid for is in the ledger.' });
   }
-  const { mark, tally, bytes, errorBytes } = finished;
+  const { tally, bytes, errorBytes } = finished;
+  // A retry counts all rows from its start, and so not those before the end of a member: a longer run begins anew, from the ledger.
+  const mark = latest.retry === null || job.output.compression === 'none' ? finished.mark : START_MARK;
   const now = new Date().toISOString();
   const checkpoint: Checkpoint = {
     ...latest,
@@ -31,7 +34,7 @@ export async function markFinishing(job: CompiledJob, paths: JobPaths, latest: C
     finishedAt: now,
     exitCode: finishedExitCode(job, tally),
     mark,
-    result: { tally, bytes, errorBytes, sha256: await fileSha256(partialPath(paths.output)) },
+    result: { tally, bytes, errorBytes, sha256: await fileSha256(partialPath(paths.output)), errorsSha256: await fileSha256(partialPath(paths.errors)) },
   };
   await writeCheckpoint(paths.checkpoint, checkpoint, fence);
   return checkpoint;
@@ -42,7 +45,7 @@ export async function putInPlace(job: CompiledJob, paths: JobPaths, checkpoint: 
   await commit();
   const report = buildReport(checkpoint, job.output.uri, job.service.rpm);
   await writeReport(paths.report, report, fence);
-  await writeCheckpoint(paths.checkpoint, { ...checkpoint, state: 'finished' }, fence);
+  await writeCheckpoint(paths.checkpoint, { ...checkpoint, state: 'finished', retry: null }, fence);
   await dropSpool(checkpoint.manifest, fence);
   return report;
 }
@@ -56,11 +59,4 @@ export async function commitAgain(paths: JobPaths, { result }: Checkpoint, fence
   } else if (await exists(partialPath(paths.errors))) {
     await (await PartialFile.open(paths.errors, errorBytes, fence)).commit();
   }
-}
-
-function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  );
 }

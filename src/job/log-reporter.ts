@@ -33,7 +33,7 @@ export function logReporter(job: CompiledJob, level: string): Reporter {
     stop,
     stopped: (report) => logger.warn({ event: 'stopped', ...report }, 'stopped early; the same command resumes'),
     finished: (report) => logger.info({ event: 'finished', ...report }, 'finished'),
-    done: (report) => logger.info({ event: 'nothing_to_do', ...report }, 'this job had finished, and its input has not changed: nothing was called'),
+    done: (report, _paths, why) => logger.info({ event: 'nothing_to_do', ...report }, why),
     close: async () => {
       stop();
       logger.flush();

@@ -3,8 +3,9 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { EXIT, type ExitCode } from '../errors.ts';
-import { Ledger } from '../ledger/ledger.ts';
-import { enrichKey, verifyKey } from '../processor/keys.ts';
+import type { PersonRecord } from '../client/types.ts';
+import { Ledger, type LedgerAnswer } from '../ledger/ledger.ts';
+import { enrichKey, verifyKey, type EnrichLookup } from '../processor/keys.ts';
 import { lookupScopes, type LookupScopes } from '../processor/scopes.ts';
 import { VERIFY_BATCH } from '../processor/verify.ts';
 import { readRecords } from '../reader/read-records.ts';
@@ -17,7 +18,10 @@ import { decideStart, freshStart, type Start } from './start.ts';
 import type { CompiledJob } from './types.ts';
 import { count, duration } from './words.ts';
 
-/** What a run would do. `requests.verify` counts the addresses the input has; an address that enrich finds may add to it. */
+/**
+ * What a run would do. Of what the ledger knows it is exact. For the rest, `requests.verify` counts the addresses of the input as if enrich answered
+ * each lookup and called none verified; an address that enrich finds may add to it.
+ */
 export interface Plan {
   readonly job: string;
   /** `new`, `resume` or `finished`: what `millrace run` would do. */
@@ -56,11 +60,12 @@ async function planIn(scratch: string, job: CompiledJob, serviceOrigin: string):
   const start = await howItWouldStart(job, paths);
   await adoptSpool(paths, null);
   const { manifest, run } = start.checkpoint;
-  const ledger = job.ledger.uri !== '' && (statSync(paths.ledger, { throwIfNoEntry: false })?.size ?? 0) > 0 ? Ledger.open({ path: paths.ledger, job: job.name, run, maxAgeDays: job.ledger.maxAgeDays, now: Date.now, peek: true }) : null;
+  const ledger = job.ledger.uri !== '' && (statSync(paths.ledger, { throwIfNoEntry: false })?.size ?? 0) > 0 ? Ledger.open({ path: paths.ledger, job: job.name, run, maxAgeDays: job.ledger.maxAgeDays, now: Date.now, peek: true, failedUpTo: start.checkpoint.retry?.failedUpTo ?? 0 }) : null;
   const seen = new KeySet(join(scratch, 'keys'));
   try {
     const counting = new Counting(job, seen, ledger, serviceOrigin);
-    const limit = job.limits.limit ?? Infinity;
+    // A retry has as many records as its output has rows.
+    const limit = start.checkpoint.retry?.before.result.tally.total ?? job.limits.limit ?? Infinity;
     reading: for await (const batch of readRecords(manifest, null)) {
       for (const record of batch) {
         if (counting.records >= limit) break reading;
@@ -115,22 +120,40 @@ class Counting {
 
   add(record: InputRecord): void {
     this.records++;
-    const { steps, verify } = this.#job;
-    const email = verifyKey(record.email);
     if (record.bad !== null) {
       this.invalid++;
-    } else if (steps[0] === 'verify') {
+    } else if (this.#job.steps[0] === 'verify') {
+      const email = verifyKey(record.email);
       if (email === null) this.invalid++;
       else if (this.#isNew('verify', email)) this.#verifyAddresses++;
     } else {
       const lookup = enrichKey(record.email, record.domain);
-      if (typeof lookup === 'string') {
-        this.invalid++;
-        return;
-      }
-      if (this.#isNew(lookup.by, lookup.key)) this.#enrichCalls++;
-      if (steps.includes('verify') && verify.when === 'always' && email !== null && this.#isNew('verify', email)) this.#verifyAddresses++;
+      if (typeof lookup === 'string') this.invalid++;
+      else this.#addEnrich(record, lookup);
     }
+  }
+
+  #addEnrich(record: InputRecord, { by, key }: EnrichLookup): void {
+    const verifies = this.#job.steps.includes('verify');
+    const isNew = this.#seen.add(`${by} ${key}`);
+    if (!isNew && !verifies) return;
+    const answer = this.#look(by, key);
+    if (isNew) {
+      this.unique++;
+      if (answer === null) this.#enrichCalls++;
+      else this.fromLedger++;
+    }
+    const email = verifies ? this.#verifiedAddress(record, answer) : null;
+    if (email !== null && this.#isNew('verify', email)) this.#verifyAddresses++;
+  }
+
+  /** The address that the record's verify step will ask about, as far as it is known: see `RecordProcessor`. */
+  #verifiedAddress({ email }: InputRecord, answer: LedgerAnswer | null): string | null {
+    if (answer === null || answer.kind === 'miss') return verifyKey(email);
+    if (answer.kind === 'suppressed' || answer.kind === 'failed') return null;
+    const person = JSON.parse(answer.text) as Partial<PersonRecord> | null;
+    if (this.#job.verify.when === 'unverified' && person?.verified === true) return null;
+    return verifyKey(email.trim() === '' && typeof person?.email === 'string' ? person.email : email);
   }
 
   requests(): Plan['requests'] {
@@ -139,14 +162,20 @@ class Counting {
   }
 
   /** True for a lookup that would be paid for. */
-  #isNew(kind: 'email' | 'domain' | 'verify', key: string): boolean {
+  #isNew(kind: LookupKind, key: string): boolean {
     if (!this.#seen.add(`${kind} ${key}`)) return false;
     this.unique++;
-    if (this.#ledger?.has(this.#scopes[kind], key) !== true) return true;
+    if (this.#look(kind, key) === null) return true;
     this.fromLedger++;
     return false;
   }
+
+  #look(kind: LookupKind, key: string): LedgerAnswer | null {
+    return this.#ledger?.look(this.#scopes[kind], key) ?? null;
+  }
 }
+
+type LookupKind = keyof LookupScopes;
 
 /** A set of keys on disk: memory does not grow with the input. */
 class KeySet {

@@ -16,8 +16,8 @@ export interface Reporter {
   /** The run stopped early; `report` is how far it came. */
   stopped(report: Report): void;
   finished(report: Report, paths: Pick<JobPaths, 'report' | 'errors' | 'output'> | null): void;
-  /** The job had finished before; nothing was called. */
-  done(report: Report, paths: Pick<JobPaths, 'report' | 'errors' | 'output'>): void;
+  /** Nothing was called, because of `why`: a sentence without its capital and its stop. */
+  done(report: Report, paths: Pick<JobPaths, 'report' | 'errors' | 'output'>, why: string): void;
   close(): Promise<void>;
 }
 

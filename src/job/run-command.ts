@@ -1,12 +1,12 @@
-import { writeCheckpoint, type Checkpoint } from '../checkpoint/checkpoint-file.ts';
+import { writeCheckpoint, type Checkpoint, type RunTotals } from '../checkpoint/checkpoint-file.ts';
 import { sweep, type Fence } from '../checkpoint/fence.ts';
 import { JobLock } from '../checkpoint/job-lock.ts';
-import { EXIT, InputError, type ExitCode } from '../errors.ts';
+import { EXIT, InputError, UsageError, type ExitCode } from '../errors.ts';
 import { Ledger } from '../ledger/ledger.ts';
-import { START_MARK } from '../writer/mark.ts';
 import { OutputWriter } from '../writer/output-writer.ts';
 import { replaceInode } from '../writer/partial-file.ts';
 import { rowFormat } from '../writer/row-format.ts';
+import { CallBudget } from './call-budget.ts';
 import { Counters } from './counters.ts';
 import { errorLine } from './error-line.ts';
 import { commitAgain, markFinishing, putInPlace } from './finish.ts';
@@ -14,6 +14,8 @@ import { adoptSpool, dropArriving, dropSpool } from './frozen-input.ts';
 import { jobPaths, renamedFiles, type JobPaths } from './paths.ts';
 import { openReporter, type Reporter } from './reporter.ts';
 import { buildReport } from './report.ts';
+import { retryParts, retryWords } from './retry-parts.ts';
+import { decideRetry, firstMark } from './retry-start.ts';
 import { RunningJob, type RowSink } from './run-job.ts';
 import { runToStandardOutput } from './run-to-stdout.ts';
 import { serviceOrigin } from './service-origin.ts';
@@ -34,16 +36,29 @@ export interface RunContext {
  * @throws MillraceError whatever ended the run; the job's state is on disk by then
  */
 export async function runCommand(job: CompiledJob, options: RunOptions, context: RunContext): Promise<ExitCode> {
+  return reported(job, options, (reporter) => (job.output.uri === '-' ? runToStandardOutput(job, options, context, reporter) : runLocked(job, options, context, reporter, 'run')));
+}
+
+/**
+ * Asks again for what failed in a finished job, and puts the results in their places: a new output replaces the old
+ * one when it is whole.
+ * @throws MillraceError as `runCommand`, and 65 when there is nothing finished to retry
+ */
+export async function retryCommand(job: CompiledJob, options: RunOptions, context: RunContext): Promise<ExitCode> {
+  if (job.output.uri === '-') throw new UsageError('no_checkpoint', 'a run to standard output keeps no checkpoint, so there is nothing to retry', { hint: 'Name a file as --output.' });
+  return reported(job, options, (reporter) => runLocked(job, options, context, reporter, 'retry'));
+}
+
+async function reported(job: CompiledJob, options: RunOptions, work: (reporter: Reporter) => Promise<ExitCode>): Promise<ExitCode> {
   const reporter = await openReporter(job, options);
   try {
-    if (job.output.uri === '-') return await runToStandardOutput(job, options, context, reporter);
-    return await runLocked(job, options, context, reporter);
+    return await work(reporter);
   } finally {
     await reporter.close();
   }
 }
 
-async function runLocked(job: CompiledJob, options: RunOptions, context: RunContext, reporter: Reporter): Promise<ExitCode> {
+async function runLocked(job: CompiledJob, options: RunOptions, context: RunContext, reporter: Reporter, command: Command): Promise<ExitCode> {
   const named = jobPaths(job, options);
   const lost = new AbortController();
   const lock = await JobLock.acquire({
@@ -57,11 +72,11 @@ async function runLocked(job: CompiledJob, options: RunOptions, context: RunCont
   const paths = { ...named, arriving: lock.temporary(named.spool) };
   try {
     await takePossession(paths, lock);
-    const start = await settleStart(job, paths, lock, { fresh: options.fresh, now: () => new Date(), signal: AbortSignal.any([context.drain, lost.signal]) });
+    const start = await settleStart(job, paths, lock, command, { fresh: options.fresh, now: () => new Date(), signal: AbortSignal.any([context.drain, lost.signal]) });
     if (start.kind === 'go') return await execute(job, paths, start, context, lock, lost.signal, reporter);
     // A crash just before the end may have left it.
     await dropSpool(start.checkpoint.manifest, lock);
-    reporter.done(buildReport(start.checkpoint, job.output.uri, job.service.rpm), paths);
+    reporter.done(buildReport(start.checkpoint, job.output.uri, job.service.rpm), paths, NOTHING_TO_DO[command]);
     return (start.checkpoint.exitCode ?? EXIT.ok) as ExitCode;
   } catch (error) {
     // Files that another run has put in place or taken away are no fault of the disk.
@@ -81,12 +96,21 @@ async function takePossession(paths: JobPaths, lock: JobLock): Promise<void> {
 }
 
 /** What a crash left to be put in place is put there first; then the job is like any other that is finished. */
-async function settleStart(job: CompiledJob, paths: JobPaths, lock: JobLock, options: StartOptions): Promise<Exclude<Start, { kind: 'finish' }>> {
-  const start = await decideStart(job, paths, options);
+async function settleStart(job: CompiledJob, paths: JobPaths, lock: JobLock, command: Command, options: StartOptions): Promise<Exclude<Start, { kind: 'finish' }>> {
+  const start = await (command === 'run' ? decideStart : decideRetry)(job, paths, options);
   if (start.kind !== 'finish') return start;
   await putInPlace(job, paths, start.checkpoint, () => commitAgain(paths, start.checkpoint, lock), lock);
-  return settleStart(job, paths, lock, options);
+  // A retry that only had to be put in place is this one; what failed again is the next one's.
+  if (command === 'retry' && start.checkpoint.retry !== null) return { kind: 'done', checkpoint: start.checkpoint };
+  return settleStart(job, paths, lock, command, options);
 }
+
+type Command = 'run' | 'retry';
+
+const NOTHING_TO_DO: Readonly<Record<Command, string>> = {
+  run: 'this job had finished, and its input has not changed: nothing was called',
+  retry: 'nothing is left to retry: nothing was called',
+};
 
 async function execute(job: CompiledJob, paths: JobPaths, start: Start & { kind: 'go' }, context: RunContext, lock: JobLock, lost: AbortSignal, reporter: Reporter): Promise<ExitCode> {
   const { checkpoint } = start;
@@ -95,13 +119,25 @@ async function execute(job: CompiledJob, paths: JobPaths, start: Start & { kind:
   await adoptSpool(paths, lock);
   // The checkpoint comes first: from here on, the partial files are this job's.
   await writeCheckpoint(paths.checkpoint, checkpoint, lock);
-  const ledger = Ledger.open({ path: paths.ledger, job: job.name, run: checkpoint.run, maxAgeDays: job.ledger.maxAgeDays, now: Date.now, mayWrite: lock.checkNow });
+  const ledger = Ledger.open({ path: paths.ledger, job: job.name, run: checkpoint.run, maxAgeDays: job.ledger.maxAgeDays, now: Date.now, mayWrite: lock.checkNow, failedUpTo: checkpoint.retry?.failedUpTo ?? 0 });
   const counters = new Counters(checkpoint.totals, () => performance.now());
+  const budget = new CallBudget({ maxCalls: job.limits.maxCalls, counters, uncounted: Math.max(0, checkpoint.callsAtMost - counters.allCalls), record: () => keep({}) });
+  const totals = (): RunTotals => counters.totals(ledger.totals(), checkpoint.retry?.forgotten);
   let latest = checkpoint;
-  const keep = async (change: Partial<Checkpoint>): Promise<void> => {
+  let writing: Promise<void> = Promise.resolve();
+  const write = async (change: Partial<Checkpoint>): Promise<void> => {
     if (lost.aborted) throw lost.reason;
-    latest = { ...latest, ...change, updatedAt: new Date().toISOString(), totals: counters.totals(ledger.totals()) };
+    const { state = latest.state } = change;
+    latest = { ...latest, ...change, updatedAt: new Date().toISOString(), totals: totals(), callsAtMost: state === 'running' ? budget.claim() : budget.sent };
+    const { callsAtMost } = latest;
     await writeCheckpoint(paths.checkpoint, latest, lock);
+    budget.claimedUpTo(callsAtMost);
+  };
+  // One at a time: calls are claimed whenever they run out.
+  const keep = (change: Partial<Checkpoint>): Promise<void> => {
+    const written = writing.then(() => write(change));
+    writing = written.catch(() => undefined);
+    return written;
   };
   try {
     const sink = await openSink(job, paths, checkpoint, lock);
@@ -112,12 +148,15 @@ async function execute(job: CompiledJob, paths: JobPaths, start: Start & { kind:
         ledger,
         sink,
         counters,
+        budget,
         reporter,
+        retry: checkpoint.retry === null ? null : retryParts(job, paths, checkpoint.manifest, checkpoint.retry),
         service: { baseUrl: context.baseUrl, origin: serviceOrigin(job), apiKey: context.apiKey },
         keep: (mark, state, trusted, spent) => keep({ mark, state, trusted, spent }),
         drain: context.drain,
         abort: AbortSignal.any([context.abort, lost]),
       });
+      if (checkpoint.retry !== null) reporter.info('retrying', retryWords(checkpoint, start.resumed));
       reporter.start({ checkpoint, resumed: start.resumed, running, counters, sink });
       const end = await running.run();
       reporter.stop();
@@ -128,14 +167,14 @@ async function execute(job: CompiledJob, paths: JobPaths, start: Start & { kind:
       }
       const finished = await sink.finish();
       ledger.flush();
-      latest = await markFinishing(job, paths, { ...latest, trusted: end.trusted, totals: counters.totals(ledger.totals()) }, finished, lock);
+      latest = await markFinishing(job, paths, { ...latest, trusted: end.trusted, totals: totals(), callsAtMost: budget.sent }, finished, lock);
       reporter.finished(await putInPlace(job, paths, latest, () => sink.commit(), lock), paths);
       return (latest.exitCode ?? EXIT.ok) as ExitCode;
     } catch (error) {
       // Rows of two versions may be mixed: once the input is as it was, they are written again, from the ledger.
       const mixed = error instanceof InputError && error.code === 'input_changed';
       // The first error is the one that counts: where not even this can be written, the checkpoint before stands.
-      if (mixed || latest.state === 'running') await keep({ state: 'stopped', ...(mixed ? { mark: START_MARK } : {}) }).catch(() => undefined);
+      if (mixed || latest.state === 'running') await keep({ state: 'stopped', ...(mixed ? { mark: firstMark(latest) } : {}) }).catch(() => undefined);
       throw error;
     } finally {
       await sink.close();

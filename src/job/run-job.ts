@@ -14,13 +14,15 @@ import { notSuchAServiceError } from '../pool/fatal-errors.ts';
 import { EnrichStep } from '../processor/enrich.ts';
 import { RecordProcessor } from '../processor/process-record.ts';
 import type { RecordResult } from '../processor/result.ts';
+import { RetryProcessor } from '../processor/retry-record.ts';
 import { lookupScopes } from '../processor/scopes.ts';
 import { TrustGate } from '../processor/trust-gate.ts';
 import { VerifyStep } from '../processor/verify.ts';
 import { readRecords } from '../reader/read-records.ts';
-import type { InputRecord } from '../reader/types.ts';
+import type { InputRecord, Position } from '../reader/types.ts';
 import type { Mark } from '../writer/mark.ts';
 import type { Tally } from '../writer/tally.ts';
+import type { CallBudget } from './call-budget.ts';
 import type { Counters } from './counters.ts';
 import { Notices } from './notices.ts';
 import { connectionsAllowed } from './open-files.ts';
@@ -39,12 +41,22 @@ export interface RowSink {
   close(): Promise<void>;
 }
 
+/** What a retry does otherwise than a run. */
+export interface RetryParts {
+  /** The records that have a row, with that row, from a position on. */
+  readonly records: (from: Position | null, signal: AbortSignal) => AsyncGenerator<InputRecord[], void, void>;
+  readonly rowOf: (record: InputRecord, result: RecordResult) => Buffer;
+}
+
 export interface JobParts {
   readonly job: CompiledJob;
   readonly checkpoint: Checkpoint;
   readonly ledger: Ledger;
   readonly sink: RowSink;
   readonly counters: Counters;
+  readonly budget: CallBudget;
+  /** Null: a run. */
+  readonly retry: RetryParts | null;
   /** Who is told when the service holds the run up. */
   readonly reporter: Pick<Reporter, 'detail' | 'info' | 'warn'>;
   readonly service: { readonly baseUrl: string; readonly origin: string; readonly apiKey: string | null };
@@ -58,6 +70,8 @@ export interface JobParts {
 /** Records between the low watermark and the reader, and what they and their answers take: bounds memory, and what fills a verify request. */
 const WINDOW_RECORDS = 16_384;
 const WINDOW_BYTES = 48 * 1024 * 1024;
+/** Rows of the output after which a retry sends a verify request, full or not: fewer than the window holds. */
+const RETRY_GROUP_ROWS = 8_192;
 /** How long a drain waits for what is in flight. */
 export const DRAIN_MS = 25_000;
 
@@ -81,7 +95,7 @@ export class RunningJob {
   readonly #gate: TrustGate;
   readonly #enrich: EnrichStep | null;
   readonly #verify: VerifyStep | null;
-  readonly #processor: RecordProcessor;
+  readonly #processor: Pick<RecordProcessor, 'process'>;
   readonly #watermark = new LowWatermark<Ready>();
   readonly #stopReading = new AbortController();
   #started = 0;
@@ -127,7 +141,7 @@ export class RunningJob {
       concurrency: job.service.concurrency,
       mostAtOnce,
       rpm: job.service.rpm,
-      mayCall: () => job.limits.maxCalls === null || counters.allCalls < job.limits.maxCalls,
+      mayCall: () => parts.budget.ask(),
       maxWaitMs: job.limits.maxWaitMs,
       maxOutageMs: job.limits.maxOutageMs,
       events: {
@@ -146,7 +160,10 @@ export class RunningJob {
     const scopes = lookupScopes((step, options) => ledger.scope(service.origin, step, options), job.service.domainField);
     this.#enrich = job.steps.includes('enrich') ? new EnrichStep(context, scopes) : null;
     this.#verify = job.steps.includes('verify') ? new VerifyStep(context, scopes.verify) : null;
-    this.#processor = new RecordProcessor(job, { enrich: this.#enrich, verify: this.#verify });
+    const steps = { enrich: this.#enrich, verify: this.#verify };
+    this.#processor = parts.retry === null
+      ? new RecordProcessor(job, steps)
+      : new RetryProcessor(new RecordProcessor(job, steps, { rows: RETRY_GROUP_ROWS, before: parts.checkpoint.mark.position?.finished?.rows ?? 0 }), job.steps, parts.retry.rowOf);
   }
 
   /** Records read and not yet written. */
@@ -194,11 +211,13 @@ export class RunningJob {
 
   /** Reads, starts and writes every record that is left. */
   async #readAll(): Promise<void> {
-    const { checkpoint, job } = this.#parts;
+    const { checkpoint, job, retry } = this.#parts;
     const { mark, manifest } = checkpoint;
-    let left = job.limits.limit === null ? Infinity : job.limits.limit - mark.tally.total;
+    const { signal } = this.#stopReading;
+    // A retry reads as many records as there are rows, whatever the limit is now.
+    let left = retry !== null || job.limits.limit === null ? Infinity : job.limits.limit - mark.tally.total;
     if (left > 0) {
-      reading: for await (const batch of readRecords(manifest, mark.position, this.#stopReading.signal)) {
+      reading: for await (const batch of retry?.records(mark.position, signal) ?? readRecords(manifest, mark.position, signal)) {
         for (const record of batch) {
           for (let wait = this.#room(); wait !== null && this.#stop === null; wait = this.#room()) await wait;
           if (this.#stop !== null) return;

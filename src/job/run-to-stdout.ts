@@ -6,6 +6,7 @@ import { START_MARK, type Mark } from '../writer/mark.ts';
 import type { RowFormat } from '../writer/row-format.ts';
 import { rowFormat } from '../writer/row-format.ts';
 import { EMPTY_TALLY, Tallying, type Tally } from '../writer/tally.ts';
+import { CallBudget } from './call-budget.ts';
 import { Counters } from './counters.ts';
 import { adoptSpool } from './frozen-input.ts';
 import { jobPaths } from './paths.ts';
@@ -34,7 +35,8 @@ export async function runToStandardOutput(job: CompiledJob, options: RunOptions,
       const counters = new Counters(null, () => performance.now());
       const sink = new StandardOutput(rowFormat(job, checkpoint.manifest));
       const running = new RunningJob({
-        job, checkpoint, ledger, sink, counters, reporter,
+        job, checkpoint, ledger, sink, counters, reporter, retry: null,
+        budget: new CallBudget({ maxCalls: job.limits.maxCalls, counters, uncounted: 0, record: null }),
         service: { baseUrl: context.baseUrl, origin: serviceOrigin(job), apiKey: context.apiKey },
         keep: async () => undefined,
         drain: context.drain,
@@ -47,7 +49,7 @@ export async function runToStandardOutput(job: CompiledJob, options: RunOptions,
       await sink.finish();
       const { tally } = sink;
       const exitCode = finishedExitCode(job, tally);
-      reporter.finished(buildReport({ ...checkpoint, state: 'finished', exitCode, finishedAt: new Date().toISOString(), totals: counters.totals(ledger.totals()), result: { tally, bytes: 0, errorBytes: 0, sha256: '' } }, '-', job.service.rpm), null);
+      reporter.finished(buildReport({ ...checkpoint, state: 'finished', exitCode, finishedAt: new Date().toISOString(), totals: counters.totals(ledger.totals()), result: { tally, bytes: 0, errorBytes: 0, sha256: '', errorsSha256: '' } }, '-', job.service.rpm), null);
       return exitCode;
     } finally {
       ledger.close();

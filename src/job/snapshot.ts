@@ -56,7 +56,7 @@ const SMOOTHING = 0.2;
 
 /** Makes snapshots; each call measures the time since the one before. `now`: monotonic milliseconds. */
 export function snapshots(source: Running, rpm: number | null, limit: number | null, now: () => number): () => Snapshot {
-  let last = { at: now(), rows: source.sink.tally.total, calls: source.counters.callsNow };
+  let last = { at: now(), rows: rowsOf(source), calls: source.counters.callsNow };
   const begun = { at: last.at, ...sharesOf(source, limit) };
   let rowsPerSecond: number | null = null;
   let callsPerSecond: number | null = null;
@@ -65,9 +65,10 @@ export function snapshots(source: Running, rpm: number | null, limit: number | n
     const { tally } = source.sink;
     const seconds = Math.max(0.001, (at - last.at) / 1_000);
     const smooth = (before: number | null, reading: number): number => (before === null ? reading : before + SMOOTHING * (reading - before));
-    rowsPerSecond = smooth(rowsPerSecond, (tally.total - last.rows) / seconds);
+    const rows = rowsOf(source);
+    rowsPerSecond = smooth(rowsPerSecond, (rows - last.rows) / seconds);
     callsPerSecond = smooth(callsPerSecond, (source.counters.callsNow - last.calls) / seconds);
-    last = { at, rows: tally.total, calls: source.counters.callsNow };
+    last = { at, rows, calls: source.counters.callsNow };
     const { read, written } = sharesOf(source, limit);
     // While there is something to read, its pace is the calls' pace; after that, what is left is to be written.
     const [done, before] = read < 1 ? [read, begun.read] : [written, begun.written];
@@ -87,6 +88,12 @@ export function snapshots(source: Running, rpm: number | null, limit: number | n
   };
 }
 
+/** Rows written, of a retry too, whose tally counts all of them from the start. */
+function rowsOf({ checkpoint, running, sink }: Running): number {
+  if (checkpoint.retry === null) return sink.tally.total;
+  return (running.lastWritten ?? checkpoint.mark.position)?.finished?.rows ?? 0;
+}
+
 /** How much of the input is read, and how much of it is written, 0..1 each. */
 function sharesOf(source: Running, limit: number | null): { read: number; written: number } {
   const { manifest, mark } = source.checkpoint;
@@ -94,7 +101,7 @@ function sharesOf(source: Running, limit: number | null): { read: number; writte
   const rows = source.sink.tally.total;
   const read = shareBefore(manifest, lastStarted ?? mark.position);
   const written = shareBefore(manifest, lastWritten ?? mark.position);
-  if (limit === null) return { read, written };
+  if (limit === null || source.checkpoint.retry !== null) return { read, written };
   return { read: Math.max(read, Math.min(1, (rows + inProgress) / limit)), written: Math.max(written, Math.min(1, rows / limit)) };
 }
 

@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { access, stat } from 'node:fs/promises';
 import { readCheckpoint, type Checkpoint } from '../checkpoint/checkpoint-file.ts';
 import { copyAs } from '../checkpoint/durable.ts';
 import { removeFile, type Fence } from '../checkpoint/fence.ts';
-import { ConfigError, InputError, MillraceError, StorageError, storageHint } from '../errors.ts';
+import { InputError, MillraceError, StorageError, storageHint } from '../errors.ts';
 import { compareManifests } from '../reader/freeze.ts';
 import type { InputManifest } from '../reader/types.ts';
 import { START_MARK } from '../writer/mark.ts';
 import { partialPath } from '../writer/partial-file.ts';
-import { changedDefinition } from './changed-definition.ts';
 import { fileSha256 } from './file-digest.ts';
 import { changedSince, freezeJobInput, readsStandardInput, spooledBytes } from './frozen-input.ts';
 import type { JobPaths } from './paths.ts';
+import { beforeRetry, resumeRetry } from './retry-start.ts';
+import { exists, FRESH_HINT, isWhole, refuseChangedDefinition, refuseForeignCheckpoint } from './start-checks.ts';
 import type { CompiledJob } from './types.ts';
 
 /** How a run begins. */
@@ -29,8 +29,6 @@ export interface StartOptions {
   readonly signal: AbortSignal;
 }
 
-const FRESH_HINT = 'To start over, run with --fresh: what was paid for stays in the ledger.';
-
 /**
  * Decides from the checkpoint, the output and the input how this run begins. Changes nothing on disk, but for standard
  * input, which lies aside until `adoptSpool`.
@@ -42,14 +40,9 @@ export async function decideStart(job: CompiledJob, paths: JobPaths, options: St
     await refuseForeignOutput(paths);
     return freshStart(job, paths, options);
   }
-  if (found.job !== job.name || found.output !== paths.output) {
-    throw new InputError('checkpoint_of_another_job', `${paths.checkpoint} belongs to the job "${found.job}" with the output ${found.output}`, { hint: 'Name another output or checkpoint for this job.' });
-  }
+  refuseForeignCheckpoint(job, paths, found);
   if (options.fresh) return freshStart(job, paths, options, found.generation + 1);
-  const difference = changedDefinition(job, found);
-  if (difference !== null) {
-    throw new ConfigError('job_changed', `this job was started with another definition: ${difference}`, { hint: `Put it back to resume. ${FRESH_HINT}` });
-  }
+  refuseChangedDefinition(job, found);
   switch (found.state) {
     case 'finishing':
       return { kind: 'finish', checkpoint: found };
@@ -57,7 +50,7 @@ export async function decideStart(job: CompiledJob, paths: JobPaths, options: St
       return afterFinish(job, paths, found, options);
     case 'running':
     case 'stopped':
-      return resume(job, paths, found, options);
+      return found.retry === null ? resume(job, paths, found, options) : besideRetry(job, paths, found, options);
     default:
       return found.state satisfies never;
   }
@@ -92,6 +85,8 @@ export function newCheckpoint(job: CompiledJob, paths: JobPaths, manifest: Input
     trusted: false,
     spent: null,
     result: null,
+    callsAtMost: 0,
+    retry: null,
   };
 }
 
@@ -112,10 +107,10 @@ async function resume(job: CompiledJob, paths: JobPaths, found: Checkpoint, opti
   return { kind: 'go', checkpoint: { ...checkpoint, mark: START_MARK }, resumed: false, reopen: false, notice };
 }
 
-/** Whether the partial files still hold what the checkpoint counts on. */
-async function isWhole(paths: JobPaths, { mark }: Checkpoint): Promise<boolean> {
-  const bytes = async (path: string): Promise<number> => stat(partialPath(path)).then(({ size }) => size, () => 0);
-  return (await bytes(paths.output)) >= mark.bytes && (await bytes(paths.errors)) >= mark.errorBytes;
+/** A job whose retry was stopped is finished all the same: what it would do now goes first, and if there is nothing the retry goes on. */
+async function besideRetry(job: CompiledJob, paths: JobPaths, found: Checkpoint, options: StartOptions): Promise<Start> {
+  const start = await afterFinish(job, paths, beforeRetry(found), options);
+  return start.kind === 'done' ? resumeRetry(paths, found, options) : start;
 }
 
 async function afterFinish(job: CompiledJob, paths: JobPaths, found: Checkpoint, options: StartOptions): Promise<Start> {
@@ -154,11 +149,4 @@ export async function reopenOutput(paths: JobPaths, fence: Fence): Promise<void>
 
 async function fromWhat(paths: JobPaths): Promise<string> {
   return (await exists(paths.ledger)) ? 'from the ledger' : `and everything is asked for again, because the ledger ${paths.ledger} is gone too`;
-}
-
-async function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }

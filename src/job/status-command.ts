@@ -12,7 +12,8 @@ import { count } from './words.ts';
 
 /**
  * Progress of a running, stopped or finished job, from its checkpoint. `--json`: the report's shape plus `state`
- * (`not_started`, `running`, `stopped`, `finished`) and `position`.
+ * (`not_started`, `running`, `stopped`, `finished`) and `position`. `retry`: while one is under way, how many records had failed
+ * when it began; its rows are all counted, those it has not come to as they were.
  */
 export async function statusCommand(job: CompiledJob, options: { json: boolean }): Promise<ExitCode> {
   if (job.output.uri === '-') throw new MillraceError(EXIT.usage, 'no_checkpoint', 'a run to standard output keeps no checkpoint, so there is no status', { hint: 'Name a file as --output.' });
@@ -26,14 +27,16 @@ export async function statusCommand(job: CompiledJob, options: { json: boolean }
   const state = checkpoint.state === 'finished' ? 'finished' : holder === null ? 'stopped' : 'running';
   const report = buildReport(checkpoint, job.output.uri, job.service.rpm);
   const share = state === 'finished' ? 1 : shareBefore(checkpoint.manifest, checkpoint.mark.position);
-  const { position } = checkpoint.mark;
+  const { mark: { position }, retry } = checkpoint;
+  const failed = retry?.before.result.tally.outcomes.failed ?? 0;
   if (options.json) {
     const where = position === null ? null : { file: checkpoint.manifest.files[position.file]?.uri ?? null, line: position.line, offset: position.offset };
-    process.stdout.write(`${JSON.stringify({ ...report, state, position: where, share, updatedAt: checkpoint.updatedAt })}\n`);
+    process.stdout.write(`${JSON.stringify({ ...report, state, position: where, share, retry: retry === null ? null : { failed }, updatedAt: checkpoint.updatedAt })}\n`);
     return EXIT.ok;
   }
   const held = state === 'running' && holder !== null ? ` by process ${holder.pid} on ${holder.host} since ${holder.since}` : '';
-  process.stdout.write(`${job.name}: ${state}${held}, ${Math.floor(share * 100)} % of the input, ${count(report.records.total)} rows written, checkpoint of ${checkpoint.updatedAt}\n`);
+  const what = retry === null ? `${count(report.records.total)} rows written` : `retrying ${count(failed)} failed records (the output stays as it was until then)`;
+  process.stdout.write(`${job.name}: ${state}${held}, ${Math.floor(share * 100)} % of the input, ${what}, checkpoint of ${checkpoint.updatedAt}\n`);
   process.stdout.write(`${summaryTable(report, state === 'finished' ? paths : null)}\n`);
   return EXIT.ok;
 }
@@ -41,7 +44,7 @@ export async function statusCommand(job: CompiledJob, options: { json: boolean }
 /** The same shape, with nothing in it. */
 function notStarted(job: CompiledJob, paths: JobPaths): Record<string, unknown> {
   const nothing = newCheckpoint(job, paths, NO_INPUT, 1, new Date(0));
-  return { ...buildReport(nothing, job.output.uri, job.service.rpm), startedAt: null, state: 'not_started', position: null, share: 0, updatedAt: null };
+  return { ...buildReport(nothing, job.output.uri, job.service.rpm), startedAt: null, state: 'not_started', position: null, share: 0, retry: null, updatedAt: null };
 }
 
 const NO_KEY = { email: null, domain: null, linkedin_url: null };

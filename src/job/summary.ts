@@ -23,7 +23,7 @@ export function summaryTable(report: Report, paths: Pick<JobPaths, 'report' | 'e
     lines.push(`Result: ${report.output.uri}`);
     lines.push(`Report: ${report.output.uri}.report.json`);
     if (records.failed + records.invalid > 0) lines.push(`Errors: ${report.output.uri}.errors.jsonl`);
-    if (records.failed > 0) lines.push('To ask for the failed ones again, run with --fresh: what was paid for is in the ledger.');
+    if (records.failed > 0) lines.push('To ask again for the failed ones, and for nothing else: millrace retry, with the same job and flags.');
   }
   return lines.join('\n');
 }

@@ -28,7 +28,9 @@ export interface LedgerOptions {
   /** Answers of other jobs up to this age are good too; 0: only this job's own, of any age. */
   readonly maxAgeDays: number;
   readonly now: () => number;
-  /** Only `has` and `scope` are wanted: nothing is written. The file must exist. */
+  /** `retry`: this run's failures up to that answer (see `lastAnswer`) are asked again; 0: none. */
+  readonly failedUpTo?: number;
+  /** Only `look`, `lastAnswer`, `totals` and `scope` are wanted: nothing is written. The file must exist. */
   readonly peek?: boolean;
   /** Asked within each write transaction: throws when the job is another run's by now. One that comes later waits for the transaction. */
   readonly mayWrite?: () => void;
@@ -54,6 +56,7 @@ export class Ledger {
   readonly #db: DatabaseSync;
   readonly #options: LedgerOptions;
   readonly #runId: number;
+  readonly #failedUpTo: number;
   readonly #read: StatementSync;
   readonly #insert: StatementSync;
   readonly #keepUsed: StatementSync;
@@ -75,6 +78,7 @@ export class Ledger {
   private constructor(db: DatabaseSync, options: LedgerOptions) {
     this.#db = db;
     this.#options = options;
+    this.#failedUpTo = options.failedUpTo ?? 0;
     if (options.peek !== true) {
       this.#write(() => {
         db.prepare('INSERT OR IGNORE INTO runs (job, run) VALUES (?, ?)').run(options.job, options.run);
@@ -138,16 +142,21 @@ export class Ledger {
       if (found === null) return null;
       if (!found.counted) {
         this.#used.add(found.id);
-        this.#lookups++;
+        this.#countLookup(scope, key);
         this.#reused++;
       }
       return found.answer;
     });
   }
 
-  /** Whether `get` would find it; changes nothing. For `plan`. */
-  has(scope: number, key: string): boolean {
-    return this.#waiting.get(scope)?.has(key) === true || this.#guard(() => this.#find(scope, key, keyHash(scope, key))) !== null;
+  /** The number of the latest answer, of whichever run; 0: there is none. */
+  lastAnswer(): number {
+    return this.#guard(() => Number(this.#db.prepare('SELECT max(id) AS id FROM answers').get()?.['id'] ?? 0));
+  }
+
+  /** What `get` would find; changes nothing. For `plan`. */
+  look(scope: number, key: string): LedgerAnswer | null {
+    return this.#waiting.get(scope)?.get(key)?.answer ?? this.#guard(() => this.#find(scope, key, keyHash(scope, key)))?.answer ?? null;
   }
 
   /** Keeps the answers of one request: all become durable together. */
@@ -210,7 +219,7 @@ export class Ledger {
     this.#waitingEntries++;
     this.#known?.add(hash);
     this.#waitingChars += key.length + ('text' in answer ? answer.text.length : 16);
-    this.#lookups++;
+    this.#countLookup(scope, key);
   }
 
   /** The newest answer that this run may use. `counted`: it is one of its lookups already. */
@@ -221,9 +230,24 @@ export class Ledger {
       const [run, at, kind, body, job] = row;
       const answer = decode(kind, body);
       const counted = run === this.#runId || this.#used.has(id);
+      if (counted && answer.kind === 'failed' && id <= this.#failedUpTo) continue;
       if (counted || this.#maySpare(answer, at, job)) return { id, answer, counted };
     }
     return null;
+  }
+
+  /** What failed before and is asked again was counted then. */
+  #countLookup(scope: number, key: string): void {
+    if (this.#failedUpTo > 0 && this.#guard(() => this.#hasFailed(scope, key))) return;
+    this.#lookups++;
+  }
+
+  #hasFailed(scope: number, key: string): boolean {
+    for (const id of this.#places.idsOf(keyHash(scope, key))) {
+      const row = id <= this.#failedUpTo ? (this.#read.get(id) as unknown as Row | undefined) : undefined;
+      if (row !== undefined && row[5] === scope && row[6] === key && row[0] === this.#runId && decode(row[2], row[3]).kind === 'failed') return true;
+    }
+    return false;
   }
 
   #readOthers(): void {

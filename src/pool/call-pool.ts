@@ -33,8 +33,8 @@ export interface CallPoolOptions {
   readonly mostAtOnce: number;
   /** The plan's requests a minute; null: unlimited. With the latency it says how many at once `auto` needs. */
   readonly rpm: number | null;
-  /** Requests that may still be sent; asked before each. False ends the job with 77. */
-  readonly mayCall: () => boolean;
+  /** Whether one more request may be sent; asked before each. False ends the job with 77; a promise: ask again then. */
+  readonly mayCall: () => boolean | Promise<void>;
   readonly maxWaitMs: number;
   readonly maxOutageMs: number;
   readonly events: PoolEvents;
@@ -118,7 +118,13 @@ export class CallPool {
       const taken = limiter.take();
       const ticket = typeof taken === 'number' ? taken : await this.#atTheGate(taken);
       if (ticket === 0 || this.#stopped) return;
-      if (!this.#options.mayCall()) {
+      let may = this.#options.mayCall();
+      // Asked again each time: nothing may come between the last answer and the sending.
+      for (; typeof may !== 'boolean'; may = this.#options.mayCall()) {
+        await may;
+        if (this.#stopped) return;
+      }
+      if (!may) {
         this.#fatal(new MillraceError(EXIT.refused, 'max_calls', 'limits.maxCalls is reached: the job stopped before sending another request', { hint: 'Raise --max-calls and run the same command: the job resumes.' }));
         return;
       }

@@ -16,17 +16,29 @@ const BYTES_PER_CHAR = 3;
 /** A record that is ready for (or past) its verify step, in its turn. */
 type VerifyTurn = { readonly email: string; readonly sofar: RecordResult; readonly done: Done } | null;
 
+/**
+ * Verify requests end with each so many rows of the output, full or not. Where few rows have something to ask, requests
+ * that just fill up would hold other addresses after a crash, and so carry other Idempotency-Keys.
+ */
+export interface VerifyGroups {
+  readonly rows: number;
+  /** Rows of the output before the first record. */
+  readonly before: number;
+}
+
 /** Takes one record through the configured steps. `number` counts the run's records from 0, without gaps. */
 export class RecordProcessor {
   readonly #job: CompiledJob;
   readonly #enrich: EnrichStep | null;
   readonly #verify: VerifyStep | null;
   readonly #verifyTurns = new LowWatermark<{ turn: VerifyTurn }>();
+  readonly #groups: VerifyGroups | null;
 
-  constructor(job: CompiledJob, steps: { enrich: EnrichStep | null; verify: VerifyStep | null }) {
+  constructor(job: CompiledJob, steps: { enrich: EnrichStep | null; verify: VerifyStep | null }, groups: VerifyGroups | null = null) {
     this.#job = job;
     this.#enrich = steps.enrich;
     this.#verify = steps.verify;
+    this.#groups = groups;
   }
 
   process(record: InputRecord, number: number, done: Done, held: Held): void {
@@ -42,6 +54,11 @@ export class RecordProcessor {
         this.#afterEnrich(record, number, lookup.key, outcome, done);
       });
     }
+  }
+
+  /** Nothing is asked for this record. */
+  skip(number: number): void {
+    this.#takeTurn(number, null);
   }
 
   #startWithVerify(record: InputRecord, number: number, done: Done): void {
@@ -71,14 +88,15 @@ export class RecordProcessor {
 
   /** Ends a record without a verify step; those behind it may now take their turn. */
   #finish(number: number, result: RecordResult, done: Done): void {
-    this.#takeTurn(number, null);
+    this.skip(number);
     done(result);
   }
 
   #takeTurn(number: number, turn: VerifyTurn): void {
     if (this.#verify === null) return;
-    this.#verifyTurns.put(number, { turn }, ({ turn: next }) => {
+    this.#verifyTurns.put(number, { turn }, ({ turn: next }, its) => {
       if (next !== null) this.#verify?.ask(next.email, (outcome) => next.done(withVerdict(next, outcome, this.#enrich !== null)));
+      if (this.#groups !== null && (this.#groups.before + its + 1) % this.#groups.rows === 0) this.#verify?.flush();
     });
   }
 }

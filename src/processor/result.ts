@@ -25,6 +25,9 @@ export interface RecordResult {
   readonly failure: Failure | null;
 }
 
+/** `retry`: the row stays as it stands in the finished output. Known by identity; it says nothing else. */
+export const KEPT: RecordResult = { outcome: 'failed', error: null, enrich: null, verify: null, failure: null };
+
 export function invalid(code: string): RecordResult {
   return { outcome: 'invalid', error: code, enrich: null, verify: null, failure: { step: null, key: null, code, attempts: 0, requestId: null } };
 }

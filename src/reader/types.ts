@@ -19,6 +19,19 @@ export interface Position {
   readonly line: number;
   readonly offset: number;
   readonly frame: Frame | null;
+  /** `retry` only: where the row of the record that begins here stands in the finished output. */
+  readonly finished?: FinishedPosition;
+}
+
+/** A place in the output of a finished run, and in its errors file. */
+export interface FinishedPosition {
+  /** Rows before it, the header not counted. */
+  readonly rows: number;
+  /** In decompressed bytes, as in `Position`. */
+  readonly offset: number;
+  readonly frame: Frame | null;
+  /** Bytes of the errors file before it. */
+  readonly errors: number;
 }
 
 /** Where a gzip member or zstd frame begins, in compressed and in decompressed bytes. */
@@ -78,4 +91,20 @@ export interface InputRecord {
   readonly bad: string | null;
   /** Bad rows only: the line as it stands, at most 4 KiB. */
   readonly raw: string | null;
+  /** `retry` only: what the run before made of it. */
+  readonly finished?: FinishedRow;
+}
+
+export interface FinishedRow {
+  /** Line end included. */
+  readonly row: Buffer;
+  /** Its line in the errors file; null: it has none. */
+  readonly error: FinishedError | null;
+}
+
+/** `step` null: the record is invalid, and nothing can be asked for it. */
+export interface FinishedError {
+  readonly line: string;
+  readonly step: string | null;
+  readonly code: string;
 }

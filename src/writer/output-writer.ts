@@ -1,6 +1,6 @@
 import { removeFile, type Fence } from '../checkpoint/fence.ts';
 import type { OutputCompression } from '../job/types.ts';
-import type { RecordResult } from '../processor/result.ts';
+import { KEPT, type RecordResult } from '../processor/result.ts';
 import type { InputRecord } from '../reader/types.ts';
 import { compressMember, MEMBER, type MemberSize } from './compressor.ts';
 import type { Mark } from './mark.ts';
@@ -71,10 +71,8 @@ export class OutputWriter {
 
   /** The next row. Never waits: ask `room` before making more results. */
   write(record: InputRecord, result: RecordResult): void {
-    this.#push(this.#options.format.row(record, result));
-    this.#tallying.add(result);
+    const line = result === KEPT ? this.#keep(record) : this.#format(record, result);
     this.#last = record.end;
-    const line = this.#options.errorLine(record, result);
     if (line !== null) this.#errors.append(Buffer.from(`${line}\n`));
     if (this.#options.compression === 'none') return;
     this.#memberRows++;
@@ -128,6 +126,20 @@ export class OutputWriter {
     await this.#compressing.catch(() => undefined);
     await this.#rows.close();
     await this.#errors.close();
+  }
+
+  /** Returns the record's line in the errors file, like `#keep`. */
+  #format(record: InputRecord, result: RecordResult): string | null {
+    this.#push(this.#options.format.row(record, result));
+    if (record.finished === undefined) this.#tallying.add(result);
+    else this.#tallying.replaceFailed(result);
+    return this.#options.errorLine(record, result);
+  }
+
+  #keep({ finished }: InputRecord): string | null {
+    if (finished === undefined) throw new Error('a record that no run has written has no row to keep');
+    this.#push(finished.row);
+    return finished.error?.line ?? null;
   }
 
   #push(bytes: Buffer): void {

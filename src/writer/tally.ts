@@ -36,6 +36,13 @@ export class Tallying {
     else this.#addVerdict(verdict);
   }
 
+  /** A row that was `failed` and counted so is now this. */
+  replaceFailed(result: RecordResult): void {
+    this.#total--;
+    this.#outcomes.failed--;
+    this.add(result);
+  }
+
   #addVerdict(verdict: string): void {
     const name = this.#verification.size < MAX_VERDICTS && verdict.length <= LONGEST_VERDICT ? verdict : 'other';
     this.#verification.set(name, (this.#verification.get(name) ?? 0) + 1);

@@ -22,6 +22,8 @@ export const CHECKPOINT: Checkpoint = {
   trusted: false,
   spent: null,
   result: null,
+  callsAtMost: 0,
+  retry: null,
 };
 
 const n = fc.nat({ max: 1_000_000_000 });
@@ -30,7 +32,10 @@ const word = fc.string({ maxLength: 20 });
 const name = word.filter((text) => text !== '__proto__');
 const tally = fc.record({ total: n, outcomes: fc.record({ matched: n, no_match: n, invalid: n, suppressed: n, failed: n }), verification: fc.dictionary(name, n, { noNullPrototype: true }) });
 const frame = fc.option(fc.record({ at: n, offset: n }));
+const output = fc.record({ tally, bytes: n, errorBytes: n, sha256: word, errorsSha256: word });
 const position = fc.record({ file: n, line: n, offset: n, frame });
+
+const mark = fc.record({ position: fc.option(position), bytes: n, errorBytes: n, tally });
 
 /** Any checkpoint. */
 export const checkpoint: fc.Arbitrary<Checkpoint> = fc.record({
@@ -42,7 +47,9 @@ export const checkpoint: fc.Arbitrary<Checkpoint> = fc.record({
   limit: fc.option(n),
   state: fc.constantFrom<JobState>('running', 'stopped', 'finishing', 'finished'),
   exitCode: fc.option(n),
-  mark: fc.record({ position: fc.option(position), bytes: n, errorBytes: n, tally }),
+  mark,
+  retry: fc.option(fc.record({ before: fc.record({ finishedAt: fc.option(word), exitCode: fc.option(n), mark, result: output }), failedUpTo: n, forgotten: fc.record({ unique: n, fromLedger: n }) })),
   trusted: fc.boolean(),
-  result: fc.option(fc.record({ tally, bytes: n, errorBytes: n, sha256: word })),
+  callsAtMost: n,
+  result: fc.option(output),
 }).map((some) => ({ ...CHECKPOINT, ...some }));

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { HELP } from '../../src/cli/help.ts';
-import { RUN_FLAGS, SHORT_FLAGS } from '../../src/job/definition/flags.ts';
+import { RETRY_FLAGS, RUN_FLAGS, SHORT_FLAGS } from '../../src/job/definition/flags.ts';
 
 const LINES = 24;
 const COLUMNS = 100;
@@ -24,11 +24,11 @@ describe.each(Object.keys(HELP))('the help of "%s"', (command) => {
   });
 });
 
-test('the help of run, plan and status names every short flag; that of run the flags of a run', () => {
-  for (const command of ['run', 'plan', 'status']) {
+test('the help of run, retry, plan and status names every short flag; those of run and retry their own', () => {
+  for (const command of ['run', 'retry', 'plan', 'status']) {
     for (const flag of Object.values(SHORT_FLAGS)) expect(HELP[command]).toMatch(new RegExp(String.raw`--${flag}\b`));
   }
-  for (const flag of RUN_FLAGS) expect(HELP['run']).toMatch(new RegExp(String.raw`--${flag}\b`));
+  for (const [command, flags] of [['run', RUN_FLAGS], ['retry', RETRY_FLAGS]] as const) for (const flag of flags) expect(HELP[command]).toMatch(new RegExp(String.raw`--${flag}\b`));
 });
 
 test('millrace alone shows the help, --version the version', () => {
@@ -38,7 +38,9 @@ test('millrace alone shows the help, --version the version', () => {
 
 test.each([
   [['rnu', 'sample'], 64, /no command "rnu"; did you mean run\?/],
-  [['retry'], 64, /retry is not in this version/],
+  [['export'], 64, /export is not in this version/],
+  [['retry', 'sample', '--fresh'], 64, /--fresh is a flag of `millrace run`, not of `millrace retry`/],
+  [['retry', '--input', 'a.csv', '--output', '-', '--embedded'], 64, /keeps no checkpoint, so there is nothing to retry/],
   [['run', 'sample', '--inptu', 'x'], 64, /no flag --inptu; did you mean --input\?/],
   [['run', 'sample', '--service.rpm', '5'], 64, /--service\.rpm is written --rpm/],
   [['run', 'sample', '--output'], 64, /--output needs a value/],

@@ -1,4 +1,5 @@
-import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { leads, toCsv } from '../support/leads.ts';
 import { flags, makeWorld, type World } from '../support/world.ts';
@@ -18,6 +19,8 @@ const ROWS = leads(400, 51);
 const KEYS = new Set(ROWS.flatMap(({ key }) => key ?? []));
 const ADDRESSES = new Set(ROWS.map(({ cells }) => (cells[1] ?? '').trim().toLowerCase()).filter((email) => email !== ''));
 const INVALID = ROWS.filter(({ key }) => key === null).length;
+/** Never verified: people who are suppressed, and those whom enrich refused. */
+const UNVERIFIED = new Set(ROWS.flatMap(({ key }) => (key !== null && /^(gone|refused)/.test(key) ? [key] : [])));
 const MORE = { plan: false, rpm: '600', 'max-errors': '100%' } as const;
 
 async function plan({ folder, service }: World, more: Record<string, string> = {}): Promise<Plan> {
@@ -54,7 +57,10 @@ test('before, half-way and after: what there is, what the ledger has, what it ta
   started.kill('SIGINT');
   expect((await started.ended).code).toBe(75);
   const half = await plan(world);
-  expect(half).toMatchObject({ start: 'resume', records: 400, invalid: INVALID, lookups: { unique: first.lookups.unique, fromLedger: 150 }, requests: { enrich: KEYS.size - 150, verify: 1 } });
+  // Of people who are suppressed, and those whom enrich refused, it is known by now that they are not verified.
+  const settled = new Set(service.requests.slice(0, 150).flatMap(({ keys }) => keys.filter((key) => UNVERIFIED.has(key))));
+  expect(settled.size).toBeGreaterThan(0);
+  expect(half).toMatchObject({ start: 'resume', records: 400, invalid: INVALID, lookups: { unique: first.lookups.unique - settled.size, fromLedger: 150 }, requests: { enrich: KEYS.size - 150, verify: 1 } });
   expect(half.seconds).toBe(Math.ceil(half.requests.total / 10));
 
   service.script = (_asked, _response, reply, usual) => reply(usual());
@@ -64,10 +70,8 @@ test('before, half-way and after: what there is, what the ledger has, what it ta
   expect(service.calls).toMatchObject({ enrich: half.requests.enrich });
   const after = await plan(world);
   expect(after).toMatchObject({ start: 'finished', records: 400, requests: { enrich: 0, verify: 0, total: 0 }, seconds: 0 });
-  // People who are suppressed, and those whom enrich refused, were not verified after all.
-  const unverified = new Set(ROWS.flatMap(({ key }) => (key !== null && /^(gone|refused)/.test(key) ? [key] : [])));
-  expect(unverified.size).toBeGreaterThan(0);
-  expect(after.lookups).toEqual({ unique: first.lookups.unique, fromLedger: first.lookups.unique - unverified.size });
+  const needed = first.lookups.unique - UNVERIFIED.size;
+  expect(after.lookups).toEqual({ unique: needed, fromLedger: needed });
 });
 
 test('a limit, and unlimited requests', async () => {
@@ -111,4 +115,46 @@ test('of standard input, and to standard output', async () => {
   expect(JSON.parse((await folder.run(line({}))).stdout)).toMatchObject({ start: 'resume', requests: { total: KEYS.size - service.asked.size } });
   expect(await folder.files()).toEqual(before);
   expect((await folder.run(run, { stdin: toCsv(ROWS) })).code).toBe(0);
+});
+
+test('what a shared ledger saves, by the age of its answers: the run that follows makes the calls that were planned', async () => {
+  const rows = leads(1_600, 52).filter(({ key }) => key === null || !/^(gone|refused)/.test(key));
+  const world = await makeWorld(toCsv(rows.slice(0, 700)));
+  const { folder, service, args } = world;
+  const shared = { ledger: 'shared.ledger', 'ledger.maxAgeDays': '30' };
+  expect((await folder.run(args({ ...shared, output: 'other.csv' }))).code).toBe(0);
+  // A third of the answers is older than 30 days.
+  const db = new DatabaseSync(folder.at('shared.ledger'));
+  db.exec('UPDATE answers SET at = at - 31 * 86400000 WHERE id % 3 = 0');
+  db.close();
+  await writeFile(folder.at('in.csv'), toCsv(rows));
+  for (const steps of ['enrich', 'verify', 'enrich,verify']) {
+    const job = { ...shared, steps, output: `${steps.replace(',', '-')}.csv` };
+    // Each of them has the shared ledger as the first job left it.
+    await copyFile(folder.at('shared.ledger'), folder.at('copy.ledger'));
+    const planned = await plan(world, { ...job, ledger: 'copy.ledger' });
+    expect(planned.lookups.fromLedger).toBeGreaterThan(200);
+    service.forget();
+    expect((await folder.run(args({ ...job, ledger: 'copy.ledger' }))).code).toBe(0);
+    expect(service.calls).toEqual({ enrich: planned.requests.enrich, verify: planned.requests.verify });
+    expect((await folder.json(`${job.output}.report.json`))['lookups']).toEqual(planned.lookups);
+    for (const suffix of ['', '-wal', '-shm']) await rm(folder.at(`copy.ledger${suffix}`), { force: true });
+  }
+});
+
+test('verify only where enrich says unverified: exact of what the ledger has', async () => {
+  const world = await makeWorld(toCsv(ROWS));
+  const { folder, service, args } = world;
+  const shared = { ledger: 'shared.ledger', 'ledger.maxAgeDays': '30' };
+  expect((await folder.run(args({ ...shared, steps: 'enrich', output: 'other.csv', 'max-errors': '100%' }))).code).toBe(0);
+  const planned = await plan(world, { ...shared, 'verify.when': 'unverified' });
+  service.forget();
+  // Refusals alone would be held back until the service has shown what it is, and with them the addresses behind them.
+  expect((await folder.run(args({ ...shared, 'verify.when': 'unverified', 'max-errors': '100%', 'limits.trustMisses': true }))).code).toBe(0);
+  const refused = new Set(ROWS.flatMap(({ key }) => (key?.startsWith('refused') === true ? [key] : []))).size;
+  // A refusal is not kept for other jobs: it is asked for again, and its address is planned for in vain.
+  expect(planned.requests.enrich).toBe(refused);
+  expect(service.calls).toEqual({ enrich: planned.requests.enrich, verify: planned.requests.verify });
+  const { lookups } = (await folder.json('out.csv.report.json')) as { lookups: Plan['lookups'] };
+  expect(planned.lookups).toEqual({ unique: lookups.unique + refused, fromLedger: lookups.fromLedger });
 });

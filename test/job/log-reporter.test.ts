@@ -44,7 +44,7 @@ describe('the log', () => {
     vi.advanceTimersByTime(10_000);
     reporter.stopped(REPORT);
     reporter.finished(REPORT, null);
-    reporter.done(REPORT, { output: '', report: '', errors: '' });
+    reporter.done(REPORT, { output: '', report: '', errors: '' }, 'nothing was called');
     expect(parsed().map(({ level, event }) => [level, event])).toEqual([[30, 'a'], [40, 'b'], [30, 'started'], [30, 'progress'], [40, 'stopped'], [30, 'finished'], [30, 'nothing_to_do']]);
     for (const [i, line] of parsed().entries()) {
       expect(lines[i]).toMatch(/^[^\n]+\n$/);

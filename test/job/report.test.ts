@@ -29,7 +29,7 @@ describe('the report', () => {
           for (const one of run) tallying.add(row(one));
           tally = tallying.snapshot();
         }
-        const checkpoint = finished ? { ...CHECKPOINT, result: { tally, bytes: 9, errorBytes: 1, sha256: 'abc' } } : { ...CHECKPOINT, mark: { ...CHECKPOINT.mark, bytes: 9, tally } };
+        const checkpoint = finished ? { ...CHECKPOINT, result: { tally, bytes: 9, errorBytes: 1, sha256: 'abc', errorsSha256: 'def' } } : { ...CHECKPOINT, mark: { ...CHECKPOINT.mark, bytes: 9, tally } };
         const report = buildReport(checkpoint, 'out.csv', null);
         const { total, ...outcomes } = report.records;
         expect(total).toBe(runs.flat().length);

@@ -32,7 +32,7 @@ describe('the exit code of a finished run', () => {
 
 describe('whether a job may go on', () => {
   const job = (fingerprint: Record<string, unknown>, limit: number | null = null) => ({ fingerprint, limits: { limit } as CompiledJob['limits'] });
-  const found = (fingerprint: Record<string, unknown>, state: 'running' | 'stopped' | 'finishing' | 'finished' = 'stopped', limit: number | null = null) => ({ fingerprint, state, limit });
+  const found = (fingerprint: Record<string, unknown>, state: 'running' | 'stopped' | 'finishing' | 'finished' = 'stopped', limit: number | null = null) => ({ fingerprint, state, limit, retry: null });
   const DATED = { 'input.uri': ['in-1.csv'], [WRITTEN_INPUT]: ['in-{date}.csv'], steps: ['enrich'] };
 
   it('it does when nothing is different, and a difference names its key', () => {

@@ -38,7 +38,7 @@ latency             20.5 ms  p95 80 ms, p99 120 ms
 Result: out.csv
 Report: out.csv.report.json
 Errors: out.csv.errors.jsonl
-To ask for the failed ones again, run with --fresh: what was paid for is in the ledger.`);
+To ask again for the failed ones, and for nothing else: millrace retry, with the same job and flags.`);
   });
 
   it('of an empty input: no shares of nothing, and no lines of what did not happen', () => {

@@ -56,8 +56,14 @@ export interface Chain {
   readonly paidTwice: readonly string[];
 }
 
+export interface ChainOptions {
+  /** Answers of the ledger up to this one are of a run before, and may be asked for again. */
+  readonly answersBefore?: number;
+  readonly onKill?: () => Promise<void>;
+}
+
 /** Runs the command, ending it at each moment in turn, then lets it finish. Throws when a run ends in any other way. */
-export async function killThrough(folder: Folder, service: ScriptedService, args: readonly string[], output: string, moments: Iterable<Moment>): Promise<Chain> {
+export async function killThrough(folder: Folder, service: ScriptedService, args: readonly string[], output: string, moments: Iterable<Moment>, { answersBefore = 0, onKill }: ChainOptions = {}): Promise<Chain> {
   const sites: Site[] = [];
   const late: string[] = [];
   const paidTwice: string[] = [];
@@ -77,7 +83,8 @@ export async function killThrough(folder: Folder, service: ScriptedService, args
     paidTwice.push(...again, ...[...last.keys()].filter((name) => durable.has(name)));
     sum.repeated += [...last.keys()].filter((name) => isAskedAgain(before.get(name))).length;
     if (ended.code === 0) break;
-    const ledger = await readLedger(folder.at(`${output}.ledger`));
+    await onKill?.();
+    const ledger = await readLedger(folder.at(`${output}.ledger`), answersBefore);
     const left = leftBy(ended, moment, last, ledger, checkpoints.beforeLast());
     sum[ended.signal === 'SIGKILL' ? 'kills' : 'stops']++;
     sites.push({ state: checkpoints.state(), files: await folder.files() });

@@ -11,6 +11,8 @@ import type { Exchanged } from './scripted-service.ts';
 export interface LedgerSite {
   /** `enrich ana@works.example` */
   readonly names: ReadonlySet<string>;
+  /** The number of the last answer. */
+  readonly last: number;
   /** When the last write that is durable began, milliseconds; -Infinity when none is. */
   readonly lastWriteAt: number;
 }
@@ -113,12 +115,12 @@ export class Checkpoints {
   }
 }
 
-/** Looked at in a copy: the crash site stays as it is. */
-export async function readLedger(ledger: string): Promise<LedgerSite> {
+/** Looked at in a copy: the crash site stays as it is. @param after answers up to this one are left out */
+export async function readLedger(ledger: string, after = 0): Promise<LedgerSite> {
   return inCopy(ledger, (db) => {
     const there = db.prepare("SELECT count(*) AS n FROM sqlite_schema WHERE name = 'answers'").get();
-    const rows = Number(there?.['n']) === 0 ? [] : db.prepare('SELECT s.step AS step, a.key AS key, a.at AS at FROM answers a JOIN scopes s ON s.id = a.scope ORDER BY a.id').all();
-    return { names: new Set(rows.map((row) => `${String(row['step'])} ${String(row['key'])}`)), lastWriteAt: Number(rows.at(-1)?.['at'] ?? -Infinity) };
+    const rows = Number(there?.['n']) === 0 ? [] : db.prepare('SELECT a.id AS id, s.step AS step, a.key AS key, a.at AS at FROM answers a JOIN scopes s ON s.id = a.scope WHERE a.id > ? ORDER BY a.id').all(after);
+    return { names: new Set(rows.map((row) => `${String(row['step'])} ${String(row['key'])}`)), lastWriteAt: Number(rows.at(-1)?.['at'] ?? -Infinity), last: Number(rows.at(-1)?.['id'] ?? after) };
   });
 }
 

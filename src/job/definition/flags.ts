@@ -28,6 +28,9 @@ export const SWITCHES: readonly string[] = ['embedded', 'output.escapeFormulas',
 /** Flags of one execution: they are no part of the job, so a job file does not know them. */
 export const RUN_FLAGS: readonly string[] = ['fresh', 'date', 'scratch', 'progress', 'log-level'];
 
+/** Those of a retry, which has nothing to start over. */
+export const RETRY_FLAGS: readonly string[] = RUN_FLAGS.filter((flag) => flag !== 'fresh');
+
 /** Flags of the contract that this version refuses, rather than ignores. */
 export const LATER_FLAGS: Readonly<Record<string, string>> = {
   shard: 'splitting one job over several processes',

@@ -1,0 +1,50 @@
+/** What commands that call the service have in common: the job, the key, the signals, and a service inside the run. */
+import { randomBytes } from 'node:crypto';
+import { readApiKey } from '../client/api-key.ts';
+import { ConfigError } from '../errors.ts';
+import type { ExitCode } from '../errors.ts';
+import type { RunContext } from '../job/run-command.ts';
+import type { CompiledJob, RunOptions } from '../job/types.ts';
+import type { Invocation } from './invocation.ts';
+import { readJob } from './read-job.ts';
+import { withStopSignals } from './signals.ts';
+
+interface Service {
+  readonly baseUrl: string;
+  readonly apiKey: string;
+  close(): Promise<void>;
+}
+
+type Work = (job: CompiledJob, options: RunOptions, context: RunContext) => Promise<ExitCode>;
+
+/** Does the command's work with its job and a service; resolves with the exit code. `load` is called once there is a key. */
+export async function withService(command: 'run' | 'retry', invocation: Invocation, load: () => Promise<Work>): Promise<ExitCode> {
+  return withStopSignals(async ({ drain, abort }) => {
+    const { job, options } = await readJob(command, invocation);
+    // The key first: without one there is no reason to load the rest.
+    const apiKey = job.service.embedded ? null : await needApiKey(invocation.env);
+    const work = await load();
+    const service = apiKey === null ? await startEmbedded(job) : { baseUrl: job.service.baseUrl ?? '', apiKey, close: async () => {} };
+    try {
+      return await work(job, options, { baseUrl: service.baseUrl, apiKey: service.apiKey, drain, abort });
+    } finally {
+      await service.close();
+    }
+  });
+}
+
+async function needApiKey(env: NodeJS.ProcessEnv): Promise<string> {
+  const key = await readApiKey(env);
+  if (key !== null) return key;
+  throw new ConfigError('no_api_key', 'There is no API key', {
+    hint: 'Set MILLRACE_API_KEY, or MILLRACE_API_KEY_FILE to the path of a file that holds it. `--embedded` tries things out without one.',
+  });
+}
+
+/** The sample service on a free port of the loopback interface, with a key that nobody else knows. */
+async function startEmbedded(job: CompiledJob): Promise<Service> {
+  const { startService, sampleStorePath } = await import('../service/start-service.ts');
+  const key = randomBytes(24).toString('base64url');
+  const service = await startService({ store: await sampleStorePath(), sample: true, embeddedKey: { key, rpm: job.service.rpm } });
+  return { baseUrl: service.url, apiKey: key, close: () => service.close() };
+}

@@ -1,0 +1,70 @@
+import type { Counters } from './counters.ts';
+
+/** Calls that are claimed together, as a share of `limits.maxCalls`, and at most. */
+const CLAIM_SHARE = 0.01;
+const CLAIM_MOST = 1_000;
+
+export interface CallBudgetOptions {
+  /** `limits.maxCalls`; null: no limit, and nothing is claimed. */
+  readonly maxCalls: number | null;
+  readonly counters: Pick<Counters, 'allCalls'>;
+  /** Calls that runs before may have sent and did not live to count. */
+  readonly uncounted: number;
+  /** Writes a checkpoint with `claim`, and calls `claimedUpTo` once it is durable. Null: there is none, and no resume either. */
+  readonly record: (() => Promise<void>) | null;
+}
+
+/**
+ * Holds a job to `limits.maxCalls`, whatever kills it: a call is sent only after the checkpoint says that it may have
+ * been. Calls are claimed a hundredth of the limit at a time, ahead of their sending; a run that is killed leaves its
+ * claim behind, and the next one counts all of it as sent.
+ */
+export class CallBudget {
+  readonly #options: CallBudgetOptions;
+  readonly #step: number;
+  /** So many calls in all may be sent now. */
+  #claimed: number;
+  #recording: Promise<void> | null = null;
+
+  constructor(options: CallBudgetOptions) {
+    this.#options = options;
+    const { maxCalls, record } = options;
+    this.#step = Math.min(CLAIM_MOST, Math.max(1, Math.ceil((maxCalls ?? 0) * CLAIM_SHARE)));
+    this.#claimed = record === null ? Infinity : 0;
+  }
+
+  /** Calls that this job has sent, or may have. */
+  get sent(): number {
+    return this.#options.counters.allCalls + this.#options.uncounted;
+  }
+
+  /** True: one call may be sent at once. False: the limit is reached. A promise: ask again when it resolves. @throws by it, StorageError */
+  ask(): boolean | Promise<void> {
+    const { maxCalls } = this.#options;
+    if (maxCalls === null) return true;
+    const left = this.#claimed - this.sent;
+    if (this.sent >= maxCalls) return false;
+    if (left <= 0) return this.#record();
+    // In time, so that nobody waits for the disk. Whoever has to wait after all meets its failure.
+    if (left <= this.#step / 2 && this.#claimed < maxCalls) this.#record().catch(() => undefined);
+    return true;
+  }
+
+  /** What a checkpoint that is written now must say. */
+  claim(): number {
+    const { maxCalls } = this.#options;
+    return maxCalls === null ? this.sent : Math.max(this.sent, Math.min(maxCalls, this.sent + this.#step));
+  }
+
+  /** The checkpoint that says so is durable. */
+  claimedUpTo(calls: number): void {
+    this.#claimed = Math.max(this.#claimed, calls);
+  }
+
+  #record(): Promise<void> {
+    this.#recording ??= (this.#options.record?.() ?? Promise.resolve()).finally(() => {
+      this.#recording = null;
+    });
+    return this.#recording;
+  }
+}

@@ -1,0 +1,110 @@
+import { readCheckpoint, type Checkpoint, type FinishedOutput, type Retry } from '../checkpoint/checkpoint-file.ts';
+import { InputError } from '../errors.ts';
+import { Ledger } from '../ledger/ledger.ts';
+import type { InputManifest } from '../reader/types.ts';
+import { START_MARK, type Mark } from '../writer/mark.ts';
+import { fileSha256 } from './file-digest.ts';
+import { changedSince, readsStandardInput } from './frozen-input.ts';
+import type { JobPaths } from './paths.ts';
+import type { Start, StartOptions } from './start.ts';
+import { exists, FRESH_HINT, isWhole, refuseChangedDefinition, refuseForeignCheckpoint } from './start-checks.ts';
+import type { CompiledJob } from './types.ts';
+import { finishedExitCode } from './verdict.ts';
+import { count } from './words.ts';
+
+const RUN_HINT = 'Run it to its end with millrace run, then retry.';
+
+/**
+ * Decides how a retry begins: anew on a finished job, or where an earlier one stopped. Changes nothing on disk, like
+ * `decideStart`.
+ * @throws InputError 65 when there is nothing finished to retry, or it is not what it was; ConfigError 78, StorageError 74
+ */
+export async function decideRetry(job: CompiledJob, paths: JobPaths, options: StartOptions): Promise<Start> {
+  const found = await readCheckpoint(paths.checkpoint);
+  if (found === null) throw new InputError('not_finished', `the job "${job.name}" has never run: there is no checkpoint at ${paths.checkpoint}`, { hint: `Give the flags that it was run with. ${RUN_HINT}` });
+  refuseForeignCheckpoint(job, paths, found);
+  refuseChangedDefinition(job, found);
+  switch (found.state) {
+    case 'finishing':
+      return { kind: 'finish', checkpoint: found };
+    case 'finished':
+      return beginRetry(job, paths, found, options);
+    case 'running':
+    case 'stopped':
+      if (found.retry === null) throw new InputError('not_finished', `the job "${job.name}" is not finished: it stopped after ${count(found.mark.tally.total)} rows`, { hint: RUN_HINT });
+      return resumeRetry(paths, found, options);
+    default:
+      return found.state satisfies never;
+  }
+}
+
+/** Goes on with a retry that was stopped. */
+export async function resumeRetry(paths: JobPaths, found: Checkpoint, options: StartOptions): Promise<Start> {
+  const { retry } = found;
+  if (retry === null) throw new Error('no retry is under way');
+  const manifest = await unchangedInput(found, paths, options);
+  await refuseChangedOutput(paths, retry.before.result);
+  const whole = await isWhole(paths, found);
+  const notice = whole ? null : 'the unfinished output of the retry is missing or was cut: its rows are written again';
+  const mark = whole ? found.mark : firstMark(found);
+  return { kind: 'go', checkpoint: { ...found, manifest, mark }, resumed: whole, reopen: false, notice };
+}
+
+/** Where a run begins, or a retry, which counts all rows from the start. */
+export function firstMark({ retry }: Checkpoint): Mark {
+  return retry === null ? START_MARK : { ...START_MARK, tally: retry.before.result.tally };
+}
+
+/** The job as it was before the retry began. */
+export function beforeRetry(found: Checkpoint): Checkpoint {
+  return found.retry === null ? found : { ...found, ...found.retry.before, state: 'finished', retry: null };
+}
+
+async function beginRetry(job: CompiledJob, paths: JobPaths, found: Checkpoint, options: StartOptions): Promise<Start> {
+  const { mark, result, finishedAt, exitCode } = found;
+  if (result === null) throw new Error('a finished job has a result');
+  if (result.tally.outcomes.failed === 0) return { kind: 'done', checkpoint: { ...found, exitCode: finishedExitCode(job, result.tally) } };
+  const manifest = await unchangedInput(found, paths, options);
+  await refuseChangedOutput(paths, result);
+  const retry = { before: { mark, result, finishedAt, exitCode }, ...(await ledgerNow(job, paths, found)) };
+  const checkpoint: Checkpoint = {
+    ...found, manifest, retry, generation: found.generation + 1, state: 'running', finishedAt: null, exitCode: null, result: null, mark: { ...START_MARK, tally: result.tally },
+  };
+  return { kind: 'go', checkpoint, resumed: false, reopen: false, notice: await withoutLedger(job, paths) };
+}
+
+async function unchangedInput(found: Checkpoint, paths: JobPaths, options: StartOptions): Promise<InputManifest> {
+  const { manifest, changed } = await changedSince(found.manifest, paths, options.signal);
+  if (changed === null) return manifest;
+  const again = readsStandardInput(found.manifest) ? 'Give the same input on standard input again' : 'Put the input back as it was';
+  throw new InputError('input_changed', `the input is not what the job has read: ${changed}`, { hint: `${again} to retry. millrace run takes a changed input as a new run.` });
+}
+
+/** Rows are taken over from the output as they are, and what failed is known by the errors file: both must be this job's own. */
+async function refuseChangedOutput(paths: JobPaths, result: FinishedOutput): Promise<void> {
+  for (const [path, sha256] of [[paths.output, result.sha256], [paths.errors, result.errorsSha256]] as const) {
+    if (!(await exists(path))) {
+      const hint = path === paths.output ? 'Put it back; or write it again with millrace run, from the ledger, and then retry.' : `It says which records failed: put it back to retry. ${FRESH_HINT}`;
+      throw new InputError('output_missing', `${path} is gone`, { hint });
+    }
+    if ((await fileSha256(path)) !== sha256) {
+      throw new InputError('output_not_ours', `${path} is no longer as this job wrote it`, { hint: `Put it back as it was to retry. ${FRESH_HINT}` });
+    }
+  }
+}
+
+async function ledgerNow(job: CompiledJob, paths: JobPaths, { run, totals: { lookups } }: Checkpoint): Promise<Pick<Retry, 'failedUpTo' | 'forgotten'>> {
+  if (!(await exists(paths.ledger))) return { failedUpTo: 0, forgotten: lookups };
+  const ledger = Ledger.open({ path: paths.ledger, job: job.name, run, maxAgeDays: job.ledger.maxAgeDays, now: Date.now, peek: true });
+  try {
+    const known = ledger.totals();
+    return { failedUpTo: ledger.lastAnswer(), forgotten: { unique: Math.max(0, lookups.unique - known.lookups), fromLedger: Math.max(0, lookups.fromLedger - known.reused) } };
+  } finally {
+    ledger.close();
+  }
+}
+
+async function withoutLedger(job: CompiledJob, paths: JobPaths): Promise<string | null> {
+  if (job.steps.length === 1 || (await exists(paths.ledger))) return null;
+  return `the ledger ${paths.ledger} is gone: records that failed after their first step are asked for from the first step on; no row loses what it has`;
+}

@@ -1,0 +1,36 @@
+/** What every start and every retry looks at before it begins. */
+import { access, stat } from 'node:fs/promises';
+import type { Checkpoint } from '../checkpoint/checkpoint-file.ts';
+import { ConfigError, InputError } from '../errors.ts';
+import { partialPath } from '../writer/partial-file.ts';
+import { changedDefinition } from './changed-definition.ts';
+import type { JobPaths } from './paths.ts';
+import type { CompiledJob } from './types.ts';
+
+export const FRESH_HINT = 'To start over, run with --fresh: what was paid for stays in the ledger.';
+
+/** @throws InputError 65 */
+export function refuseForeignCheckpoint(job: CompiledJob, paths: JobPaths, found: Checkpoint): void {
+  if (found.job === job.name && found.output === paths.output) return;
+  throw new InputError('checkpoint_of_another_job', `${paths.checkpoint} belongs to the job "${found.job}" with the output ${found.output}`, { hint: 'Name another output or checkpoint for this job.' });
+}
+
+/** @throws ConfigError 78 */
+export function refuseChangedDefinition(job: CompiledJob, found: Checkpoint): void {
+  const difference = changedDefinition(job, found);
+  if (difference === null) return;
+  throw new ConfigError('job_changed', `this job was started with another definition: ${difference}`, { hint: `Put it back to go on with it. ${FRESH_HINT}` });
+}
+
+/** Whether the partial files still hold what the checkpoint counts on. */
+export async function isWhole(paths: JobPaths, { mark }: Checkpoint): Promise<boolean> {
+  const bytes = async (path: string): Promise<number> => stat(partialPath(path)).then(({ size }) => size, () => 0);
+  return (await bytes(paths.output)) >= mark.bytes && (await bytes(paths.errors)) >= mark.errorBytes;
+}
+
+export async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,122 @@
+import { appendFile, readFile } from 'node:fs/promises';
+import { describe, expect, test } from 'vitest';
+import type { Folder } from '../support/cli.ts';
+import { finishingMoments, killThrough, randomMoments, type Chain, type Moment } from '../support/crash-chain.ts';
+import { csvJob, resultOf, type Job } from '../support/crash-jobs.ts';
+import { readLedger } from '../support/crash-site.ts';
+import { oneIn, refusing } from '../support/failing.ts';
+import { leads, seeded, toCsv, type Lead } from '../support/leads.ts';
+import type { Asked, ScriptedService } from '../support/scripted-service.ts';
+import { expectSameRequests, prepare, undisturbed } from './crashed-job.ts';
+
+/** `CRASH_SEED=123` repeats a run. */
+const SEED = Number(process.env['CRASH_SEED'] ?? Date.now() % 1_000_000);
+
+const LATENCY_MS = 3;
+
+interface Finished {
+  readonly folder: Folder;
+  readonly service: ScriptedService;
+  readonly args: readonly string[];
+  readonly old: Buffer;
+}
+
+/** The job is through, one lookup in `share` (or those that say so) was refused, and from now on all are answered. */
+async function finished(job: Job, share: number, fails: (key: string, path: Asked['path']) => boolean = (key, path) => oneIn(share)(`${path} ${key}`)): Promise<Finished> {
+  const { folder, service, args } = await prepare(job);
+  service.script = refusing(fails);
+  expect(await folder.run(args)).toMatchObject({ code: 0 });
+  service.script = (_asked, _response, reply, usual) => reply(usual());
+  service.latencyMs = LATENCY_MS;
+  service.forget();
+  return { folder, service, args: ['retry', ...args.slice(1)], old: await readFile(folder.at(job.output)) };
+}
+
+/** Kills the retry at these moments, lets it finish, and asserts what no crash may change. */
+async function killed(job: Job, rows: readonly Lead[], share: number, momentsOf: (requests: number) => readonly Moment[]): Promise<Chain> {
+  const expected = (await undisturbed(job, rows)) as { bytes: string };
+  const { folder, service, args, old } = await finished(job, share);
+  const failed = (await folder.read(`${job.output}.errors.jsonl`)).split('\n').filter((line) => /"step":"/.test(line)).length;
+  const { last } = await readLedger(folder.at(`${job.output}.ledger`));
+  const chain = await killThrough(folder, service, args, job.output, momentsOf(failed), {
+    answersBefore: last,
+    onKill: async () => {
+      const now = await readFile(folder.at(job.output));
+      expect(now.equals(old) || now.equals(Buffer.from(expected.bytes, 'base64'))).toBe(true);
+    },
+  });
+  expect(await resultOf(folder, job)).toEqual(expected);
+  expect(chain.paidTwice).toEqual([]);
+  expect(chain.late).toEqual([]);
+  expect(chain.repeated).toBeLessThanOrEqual(chain.bound);
+  expectSameRequests(service);
+  expect((await folder.files()).filter((name) => /\.partial|\.lock|\.tmp$/.test(name))).toEqual([]);
+  return chain;
+}
+
+const CASES: readonly { readonly name: string; readonly rows: number; readonly share: number; readonly flags: Readonly<Record<string, string>>; readonly output: string }[] = [
+  { name: 'csv', rows: 500, share: 3, flags: { concurrency: '8' }, output: 'out.csv' },
+  { name: 'few failed of many, verify alone, jsonl.zst', rows: 9_000, share: 90, flags: { steps: 'verify', 'limits.trustMisses': 'true' }, output: 'out.jsonl.zst' },
+  { name: 'enrich alone, csv.gz', rows: 1_200, share: 3, flags: { steps: 'enrich', concurrency: '8' }, output: 'out.csv.gz' },
+];
+
+describe(`a retry killed at random moments (CRASH_SEED=${SEED})`, () => {
+  test.each(CASES)('$name: whole at all times, the same bytes and requests, and nothing durable is asked for again', async ({ rows: count, share, flags, output }) => {
+    const rows = leads(count, SEED % 1_000);
+    const job: Job = { files: { 'in.csv': toCsv(rows) }, flags: { input: 'in.csv', ...flags }, output };
+    const chain = await killed(job, rows, share, (failed) => randomMoments(4, flags['steps'] === 'verify' ? 2 : failed, seeded(SEED + count)));
+    expect(chain.runs).toBeGreaterThan(1);
+  });
+});
+
+test('a retry killed at each step of its finishing in turn: the next one does what is missing, and asks nothing', async () => {
+  const rows = leads(60, 7);
+  const job = csvJob(rows);
+  const chain = await killed(job, rows, 3, () => finishingMoments(job.output).map(({ moment }) => moment));
+  expect(chain.sites.map(({ state }) => state)).toEqual(['running', 'finishing', 'finishing', 'finishing', 'finishing']);
+  expect(chain).toMatchObject({ kills: 5, runs: 6, repeated: 0 });
+});
+
+test('a retry that was killed: millrace run goes on with it, and takes an input that changed as a new run', async () => {
+  const rows = leads(300, 9);
+  const job = csvJob(rows, { concurrency: '4' });
+  const expected = await undisturbed(job, rows);
+  for (const changed of [false, true]) {
+    const { folder, service, args } = await finished(job, 2);
+    const run = ['run', ...args.slice(1).map((arg) => (arg === 'none' ? 'log' : arg))];
+    const started = folder.start(args);
+    await service.sees(20);
+    started.kill('SIGKILL');
+    await started.ended;
+    if (changed) {
+      await appendFile(folder.at('in.csv'), 'Näme 300,new@works1.example,,\n');
+      expect(await folder.run(args)).toMatchObject({ code: 65, stderr: expect.stringContaining('the input is not what the job has read: in.csv had') });
+      expect(await folder.run(run)).toMatchObject({ code: 0 });
+      expect((await folder.json('out.csv.report.json'))['records']).toMatchObject({ total: 301 });
+      expect(service.asked.get('enrich new@works1.example')).toBe(1);
+    } else {
+      expect(await folder.run(run)).toMatchObject({ code: 0, stderr: expect.stringContaining('a retry was under way and goes on') });
+      expect(await resultOf(folder, job)).toEqual(expected);
+      expectSameRequests(service);
+    }
+    expect((await folder.json('out.csv.checkpoint.json'))['retry']).toBeNull();
+  }
+});
+
+test('few failed of many, killed with the first request in flight: it is sent again as it was, though the reader now gets further', async () => {
+  const job: Job = { files: { 'in.csv': toCsv(leads(20_000, 13)) }, flags: { input: 'in.csv', steps: 'verify', 'limits.trustMisses': 'true' }, output: 'out.csv' };
+  // None among the first, so that the window of the next retry reaches much further than the first one's.
+  const fails = (key: string): boolean => Number(/^person13-(\d+)@/.exec(key)?.[1] ?? 0) >= 6_000 && oneIn(100)(key);
+  const { folder, service, args } = await finished(job, 0, fails);
+  service.script = () => undefined;
+  const started = folder.start(args);
+  await service.sees(1);
+  // Rows before the first that failed are written, so that the next retry begins behind them.
+  while (((await folder.json('out.csv.checkpoint.json')) as { mark: { position: { finished?: { rows: number } } | null } }).mark.position?.finished === undefined);
+  started.kill('SIGKILL');
+  await started.ended;
+  service.script = (_asked, _response, reply, usual) => reply(usual());
+  expect((await folder.run(args)).code).toBe(0);
+  expect(service.requests.length).toBeGreaterThan(2);
+  expectSameRequests(service);
+});

@@ -22,6 +22,7 @@ const OWNERS: Readonly<Record<string, RegExp>> = {
   yargs: /^src\/cli\//,
   undici: /^src\/client\//,
   fastify: /^src\/service\//,
+  '@aws-sdk/client-s3': /^src\/s3\//,
   zod: /^src\/(job\/definition|service)\//,
   yaml: /^src\/job\/definition\//,
 };

@@ -3,16 +3,17 @@ import { resolve } from 'node:path';
 import { InputError } from '../errors.ts';
 import { findKeyColumns, KEY_COLUMNS, noKeyError, type KeyNames } from './aliases.ts';
 import { checkHeader, unionOf } from './columns.ts';
-import { discover, type FoundFile } from './discover.ts';
+import { discover } from './discover.ts';
 import { inspectFile, type InspectedFile } from './inspect.ts';
 import { scanJsonlKeys } from './jsonl-keys.ts';
+import type { SourceFile } from './source.ts';
 import { spool } from './spool.ts';
 import type { InputFormat, InputManifest } from './types.ts';
 
 export { compareManifests, describeChange } from './changes.ts';
 
 export interface FreezeOptions {
-  /** Paths, globs, directories, '-'. */
+  /** Paths, globs, directories, S3 objects, prefixes and globs, '-'. */
   readonly uris: readonly string[];
   readonly format: InputFormat | null;
   readonly delimiter: string | null;
@@ -20,7 +21,7 @@ export interface FreezeOptions {
   readonly columns: { readonly email?: string; readonly domain?: string; readonly linkedin_url?: string };
   readonly ifMissing: 'fail' | 'succeed';
   /** True for the job's own files (output, partial, checkpoint, ledger ...): never matched by a glob or directory. */
-  readonly isOwn: (absolutePath: string) => boolean;
+  readonly isOwn: (path: string) => boolean;
   /** Names an output already uses; an input column of one of these: InputError. */
   readonly reservedColumns: readonly string[];
   /** jsonl only: also find the union of top-level keys, which takes one pass over the input. */
@@ -59,8 +60,8 @@ export async function freezeInput(options: FreezeOptions): Promise<InputManifest
   return format === 'jsonl' ? await freezeJsonl({ format, files, columns: [], keyName: NO_KEYS }, inspected.some(({ hasRecords }) => hasRecords), options) : freezeCsv({ format, files }, inspected, options);
 }
 
-async function findFiles(options: FreezeOptions): Promise<FoundFile[]> {
-  const found = new Map<string, FoundFile>();
+async function findFiles(options: FreezeOptions): Promise<SourceFile[]> {
+  const found = new Map<string, SourceFile>();
   for (const uri of options.uris) {
     if (uri === '-') {
       const path = resolve(options.spoolPath);

@@ -1,24 +1,27 @@
 /** Whether the input is still what it was when the job first started: by name, size and content, never by mtime. */
 import { InputError } from '../errors.ts';
 import { isS3Uri } from '../s3/uri.ts';
+import { FILES_AT_ONCE } from './limits.ts';
+import { sideBySide } from './side-by-side.ts';
 import type { Identity } from './source.ts';
 import { sourceOf } from './sources.ts';
 import type { InputFile, InputManifest } from './types.ts';
 
 /** null when nothing changed, else a sentence naming the file and what changed. Throws only when a file may not be read. */
 export async function describeChange(manifest: InputManifest): Promise<string | null> {
-  for (const file of manifest.files) {
-    let now: Identity;
-    try {
-      now = await (await sourceOf(file.path)).identify(file);
-    } catch (error) {
-      if (error instanceof InputError && error.code === 'input_missing') return `${file.uri} is no longer there.`;
-      throw error;
-    }
-    const change = compare(file, now);
-    if (change !== null) return change;
+  const changes = await sideBySide(manifest.files, FILES_AT_ONCE, changeOf);
+  return changes.find((change) => change !== null) ?? null;
+}
+
+async function changeOf(file: InputFile): Promise<string | null> {
+  let now: Identity;
+  try {
+    now = await (await sourceOf(file.path)).identify(file);
+  } catch (error) {
+    if (error instanceof InputError && error.code === 'input_missing') return `${file.uri} is no longer there.`;
+    throw error;
   }
-  return null;
+  return compare(file, now);
 }
 
 /** Compare the input frozen at the first start with what is found now: null, or a sentence. */

@@ -6,6 +6,8 @@ import { checkHeader, unionOf } from './columns.ts';
 import { discover } from './discover.ts';
 import { inspectFile, type InspectedFile } from './inspect.ts';
 import { scanJsonlKeys } from './jsonl-keys.ts';
+import { FILES_AT_ONCE } from './limits.ts';
+import { sideBySide } from './side-by-side.ts';
 import type { SourceFile } from './source.ts';
 import { spool } from './spool.ts';
 import type { InputFormat, InputManifest } from './types.ts';
@@ -49,11 +51,10 @@ export async function freezeInput(options: FreezeOptions): Promise<InputManifest
   if (found.length === 0 && options.ifMissing === 'fail') {
     throw new InputError('input_missing', `Nothing matches the input ${options.uris.join(', ')}.`, { hint: 'Check --input, or set input.ifMissing to succeed when there may be nothing to do.' });
   }
-  const inspected: InspectedFile[] = [];
-  for (const file of found) {
+  const inspected = await sideBySide(found, FILES_AT_ONCE, (file, index) => {
     options.signal?.throwIfAborted();
-    inspected.push(await inspectFile(file, inspected.length, options));
-  }
+    return inspectFile(file, index, options);
+  });
   const format = options.format ?? oneFormat(inspected) ?? 'csv';
   // What is empty says nothing of its own format.
   const files = inspected.map(({ file, format: own }) => (own === null ? { ...file, delimiter: format === 'jsonl' ? null : (file.delimiter ?? ',') } : file));

@@ -132,11 +132,22 @@ await describeWith('s3', 'input in S3', async (server) => {
     expect(proxy.relayed.every(({ url }) => url.startsWith(`/${bucket.name}/`))).toBe(true);
   });
 
+  test('through HTTP_PROXY, but for what NO_PROXY names', async () => {
+    await bucket.put('again.csv', 'email\na@works.example\n');
+    const { folder, args } = await makeWorld();
+    const proxied = { ...env, AWS_ENDPOINT_URL: 'http://s3.example', HTTP_PROXY: proxy.url, NO_PROXY: '127.0.0.1' };
+    const { code, stderr } = await folder.run(args({ input: at('again.csv') }), { env: proxied });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.anything() });
+    expect(proxy.relayed.map(({ url }) => url)).toEqual(expect.arrayContaining([expect.stringMatching(`^http://s3.example/${bucket.name}/again.csv`)]));
+    expect(proxy.relayed.every(({ url }) => url.startsWith('http://s3.example/'))).toBe(true);
+  });
+
   test('plan reads it too; where it may not be written, that is said', async () => {
     const { folder, args } = await makeWorld();
-    const plan = await folder.run(['plan', '--json', ...args({ input: at('large.csv'), progress: false }).slice(1)], { env });
-    expect(JSON.parse(plan.stdout)).toMatchObject({ records: 1_000, files: 1 });
-    const refused = await folder.run(args({ input: at('large.csv'), output: at('out.csv') }), { env });
+    await bucket.put('planned.csv', 'email\na@works.example\nb@works.example\n');
+    const plan = await folder.run(['plan', '--json', ...args({ input: at('planned.csv'), progress: false }).slice(1)], { env });
+    expect(JSON.parse(plan.stdout)).toMatchObject({ records: 2, files: 1 });
+    const refused = await folder.run(args({ input: at('planned.csv'), output: at('out.csv') }), { env });
     expect({ code: refused.code, stderr: refused.stderr }).toEqual({ code: 64, stderr: expect.stringContaining('s3://') });
   });
 });

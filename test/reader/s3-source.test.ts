@@ -14,7 +14,7 @@ await describeWith('s3', 'a source in S3', async (server) => {
   const bucket = await makeBucket(server);
   const source = sourceOn({ client: bucket.client, patience: QUICK });
   const at = (key: string): string => `s3://${bucket.name}/${key}`;
-  const keys = ['one.csv', 'day/a.csv', 'day/b.jsonl.gz', 'day/notes.txt', 'day/_SUCCESS', 'day/', 'day/deep/c.tsv', 'day-old/d.csv', 'odd[1].csv', 'odd1.csv', 'spaced out/e+f%20.csv', 'äö/ü.csv'];
+  const keys = ['one.csv', 'day/a.csv', 'day/b.jsonl.gz', 'day/notes.txt', 'day/_SUCCESS', 'day/', 'day/deep/', 'day/deep/c.tsv', 'day-old/d.csv', 'odd[1].csv', 'odd1.csv', 'spaced out/e+f%20.csv', 'äö/ü.csv'];
   for (const key of keys) await bucket.put(key, `email\n${key}\n`);
   for (let i = 0; i < MANY; i += 50) await Promise.all(Array.from({ length: 50 }, (_, j) => bucket.put(`many/${String(i + j).padStart(5, '0')}.csv`, '')));
 

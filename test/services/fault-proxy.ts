@@ -10,7 +10,7 @@ export type Fault =
   | { readonly kind: 'reset' }
   /** No answer, ever. */
   | { readonly kind: 'hang' }
-  /** The answer's body ends after so many bytes, with a reset. */
+  /** The answer's body ends after so many bytes, and the connection with it. */
   | { readonly kind: 'cut'; readonly afterBytes: number }
   /** The answer's body stops after so many bytes, and the connection stays open. */
   | { readonly kind: 'stall'; readonly afterBytes: number };
@@ -20,7 +20,7 @@ export const SLOW_DOWN: Fault = { kind: 'answer', status: 503, body: '<?xml vers
 
 export interface Relayed {
   readonly method: string;
-  /** Path and query. */
+  /** Path and query; the whole url where it is used as a forward proxy. */
   readonly url: string;
   readonly range: string | null;
   /** From 1. */
@@ -84,7 +84,9 @@ export class FaultProxy {
   /** On to the server as it came: the signature covers the host that the client knows. */
   #pass(request: IncomingMessage, response: ServerResponse, relayed: Relayed): void {
     const { fault } = relayed;
-    const { method, url: path, rawHeaders: headers } = request;
+    const { method, rawHeaders: headers } = request;
+    // A client that was told of a proxy asks it by the whole url (RFC 9112, 3.2.2).
+    const path = request.url?.replace(/^http:\/\/[^/]+/, '');
     const onward = send({ host: this.#target.hostname, port: this.#target.port, method, path, headers, setHost: false }, (answer) => {
       response.writeHead(answer.statusCode ?? 502, answer.rawHeaders);
       const most = fault?.kind === 'cut' || fault?.kind === 'stall' ? fault.afterBytes : Infinity;
@@ -94,8 +96,8 @@ export class FaultProxy {
         response.write(passed);
         if (relayed.bytes < most) return;
         answer.destroy();
-        // What was written leaves first.
-        if (fault?.kind === 'cut') response.write('', () => response.socket?.resetAndDestroy());
+        // What was written arrives: a reset would take back what the other side has not read yet.
+        if (fault?.kind === 'cut') response.write('', () => response.socket?.destroy());
       });
       answer.on('end', () => response.end());
       answer.on('error', () => undefined);

@@ -9,6 +9,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 const execute = promisify(execFile);
+/** Ceph's tools take a second on a quiet machine. */
+const COMMAND_MS = 180_000;
 
 export class Daemons {
   readonly folder: string;
@@ -28,7 +30,7 @@ export class Daemons {
 
   /** Runs a command to its end. @returns what it printed */
   async run(command: string, args: readonly string[]): Promise<string> {
-    return (await execute(command, args, { cwd: this.folder, timeout: 60_000 })).stdout;
+    return (await execute(command, args, { cwd: this.folder, timeout: COMMAND_MS })).stdout;
   }
 
   /** Starts a server that stays in the foreground; what it prints goes to `<name>.out`. It dies with whoever started it. */
@@ -47,12 +49,12 @@ export class Daemons {
     }
   }
 
-  async kill(name: string): Promise<void> {
+  async kill(name: string, signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     const child = this.#running.get(name);
     this.#running.delete(name);
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
     const ended = once(child, 'exit');
-    child.kill('SIGKILL');
+    child.kill(signal);
     await ended;
   }
 

@@ -8,14 +8,19 @@ export type Facts = Readonly<Record<string, string>>;
  * one, because a test that is never run shows nothing. To be awaited at the top of a test file.
  */
 export async function describeWith(service: string, title: string, suite: (facts: Facts) => void | Promise<void>): Promise<void> {
-  const answer = (await (await fetch(`${inject('servicesUrl')}/${service}`)).json()) as { facts?: Facts; lacking?: string };
-  const { facts } = answer;
-  if (facts !== undefined) {
+  const facts = await neededFacts(service);
+  if (typeof facts !== 'string') {
     describe(title, () => suite(facts));
     return;
   }
-  const message = `${title}: needs a real server of ${service}. ${answer.lacking}`;
+  const message = `${title}: needs a real server of ${service}. ${facts}`;
   if (process.env['CI'] === 'true') throw new Error(message);
   process.stderr.write(`\nSKIPPED: ${message}\n\n`);
   test.skip(message, () => undefined);
+}
+
+/** What a test must know of a shared server, or why there is none. */
+export async function neededFacts(service: string): Promise<Facts | string> {
+  const { facts, lacking } = (await (await fetch(`${inject('servicesUrl')}/${service}`)).json()) as { facts?: Facts; lacking?: string };
+  return facts ?? lacking ?? 'it does not say why';
 }

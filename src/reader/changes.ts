@@ -8,15 +8,15 @@ import { sourceOf } from './sources.ts';
 import type { InputFile, InputManifest } from './types.ts';
 
 /** null when nothing changed, else a sentence naming the file and what changed. Throws only when a file may not be read. */
-export async function describeChange(manifest: InputManifest): Promise<string | null> {
-  const changes = await sideBySide(manifest.files, FILES_AT_ONCE, changeOf);
+export async function describeChange(manifest: InputManifest, signal?: AbortSignal): Promise<string | null> {
+  const changes = await sideBySide(manifest.files, FILES_AT_ONCE, (file) => changeOf(file, signal));
   return changes.find((change) => change !== null) ?? null;
 }
 
-async function changeOf(file: InputFile): Promise<string | null> {
+async function changeOf(file: InputFile, signal: AbortSignal | undefined): Promise<string | null> {
   let now: Identity;
   try {
-    now = await (await sourceOf(file.path)).identify(file);
+    now = await (await sourceOf(file.path)).identify(file, { signal });
   } catch (error) {
     if (error instanceof InputError && error.code === 'input_missing') return `${file.uri} is no longer there.`;
     throw error;

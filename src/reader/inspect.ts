@@ -28,8 +28,8 @@ export interface InspectedFile {
 /** Look at one file. `index` is its place in the manifest. Throws InputError with a code and words for each way in which it is unusable. */
 export async function inspectFile(found: SourceFile, index: number, options: InspectOptions): Promise<InspectedFile> {
   const { uri, path } = found;
-  const { size, digest } = await (await sourceOf(path)).identify(found);
-  const compression = await compressionOf({ uri, path, size, digest });
+  const { size, digest } = await (await sourceOf(path)).identify(found, options);
+  const compression = await compressionOf({ uri, path, size, digest }, options.signal);
   const readable: Readable = { uri, path, size, digest, compression };
   const sample = await takeSample(readable, options.signal);
   const { encoding, bom } = findEncoding(sample, options.encoding);
@@ -45,10 +45,10 @@ export async function inspectFile(found: SourceFile, index: number, options: Ins
   return { file: { ...draft, header: await headerNames(header, draft), start: header.end }, format, hasRecords: first !== undefined };
 }
 
-async function compressionOf(file: Omit<Readable, 'compression'>): Promise<Compression> {
+async function compressionOf(file: Omit<Readable, 'compression'>, signal: AbortSignal | undefined): Promise<Compression> {
   const parts: Buffer[] = [];
   const range = { start: 0, end: Math.min(file.size, COMPRESSION_MAGIC_BYTES) };
-  for await (const part of (await sourceOf(file.path)).readRange(file, range, { chunkBytes: COMPRESSION_MAGIC_BYTES })) parts.push(part);
+  for await (const part of (await sourceOf(file.path)).readRange(file, range, { chunkBytes: COMPRESSION_MAGIC_BYTES, signal })) parts.push(part);
   return findCompression(file.uri, Buffer.concat(parts));
 }
 

@@ -33,12 +33,12 @@ export function sourceOn(access: S3Access): Source {
         throw signal?.aborted === true ? signal.reason : inputError(error, uri);
       }
     },
-    async identify({ path, uri }) {
+    async identify({ path, uri }, { signal }) {
       try {
-        const { size, etag } = await headObject(access, placeOf(path));
+        const { size, etag } = await headObject(access, placeOf(path), signal);
         return { size, digest: etag };
       } catch (error) {
-        throw inputError(error, uri);
+        throw signal?.aborted === true ? signal.reason : inputError(error, uri);
       }
     },
     async *readRange({ path, uri, digest }, range, options) {

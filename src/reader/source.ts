@@ -43,7 +43,7 @@ export interface Source {
    */
   find(uri: string, mayLack: boolean, options: LookOptions): Promise<Found>;
   /** Throws `input_missing`, `input_unreadable`; StorageError when the storage fails. */
-  identify(file: SourceFile): Promise<Identity>;
+  identify(file: SourceFile, options: LookOptions): Promise<Identity>;
   /**
    * The bytes of a range, in chunks, some read ahead of the consumer. Content that is no longer what `digest` says, or
    * that ends before the range does, has changed since it was looked at: `input_changed`.

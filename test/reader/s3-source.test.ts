@@ -27,7 +27,7 @@ await describeWith('s3', 'a source in S3', async (server) => {
 
   test('an object by its name', async () => {
     expect(await source.find(at('one.csv'), false, {})).toEqual({ named: true, files: [{ uri: at('one.csv'), path: at('one.csv') }] });
-    expect(await source.identify({ uri: at('one.csv'), path: at('one.csv') })).toEqual({ size: 14, digest: expect.stringMatching(/^"[0-9a-f]{32}"$/) });
+    expect(await source.identify({ uri: at('one.csv'), path: at('one.csv') }, {})).toEqual({ size: 14, digest: expect.stringMatching(/^"[0-9a-f]{32}"$/) });
   });
 
   test('names are taken as they stand', async () => {
@@ -56,10 +56,28 @@ await describeWith('s3', 'a source in S3', async (server) => {
 
   test('ranges of what is there', async () => {
     const file = { uri: at('one.csv'), path: at('one.csv') };
-    const { digest } = await source.identify(file);
+    const { digest } = await source.identify(file, {});
     const parts: Buffer[] = [];
     for await (const part of source.readRange({ ...file, digest }, { start: 6, end: 9 }, { chunkBytes: 2 })) parts.push(part);
     expect(parts.map(String)).toEqual(['on', 'e']);
+  });
+
+  test('whoever stops is not kept waiting by a server that says nothing', async () => {
+    const proxy = await FaultProxy.start(server['endpoint'] ?? '');
+    try {
+      proxy.faultFor = () => ({ kind: 'hang' });
+      const silent = sourceOn({ client: clientOf(server, proxy.url), patience: PATIENCE });
+      const file = { uri: at('one.csv'), path: at('one.csv') };
+      for (const [n, look] of [(signal: AbortSignal) => silent.find(at('one.csv'), false, { signal }), (signal: AbortSignal) => silent.find(at('*.csv'), false, { signal }), (signal: AbortSignal) => silent.identify(file, { signal })].entries()) {
+        const stop = new AbortController();
+        const looking = look(stop.signal);
+        await expect.poll(() => proxy.relayed.length).toBe(n + 1);
+        stop.abort(new Error('stopped'));
+        await expect(looking).rejects.toThrow('stopped');
+      }
+    } finally {
+      await proxy.stop();
+    }
   });
 
   test.each<[string, string, number, string]>([

@@ -8,7 +8,7 @@ export interface S3Place {
 
 const S3_URI = /^s3:\/\/([^/]+)(?:\/(.*))?$/s;
 /** General purpose buckets (S3 User Guide, "Bucket naming rules"), a little wider for other servers. */
-const BUCKET = /^[A-Za-z0-9][A-Za-z0-9._-]{1,62}$/;
+const BUCKET = /^[A-Za-z0-9][A-Za-z0-9._-]{2,62}$/;
 
 export function isS3Uri(uri: string): boolean {
   return uri.startsWith('s3://');

@@ -7,7 +7,8 @@ import { Daemons } from '../services/daemons.ts';
 import { lackingPackages } from '../services/debian.ts';
 
 const run = promisify(execFile);
-const MINUTES = 60_000;
+/** On a quiet machine these commands take a minute at most. */
+const COMMAND_MS = 20 * 60_000;
 
 export interface Engine {
   /** Runs `docker` with these arguments; what it printed, and its exit code. */
@@ -25,7 +26,7 @@ export async function startEngine(): Promise<Engine | string> {
   daemons.start('dockerd', 'dockerd', ['--iptables=false', '--ip6tables=false', '--bridge=none', ...folders, '-H', socket]);
   const docker: Engine['docker'] = async (...args) => {
     try {
-      return { code: 0, ...(await run('docker', ['-H', socket, ...args], { timeout: 10 * MINUTES, maxBuffer: 64 * 1024 * 1024, env: { ...process.env, DOCKER_BUILDKIT: '0' } })) };
+      return { code: 0, ...(await run('docker', ['-H', socket, ...args], { timeout: COMMAND_MS, maxBuffer: 64 * 1024 * 1024, env: { ...process.env, DOCKER_BUILDKIT: '0' } })) };
     } catch (error) {
       const { code, stdout = '', stderr = '' } = error as { code?: unknown; stdout?: string; stderr?: string };
       return { code: typeof code === 'number' ? code : -1, stdout, stderr };
@@ -54,7 +55,7 @@ export async function ensureBaseImage(engine: Engine, name: string): Promise<voi
   const daemons = await Daemons.make('base-image');
   const root = daemons.at('root');
   try {
-    await run('debootstrap', ['--variant=minbase', '--include=ca-certificates', 'bookworm', root], { timeout: 5 * MINUTES, maxBuffer: 64 * 1024 * 1024 });
+    await run('debootstrap', ['--variant=minbase', '--include=ca-certificates', 'bookworm', root], { timeout: COMMAND_MS, maxBuffer: 64 * 1024 * 1024 });
     // As the slim images are: without packages, their lists, and what only people read.
     for (const name of ['var/cache/apt', 'var/lib/apt/lists', 'usr/share/doc', 'usr/share/man', 'usr/share/locale']) await rm(`${root}/${name}`, { recursive: true, force: true });
     await cp(process.execPath, `${root}/usr/local/bin/node`);
@@ -67,7 +68,7 @@ export async function ensureBaseImage(engine: Engine, name: string): Promise<voi
     await mkdir(`${root}/home/node`);
     const certificates = process.env['NODE_EXTRA_CA_CERTS'];
     if (certificates !== undefined) await writeFile(`${root}/etc/ssl/certs/extra.crt`, await readFile(certificates));
-    await run('tar', ['-C', root, '-cf', daemons.at('root.tar'), '.'], { timeout: 2 * MINUTES });
+    await run('tar', ['-C', root, '-cf', daemons.at('root.tar'), '.'], { timeout: COMMAND_MS });
     const settings = certificates === undefined ? [] : ['--change', 'ENV NODE_EXTRA_CA_CERTS=/etc/ssl/certs/extra.crt'];
     const imported = await engine.docker('import', ...settings, daemons.at('root.tar'), name);
     if (imported.code !== 0) throw new Error(imported.stderr);

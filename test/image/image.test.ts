@@ -30,13 +30,13 @@ describe.skipIf(typeof engine === 'string')('the image', async () => {
   await ensureBaseImage(engine, /^FROM (\S+)/m.exec(dockerfile)?.[1] ?? '');
   const built = await docker('build', '--network', 'host', '-t', 'millrace', REPOSITORY);
   if (built.code !== 0) throw new Error(`${built.stdout}\n${built.stderr}`);
-  const facts = JSON.parse((await docker('image', 'inspect', 'millrace')).stdout) as [{ Size: number; Config: { User: string; Entrypoint: string[]; Labels: Record<string, string>; Healthcheck: object } }];
+  const facts = JSON.parse((await docker('image', 'inspect', 'millrace')).stdout) as [{ Size: number; Config: { User: string; Entrypoint: string[]; Labels: Record<string, string>; Healthcheck: { Test: string[] } } }];
   const [{ Size, Config }] = facts;
 
   test('is under 350 MB unpacked, runs as nobody special, and is labelled', () => {
     process.stderr.write(`\nimage: ${(Size / 1e6).toFixed(0)} MB\n`);
     expect(Size).toBeLessThan(MAX_BYTES);
-    expect(Config).toMatchObject({ User: '1000:1000', Entrypoint: ['node', '/app/dist/cli/millrace.js'], Labels: { 'org.opencontainers.image.title': 'millrace', 'org.opencontainers.image.licenses': 'MIT' }, Healthcheck: expect.anything() });
+    expect(Config).toMatchObject({ User: '1000:1000', Entrypoint: ['node', '/app/dist/cli/millrace.js'], Labels: { 'org.opencontainers.image.title': 'millrace', 'org.opencontainers.image.licenses': 'MIT' }, Healthcheck: { Test: ['CMD', 'node', '-e', expect.anything()] } });
   });
 
   test('holds what it needs at run time, and nothing that only builds it', async () => {
@@ -69,6 +69,20 @@ describe.skipIf(typeof engine === 'string')('the image', async () => {
     expect((await docker(...args(), ...command)).code).toBe(0);
     expect(service.repeated).toBe(0);
     expect(await folder.json('out.csv.report.json')).toMatchObject({ exitCode: 0, records: { total: 200 } });
+  });
+
+  test('is well while its process runs, and not while it is paused', async () => {
+    const { folder, service, args } = await world();
+    await writeFile(folder.at('in.csv'), 'email\nana@works.example\n');
+    service.script = () => undefined;
+    const held = docker(...args('--name', 'held'), 'run', '--input', 'in.csv', '--output', 'out.csv', '--base-url', service.url, '--plan', 'enterprise');
+    await service.sees(1);
+    const health = async (): Promise<number> => (await docker('exec', 'held', ...Config.Healthcheck.Test.slice(1))).code;
+    expect(await health()).toBe(0);
+    await docker('kill', '--signal', 'STOP', 'held');
+    expect(await health()).toBe(1);
+    await docker('kill', 'held');
+    await held;
   });
 
   test('reads from S3 and writes to standard output with no volume at all', async () => {

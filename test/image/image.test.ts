@@ -9,7 +9,7 @@ import { makeBucket, s3Environment } from '../s3/bucket.ts';
 import { neededFacts } from '../services/needed.ts';
 import { Folder } from '../support/cli.ts';
 import { API_KEY, ScriptedService } from '../support/scripted-service.ts';
-import { ensureBaseImage, startEngine } from './engine.ts';
+import { ensureBaseImage, startEngine, type Engine } from './engine.ts';
 
 const REPOSITORY = fileURLToPath(new URL('../../', import.meta.url));
 const MAX_BYTES = 350_000_000;
@@ -26,10 +26,12 @@ describe.skipIf(typeof engine === 'string')('the image', async () => {
   }
   const { docker } = engine;
   afterAll(() => engine.end(), MINUTE);
-  const dockerfile = await readFile(`${REPOSITORY}Dockerfile`, 'utf8');
-  await ensureBaseImage(engine, /^FROM (\S+)/m.exec(dockerfile)?.[1] ?? '');
-  const built = await docker('build', '--network', 'host', '-t', 'millrace', REPOSITORY);
-  if (built.code !== 0) throw new Error(`${built.stdout}\n${built.stderr}`);
+  try {
+    await build(engine);
+  } catch (error) {
+    await engine.end();
+    throw error;
+  }
   const facts = JSON.parse((await docker('image', 'inspect', 'millrace')).stdout) as [{ Size: number; Config: { User: string; Entrypoint: string[]; Labels: Record<string, string>; Healthcheck: { Test: string[] } } }];
   const [{ Size, Config }] = facts;
 
@@ -102,6 +104,13 @@ describe.skipIf(typeof engine === 'string')('the image', async () => {
     expect((await docker(...confined, 'millrace')).stdout).toContain('millrace run');
   });
 }, 10 * MINUTE);
+
+async function build(engine: Engine): Promise<void> {
+  const dockerfile = await readFile(`${REPOSITORY}Dockerfile`, 'utf8');
+  await ensureBaseImage(engine, /^FROM (\S+)/m.exec(dockerfile)?.[1] ?? '');
+  const built = await engine.docker('build', '--network', 'host', '-t', 'millrace', REPOSITORY);
+  if (built.code !== 0) throw new Error(`${built.stdout}\n${built.stderr}`);
+}
 
 const confined = ['run', '--rm', '--network', 'host', '--read-only', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges'];
 

@@ -62,7 +62,7 @@ export class InputError extends MillraceError {
   }
 }
 
-/** Disk (or later S3) failed while reading or writing: exit 74, resumable. */
+/** A disk or S3 failed while reading or writing: exit 74, resumable. */
 export class StorageError extends MillraceError {
   override readonly name = 'StorageError';
   constructor(code: string, message: string, options?: { hint?: string; cause?: unknown }) {

@@ -93,5 +93,6 @@ function noneIfMissing(error: unknown): null {
 }
 
 function isMissing(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException).code === 'ENOENT';
+  // ENOTDIR: a file stands where the folder should be, and whoever wants to write there says so.
+  return ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
 }

@@ -47,14 +47,14 @@ function checkColumns({ steps, output }: CompiledJob, { format, files, columns, 
  * @returns `manifest`: the same input, read from where it lies now
  */
 export async function changedSince(frozen: InputManifest, paths: JobPaths, signal: AbortSignal): Promise<{ manifest: InputManifest; changed: string | null }> {
-  if (!readsStandardInput(frozen) || process.stdin.isTTY) return { manifest: frozen, changed: await describeChange(frozen) };
+  if (!readsStandardInput(frozen) || process.stdin.isTTY) return { manifest: frozen, changed: await describeChange(frozen, signal) };
   await spool(process.stdin, paths.arriving, signal);
   const { size } = await stat(paths.arriving);
   if (size === 0 && spooledBytes(frozen) > 0) {
     await dropArriving(paths);
-    return { manifest: frozen, changed: await describeChange(frozen) };
+    return { manifest: frozen, changed: await describeChange(frozen, signal) };
   }
-  return { manifest: withSpoolAt(frozen, paths.spool), changed: await describeChange(withSpoolAt(frozen, paths.arriving)) };
+  return { manifest: withSpoolAt(frozen, paths.spool), changed: await describeChange(withSpoolAt(frozen, paths.arriving), signal) };
 }
 
 export function readsStandardInput(manifest: InputManifest): boolean {

@@ -1,22 +1,27 @@
 /** Whether the input is still what it was when the job first started: by name, size and content, never by mtime. */
 import { InputError } from '../errors.ts';
-import { digestSource, statSource } from './local-source.ts';
+import { isS3Uri } from '../s3/uri.ts';
+import { FILES_AT_ONCE } from './limits.ts';
+import { sideBySide } from './side-by-side.ts';
+import type { Identity } from './source.ts';
+import { sourceOf } from './sources.ts';
 import type { InputFile, InputManifest } from './types.ts';
 
 /** null when nothing changed, else a sentence naming the file and what changed. Throws only when a file may not be read. */
-export async function describeChange(manifest: InputManifest): Promise<string | null> {
-  for (const file of manifest.files) {
-    let size: number;
-    try {
-      size = (await statSource(file.path, file.uri)).size;
-    } catch (error) {
-      if (error instanceof InputError && error.code === 'input_missing') return `${file.uri} is no longer there.`;
-      throw error;
-    }
-    const change = compare(file, { size, digest: size === file.size ? await digestSource(file.path, size, file.uri) : '' });
-    if (change !== null) return change;
+export async function describeChange(manifest: InputManifest, signal?: AbortSignal): Promise<string | null> {
+  const changes = await sideBySide(manifest.files, FILES_AT_ONCE, (file) => changeOf(file, signal));
+  return changes.find((change) => change !== null) ?? null;
+}
+
+async function changeOf(file: InputFile, signal: AbortSignal | undefined): Promise<string | null> {
+  let now: Identity;
+  try {
+    now = await (await sourceOf(file.path)).identify(file, { signal });
+  } catch (error) {
+    if (error instanceof InputError && error.code === 'input_missing') return `${file.uri} is no longer there.`;
+    throw error;
   }
-  return null;
+  return compare(file, now);
 }
 
 /** Compare the input frozen at the first start with what is found now: null, or a sentence. */
@@ -34,8 +39,8 @@ export function compareManifests(frozen: InputManifest, now: InputManifest): str
   return added === undefined ? null : `${added.uri} was added to the input.`;
 }
 
-function compare(frozen: InputFile, now: Pick<InputFile, 'size' | 'digest'>): string | null {
+function compare(frozen: InputFile, now: Identity): string | null {
   if (now.size !== frozen.size) return `${frozen.uri} had ${frozen.size} bytes and has ${now.size} now.`;
-  if (now.digest !== frozen.digest) return `${frozen.uri} has the same size but other content than before (in its first or last 64 KiB).`;
+  if (now.digest !== frozen.digest) return `${frozen.uri} has the same size but other content than before (${isS3Uri(frozen.path) ? 'another ETag' : 'in its first or last 64 KiB'}).`;
   return null;
 }

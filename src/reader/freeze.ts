@@ -3,16 +3,19 @@ import { resolve } from 'node:path';
 import { InputError } from '../errors.ts';
 import { findKeyColumns, KEY_COLUMNS, noKeyError, type KeyNames } from './aliases.ts';
 import { checkHeader, unionOf } from './columns.ts';
-import { discover, type FoundFile } from './discover.ts';
+import { discover } from './discover.ts';
 import { inspectFile, type InspectedFile } from './inspect.ts';
 import { scanJsonlKeys } from './jsonl-keys.ts';
+import { FILES_AT_ONCE } from './limits.ts';
+import { sideBySide } from './side-by-side.ts';
+import type { SourceFile } from './source.ts';
 import { spool } from './spool.ts';
 import type { InputFormat, InputManifest } from './types.ts';
 
 export { compareManifests, describeChange } from './changes.ts';
 
 export interface FreezeOptions {
-  /** Paths, globs, directories, '-'. */
+  /** Paths, globs, directories, S3 objects, prefixes and globs, '-'. */
   readonly uris: readonly string[];
   readonly format: InputFormat | null;
   readonly delimiter: string | null;
@@ -20,7 +23,7 @@ export interface FreezeOptions {
   readonly columns: { readonly email?: string; readonly domain?: string; readonly linkedin_url?: string };
   readonly ifMissing: 'fail' | 'succeed';
   /** True for the job's own files (output, partial, checkpoint, ledger ...): never matched by a glob or directory. */
-  readonly isOwn: (absolutePath: string) => boolean;
+  readonly isOwn: (path: string) => boolean;
   /** Names an output already uses; an input column of one of these: InputError. */
   readonly reservedColumns: readonly string[];
   /** jsonl only: also find the union of top-level keys, which takes one pass over the input. */
@@ -48,19 +51,18 @@ export async function freezeInput(options: FreezeOptions): Promise<InputManifest
   if (found.length === 0 && options.ifMissing === 'fail') {
     throw new InputError('input_missing', `Nothing matches the input ${options.uris.join(', ')}.`, { hint: 'Check --input, or set input.ifMissing to succeed when there may be nothing to do.' });
   }
-  const inspected: InspectedFile[] = [];
-  for (const file of found) {
+  const inspected = await sideBySide(found, FILES_AT_ONCE, (file, index) => {
     options.signal?.throwIfAborted();
-    inspected.push(await inspectFile(file, inspected.length, options));
-  }
+    return inspectFile(file, index, options);
+  });
   const format = options.format ?? oneFormat(inspected) ?? 'csv';
   // What is empty says nothing of its own format.
   const files = inspected.map(({ file, format: own }) => (own === null ? { ...file, delimiter: format === 'jsonl' ? null : (file.delimiter ?? ',') } : file));
   return format === 'jsonl' ? await freezeJsonl({ format, files, columns: [], keyName: NO_KEYS }, inspected.some(({ hasRecords }) => hasRecords), options) : freezeCsv({ format, files }, inspected, options);
 }
 
-async function findFiles(options: FreezeOptions): Promise<FoundFile[]> {
-  const found = new Map<string, FoundFile>();
+async function findFiles(options: FreezeOptions): Promise<SourceFile[]> {
+  const found = new Map<string, SourceFile>();
   for (const uri of options.uris) {
     if (uri === '-') {
       const path = resolve(options.spoolPath);

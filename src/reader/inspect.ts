@@ -1,13 +1,14 @@
 /** One file looked at once: compression, encoding, format, delimiter, header, and where its first record begins. */
 import { InputError } from '../errors.ts';
 import { readQuoted } from './csv-fields.ts';
-import { formatOfName, type FoundFile } from './discover.ts';
 import { readFramed, type FramedRecord } from './framed.ts';
 import { CHUNK_BYTES, SAMPLE_BYTES } from './limits.ts';
-import { digestSource, readRange, statSource } from './local-source.ts';
+import { formatOfName } from './names.ts';
 import { COMPRESSION_MAGIC_BYTES, findCompression, readPieces, type Readable } from './pieces.ts';
 import { createCodec } from './encoding.ts';
 import { findDelimiter, findEncoding, findFormat, refuseJsonArray, type Sample } from './sniff.ts';
+import type { SourceFile } from './source.ts';
+import { sourceOf } from './sources.ts';
 import type { Compression, InputFile, InputFormat, Position } from './types.ts';
 
 export interface InspectOptions {
@@ -25,12 +26,11 @@ export interface InspectedFile {
 }
 
 /** Look at one file. `index` is its place in the manifest. Throws InputError with a code and words for each way in which it is unusable. */
-export async function inspectFile(found: FoundFile, index: number, options: InspectOptions): Promise<InspectedFile> {
+export async function inspectFile(found: SourceFile, index: number, options: InspectOptions): Promise<InspectedFile> {
   const { uri, path } = found;
-  const { size } = await statSource(path, uri);
-  const digest = await digestSource(path, size, uri);
-  const compression = await compressionOf(found, size);
-  const readable: Readable = { uri, path, size, compression };
+  const { size, digest } = await (await sourceOf(path)).identify(found, options);
+  const compression = await compressionOf({ uri, path, size, digest }, options.signal);
+  const readable: Readable = { uri, path, size, digest, compression };
   const sample = await takeSample(readable, options.signal);
   const { encoding, bom } = findEncoding(sample, options.encoding);
   const text = createCodec(encoding).convert(sample.bytes.subarray(bom)).toString(encoding === 'windows-1252' ? 'latin1' : 'utf8');
@@ -45,11 +45,11 @@ export async function inspectFile(found: FoundFile, index: number, options: Insp
   return { file: { ...draft, header: await headerNames(header, draft), start: header.end }, format, hasRecords: first !== undefined };
 }
 
-async function compressionOf({ uri, path }: FoundFile, size: number): Promise<Compression> {
+async function compressionOf(file: Omit<Readable, 'compression'>, signal: AbortSignal | undefined): Promise<Compression> {
   const parts: Buffer[] = [];
-  const range = { start: 0, end: Math.min(size, COMPRESSION_MAGIC_BYTES) };
-  for await (const part of readRange(path, range, { name: uri, chunkBytes: COMPRESSION_MAGIC_BYTES })) parts.push(part);
-  return findCompression(uri, Buffer.concat(parts));
+  const range = { start: 0, end: Math.min(file.size, COMPRESSION_MAGIC_BYTES) };
+  for await (const part of (await sourceOf(file.path)).readRange(file, range, { chunkBytes: COMPRESSION_MAGIC_BYTES, signal })) parts.push(part);
+  return findCompression(file.uri, Buffer.concat(parts));
 }
 
 /** The first decompressed bytes. */

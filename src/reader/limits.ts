@@ -33,6 +33,9 @@ export const SAMPLE_BYTES = 256 * KIB;
 /** JSONL objects looked at to find the key columns. */
 export const SAMPLE_OBJECTS = 200;
 
+/** Files looked at side by side: thousands of objects in S3 would otherwise take their latencies one after the other. */
+export const FILES_AT_ONCE = 16;
+
 /** Hashed at each end of a file to notice a change. */
 export const DIGEST_BYTES = 64 * KIB;
 

@@ -1,17 +1,9 @@
-/**
- * Files on this machine as a source: stat, digest, and a range of bytes as a stream of buffers.
- * Everything above (compression, framing, formats) sees bytes only, so another source fits behind the same functions.
- */
+/** Files on this machine as a source: stat, digest, and a range of bytes as a stream of buffers. */
 import { createHash } from 'node:crypto';
 import { open, stat, type FileHandle } from 'node:fs/promises';
 import { InputError, StorageError, type MillraceError } from '../errors.ts';
 import { DIGEST_BYTES } from './limits.ts';
-
-/** From `start` up to, not including, `end`. */
-export interface ByteRange {
-  readonly start: number;
-  readonly end: number;
-}
+import type { ByteRange, Identity, RangeOptions, SourceFile } from './source.ts';
 
 export interface FileFacts {
   readonly size: number;
@@ -50,31 +42,28 @@ export async function statSource(path: string, name: string): Promise<FileFacts>
   }
 }
 
-/** SHA-256 (hex) over the first and the last 64 KiB of the first `size` bytes; they overlap in a smaller file. */
-export async function digestSource(path: string, size: number, name: string): Promise<string> {
+/** Its size, and SHA-256 (hex) over its first and last 64 KiB, which overlap in a smaller file. */
+export async function identifyFile(file: SourceFile): Promise<Identity> {
+  const { size } = await statSource(file.path, file.uri);
   const hash = createHash('sha256');
   const tail = Math.max(0, size - DIGEST_BYTES);
   for (const range of [{ start: 0, end: Math.min(size, DIGEST_BYTES) }, { start: tail, end: size }]) {
-    for await (const chunk of readRange(path, range, { name, chunkBytes: DIGEST_BYTES })) hash.update(chunk);
+    for await (const chunk of readFileRange(file, range, { chunkBytes: DIGEST_BYTES })) hash.update(chunk);
   }
-  return hash.digest('hex');
+  return { size, digest: hash.digest('hex') };
 }
 
 /**
  * The bytes of a range, in chunks, one read ahead of the consumer.
  * A file that ends before the range does has changed since it was looked at: `input_changed`.
  */
-export async function* readRange(
-  path: string,
-  range: ByteRange,
-  options: { readonly name: string; readonly chunkBytes: number; readonly signal?: AbortSignal | undefined },
-): AsyncGenerator<Buffer, void, void> {
+export async function* readFileRange({ path, uri }: SourceFile, range: ByteRange, options: RangeOptions): AsyncGenerator<Buffer, void, void> {
   if (range.start >= range.end) return;
   let handle: FileHandle;
   try {
     handle = await open(path, 'r');
   } catch (error) {
-    throw sourceError(error, options.name);
+    throw sourceError(error, uri);
   }
   let ahead: Promise<Buffer> | null = null;
   try {
@@ -92,10 +81,10 @@ export async function* readRange(
       try {
         chunk = await ahead;
       } catch (error) {
-        throw sourceError(error, options.name);
+        throw sourceError(error, uri);
       }
       if (chunk.length === 0) {
-        throw new InputError('input_changed', `The input ${options.name} became shorter while it was read: it ends at byte ${at}, and had ${range.end} bytes at the start.`, {
+        throw new InputError('input_changed', `The input ${uri} became shorter while it was read: it ends at byte ${at}, and had ${range.end} bytes at the start.`, {
           hint: 'Put the file back as it was and run again, or start over with --fresh.',
         });
       }

@@ -2,15 +2,15 @@
 import { InputError } from '../errors.ts';
 import { ByteCursor } from './byte-cursor.ts';
 import { isGzip, readGzip, type Piece } from './gzip.ts';
-import { readRange } from './local-source.ts';
+import type { SourceFile } from './source.ts';
+import { sourceOf } from './sources.ts';
 import type { Compression, Position } from './types.ts';
 import { isZstd, readZstd } from './zstd.ts';
 
 /** What must be known of a file to read its bytes. */
-export interface Readable {
-  readonly uri: string;
-  readonly path: string;
+export interface Readable extends SourceFile {
   readonly size: number;
+  readonly digest: string;
   readonly compression: Compression;
 }
 
@@ -41,13 +41,14 @@ export function findCompression(uri: string, head: Buffer): Compression {
  * Throws InputError for what is missing, unreadable, damaged, truncated or became shorter.
  */
 export async function* readPieces(file: Readable, from: Pick<Position, 'offset' | 'frame'>, options: PieceOptions): AsyncGenerator<Piece, void, void> {
+  const storage = await sourceOf(file.path);
   if (file.compression === 'none') {
-    const source = readRange(file.path, { start: from.offset, end: file.size }, { name: file.uri, ...options });
+    const source = storage.readRange(file, { start: from.offset, end: file.size }, options);
     for await (const bytes of source) yield { bytes, frame: null };
     return;
   }
   const frame = from.frame ?? { at: 0, offset: 0 };
-  const source = readRange(file.path, { start: frame.at, end: file.size }, { name: file.uri, ...options });
+  const source = storage.readRange(file, { start: frame.at, end: file.size }, options);
   try {
     const cursor = new ByteCursor(source, frame.at);
     const pieces = file.compression === 'gzip' ? readGzip(cursor, frame.offset, file.uri) : readZstd(cursor, frame.offset, file.uri);

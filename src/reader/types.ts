@@ -42,13 +42,13 @@ export interface Frame {
 
 /** One input file as it was when the job first started. Frozen in the checkpoint. */
 export interface InputFile {
-  /** As the user would name it: a path, or `-`. */
+  /** As the user would name it: a path, an `s3://` uri, or `-`. */
   readonly uri: string;
-  /** Where its bytes are on this machine (for `-`: the spool). */
+  /** Where its bytes are: an absolute path (for `-`: the spool), or the `s3://` uri. */
   readonly path: string;
-  /** Bytes on disk; what is appended later is not read. */
+  /** Bytes; what is appended later is not read. */
   readonly size: number;
-  /** SHA-256 (hex) over its first and last 64 KiB. */
+  /** Tells its content from another: SHA-256 (hex) over its first and last 64 KiB, or an object's ETag. */
   readonly digest: string;
   readonly compression: Compression;
   readonly encoding: Encoding;

@@ -29,7 +29,7 @@ it('rows come back as they were written, from the beginning and from where any o
       const bytes = Buffer.concat(members);
       const path = join(folder, 'rows');
       await writeFile(path, bytes);
-      const file = { uri: 'rows', path, size: bytes.length, compression };
+      const file = { uri: 'rows', path, size: bytes.length, digest: '', compression };
       const reader = new WrittenRows(file, true, { offset: 0, frame: null });
       const places = [reader.position];
       for (const expected of rows) {

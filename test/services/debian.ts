@@ -1,11 +1,34 @@
 /** What tests need of the machine: installed where root and apt are at hand; elsewhere a loud skip, and under CI a failure. */
-import { spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
+import { access, constants } from 'node:fs/promises';
+import { promisify } from 'node:util';
+
+const APT = ['-q', '-o', 'DPkg::Lock::Timeout=300'];
+const QUIET = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
 
 /** Whether a Debian package's command can be run, after it was installed where that is possible. @param command its own, where it has another name */
 export function ensurePackage(name: string, command = name): boolean {
   const there = (): boolean => spawnSync('sh', ['-c', `command -v ${command}`]).status === 0;
   if (!there() && isRoot()) install(name);
   return available(there(), command, `apt-get install ${name}`);
+}
+
+/**
+ * The same for a server of several packages, which takes long to install: whoever asks is not held up.
+ * Null when every command is there, else why not, with what would bring them.
+ */
+export async function lackingPackages(packages: readonly string[], commands: readonly string[]): Promise<string | null> {
+  if (await haveAll(commands)) return null;
+  const byHand = `apt-get install --no-install-recommends ${packages.join(' ')}`;
+  if (!isRoot() || !(await haveAll(['apt-get']))) return `${commands.join(', ')} are not there; install them with: ${byHand}`;
+  const apt = (...words: readonly string[]): Promise<unknown> => promisify(execFile)('apt-get', [...APT, ...words], { env: QUIET, maxBuffer: 64 * 1024 * 1024 });
+  try {
+    await apt('update');
+    await apt('install', '-y', '--no-install-recommends', ...packages);
+  } catch (error) {
+    return `${byHand} failed: ${error instanceof Error ? error.message : String(error)}`;
+  }
+  return (await haveAll(commands)) ? null : `${packages.join(', ')} are installed and bring no ${commands.join(', ')}`;
 }
 
 /** Root, which may mount disks. */
@@ -27,7 +50,20 @@ function isRoot(): boolean {
 }
 
 function install(name: string): void {
-  const apt = (...words: readonly string[]): boolean => spawnSync('apt-get', ['-o', 'DPkg::Lock::Timeout=300', ...words], { stdio: 'ignore', env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } }).status === 0;
+  const apt = (...words: readonly string[]): boolean => spawnSync('apt-get', [...APT, ...words], { stdio: 'ignore', env: QUIET }).status === 0;
   const installed = (): boolean => apt('install', '-y', '--no-install-recommends', name);
   if (!installed() && apt('update')) installed();
+}
+
+async function haveAll(commands: readonly string[]): Promise<boolean> {
+  const folders = (process.env['PATH'] ?? '').split(':');
+  const found = await Promise.all(commands.map(async (command) => (await Promise.all(folders.map((folder) => runnable(`${folder}/${command}`)))).includes(true)));
+  return !found.includes(false);
+}
+
+function runnable(path: string): Promise<boolean> {
+  return access(path, constants.X_OK).then(
+    () => true,
+    () => false,
+  );
 }

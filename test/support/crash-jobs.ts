@@ -43,7 +43,7 @@ export async function namesIn(folder: Folder, { output }: Job): Promise<string[]
   const compression = output.endsWith('.gz') ? 'gzip' : output.endsWith('.zst') ? 'zstd' : 'none';
   const parts: Buffer[] = [];
   // Member by member: node:zlib reads the first zstd frame only.
-  for await (const { bytes } of readPieces({ uri: output, path, size: (await stat(path)).size, compression }, { offset: 0, frame: compression === 'none' ? null : { at: 0, offset: 0 } }, { chunkBytes: 65_536 })) parts.push(bytes);
+  for await (const { bytes } of readPieces({ uri: output, path, digest: '', size: (await stat(path)).size, compression }, { offset: 0, frame: compression === 'none' ? null : { at: 0, offset: 0 } }, { chunkBytes: 65_536 })) parts.push(bytes);
   return [...Buffer.concat(parts).toString().matchAll(/^(?:\{"input":\{"[Nn]ame":")?((?:Näme|Again) \d+)/gm)].map(([, name]) => name ?? '');
 }
 

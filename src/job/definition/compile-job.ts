@@ -1,6 +1,7 @@
 /** Raw layers become a compiled job, once: defaults filled in, relations checked, frozen. */
 import { resolve } from 'node:path';
 import { ConfigError, UsageError } from '../../errors.ts';
+import { isS3Uri, parseS3Uri } from '../../s3/uri.ts';
 import type { CompiledJob, Step } from '../types.ts';
 import { expand, isDate } from './expand.ts';
 import { fingerprintOf } from './fingerprint.ts';
@@ -62,7 +63,7 @@ export function compileJob(sources: JobSources): { job: CompiledJob; warnings: s
       const origin = originOf(path);
       if (origin === null) return uri;
       const expanded = expand(uri, origin, { date: sources.date ?? sources.today, env: sources.env });
-      checkLocal(expanded, origin);
+      (path === 'input.uri' ? checkInput : checkLocal)(expanded, origin);
       return expanded;
     },
   };
@@ -202,7 +203,13 @@ function warnOfIdleColumns(fields: Readonly<Record<string, string>> | null, step
   }
 }
 
-/** S3 and Redis are of later versions; other schemes are nothing that Millrace reads or writes. */
+/** Input may lie in S3. */
+function checkInput(uri: string, origin: Origin): void {
+  if (!isS3Uri(uri)) checkLocal(uri, origin);
+  else if (parseS3Uri(uri) === null) throw refusal(origin, 'bad_value', `${nameOf(origin)} names no bucket: ${show(uri)}`, 'Write s3://bucket/key, s3://bucket/prefix/ or a glob such as s3://bucket/2026/*.csv.');
+}
+
+/** Writing to S3, and Redis, are of later versions; other schemes are nothing that Millrace reads or writes. */
 export function checkLocal(uri: string, origin: Origin): void {
   const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):\/\//.exec(uri)?.[1]?.toLowerCase();
   if (scheme === undefined) return;
@@ -222,7 +229,7 @@ function checkDistinct(job: Omit<CompiledJob, 'fingerprint'>, scene: Scene): voi
   ];
   for (const [key, uri] of named) {
     if (uri === '-' || uri === '') continue;
-    const path = resolve(uri);
+    const path = isS3Uri(uri) ? uri : resolve(uri);
     const other = seen.get(path);
     if (other !== undefined && other !== key) {
       const origin = scene.originOf(key) ?? scene.originOf(other);

@@ -1,12 +1,12 @@
 /** The flags of one execution: fresh, date, scratch, progress, log level; each with its variable. */
 import type { ConfigError, UsageError } from '../../errors.ts';
 import type { RunOptions } from '../types.ts';
-import { isDate } from './expand.ts';
 import { RUN_FLAGS, variableOf } from './flags.ts';
 import type { FlagValue } from './layers.ts';
 import { repeated, valueless } from './layers.ts';
 import { nameOf, refusal, show } from './origin.ts';
 import type { Origin } from './origin.ts';
+import { dateNamedBy } from './run-date.ts';
 
 export const PROGRESS = ['auto', 'bar', 'log', 'none'] as const;
 /** Pino's levels. */
@@ -15,7 +15,7 @@ export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', '
 /** What each run flag takes, for messages and docs. */
 export const RUN_FLAG_NOTES: Readonly<Record<string, { expected: string; default: string; description: string }>> = {
   fresh: { expected: 'true or false', default: 'false', description: 'Start over instead of resuming; the ledger is kept, so nothing is paid twice.' },
-  date: { expected: 'a day written YYYY-MM-DD', default: 'today (UTC)', description: 'What {date} stands for.' },
+  date: { expected: "a day written YYYY-MM-DD, or the name of a Kubernetes Job that ends in its day or its CronJob's minute", default: 'today (UTC)', description: 'What {date} stands for.' },
   scratch: { expected: 'a folder', default: 'beside the ledger, else the temporary directory', description: 'Where state that grows with the input is kept.' },
   progress: { expected: PROGRESS.join(', '), default: 'auto', description: 'auto: a bar on a terminal, log lines otherwise.' },
   'log-level': { expected: LOG_LEVELS.join(', '), default: 'info', description: 'The least severe log line to write.' },
@@ -44,8 +44,9 @@ export function compileRunOptions(env: NodeJS.ProcessEnv, flags: ReadonlyMap<str
     if (found === undefined) throw bad(flag, entry);
     return found;
   };
-  const date = given.get('date');
-  if (date !== undefined && !isDate(date.value)) throw bad('date', date);
+  const named = given.get('date');
+  const date = named === undefined ? null : dateNamedBy(named.value);
+  if (named !== undefined && date === null) throw bad('date', named);
   return {
     options: {
       fresh: oneOf('fresh', ['true', 'false'], 'false') === 'true',
@@ -53,7 +54,7 @@ export function compileRunOptions(env: NodeJS.ProcessEnv, flags: ReadonlyMap<str
       progress: oneOf('progress', PROGRESS, 'auto'),
       logLevel: oneOf('log-level', LOG_LEVELS, 'info'),
     },
-    date: date?.value ?? null,
+    date,
   };
 }
 

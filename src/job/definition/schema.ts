@@ -54,8 +54,8 @@ const columnName = "a column's name as text";
 const input = z.strictObject({
   uri: key(
     z.union([uri, z.array(uri).min(1).max(BOUNDS.uris)]).optional(),
-    { expected: 'a path, a glob, a directory or - (standard input), or a list of them', split: '\n' },
-    'What to read: a path, a glob, a directory, or - for standard input; or a list of them. Relative paths start at the working directory.',
+    { expected: 'a path, a glob, a directory, s3://bucket/key, prefix or glob, or - (standard input), or a list of them', split: '\n' },
+    'What to read: a path, a glob, a directory, an object, prefix or glob in S3, or - for standard input; or a list of them. Relative paths start at the working directory.',
   ),
   format: key(z.enum(['csv', 'tsv', 'jsonl']).nullable().default(null), 'csv, tsv or jsonl', 'Format of the input. null: by extension.'),
   delimiter: key(

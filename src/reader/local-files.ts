@@ -1,0 +1,48 @@
+/** From a path, directory or glob to the files on this machine that it means. */
+import { glob, readdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { InputError } from '../errors.ts';
+import { sourceError, statSource } from './local-source.ts';
+import { formatOfName, GLOB } from './names.ts';
+import type { Found, LookOptions } from './source.ts';
+
+/** A directory means its csv, tsv and jsonl files, and not those below it. Throws `input_missing`, `input_unreadable`. */
+export async function findLocal(uri: string, mayLack: boolean, { signal }: LookOptions): Promise<Found> {
+  const known = await kindOf(uri, mayLack || GLOB.test(uri));
+  if (known === 'file') return { named: true, files: [{ uri, path: resolve(uri) }] };
+  const names = known === 'directory' ? await listDirectory(uri) : GLOB.test(uri) ? await matchGlob(uri, signal) : [];
+  return { named: false, files: names.map((name) => ({ uri: name, path: resolve(name) })) };
+}
+
+/** What a path is. A name with glob characters may also be a file's real one, which wins. */
+async function kindOf(uri: string, mayLack: boolean): Promise<'file' | 'directory' | null> {
+  try {
+    const { kind } = await statSource(uri, uri);
+    if (kind === 'other') {
+      throw new InputError('input_unreadable', `The input ${uri} is neither a file nor a directory.`, { hint: 'To read from a pipe, give it to standard input and use --input -.' });
+    }
+    return kind;
+  } catch (error) {
+    if (mayLack && error instanceof InputError && error.code === 'input_missing') return null;
+    throw error;
+  }
+}
+
+async function listDirectory(uri: string): Promise<string[]> {
+  try {
+    const entries = await readdir(uri, { withFileTypes: true });
+    return entries.filter((entry) => !entry.isDirectory() && formatOfName(entry.name) !== null).map((entry) => join(uri, entry.name));
+  } catch (error) {
+    throw sourceError(error, uri);
+  }
+}
+
+async function matchGlob(pattern: string, signal: AbortSignal | undefined): Promise<string[]> {
+  const names: string[] = [];
+  for await (const name of glob(pattern)) {
+    signal?.throwIfAborted();
+    // What vanished since, and what is no file, is not meant.
+    if ((await statSource(name, name).catch(() => null))?.kind === 'file') names.push(name);
+  }
+  return names;
+}

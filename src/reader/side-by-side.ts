@@ -1,0 +1,22 @@
+/**
+ * Does `work` for every item, so many at once, and hands back the results in order. What it throws is the failure of the
+ * first item, in order, that failed: nothing is begun after a failure, and everything before it was.
+ */
+export async function sideBySide<Item, Result>(items: readonly Item[], atOnce: number, work: (item: Item, index: number) => Promise<Result>): Promise<Result[]> {
+  const results: Result[] = [];
+  const failures = new Map<number, unknown>();
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    while (next < items.length && failures.size === 0) {
+      const index = next++;
+      try {
+        results[index] = await work(items[index] as Item, index);
+      } catch (error) {
+        failures.set(index, error);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, worker));
+  if (failures.size > 0) throw failures.get(Math.min(...failures.keys()));
+  return results;
+}

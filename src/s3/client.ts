@@ -1,0 +1,40 @@
+/** The S3 client: credentials, region, profile and endpoint by the SDK's own chain and variables, and nothing of ours. */
+import { Agent as HttpAgent, type AgentOptions } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
+
+const CONNECT_MS = 10_000;
+const SOCKETS = 64;
+
+let shared: Promise<S3Client> | null = null;
+
+/** The process's client: the environment that it is made from is the process's too. */
+export function s3Client(): Promise<S3Client> {
+  return (shared ??= makeS3Client());
+}
+
+/**
+ * A new client. Other servers than AWS's are addressed as `endpoint/bucket/key`, as the AWS CLI does: few of them have
+ * a host name for each bucket.
+ */
+export async function makeS3Client(): Promise<S3Client> {
+  const client = new S3Client(settings());
+  // Not in the SDK's types, and the only way to see an endpoint that a profile configures.
+  const { serviceConfiguredEndpoint } = client.config as { serviceConfiguredEndpoint?: () => Promise<string | undefined> };
+  const endpoint = await serviceConfiguredEndpoint?.();
+  return endpoint === undefined ? client : new S3Client({ ...settings(), forcePathStyle: true });
+}
+
+function settings(): S3ClientConfig {
+  // `proxyEnv` (Node 24.5): HTTPS_PROXY and NO_PROXY, which the SDK does not know.
+  const agent: AgentOptions = { keepAlive: true, maxSockets: SOCKETS, proxyEnv: process.env };
+  return {
+    // Retried in one place, `patience.ts`, which knows how far a read has come.
+    maxAttempts: 1,
+    followRegionRedirects: true,
+    // Other servers refuse or corrupt what the newer defaults send (a trailing checksum), or answer without one.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    requestHandler: { connectionTimeout: CONNECT_MS, httpAgent: new HttpAgent(agent), httpsAgent: new HttpsAgent(agent) },
+  };
+}

@@ -1,0 +1,140 @@
+/** What went wrong with S3, by kind, and in words for whoever reads from it. */
+import { ConfigError, EXIT, InputError, MillraceError, StorageError } from '../errors.ts';
+
+export type S3Fault =
+  | 'no_bucket'
+  | 'no_object'
+  /** This bucket or object is not for these credentials. */
+  | 'denied'
+  /** In an archive class (Glacier), not restored. */
+  | 'archived'
+  /** None, wrong or expired. */
+  | 'credentials'
+  | 'region'
+  | 'endpoint'
+  /** `If-Match` did not. */
+  | 'changed'
+  /** Another 4xx. */
+  | 'refused'
+  /** Slow down, 5xx, timeouts, lost connections: worth another attempt. */
+  | 'passing';
+
+/** Error codes of S3 (API reference, "Error responses") and of the SDK. */
+const BY_NAME: Readonly<Record<string, S3Fault>> = {
+  NoSuchBucket: 'no_bucket',
+  NoSuchKey: 'no_object',
+  NotFound: 'no_object',
+  AccessDenied: 'denied',
+  AllAccessDisabled: 'denied',
+  Forbidden: 'denied',
+  InvalidObjectState: 'archived',
+  CredentialsProviderError: 'credentials',
+  TokenProviderError: 'credentials',
+  InvalidAccessKeyId: 'credentials',
+  SignatureDoesNotMatch: 'credentials',
+  ExpiredToken: 'credentials',
+  ExpiredTokenException: 'credentials',
+  InvalidToken: 'credentials',
+  TokenRefreshRequired: 'credentials',
+  PermanentRedirect: 'region',
+  AuthorizationHeaderMalformed: 'region',
+  IllegalLocationConstraintException: 'region',
+  PreconditionFailed: 'changed',
+  RequestTimeout: 'passing',
+  RequestTimeTooSkewed: 'passing',
+};
+
+interface SdkError {
+  readonly name?: string;
+  readonly message?: string;
+  readonly code?: string;
+  readonly Region?: string;
+  readonly $metadata?: { readonly httpStatusCode?: number };
+  readonly $response?: { readonly statusCode?: number; readonly headers?: Readonly<Record<string, string>> };
+}
+
+export function faultOf(error: unknown): S3Fault {
+  const { name = '', message = '', code = '', $metadata, $response } = error as SdkError;
+  const known = BY_NAME[name];
+  if (known !== undefined) return known;
+  if (/^Region (is missing|not accepted)/.test(message)) return 'region';
+  if (code === 'ERR_INVALID_URL') return 'endpoint';
+  const status = $metadata?.httpStatusCode ?? $response?.statusCode ?? 0;
+  switch (status) {
+    case 301:
+    case 307:
+      return 'region';
+    case 401:
+    case 403:
+      return 'denied';
+    case 404:
+      return 'no_object';
+    case 408:
+    case 429:
+      return 'passing';
+    case 412:
+      return 'changed';
+    default:
+      return status >= 400 && status < 500 ? 'refused' : 'passing';
+  }
+}
+
+/** What S3 said, short. */
+export function saidBy(error: unknown): string {
+  const { name = '', message = '', code, $metadata } = error as SdkError;
+  const status = $metadata?.httpStatusCode;
+  const parts = [code ?? name, ...(status === undefined ? [] : [`HTTP ${status}`])].filter((part) => part !== '');
+  const text = message === '' || message === 'UnknownError' ? '' : `: ${message}`;
+  return `${parts.join(', ')}${text}`;
+}
+
+/** A failed read, as the error that the run ends with. `uri` is the object or prefix as the user calls it. */
+export function inputError(error: unknown, uri: string): MillraceError {
+  if (error instanceof MillraceError) return error;
+  const fault = faultOf(error);
+  const said = saidBy(error);
+  const options = (hint: string): { hint: string; cause: unknown } => ({ hint, cause: error });
+  switch (fault) {
+    case 'no_bucket':
+      return new InputError('input_missing', `There is no bucket for the input ${uri}.`, options('Check the name after s3://, and that the endpoint (AWS_ENDPOINT_URL) is the right one.'));
+    case 'no_object':
+      return new InputError('input_missing', `There is no input ${uri}.`, options('Check --input, or set input.ifMissing to succeed.'));
+    case 'denied':
+      return new InputError('input_unreadable', `The input ${uri} may not be read (${said}).`, options('Permit s3:GetObject on it and s3:ListBucket on its bucket: without the latter a missing object is denied too.'));
+    case 'archived':
+      return new InputError('input_unreadable', `The input ${uri} is archived (${said}).`, options('Restore it to a class that can be read at once, then run again.'));
+    case 'changed':
+      return new InputError('input_changed', `The input ${uri} changed while the job was under way: its ETag is another.`, options('Put it back as it was and run again, or start over with --fresh: what was paid for is in the ledger.'));
+    case 'refused':
+      return new InputError('input_unreadable', `The input ${uri} cannot be read (${said}).`, options('Check the name, the endpoint and the region.'));
+    case 'passing':
+      return new StorageError('input_read_failed', `Reading ${uri} failed (${said}).`, options('Run the same command again once S3 answers: it resumes. For a server of your own, check AWS_ENDPOINT_URL.'));
+    case 'credentials':
+    case 'region':
+    case 'endpoint':
+      return accountError(fault, error, uri);
+    default:
+      return fault satisfies never;
+  }
+}
+
+/** What is wrong with the account's side, whatever was to be done. */
+function accountError(fault: 'credentials' | 'region' | 'endpoint', error: unknown, uri: string): MillraceError {
+  const said = saidBy(error);
+  switch (fault) {
+    case 'credentials':
+      return new MillraceError(EXIT.refused, 's3_credentials', `S3 has no valid credentials for ${uri} (${said}).`, {
+        hint: 'Set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give the pod or machine a role; then run the same command: the job resumes.',
+        cause: error,
+      });
+    case 'region': {
+      const { Region, $response } = error as SdkError;
+      const right = Region ?? $response?.headers?.['x-amz-bucket-region'];
+      return new ConfigError('s3_region', `The region for ${uri} is missing or wrong (${said}).`, { hint: `Set AWS_REGION${right === undefined ? ' to the region of the bucket' : `=${right}`}.`, cause: error });
+    }
+    case 'endpoint':
+      return new ConfigError('s3_endpoint', `The endpoint for ${uri} is no URL (${said}).`, { hint: 'Write AWS_ENDPOINT_URL whole, such as https://s3.example.com.', cause: error });
+    default:
+      return fault satisfies never;
+  }
+}

@@ -1,0 +1,41 @@
+/** Objects: whether one is there, what tells it from another, and which there are. */
+import { GetObjectCommand, HeadObjectCommand, ListObjectsV2Command, type S3Client } from '@aws-sdk/client-s3';
+import { faultOf } from './failure.ts';
+import { patiently, type Patience } from './patience.ts';
+import type { S3Place } from './uri.ts';
+
+export interface S3Access {
+  readonly client: S3Client;
+  readonly patience: Patience;
+}
+
+export interface ObjectFacts {
+  readonly size: number;
+  /** As the server gives it, quotes included (RFC 9110, 8.8.3). */
+  readonly etag: string;
+}
+
+/** @throws as the SDK does */
+export async function headObject({ client, patience }: S3Access, { bucket, key }: S3Place, signal?: AbortSignal): Promise<ObjectFacts> {
+  const place = { Bucket: bucket, Key: key };
+  try {
+    const head = await patiently((attempt) => client.send(new HeadObjectCommand(place), { abortSignal: attempt.signal }), patience, signal);
+    return { size: head.ContentLength ?? 0, etag: head.ETag ?? '' };
+  } catch (error) {
+    if (faultOf(error) === 'passing') throw error;
+    // An answer to HEAD has no body to say what is wrong: a missing bucket looks like a missing object.
+    const answer = await patiently((attempt) => client.send(new GetObjectCommand({ ...place, Range: 'bytes=0-0' }), { abortSignal: attempt.signal }), patience, signal);
+    await answer.Body?.transformToByteArray();
+    throw error;
+  }
+}
+
+/** The keys that begin with `prefix`, page by page. @throws as the SDK does */
+export async function* listKeys({ client, patience }: S3Access, bucket: string, prefix: string, signal?: AbortSignal): AsyncGenerator<string[], void, void> {
+  let next: string | undefined;
+  do {
+    const page = await patiently((attempt) => client.send(new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix, ContinuationToken: next }), { abortSignal: attempt.signal }), patience, signal);
+    yield (page.Contents ?? []).flatMap(({ Key }) => (Key === undefined ? [] : [Key]));
+    next = page.IsTruncated === true ? page.NextContinuationToken : undefined;
+  } while (next !== undefined);
+}

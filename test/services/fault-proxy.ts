@@ -1,0 +1,108 @@
+/** An HTTP proxy that stands before a real server and breaks what a test tells it to break. */
+import { once } from 'node:events';
+import { createServer, request as send, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export type Fault =
+  /** Answered by the proxy; the server never sees it. */
+  | { readonly kind: 'answer'; readonly status: number; readonly body?: string; readonly headers?: Readonly<Record<string, string>> }
+  /** The connection ends without an answer. */
+  | { readonly kind: 'reset' }
+  /** No answer, ever. */
+  | { readonly kind: 'hang' }
+  /** The answer's body ends after so many bytes, and the connection with it. */
+  | { readonly kind: 'cut'; readonly afterBytes: number }
+  /** The answer's body stops after so many bytes, and the connection stays open. */
+  | { readonly kind: 'stall'; readonly afterBytes: number };
+
+/** What S3 says when it is asked too fast. */
+export const SLOW_DOWN: Fault = { kind: 'answer', status: 503, body: '<?xml version="1.0"?><Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>' };
+
+export interface Relayed {
+  readonly method: string;
+  /** Path and query; the whole url where it is used as a forward proxy. */
+  readonly url: string;
+  readonly range: string | null;
+  /** From 1. */
+  readonly number: number;
+  readonly fault: Fault | null;
+  /** Body bytes that went to the client. */
+  bytes: number;
+}
+
+export class FaultProxy {
+  url = '';
+  /** What to do with a request; null: nothing. */
+  faultFor: (request: Omit<Relayed, 'fault' | 'bytes'>) => Fault | null = () => null;
+  readonly relayed: Relayed[] = [];
+  readonly #target: URL;
+  readonly #server = createServer((request, response) => this.#take(request, response));
+
+  private constructor(target: string) {
+    this.#target = new URL(target);
+  }
+
+  static async start(target: string): Promise<FaultProxy> {
+    const proxy = new FaultProxy(target);
+    proxy.#server.listen(0, '127.0.0.1');
+    await once(proxy.#server, 'listening');
+    proxy.url = `http://127.0.0.1:${(proxy.#server.address() as AddressInfo).port}`;
+    return proxy;
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections();
+    this.#server.close();
+    await once(this.#server, 'close');
+  }
+
+  #take(request: IncomingMessage, response: ServerResponse): void {
+    const seen = { method: request.method ?? '', url: request.url ?? '', range: request.headers.range ?? null, number: this.relayed.length + 1 };
+    const relayed: Relayed = { ...seen, fault: this.faultFor(seen), bytes: 0 };
+    this.relayed.push(relayed);
+    const { fault } = relayed;
+    switch (fault?.kind) {
+      case 'hang':
+        return;
+      case 'reset':
+        request.socket.resetAndDestroy();
+        return;
+      case 'answer':
+        request.resume();
+        response.writeHead(fault.status, { 'content-type': 'application/xml', ...fault.headers }).end(seen.method === 'HEAD' ? '' : fault.body);
+        return;
+      case 'cut':
+      case 'stall':
+      case undefined:
+        this.#pass(request, response, relayed);
+        return;
+      default:
+        fault satisfies never;
+    }
+  }
+
+  /** On to the server as it came: the signature covers the host that the client knows. */
+  #pass(request: IncomingMessage, response: ServerResponse, relayed: Relayed): void {
+    const { fault } = relayed;
+    const { method, rawHeaders: headers } = request;
+    // A client that was told of a proxy asks it by the whole url (RFC 9112, 3.2.2).
+    const path = request.url?.replace(/^http:\/\/[^/]+/, '');
+    const onward = send({ host: this.#target.hostname, port: this.#target.port, method, path, headers, setHost: false }, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.rawHeaders);
+      const most = fault?.kind === 'cut' || fault?.kind === 'stall' ? fault.afterBytes : Infinity;
+      answer.on('data', (bytes: Buffer) => {
+        const passed = bytes.subarray(0, most - relayed.bytes);
+        relayed.bytes += passed.length;
+        response.write(passed);
+        if (relayed.bytes < most) return;
+        answer.destroy();
+        // What was written arrives: a reset would take back what the other side has not read yet.
+        if (fault?.kind === 'cut') response.write('', () => response.socket?.destroy());
+      });
+      answer.on('end', () => response.end());
+      answer.on('error', () => undefined);
+    });
+    onward.on('error', () => response.destroy());
+    request.pipe(onward);
+  }
+}

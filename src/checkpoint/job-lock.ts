@@ -9,6 +9,8 @@ import { succeed, sweepLock, takeAway, tryCreate } from './lock-file.ts';
 
 const RENEW_EVERY_MS = 10_000;
 const LOOK_EVERY_MS = 500;
+/** The same, for a lock that is gone when it is read. */
+const GONE_MS = 10;
 
 export interface LockOptions {
   readonly path: string;
@@ -168,7 +170,13 @@ async function enter(options: LockOptions): Promise<{ file: FileHandle; holder: 
     const file = await tryCreate(options.path, holder);
     if (file !== null) return { file, holder };
     const found = await readHolder(options.path);
-    if (found === null) continue;
+    const givesUp = options.monotonicNow() >= giveUpAt || options.signal?.aborted === true;
+    if (found === null) {
+      // Just let go; or a link that leads nowhere, which would be looked at for ever.
+      if (givesUp) throw lockFailed(options.path, 'read', new Error('something stands there that is no file'));
+      await sleep(GONE_MS);
+      continue;
+    }
     if (seen === null || seen.holder.nonce !== found.nonce || seen.holder.renewedAt !== found.renewedAt) seen = { holder: found, at: options.monotonicNow() };
     // Seen for a whole lease without a renewal: its clock is ahead of ours, or it is paused.
     if (isStale(found, options.now()) || options.monotonicNow() - seen.at >= LEASE_MS) {
@@ -180,7 +188,7 @@ async function enter(options: LockOptions): Promise<{ file: FileHandle; holder: 
       options.onWait?.(found);
       waiting = true;
     }
-    if (options.monotonicNow() >= giveUpAt || options.signal?.aborted === true) throw heldBy(found);
+    if (givesUp) throw heldBy(found);
     await sleep(LOOK_EVERY_MS, undefined, options.signal === undefined ? {} : { signal: options.signal }).catch(() => undefined);
   }
 }

@@ -53,6 +53,9 @@ export async function putInPlace(job: CompiledJob, paths: JobPaths, checkpoint: 
 /** After a crash between the last checkpoint and the renames: those that are missing. */
 export async function commitAgain(paths: JobPaths, { result }: Checkpoint, fence: Fence): Promise<void> {
   if (await exists(partialPath(paths.output))) await (await PartialFile.open(paths.output, result?.bytes ?? 0, fence)).commit();
+  else if (!(await exists(paths.output)) || (await fileSha256(paths.output)) !== result?.sha256) {
+    throw new InputError('output_missing', `the rows of this job, whole but for the name, are gone: neither ${partialPath(paths.output)} is there, nor is ${paths.output} what they were`, { hint: 'Put the file back, or run with --fresh: all rows are written again, and what was paid for is in the ledger.' });
+  }
   const errorBytes = result?.errorBytes ?? 0;
   if (errorBytes === 0) {
     for (const path of [partialPath(paths.errors), paths.errors]) await removeFile(path, fence);

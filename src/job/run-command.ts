@@ -76,7 +76,7 @@ async function runLocked(job: CompiledJob, options: RunOptions, context: RunCont
     if (start.kind === 'go') return await execute(job, paths, start, context, lock, lost.signal, reporter);
     // A crash just before the end may have left it.
     await dropSpool(start.checkpoint.manifest, lock);
-    reporter.done(buildReport(start.checkpoint, job.output.uri, job.service.rpm), paths, NOTHING_TO_DO[command]);
+    reporter.done(buildReport(start.checkpoint, job.output.uri, job.service.rpm), paths, start.checkpoint.retry === null ? NOTHING_TO_DO[command] : IN_PLACE);
     return (start.checkpoint.exitCode ?? EXIT.ok) as ExitCode;
   } catch (error) {
     // Files that another run has put in place or taken away are no fault of the disk.
@@ -111,6 +111,9 @@ const NOTHING_TO_DO: Readonly<Record<Command, string>> = {
   run: 'this job had finished, and its input has not changed: nothing was called',
   retry: 'nothing is left to retry: nothing was called',
 };
+
+/** Of a retry that had asked for everything when it was killed. */
+const IN_PLACE = 'the retry that was under way only had to be put in place, and is now: nothing was called';
 
 async function execute(job: CompiledJob, paths: JobPaths, start: Start & { kind: 'go' }, context: RunContext, lock: JobLock, lost: AbortSignal, reporter: Reporter): Promise<ExitCode> {
   const { checkpoint } = start;
@@ -166,6 +169,8 @@ async function execute(job: CompiledJob, paths: JobPaths, start: Start & { kind:
         throw end.error;
       }
       const finished = await sink.finish();
+      // Calls may just have been claimed: what follows writes the checkpoint, too.
+      await writing;
       ledger.flush();
       latest = await markFinishing(job, paths, { ...latest, trusted: end.trusted, totals: totals(), callsAtMost: budget.sent }, finished, lock);
       reporter.finished(await putInPlace(job, paths, latest, () => sink.commit(), lock), paths);

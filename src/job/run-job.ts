@@ -142,6 +142,7 @@ export class RunningJob {
       mostAtOnce,
       rpm: job.service.rpm,
       mayCall: () => parts.budget.ask(),
+      hasAnswered: parts.checkpoint.trusted,
       maxWaitMs: job.limits.maxWaitMs,
       maxOutageMs: job.limits.maxOutageMs,
       events: {

@@ -33,6 +33,8 @@ const LONGEST_LAG_MS = 30_000;
 const SILENT_ANSWERS = 3;
 /** A time to look again is never nearer than this: one that rounds to now would be looked at for ever. */
 const SHORTEST_LOOK_MS = 0.25;
+/** No limiter lets through more within a minute: a full bucket and its refill, or two windows at their edge. Headers that say more are not to be believed. */
+const MOST_MINUTES = 2;
 /** A pause is lengthened by up to so many intervals between two calls, for a neighbour that keeps time with us. */
 const OFF_BEAT_INTERVALS = 2;
 const MOST_OFF_BEAT_MS = 1_000;
@@ -158,8 +160,8 @@ export class QuotaModel {
     }
     const idle = awaited(this.#seen, nowMs) === 0;
     let most = Infinity;
-    if (evidence.planBinds && this.#rpm !== null) {
-      most = this.#rpm - log.sentAfter(nowMs - MINUTE_MS);
+    if (this.#rpm !== null) {
+      most = this.#rpm * (evidence.planBinds ? 1 : MOST_MINUTES) - log.sentAfter(nowMs - MINUTE_MS);
       if (most <= 0) return this.#wait(log.firstSentAfter(nowMs - MINUTE_MS) + MINUTE_MS, nowMs);
     }
     const known = told.known(nowMs, evidence.others(nowMs));

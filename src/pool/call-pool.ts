@@ -35,6 +35,8 @@ export interface CallPoolOptions {
   readonly rpm: number | null;
   /** Whether one more request may be sent; asked before each. False ends the job with 77; a promise: ask again then. */
   readonly mayCall: () => boolean | Promise<void>;
+  /** Whether the service has answered this job in an earlier run, so that it is known to be one. */
+  readonly hasAnswered: boolean;
   readonly maxWaitMs: number;
   readonly maxOutageMs: number;
   readonly events: PoolEvents;
@@ -58,7 +60,7 @@ export class CallPool {
   readonly #outage: Outage;
   readonly #retries: RetryLine;
   readonly #patience: Patience;
-  readonly #redirects = new Redirects();
+  readonly #redirects: Redirects;
   #stopped = false;
   /** Calls that hold a slot and wait for a permit. */
   #atGate = 0;
@@ -73,6 +75,7 @@ export class CallPool {
     this.#outage = new Outage({ slots: this.#slots, timers: this.#timers, monotonicNow, maxOutageMs, probe: (task) => this.#enqueue(task) });
     this.#retries = new RetryLine({ timers: this.#timers, monotonicNow, free: () => this.#outage.open, go: (task) => this.#retry(task) });
     this.#patience = new Patience(maxWaitMs);
+    this.#redirects = new Redirects(options.hasAnswered);
   }
 
   /** While the service is down: for how long, and when it is asked again (0: just now); else null. */

@@ -6,8 +6,13 @@ import { MAX_ATTEMPTS } from './retry-policy.ts';
  * a redirect comes from what stands in front of it, and fails one attempt as a gateway's error does.
  */
 export class Redirects {
-  #reached = false;
+  #reached: boolean;
   #count = 0;
+
+  /** @param reached the service has answered this job before, in an earlier run */
+  constructor(reached: boolean) {
+    this.#reached = reached;
+  }
 
   /** What an answer means for the pool. A run of nothing but redirects is given as many as one lookup has attempts. */
   judge(result: CallResult<unknown>): CallResult<unknown> {

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type * as files from 'node:fs/promises';
-import { mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -150,6 +150,14 @@ describe('a holder that is alive', () => {
     await put(elsewhere());
     await expect(acquire({ signal: STOPPED })).rejects.toMatchObject({ exitCode: 75 });
     expect(clock.ms).toBe(began);
+  });
+
+  it('a link that leads nowhere in its place: 74 after a lease, or when the run is to stop', async () => {
+    await symlink(join(folder, 'nowhere'), path);
+    const before = clock.ms;
+    await expect(acquire()).rejects.toMatchObject({ exitCode: 74, code: 'lock_failed', message: expect.stringContaining(path) });
+    expect(clock.ms - before).toBeGreaterThanOrEqual(LEASE_MS);
+    await expect(acquire({ signal: STOPPED })).rejects.toMatchObject({ exitCode: 74, code: 'lock_failed' });
   });
 
   it('leaves the job to the one that waits as soon as it lets go', async () => {

@@ -8,7 +8,7 @@ import { QuotaModel } from '../../src/limiter/quota-model.ts';
 import { Bucket, Counter, Fixed, Gcra, MINUTE, mostInAMinute, Sliding, type Kind, type Limited } from './services.ts';
 
 export type Unit = 'delta s' | 'delta ms' | 'epoch s' | 'epoch ms' | 'http date';
-export type HeaderFault = 'none' | 'missing' | 'absurd' | 'stop';
+export type HeaderFault = 'none' | 'missing' | 'absurd' | 'stuck' | 'stop';
 
 export interface Scenario {
   readonly seed: number;
@@ -100,7 +100,7 @@ function headersOf(s: Scenario, service: Limited, t: number, random: () => numbe
   const ms = service.resetMs(t);
   const at = clock + ms;
   const reset = { 'delta s': String(Math.ceil(ms / 1_000)), 'delta ms': String(Math.ceil(ms)), 'epoch s': String(Math.ceil(at / 1_000)), 'epoch ms': String(Math.ceil(at)), 'http date': new Date(Math.ceil(at / 1_000) * 1_000).toUTCString() }[s.unit];
-  return { date, 'x-ratelimit-limit': String(s.rpm), 'x-ratelimit-remaining': String(service.remaining(t)), 'x-ratelimit-reset': reset };
+  return { date, 'x-ratelimit-limit': String(s.rpm), 'x-ratelimit-remaining': String(s.faults === 'stuck' ? s.rpm - 1 : service.remaining(t)), 'x-ratelimit-reset': reset };
 }
 
 /** A binary heap of events by time, then by order of arrival. */

@@ -115,6 +115,15 @@ describe('what one call comes to', () => {
     expect(bed.settled.get(9)).toMatchObject({ kind: 'ok', attempts: 2 });
   });
 
+  it('knows a service that has answered this job before', async () => {
+    const bed = testBed((_, attempt) => (attempt <= 2 ? REDIRECT : OK), { hasAnswered: true });
+    for (let id = 0; id < 20; id++) bed.submit(id);
+    await pass(10 * MINUTE);
+    expect(bed.fatal).toEqual([]);
+    expect([...bed.settled.values()].every(({ kind }) => kind === 'ok')).toBe(true);
+    expect(bed.settled.size).toBe(20);
+  });
+
   it('ends the run for redirects and nothing else, at the fifth, of one lookup or of many', async () => {
     for (const lookups of [1, 50]) {
       const bed = testBed(() => REDIRECT);

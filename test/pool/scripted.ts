@@ -45,6 +45,7 @@ export function testBed(answer: (id: number, attempt: number, at: number) => Ans
     mostAtOnce: Infinity,
     rpm,
     mayCall: () => true,
+    hasAnswered: false,
     maxWaitMs: 900_000,
     maxOutageMs: 600_000,
     events: {

@@ -68,7 +68,7 @@ async function beginRetry(job: CompiledJob, paths: JobPaths, found: Checkpoint, 
   await refuseChangedOutput(paths, result);
   const retry = { before: { mark, result, finishedAt, exitCode }, ...(await ledgerNow(job, paths, found)) };
   const checkpoint: Checkpoint = {
-    ...found, manifest, retry, generation: found.generation + 1, state: 'running', finishedAt: null, exitCode: null, result: null, mark: { ...START_MARK, tally: result.tally },
+    ...found, manifest, retry, generation: found.generation + 1, state: 'stopped', finishedAt: null, exitCode: null, result: null, mark: { ...START_MARK, tally: result.tally },
   };
   return { kind: 'go', checkpoint, resumed: false, reopen: false, notice: await withoutLedger(job, paths) };
 }

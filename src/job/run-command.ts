@@ -116,7 +116,7 @@ const NOTHING_TO_DO: Readonly<Record<Command, string>> = {
 const IN_PLACE = 'the retry that was under way only had to be put in place, and is now: nothing was called';
 
 async function execute(job: CompiledJob, paths: JobPaths, start: Start & { kind: 'go' }, context: RunContext, lock: JobLock, lost: AbortSignal, reporter: Reporter): Promise<ExitCode> {
-  const { checkpoint } = start;
+  const checkpoint: Checkpoint = { ...start.checkpoint, state: 'running' };
   if (start.notice !== null) reporter.warn('written_again', start.notice);
   if (start.reopen) await reopenOutput(paths, lock);
   await adoptSpool(paths, lock);
@@ -148,6 +148,7 @@ async function execute(job: CompiledJob, paths: JobPaths, start: Start & { kind:
       const running = new RunningJob({
         job,
         checkpoint,
+        wasKilled: start.checkpoint.state === 'running',
         ledger,
         sink,
         counters,
@@ -172,7 +173,7 @@ async function execute(job: CompiledJob, paths: JobPaths, start: Start & { kind:
       // Calls may just have been claimed: what follows writes the checkpoint, too.
       await writing;
       ledger.flush();
-      latest = await markFinishing(job, paths, { ...latest, trusted: end.trusted, totals: totals(), callsAtMost: budget.sent }, finished, lock);
+      latest = await markFinishing(job, paths, { ...latest, trusted: end.trusted, spent: end.spent, totals: totals(), callsAtMost: budget.sent }, finished, lock);
       reporter.finished(await putInPlace(job, paths, latest, () => sink.commit(), lock), paths);
       return (latest.exitCode ?? EXIT.ok) as ExitCode;
     } catch (error) {

@@ -51,6 +51,8 @@ export interface RetryParts {
 export interface JobParts {
   readonly job: CompiledJob;
   readonly checkpoint: Checkpoint;
+  /** The run before did not live to say how it ended. */
+  readonly wasKilled: boolean;
   readonly ledger: Ledger;
   readonly sink: RowSink;
   readonly counters: Counters;
@@ -84,7 +86,7 @@ interface Keeping {
 }
 
 /** Why a run ended. */
-export type RunEnd = { readonly kind: 'whole'; readonly trusted: boolean } | { readonly kind: 'stopped'; readonly error: unknown };
+export type RunEnd = { readonly kind: 'whole'; readonly trusted: boolean; readonly spent: Spent } | { readonly kind: 'stopped'; readonly error: unknown };
 
 /** One execution, from where the checkpoint stands to the end of the input or of its patience. */
 export class RunningJob {
@@ -129,7 +131,7 @@ export class RunningJob {
       rpm: job.service.rpm,
       monotonicNow,
       wallNow: Date.now,
-      spent: spentBefore(parts.checkpoint, job),
+      spent: spentBefore(parts),
       onThrottled: (wait) => {
         counters.throttled(wait);
         notices.throttled(wait);
@@ -194,7 +196,7 @@ export class RunningJob {
       await Promise.race([this.#readAll(), stopped]);
       await this.#drainPool();
       await keeping.end();
-      if (this.#stop === null) return { kind: 'whole', trusted: this.#gate.trusted };
+      if (this.#stop === null) return { kind: 'whole', trusted: this.#gate.trusted, spent: this.limiter.spent() };
       await this.#keepNow('stopped');
     } catch (error) {
       this.#stop ??= { error };
@@ -335,9 +337,9 @@ export class RunningJob {
  * What the run before has spent of the last minute. A run that was killed sent more after its last checkpoint, nobody
  * knows how much: it is taken to have spent all, as late as its next checkpoint was due.
  */
-function spentBefore({ spent, state }: Checkpoint, job: CompiledJob): Spent | null {
+function spentBefore({ checkpoint: { spent }, wasKilled, job }: JobParts): Spent | null {
   if (spent === null || job.service.rpm === null) return null;
-  return state === 'running' ? { calls: job.service.rpm, lastAtMs: spent.lastAtMs + job.checkpoint.everyMs } : spent;
+  return wasKilled ? { calls: job.service.rpm, lastAtMs: spent.lastAtMs + job.checkpoint.everyMs } : spent;
 }
 
 /** `Idempotency-Key` = hash(job, generation, request body): attempts and resumes that send the same body repeat it. */

@@ -35,7 +35,8 @@ export async function runToStandardOutput(job: CompiledJob, options: RunOptions,
       const counters = new Counters(null, () => performance.now());
       const sink = new StandardOutput(rowFormat(job, checkpoint.manifest));
       const running = new RunningJob({
-        job, checkpoint, ledger, sink, counters, reporter, retry: null,
+        job, checkpoint,
+        wasKilled: false, ledger, sink, counters, reporter, retry: null,
         budget: new CallBudget({ maxCalls: job.limits.maxCalls, counters, uncounted: 0, record: null }),
         service: { baseUrl: context.baseUrl, origin: serviceOrigin(job), apiKey: context.apiKey },
         keep: async () => undefined,

@@ -121,7 +121,7 @@ async function afterFinish(job: CompiledJob, paths: JobPaths, found: Checkpoint,
   const manifest = await freezeJobInput(job, paths, options.signal);
   if (outputThere && spooledBytes(manifest) === 0 && spooledBytes(found.manifest) > 0) return done;
   if (compareManifests(found.manifest, manifest) !== null) return go(newCheckpoint(job, paths, manifest, found.generation, options.now()));
-  const unfinished: Checkpoint = { ...found, manifest, limit: job.limits.limit, state: 'running', finishedAt: null, exitCode: null, result: null };
+  const unfinished: Checkpoint = { ...found, manifest, limit: job.limits.limit, state: 'stopped', finishedAt: null, exitCode: null, result: null };
   // The output was taken away: it is written again, by the same run and so from the ledger alone, where there is one.
   if (!outputThere) return { ...go({ ...unfinished, mark: START_MARK }), notice: `the output ${paths.output} is gone: it is written again, ${await fromWhat(paths)}` };
   const reachedLimit = found.limit !== null && (found.result?.tally.total ?? 0) >= found.limit;

@@ -36,6 +36,16 @@ async function files(folder: Folder): Promise<Record<string, string>> {
 }
 
 describe('a finished job', () => {
+  test('knows what it has spent: a higher limit goes on at once, without headers too', async () => {
+    const { folder, service, args } = await makeWorld(toCsv(ROWS));
+    const pilot = args({ ...LENIENT, steps: 'enrich', limit: '20' }).flatMap((arg) => (arg === '--plan' ? ['--rpm'] : arg === 'enterprise' ? ['60000'] : [arg]));
+    expect((await folder.run(pilot)).code).toBe(0);
+    // A run that was killed would count as one that has spent all of it, and so wait for a minute: longer than this test may take.
+    expect((await folder.run(pilot.map((arg) => (arg === '20' ? '120' : arg)))).code).toBe(0);
+    expect(service.requests.length).toBeLessThanOrEqual(120);
+    expect((await folder.json('out.csv.report.json'))['records']).toMatchObject({ total: 120 });
+  });
+
   test.each([
     ['ends as it ended: 0', LENIENT, 0],
     ['ends as it ended: 1', { 'max-errors': '0' }, 1],

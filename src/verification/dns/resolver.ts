@@ -1,6 +1,6 @@
 /** What the verifier asks of DNS, and the answer by way of the platform's resolver. */
 import { Resolver as PlatformResolver } from 'node:dns/promises';
-import { ConfigError } from '../../errors.ts';
+import { UsageError } from '../../errors.ts';
 
 export interface MxRecord {
   readonly preference: number;
@@ -32,7 +32,7 @@ const TRIES = 2;
 
 /**
  * The platform's resolver, which falls back to TCP and asks the next server by itself.
- * @param servers `HOST:PORT` or addresses; null: those of this machine. @throws ConfigError for a server that is none.
+ * @param servers `HOST:PORT` or addresses; null: those of this machine. @throws UsageError for a server that is none.
  */
 export function platformResolver(servers: readonly string[] | null): Resolver {
   const dns = new PlatformResolver({ timeout: TIMEOUT_MS, tries: TRIES });
@@ -40,7 +40,7 @@ export function platformResolver(servers: readonly string[] | null): Resolver {
     try {
       dns.setServers(servers);
     } catch (error) {
-      throw new ConfigError('bad_dns_server', `a DNS server must be an IP address with or without a port, got ${servers.join(', ').slice(0, 100)}`, {
+      throw new UsageError('bad_dns_server', `a DNS server must be an IP address with or without a port, got ${servers.join(', ').slice(0, 100)}`, {
         hint: 'Such as 127.0.0.1:5353 or [::1]:5353.',
         cause: error,
       });

@@ -96,5 +96,5 @@ describe('isPublicAddress', () => {
 });
 
 it('a DNS server that is none is refused with what one looks like', () => {
-  expect(() => platformResolver(['localhost'])).toThrow(expect.objectContaining({ exitCode: 78, code: 'bad_dns_server' }) as Error);
+  expect(() => platformResolver(['localhost'])).toThrow(expect.objectContaining({ exitCode: 64, code: 'bad_dns_server' }) as Error);
 });

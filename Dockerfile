@@ -23,6 +23,7 @@ COPY package.json LICENSE ./
 COPY jobs/sample.yaml jobs/sample.yaml
 COPY fixtures/sample fixtures/sample
 COPY fixtures/leads.csv fixtures/leads.csv
+COPY fixtures/lists fixtures/lists
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist
 # The node user, by number, so that a cluster can tell that it is not root.

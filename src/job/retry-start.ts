@@ -63,7 +63,7 @@ export function beforeRetry(found: Checkpoint): Checkpoint {
 async function beginRetry(job: CompiledJob, paths: JobPaths, found: Checkpoint, options: StartOptions): Promise<Start> {
   const { mark, result, finishedAt, exitCode } = found;
   if (result === null) throw new Error('a finished job has a result');
-  if (result.tally.outcomes.failed === 0) return { kind: 'done', checkpoint: { ...found, exitCode: finishedExitCode(job, result.tally) } };
+  if (result.tally.outcomes.failed === 0) return { kind: 'done', checkpoint: { ...found, exitCode: finishedExitCode(job, result.tally) }, because: 'nothing is left to retry: nothing was called' };
   const manifest = await unchangedInput(found, paths, options);
   await refuseChangedOutput(paths, result);
   const retry = { before: { mark, result, finishedAt, exitCode }, ...(await ledgerNow(job, paths, found)) };

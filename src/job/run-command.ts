@@ -76,7 +76,7 @@ async function runLocked(job: CompiledJob, options: RunOptions, context: RunCont
     if (start.kind === 'go') return await execute(job, paths, start, context, lock, lost.signal, reporter);
     // A crash just before the end may have left it.
     await dropSpool(start.checkpoint.manifest, lock);
-    reporter.done(buildReport(start.checkpoint, job.output.uri, job.service.rpm), paths, start.checkpoint.retry === null ? NOTHING_TO_DO[command] : IN_PLACE);
+    reporter.done(buildReport(start.checkpoint, job.output.uri, job.service.rpm), paths, start.because);
     return (start.checkpoint.exitCode ?? EXIT.ok) as ExitCode;
   } catch (error) {
     // Files that another run has put in place or taken away are no fault of the disk.
@@ -101,19 +101,11 @@ async function settleStart(job: CompiledJob, paths: JobPaths, lock: JobLock, com
   if (start.kind !== 'finish') return start;
   await putInPlace(job, paths, start.checkpoint, () => commitAgain(paths, start.checkpoint, lock), lock);
   // A retry that only had to be put in place is this one; what failed again is the next one's.
-  if (command === 'retry' && start.checkpoint.retry !== null) return { kind: 'done', checkpoint: start.checkpoint };
+  if (command === 'retry' && start.checkpoint.retry !== null) return { kind: 'done', checkpoint: start.checkpoint, because: 'the retry that was under way only had to be put in place, and is now: nothing was called' };
   return settleStart(job, paths, lock, command, options);
 }
 
 type Command = 'run' | 'retry';
-
-const NOTHING_TO_DO: Readonly<Record<Command, string>> = {
-  run: 'this job had finished, and its input has not changed: nothing was called',
-  retry: 'nothing is left to retry: nothing was called',
-};
-
-/** Of a retry that had asked for everything when it was killed. */
-const IN_PLACE = 'the retry that was under way only had to be put in place, and is now: nothing was called';
 
 async function execute(job: CompiledJob, paths: JobPaths, start: Start & { kind: 'go' }, context: RunContext, lock: JobLock, lost: AbortSignal, reporter: Reporter): Promise<ExitCode> {
   const checkpoint: Checkpoint = { ...start.checkpoint, state: 'running' };

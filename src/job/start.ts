@@ -20,8 +20,8 @@ export type Start =
   | { readonly kind: 'go'; readonly checkpoint: Checkpoint; readonly resumed: boolean; readonly reopen: boolean; readonly notice: string | null }
   /** The rows are all written; only the last renames are missing. */
   | { readonly kind: 'finish'; readonly checkpoint: Checkpoint }
-  /** Finished before, and nothing has changed since. */
-  | { readonly kind: 'done'; readonly checkpoint: Checkpoint };
+  /** Finished before, and there is nothing to do. `because`: what the user is told. */
+  | { readonly kind: 'done'; readonly checkpoint: Checkpoint; readonly because: string };
 
 export interface StartOptions {
   readonly fresh: boolean;
@@ -114,12 +114,12 @@ async function besideRetry(job: CompiledJob, paths: JobPaths, found: Checkpoint,
 }
 
 async function afterFinish(job: CompiledJob, paths: JobPaths, found: Checkpoint, options: StartOptions): Promise<Start> {
-  const done: Start = { kind: 'done', checkpoint: found };
+  const done: Start = { kind: 'done', checkpoint: found, because: 'this job had finished, and its input has not changed: nothing was called' };
   const outputThere = await exists(paths.output);
   // A terminal gives nothing, and an empty pipe is no new input: a whole output is not replaced by nothing.
   if (outputThere && readsStandardInput(found.manifest) && process.stdin.isTTY) return done;
   const manifest = await freezeJobInput(job, paths, options.signal);
-  if (outputThere && spooledBytes(manifest) === 0 && spooledBytes(found.manifest) > 0) return done;
+  if (outputThere && spooledBytes(manifest) === 0 && spooledBytes(found.manifest) > 0) return { ...done, because: 'this job had finished, and standard input was empty: its output is kept, and nothing was called' };
   if (compareManifests(found.manifest, manifest) !== null) return go(newCheckpoint(job, paths, manifest, found.generation, options.now()));
   const unfinished: Checkpoint = { ...found, manifest, limit: job.limits.limit, state: 'stopped', finishedAt: null, exitCode: null, result: null };
   // The output was taken away: it is written again, by the same run and so from the ledger alone, where there is one.

@@ -63,8 +63,9 @@ describe('standard input', () => {
     expect((await folder.run(args(FROM_STDIN), { stdin: toCsv(ROWS) })).code).toBe(0);
     const before = await folder.read('out.csv');
     service.forget();
-    for (const stdin of [toCsv(ROWS), '', undefined]) {
-      expect((await folder.run(args(FROM_STDIN), stdin === undefined ? {} : { stdin })).code).toBe(0);
+    for (const [stdin, because] of [[toCsv(ROWS), 'its input has not changed'], ['', 'standard input was empty: its output is kept'], [undefined, 'standard input was empty: its output is kept']] as const) {
+      const again = await folder.run(args({ ...FROM_STDIN, progress: 'log' }), stdin === undefined ? {} : { stdin });
+      expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining(because) });
       expect(await folder.read('out.csv')).toBe(before);
     }
     expect(service.requests).toEqual([]);

@@ -17,6 +17,8 @@ export async function tryCreate(path: string, holder: Holder): Promise<FileHandl
       await file.close();
       // Then whoever looks too early reads half of it, which counts as a holder that has just renewed.
       if (hasNoLinks(error)) return await createWhole(path, holder);
+      // Swept away by another run, see `sweepLock`; or the folder is gone, which the next look says.
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
       throw error;
     } finally {
       await rm(temporary, { force: true });
@@ -112,7 +114,8 @@ export async function sweepLock(path: string, now: number): Promise<void> {
   for (const name of await readdir(folder).catch(() => [])) {
     if (!name.startsWith(`${basename(path)}.`) || !/\.(?:tmp|next|removal|stale)$/.test(name)) continue;
     const holder = await readHolder(join(folder, name)).catch(() => null);
-    if (holder !== null && isStale(holder, now)) await rm(join(folder, name), { force: true }).catch(() => undefined);
+    // Not a byte in it: whoever made it was killed right then. Should it only be paused, it finds no file to link and makes another.
+    if (holder !== null && (isStale(holder, now) || holder.nonce === '')) await rm(join(folder, name), { force: true }).catch(() => undefined);
   }
 }
 

@@ -160,6 +160,23 @@ describe('a holder that is alive', () => {
     await expect(acquire({ signal: STOPPED })).rejects.toMatchObject({ exitCode: 74, code: 'lock_failed' });
   });
 
+  it('is taken all the same when another run sweeps away what it is made of', async () => {
+    let swept = 0;
+    disk.before = async (call, to) => {
+      if (call !== 'link' || to !== path || swept++ > 0) return;
+      for (const name of await readdir(folder)) await rm(join(folder, name));
+    };
+    const lock = await acquire();
+    expect(swept).toBeGreaterThan(1);
+    await expect(lock.check()).resolves.toBeUndefined();
+  });
+
+  it('sweeps away what a run left that was killed before it had written a byte', async () => {
+    await writeFile(`${path}.0123.tmp`, '');
+    await acquire();
+    expect(await readdir(folder)).toEqual(['out.csv.checkpoint.json.lock']);
+  });
+
   it('leaves the job to the one that waits as soon as it lets go', async () => {
     const first = await acquire();
     clock.onSleep = () => first.release();

@@ -35,7 +35,7 @@ test.each([
   expect(service.requests.length).toBe(before + 7);
 });
 
-test.each([12, 13, 14, 66].flatMap((rows) => [8, 15, 40].map((flushMs) => ({ rows, flushMs }))))('a claim that is still being written when the last of $rows rows is done keeps nobody from finishing (flushes of $flushMs ms)', async ({ rows, flushMs }) => {
+test.each([12, 14].flatMap((rows) => [8, 15].map((flushMs) => ({ rows, flushMs }))))('a claim that is still being written when the last of $rows rows is done keeps nobody from finishing (flushes of $flushMs ms)', async ({ rows, flushMs }) => {
   const { folder, args } = await prepare(csvJob(leads(rows, 5), { steps: 'enrich', 'max-calls': '150', 'checkpoint.everyMs': '600000' }));
   const slow = { NODE_OPTIONS: `--import=${new URL('../support/slow-flush.ts', import.meta.url).href}`, FLUSH_MS: String(flushMs) };
   expect(await folder.run(args, { env: slow })).toMatchObject({ code: 0, stderr: '' });

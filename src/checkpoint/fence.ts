@@ -8,6 +8,7 @@
  */
 import { link, open, readdir, rename, rm, stat, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { StorageError, storageHint } from '../errors.ts';
 import { syncFolder } from './sync-folder.ts';
 
 /** A run's right to change the files of its job. */
@@ -77,8 +78,12 @@ export async function isAt(file: FileHandle, path: string): Promise<boolean> {
 export async function sweep(paths: readonly string[]): Promise<void> {
   for (const path of paths) {
     const folder = dirname(path);
-    const names = (await readdir(folder).catch(noneIfMissing)) ?? [];
-    for (const name of names) if (temporaryOf(name) === basename(path)) await rm(join(folder, name), { force: true });
+    try {
+      const names = (await readdir(folder).catch(noneIfMissing)) ?? [];
+      for (const name of names) if (temporaryOf(name) === basename(path)) await rm(join(folder, name), { force: true });
+    } catch (error) {
+      throw new StorageError('output_failed', `what earlier runs left beside ${path} could not be removed: ${(error as Error).message}`, { hint: storageHint(error), cause: error });
+    }
   }
 }
 

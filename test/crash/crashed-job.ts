@@ -29,13 +29,18 @@ export async function killed(job: Job, expected: unknown, moments: Iterable<Mome
   service.latencyMs = latencyMs;
   if (faults) fail(service);
   const chain = await killThrough(folder, service, args, job.output, moments);
+  await expectUnharmed(job, expected, folder, service, chain);
+  return chain;
+}
+
+/** What no crash may change, once the job has finished: its result, what was paid for, and that nothing is left lying about. */
+export async function expectUnharmed(job: Job, expected: unknown, folder: Folder, service: ScriptedService, chain: Chain): Promise<void> {
   expect(await resultOf(folder, job)).toEqual(expected);
   expect(chain.paidTwice).toEqual([]);
   expect(chain.late).toEqual([]);
   expect(chain.repeated).toBeLessThanOrEqual(chain.bound);
   expectSameRequests(service);
   expect((await folder.files()).filter((name) => /\.partial|\.lock|\.tmp$/.test(name))).toEqual([]);
-  return chain;
 }
 
 /** Whoever asks a lookup again sends the same body with the same Idempotency-Key. */

@@ -4,10 +4,11 @@ import { once } from 'node:events';
 import { Resolver } from 'node:dns/promises';
 import { mkdtempSync, openSync } from 'node:fs';
 import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { connect, createServer, type AddressInfo } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CERTIFICATE, KEY } from '../verification/certificate.ts';
+import { freePort } from './daemons.ts';
 
 export interface MailServers {
   /** `HOST:PORT` of BIND. */
@@ -140,15 +141,6 @@ tlsmgr unix - - n 1000? 1 tlsmgr
 postlog unix-dgram n - n - 1 postlogd
 `,
   );
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 /** Resolves when `port` takes connections. Throws when the server ends before, or takes too long. */

@@ -63,9 +63,21 @@ async function removeSame(path: string, file: FileHandle, aside: string): Promis
     if (isMissing(error)) return;
     throw error;
   }
-  // A link never replaces what somebody has created in between.
-  if (!(await isAt(file, aside))) await link(aside, path).catch(() => undefined);
-  await rm(aside, { force: true });
+  if (await isAt(file, aside)) await rm(aside, { force: true });
+  else await giveBack(aside, path);
+}
+
+/** What was moved out of the way and was not meant takes its name again, unless somebody has made a new file there in between. Never throws. */
+export async function giveBack(aside: string, path: string): Promise<void> {
+  try {
+    // A link never replaces what is there.
+    await link(aside, path);
+  } catch (error) {
+    if (!hasNoLinks(error)) return rm(aside, { force: true }).catch(() => undefined);
+    // Such disks know no other way: only the moment between the two calls is left to chance.
+    if ((await stat(path).catch(() => null)) === null) return rename(aside, path).catch(() => undefined);
+  }
+  await rm(aside, { force: true }).catch(() => undefined);
 }
 
 /** Whether the open file is the one at `path`. As long as it is open, no other file can have its inode number. */

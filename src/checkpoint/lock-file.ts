@@ -2,7 +2,7 @@
 import { hash, randomUUID } from 'node:crypto';
 import { link, open, readdir, rename, rm, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { hasNoLinks, isAt } from './fence.ts';
+import { giveBack, hasNoLinks, isAt } from './fence.ts';
 import { isStale, lockFailed, ourselves, readHolder, type Holder } from './holder.ts';
 
 /** Creates the lock with its content at once (a link to a finished file), so that nobody ever reads half of it. Null: it exists. */
@@ -103,9 +103,8 @@ export async function takeAway(path: string, nonce: string): Promise<void> {
   }
   const moved = await readHolder(aside);
   const meant = moved === null || moved.nonce === nonce;
-  // A link never replaces what somebody has created in between.
-  if (!meant) await link(aside, path).catch(() => undefined);
-  await rm(aside, { force: true });
+  if (meant) await rm(aside, { force: true });
+  else await giveBack(aside, path);
 }
 
 /** Removes what runs have left beside the lock that were killed while they took it or let it go. Never throws. */

@@ -1,4 +1,6 @@
+import { EXIT, MillraceError } from '../errors.ts';
 import type { Counters } from './counters.ts';
+import { count } from './words.ts';
 
 /** Calls that are claimed together, as a share of `limits.maxCalls`, and at most. */
 const CLAIM_SHARE = 0.01;
@@ -36,6 +38,13 @@ export class CallBudget {
   /** Calls that this job has sent, or may have. */
   get sent(): number {
     return this.#options.counters.allCalls + this.#options.uncounted;
+  }
+
+  /** What a job ends with whose limit is reached. */
+  reached(): MillraceError {
+    const { maxCalls, uncounted } = this.#options;
+    const killed = uncounted === 0 ? '' : `, ${count(uncounted)} of them perhaps, by a run that was killed before it could count them`;
+    return new MillraceError(EXIT.refused, 'max_calls', `limits.maxCalls is reached: ${count(this.sent)} of ${count(maxCalls ?? 0)} calls were sent${killed}`, { hint: 'Raise --max-calls and run the same command: the job resumes.' });
   }
 
   /** True: one call may be sent at once. False: the limit is reached. A promise: ask again when it resolves. @throws by it, StorageError */

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { currentHolder } from '../checkpoint/job-lock.ts';
 import { EXIT, type ExitCode } from '../errors.ts';
 import type { PersonRecord } from '../client/types.ts';
 import { Ledger, type LedgerAnswer } from '../ledger/ledger.ts';
@@ -16,16 +17,18 @@ import { scratchFolder } from './scratch.ts';
 import { serviceOrigin } from './service-origin.ts';
 import { decideStart, freshStart, type Start } from './start.ts';
 import type { CompiledJob } from './types.ts';
-import { count, duration } from './words.ts';
+import { count, duration, printable } from './words.ts';
 
 /**
- * What a run would do. Of what the ledger knows it is exact. For the rest, `requests.verify` counts the addresses of the input as if enrich answered
- * each lookup and called none verified; an address that enrich finds may add to it.
+ * What a run would do. Of what the ledger knows it is exact. For the rest, `requests.verify` counts as if enrich answered each lookup, found an address
+ * where the record has none, and called none verified.
  */
 export interface Plan {
   readonly job: string;
   /** `new`, `resume` or `finished`: what `millrace run` would do. */
   readonly start: 'new' | 'resume' | 'finished';
+  /** Another run holds the job now, and `millrace run` would wait for it; or null. */
+  readonly heldBy: { readonly host: string; readonly pid: number; readonly since: string } | null;
   readonly files: number;
   readonly bytes: number;
   readonly keys: InputManifest['keyName'];
@@ -77,6 +80,7 @@ async function planIn(scratch: string, job: CompiledJob, serviceOrigin: string):
     return {
       job: job.name,
       start: finished ? 'finished' : start.resumed ? 'resume' : 'new',
+      heldBy: await heldBy(job, paths),
       files: manifest.files.length,
       bytes: manifest.files.reduce((sum, file) => sum + file.size, 0),
       keys: manifest.keyName,
@@ -91,6 +95,11 @@ async function planIn(scratch: string, job: CompiledJob, serviceOrigin: string):
     ledger?.close();
     seen.close();
   }
+}
+
+async function heldBy(job: CompiledJob, paths: JobPaths): Promise<Plan['heldBy']> {
+  const holder = job.output.uri === '-' ? null : await currentHolder(paths.lock, Date.now());
+  return holder === null ? null : { host: holder.host, pid: holder.pid, since: holder.since };
 }
 
 function howItWouldStart(job: CompiledJob, paths: JobPaths): Promise<Start> {
@@ -143,8 +152,11 @@ class Counting {
       if (answer === null) this.#enrichCalls++;
       else this.fromLedger++;
     }
-    const email = verifies ? this.#verifiedAddress(record, answer) : null;
+    if (!verifies) return;
+    const email = this.#verifiedAddress(record, answer);
     if (email !== null && this.#isNew('verify', email)) this.#verifyAddresses++;
+    // The lookup is counted as if it found an address, which is nobody's before it is known.
+    else if (email === null && answer === null && isNew && record.email.trim() === '') this.#verifyAddresses++;
   }
 
   /** The address that the record's verify step will ask about, as far as it is known: see `RecordProcessor`. */
@@ -198,6 +210,11 @@ class KeySet {
   }
 }
 
+function whatRunDoes({ start, heldBy }: Plan): string {
+  if (heldBy !== null) return `would wait: process ${heldBy.pid} on ${printable(heldBy.host)} has been running this job since ${heldBy.since}`;
+  return start === 'finished' ? 'has nothing to do: the job is finished' : start === 'resume' ? 'would resume where it stopped' : 'would start';
+}
+
 function describe(plan: Plan): string {
   const { requests, lookups, keys } = plan;
   const mapped = Object.entries(keys).flatMap(([key, column]) => (column === null ? [] : [`${key} from "${column}"`]));
@@ -208,7 +225,7 @@ function describe(plan: Plan): string {
     ['already in the ledger', count(lookups.fromLedger)],
     ['requests needed', `${count(requests.total)} (enrich ${count(requests.enrich)}, verify ${count(requests.verify)})`],
     ['time', plan.seconds === null ? 'no limit: as fast as the service answers' : `${duration(plan.seconds * 1_000)} at ${count(plan.rpm ?? 0)} requests a minute`],
-    ['millrace run', plan.start === 'finished' ? 'has nothing to do: the job is finished' : plan.start === 'resume' ? 'would resume where it stopped' : 'would start'],
+    ['millrace run', whatRunDoes(plan)],
   ];
   const width = Math.max(...rows.map(([name]) => name.length));
   return `${rows.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n')}\n`;

@@ -23,7 +23,7 @@ export async function decideRetry(job: CompiledJob, paths: JobPaths, options: St
   const found = await readCheckpoint(paths.checkpoint);
   if (found === null) throw new InputError('not_finished', `the job "${job.name}" has never run: there is no checkpoint at ${paths.checkpoint}`, { hint: `Give the flags that it was run with. ${RUN_HINT}` });
   refuseForeignCheckpoint(job, paths, found);
-  refuseChangedDefinition(job, found);
+  refuseChangedDefinition(job, paths, found);
   switch (found.state) {
     case 'finishing':
       return { kind: 'finish', checkpoint: found };
@@ -47,7 +47,7 @@ export async function resumeRetry(paths: JobPaths, found: Checkpoint, options: S
   const whole = await isWhole(paths, found);
   const notice = whole ? null : 'the unfinished output of the retry is missing or was cut: its rows are written again';
   const mark = whole ? found.mark : firstMark(found);
-  return { kind: 'go', checkpoint: { ...found, manifest, mark }, resumed: whole, reopen: false, notice };
+  return { kind: 'go', checkpoint: { ...found, manifest, mark }, isFirst: false, resumed: whole, reopen: false, notice };
 }
 
 /** Where a run begins, or a retry, which counts all rows from the start. */
@@ -70,7 +70,7 @@ async function beginRetry(job: CompiledJob, paths: JobPaths, found: Checkpoint, 
   const checkpoint: Checkpoint = {
     ...found, manifest, retry, generation: found.generation + 1, state: 'stopped', finishedAt: null, exitCode: null, result: null, mark: { ...START_MARK, tally: result.tally },
   };
-  return { kind: 'go', checkpoint, resumed: false, reopen: false, notice: await withoutLedger(job, paths) };
+  return { kind: 'go', checkpoint, isFirst: false, resumed: false, reopen: false, notice: await withoutLedger(job, paths) };
 }
 
 async function unchangedInput(found: Checkpoint, paths: JobPaths, options: StartOptions): Promise<InputManifest> {

@@ -19,7 +19,8 @@ import { decideRetry, firstMark } from './retry-start.ts';
 import { RunningJob, type RowSink } from './run-job.ts';
 import { runToStandardOutput } from './run-to-stdout.ts';
 import { serviceOrigin } from './service-origin.ts';
-import { decideStart, reopenOutput, type Start, type StartOptions } from './start.ts';
+import { exists } from './start-checks.ts';
+import { decideStart, refuseForeignOutput, reopenOutput, type Start, type StartOptions } from './start.ts';
 import type { CompiledJob, RunOptions } from './types.ts';
 
 export interface RunContext {
@@ -71,6 +72,8 @@ async function runLocked(job: CompiledJob, options: RunOptions, context: RunCont
   });
   const paths = { ...named, arriving: lock.temporary(named.spool) };
   try {
+    // Not a file is touched before it is known not to be another job's.
+    if (command === 'run' && !(await exists(paths.checkpoint))) await refuseForeignOutput(paths);
     await takePossession(paths, lock);
     const start = await settleStart(job, paths, lock, command, { fresh: options.fresh, now: () => new Date(), signal: AbortSignal.any([context.drain, lost.signal]) });
     if (start.kind === 'go') return await execute(job, paths, start, context, lock, lost.signal, reporter);
@@ -135,7 +138,7 @@ async function execute(job: CompiledJob, paths: JobPaths, start: Start & { kind:
     return written;
   };
   try {
-    const sink = await openSink(job, paths, checkpoint, lock);
+    const sink = await openSink(job, paths, checkpoint, start.isFirst, lock);
     try {
       const running = new RunningJob({
         job,
@@ -182,7 +185,7 @@ async function execute(job: CompiledJob, paths: JobPaths, start: Start & { kind:
   }
 }
 
-async function openSink(job: CompiledJob, paths: JobPaths, checkpoint: Checkpoint, fence: Fence): Promise<RowSink> {
+async function openSink(job: CompiledJob, paths: JobPaths, checkpoint: Checkpoint, isFirst: boolean, fence: Fence): Promise<RowSink> {
   return OutputWriter.open({
     path: paths.output,
     errorsPath: paths.errors,
@@ -190,6 +193,7 @@ async function openSink(job: CompiledJob, paths: JobPaths, checkpoint: Checkpoin
     compression: job.output.compression,
     format: rowFormat(job, checkpoint.manifest),
     mark: checkpoint.mark,
+    isFirst,
     errorLine: (record, result) => errorLine(checkpoint.manifest, record, result),
   });
 }

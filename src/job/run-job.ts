@@ -144,6 +144,7 @@ export class RunningJob {
       mostAtOnce,
       rpm: job.service.rpm,
       mayCall: () => parts.budget.ask(),
+      limitReached: () => parts.budget.reached(),
       hasAnswered: parts.checkpoint.trusted,
       maxWaitMs: job.limits.maxWaitMs,
       maxOutageMs: job.limits.maxOutageMs,

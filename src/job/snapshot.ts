@@ -57,7 +57,7 @@ const SMOOTHING = 0.2;
 /** Makes snapshots; each call measures the time since the one before. `now`: monotonic milliseconds. */
 export function snapshots(source: Running, rpm: number | null, limit: number | null, now: () => number): () => Snapshot {
   let last = { at: now(), rows: rowsOf(source), calls: source.counters.callsNow };
-  const begun = { at: last.at, ...sharesOf(source, limit) };
+  const begun = { at: last.at, calls: last.calls, ...sharesOf(source, limit) };
   let rowsPerSecond: number | null = null;
   let callsPerSecond: number | null = null;
   return () => {
@@ -79,13 +79,21 @@ export function snapshots(source: Running, rpm: number | null, limit: number | n
       rowsPerSecond,
       callsPerSecond,
       quotaShare: rpm === null ? null : Math.min(1, (callsPerSecond * 60) / rpm),
-      etaMs: done - before > 0.001 ? ((at - begun.at) / (done - before)) * (1 - done) : null,
+      etaMs: done - before > 0.001 ? Math.max(((at - begun.at) / (done - before)) * (1 - done), atPlanMs(source.counters.callsNow - begun.calls, rpm, (1 - done) / (done - before))) : null,
       retries: source.counters.retries,
       throttled: { events: source.counters.throttledEvents, waitedMs: source.counters.waitedMs },
       concurrency: source.running.pool.concurrency,
       heldUp: heldUp(source.running),
     };
   };
+}
+
+/**
+ * How long the calls that are left take at the plan's rate, if each part of the input needs as many as those before: a quota that was whole at the start is
+ * spent at once, and its pace does not last. @param left how many times what was done is left
+ */
+function atPlanMs(calls: number, rpm: number | null, left: number): number {
+  return rpm === null ? 0 : Math.max(0, calls * left * 60_000) / rpm;
 }
 
 /** Rows written, of a retry too, whose tally counts all of them from the start. */

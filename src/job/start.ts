@@ -16,8 +16,11 @@ import type { CompiledJob } from './types.ts';
 
 /** How a run begins. */
 export type Start =
-  /** From the beginning, or where it stopped. `reopen`: a finished pilot goes on, see `reopenOutput`. `notice`: what the user should know. */
-  | { readonly kind: 'go'; readonly checkpoint: Checkpoint; readonly resumed: boolean; readonly reopen: boolean; readonly notice: string | null }
+  /**
+   * From the beginning, or where it stopped. `isFirst`: there was no checkpoint. `reopen`: a finished pilot goes on, see `reopenOutput`.
+   * `notice`: what the user should know.
+   */
+  | { readonly kind: 'go'; readonly checkpoint: Checkpoint; readonly isFirst: boolean; readonly resumed: boolean; readonly reopen: boolean; readonly notice: string | null }
   /** The rows are all written; only the last renames are missing. */
   | { readonly kind: 'finish'; readonly checkpoint: Checkpoint }
   /** Finished before, and there is nothing to do. `because`: what the user is told. */
@@ -38,11 +41,15 @@ export async function decideStart(job: CompiledJob, paths: JobPaths, options: St
   const found = await readCheckpoint(paths.checkpoint);
   if (found === null) {
     await refuseForeignOutput(paths);
-    return freshStart(job, paths, options);
+    return { ...(await freshStart(job, paths, options)), isFirst: true };
   }
   refuseForeignCheckpoint(job, paths, found);
-  if (options.fresh) return freshStart(job, paths, options, found.generation + 1);
-  refuseChangedDefinition(job, found);
+  if (options.fresh) {
+    const isFirst = found.output !== paths.output;
+    if (isFirst) await refuseForeignOutput(paths);
+    return { ...(await freshStart(job, paths, options, found.generation + 1)), isFirst };
+  }
+  refuseChangedDefinition(job, paths, found);
   switch (found.state) {
     case 'finishing':
       return { kind: 'finish', checkpoint: found };
@@ -62,7 +69,7 @@ export async function freshStart(job: CompiledJob, paths: JobPaths, options: Pic
 }
 
 function go(checkpoint: Checkpoint): Start & { kind: 'go' } {
-  return { kind: 'go', checkpoint, resumed: false, reopen: false, notice: null };
+  return { kind: 'go', checkpoint, isFirst: false, resumed: false, reopen: false, notice: null };
 }
 
 export function newCheckpoint(job: CompiledJob, paths: JobPaths, manifest: InputManifest, generation: number, now: Date): Checkpoint {
@@ -90,7 +97,8 @@ export function newCheckpoint(job: CompiledJob, paths: JobPaths, manifest: Input
   };
 }
 
-async function refuseForeignOutput(paths: JobPaths): Promise<void> {
+/** @throws InputError 65 */
+export async function refuseForeignOutput(paths: JobPaths): Promise<void> {
   for (const path of [paths.output, partialPath(paths.output), paths.errors, partialPath(paths.errors), paths.report]) {
     if (await exists(path)) {
       throw new InputError('output_not_ours', `${path} exists, and there is no checkpoint (${paths.checkpoint}) that says it is this job's`, { hint: 'Move it away, or name another output.' });
@@ -102,9 +110,9 @@ async function resume(job: CompiledJob, paths: JobPaths, found: Checkpoint, opti
   const { manifest, changed } = await changedSince(found.manifest, paths, options.signal);
   if (changed !== null) throw new InputError('input_changed', `the input changed while the job was under way: ${changed}`, { hint: `Put the input back as it was to resume. ${FRESH_HINT}` });
   const checkpoint = { ...found, manifest, limit: job.limits.limit };
-  if (await isWhole(paths, found)) return { kind: 'go', checkpoint, resumed: true, reopen: false, notice: null };
+  if (await isWhole(paths, found)) return { ...go(checkpoint), resumed: true };
   const notice = `the unfinished output ${partialPath(paths.output)} is missing or was cut: its rows are written again, ${await fromWhat(paths)}`;
-  return { kind: 'go', checkpoint: { ...checkpoint, mark: START_MARK }, resumed: false, reopen: false, notice };
+  return { ...go({ ...checkpoint, mark: START_MARK }), notice };
 }
 
 /** A job whose retry was stopped is finished all the same: what it would do now goes first, and if there is nothing the retry goes on. */
@@ -129,7 +137,10 @@ async function afterFinish(job: CompiledJob, paths: JobPaths, found: Checkpoint,
   if ((await fileSha256(paths.output)) !== found.result?.sha256) {
     throw new InputError('output_not_ours', `${paths.output} is no longer as this job wrote it, so its rows cannot be added to`, { hint: 'Move it away and run the same command: all of it is written again, and nothing is paid twice.' });
   }
-  return { kind: 'go', checkpoint: unfinished, resumed: true, reopen: true, notice: null };
+  if (!(await exists(paths.errors)) && (found.result.errorBytes ?? 0) > 0) {
+    return { ...go({ ...unfinished, mark: START_MARK }), notice: `the errors file ${paths.errors} is gone: all rows are written again, ${await fromWhat(paths)}` };
+  }
+  return { ...go(unfinished), resumed: true, reopen: true };
 }
 
 /**

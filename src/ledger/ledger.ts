@@ -42,6 +42,9 @@ export interface LedgerOptions {
 const FLUSH_AT_ENTRIES = 2_000;
 const FLUSH_AT_CHARS = 8 * 1024 * 1024;
 
+/** Runs of a job, besides the present one, whose use of other runs' answers is kept: more have begun since than anybody resumes. */
+const RUNS_REMEMBERED = 32;
+
 interface Waiting { readonly answer: LedgerAnswer; readonly hash: number }
 
 /** A row of `answers`, and the job it was asked for. */
@@ -82,8 +85,8 @@ export class Ledger {
     if (options.peek !== true) {
       this.#write(() => {
         db.prepare('INSERT OR IGNORE INTO runs (job, run) VALUES (?, ?)').run(options.job, options.run);
-        // A job runs once at a time: its earlier runs will not ask again what they have used.
-        db.prepare('DELETE FROM used WHERE run IN (SELECT id FROM runs WHERE job = ? AND run <> ?)').run(options.job, options.run);
+        // One job may have several runs that are not over, with `{date}` in its output: what they have used stays theirs.
+        db.prepare('DELETE FROM used WHERE run IN (SELECT id FROM runs WHERE job = ? AND run <> ? ORDER BY id DESC LIMIT -1 OFFSET ?)').run(options.job, options.run, RUNS_REMEMBERED);
       });
     }
     this.#runId = Number(db.prepare('SELECT id FROM runs WHERE run = ?').get(options.run)?.['id'] ?? -1);

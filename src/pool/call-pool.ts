@@ -1,5 +1,5 @@
 import type { CallResult } from '../client/types.ts';
-import { EXIT, MillraceError } from '../errors.ts';
+import type { MillraceError } from '../errors.ts';
 import type { Limiter, Ticket } from '../limiter/limiter.ts';
 import type { Step } from '../job/types.ts';
 import { AdaptiveConcurrency, boundsWithin } from './adaptive-concurrency.ts';
@@ -33,8 +33,9 @@ export interface CallPoolOptions {
   readonly mostAtOnce: number;
   /** The plan's requests a minute; null: unlimited. With the latency it says how many at once `auto` needs. */
   readonly rpm: number | null;
-  /** Whether one more request may be sent; asked before each. False ends the job with 77; a promise: ask again then. */
+  /** Whether one more request may be sent; asked before each. False ends the job with `limitReached`; a promise: ask again then. */
   readonly mayCall: () => boolean | Promise<void>;
+  readonly limitReached: () => MillraceError;
   /** Whether the service has answered this job in an earlier run, so that it is known to be one. */
   readonly hasAnswered: boolean;
   readonly maxWaitMs: number;
@@ -128,7 +129,7 @@ export class CallPool {
         if (this.#stopped) return;
       }
       if (!may) {
-        this.#fatal(new MillraceError(EXIT.refused, 'max_calls', 'limits.maxCalls is reached: the job stopped before sending another request', { hint: 'Raise --max-calls and run the same command: the job resumes.' }));
+        this.#fatal(this.#options.limitReached());
         return;
       }
       if (!task.sent) {

@@ -16,7 +16,7 @@ export function checkHeader({ uri, header }: Pick<InputFile, 'uri' | 'header'>, 
   const taken = reserved.filter((name) => seen.has(name));
   if (taken.length > 0) {
     throw new InputError('input_reserved_column', `${uri} has a column that the output adds itself: ${listNames(taken)}.`, {
-      hint: 'Rename it in the input. If this file is an output of Millrace, give the original instead.',
+      hint: 'Rename it in the input, or in output.fields where that names it. If this file is an output of Millrace, give the original instead.',
     });
   }
 }

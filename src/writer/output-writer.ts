@@ -17,6 +17,8 @@ export interface OutputWriterOptions {
   readonly format: RowFormat;
   /** Where to go on. */
   readonly mark: Mark;
+  /** The job has never run before: none of its files may be there. */
+  readonly isFirst?: boolean;
   /** A line of the errors file for a `failed` or `invalid` record; null for all others. */
   readonly errorLine: (record: InputRecord, result: RecordResult) => string | null;
   /** When a member of a compressed output ends. A job must not change it on its way. */
@@ -56,9 +58,10 @@ export class OutputWriter {
 
   /** @throws StorageError */
   static async open(options: OutputWriterOptions): Promise<OutputWriter> {
-    const rows = await PartialFile.open(options.path, options.mark.bytes, options.fence);
+    const { mark, fence, isFirst = false } = options;
+    const rows = await PartialFile.open(options.path, mark.bytes, fence, isFirst);
     try {
-      return new OutputWriter(options, rows, await PartialFile.open(options.errorsPath, options.mark.errorBytes, options.fence));
+      return new OutputWriter(options, rows, await PartialFile.open(options.errorsPath, mark.errorBytes, fence, isFirst));
     } catch (error) {
       await rows.close();
       throw error;

@@ -1,6 +1,6 @@
 import { link, mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { MillraceError, StorageError, storageHint } from '../errors.ts';
+import { InputError, MillraceError, StorageError, storageHint } from '../errors.ts';
 import { copyAs } from '../checkpoint/durable.ts';
 import { hasNoLinks, isAt, removeFile, takeName, type Fence } from '../checkpoint/fence.ts';
 import { syncFolder } from '../checkpoint/sync-folder.ts';
@@ -38,13 +38,14 @@ export class PartialFile {
 
   /**
    * Opens `<finalPath>.partial`, cut to `size` bytes: what lies behind the last checkpoint is written again.
-   * @throws StorageError, or 75 when the job was lost
+   * @param isFirst the job has never run before, so a file that is there by now is another job's
+   * @throws StorageError, InputError 65 for another job's file, or 75 when the job was lost
    */
-  static async open(finalPath: string, size: number, fence: Fence): Promise<PartialFile> {
+  static async open(finalPath: string, size: number, fence: Fence, isFirst = false): Promise<PartialFile> {
     const path = partialPath(finalPath);
     try {
       await mkdir(dirname(path), { recursive: true });
-      const file = (await openIfThere(path)) ?? (size === 0 ? await create(path, fence) : null);
+      const file = isFirst ? await createFirst(path, fence) : ((await openIfThere(path)) ?? (size === 0 ? await create(path, fence) : null));
       if (file === null) throw tooShort(path, 'is gone', size);
       try {
         // Nothing in it is touched before it is known to be the job's own still.
@@ -196,12 +197,32 @@ async function openIfThere(path: string): Promise<FileHandle | null> {
 }
 
 /** An empty file. */
-async function create(path: string, fence: Fence): Promise<FileHandle> {
+function create(path: string, fence: Fence): Promise<FileHandle> {
+  return createAs(path, fence, () => takeName(path, fence));
+}
+
+/** The same where no other may be: two jobs that write to one output may begin at the same moment. @throws InputError 65 */
+function createFirst(path: string, fence: Fence): Promise<FileHandle> {
+  return createAs(path, fence, async (temporary) => {
+    await fence.check();
+    try {
+      await link(temporary, path);
+    } catch (error) {
+      if (hasNoLinks(error)) return takeName(path, fence);
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      throw new InputError('output_not_ours', `another job has begun to write ${path} just now`, { hint: 'Name another output for one of the two.' });
+    }
+    await rm(temporary, { force: true });
+    await syncFolder(dirname(path));
+  });
+}
+
+async function createAs(path: string, fence: Fence, giveName: (temporary: string) => Promise<void>): Promise<FileHandle> {
   const temporary = fence.temporary(path);
   await rm(temporary, { force: true });
   const file = await open(temporary, 'wx+', 0o600);
   try {
-    await takeName(path, fence);
+    await giveName(temporary);
     return file;
   } catch (error) {
     await file.close();

@@ -1,9 +1,15 @@
 import { mkdtemp, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { isAt, removeFile, sweep, takeName, temporaryName, temporaryOf, type Fence } from '../../src/checkpoint/fence.ts';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { giveBack, isAt, removeFile, sweep, takeName, temporaryName, temporaryOf, type Fence } from '../../src/checkpoint/fence.ts';
 import { ALONE } from '../support/fence.ts';
+
+const disk = vi.hoisted(() => ({ links: true }));
+vi.mock('node:fs/promises', async (original) => {
+  const real = await original<typeof import('node:fs/promises')>();
+  return { ...real, link: (from: string, to: string) => (disk.links ? real.link(from, to) : Promise.reject(Object.assign(new Error('EPERM'), { code: 'EPERM' }))) };
+});
 
 let folder: string;
 let path: string;
@@ -11,7 +17,10 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'fence-'));
   path = join(folder, 'out.csv');
 });
-afterEach(() => rm(folder, { recursive: true }));
+afterEach(() => {
+  disk.links = true;
+  return rm(folder, { recursive: true });
+});
 
 const LOST = new Error('lost');
 /** The job goes to another run while this one looks at its lock, or has just looked. */
@@ -76,6 +85,19 @@ describe('removeFile', () => {
     };
     await removeFile(path, losing(replace, null));
     expect([await readdir(folder), await readFile(path, 'utf8')]).toEqual([['out.csv'], 'theirs']);
+  });
+});
+
+describe('giveBack', () => {
+  it.each([true, false])('gives a file its name again, and never takes the place of another (hard links: %s)', async (links) => {
+    disk.links = links;
+    const aside = join(folder, 'aside');
+    await writeFile(aside, 'moved');
+    await giveBack(aside, path);
+    expect([await readdir(folder), await readFile(path, 'utf8')]).toEqual([['out.csv'], 'moved']);
+    await writeFile(aside, 'late');
+    await giveBack(aside, path);
+    expect([await readdir(folder), await readFile(path, 'utf8')]).toEqual([['out.csv'], 'moved']);
   });
 });
 

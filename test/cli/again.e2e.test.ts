@@ -139,6 +139,18 @@ describe('a pilot', () => {
     expect(await readFile(folder.at('out.csv'))).toEqual(expected.before);
   });
 
+  test('whose errors file was taken away writes all its rows again, and pays for none', async () => {
+    const expected = await finished();
+    const { folder, service, args } = await makeWorld(toCsv(ROWS));
+    expect((await folder.run(args({ ...LENIENT, limit: '100' }))).code).toBe(0);
+    await rm(folder.at('out.csv.errors.jsonl'));
+    expect(await folder.run(args({ ...LENIENT, progress: 'log' }))).toMatchObject({ code: 0, stderr: expect.stringContaining('out.csv.errors.jsonl is gone: all rows are written again, from the ledger') });
+    expect(service.repeated).toBe(0);
+    expect(await readFile(folder.at('out.csv'))).toEqual(expected.before);
+    const errors = async (of: Folder): Promise<string> => (await of.read('out.csv.errors.jsonl')).replaceAll(/"req-\d+"/g, '""');
+    expect(await errors(folder)).toBe(await errors(expected.folder));
+  });
+
   test('does not go down, and does not go on in a file that somebody edited', async () => {
     const { folder, service, args } = await finished({ limit: '100' });
     const lower = await folder.run(args({ ...LENIENT, limit: '50' }));
@@ -226,15 +238,40 @@ describe('what is not this job\'s stays as it is', () => {
   });
 
   test.each([
-    ['another job', { name: 'other' }, /belongs to the job "out"/],
-    ['another output', { output: 'other.csv', name: 'out' }, /with the output .*out\.csv/],
-  ])('the checkpoint of %s', async (_, more, words) => {
+    ['another job', { name: 'other', output: 'other.csv' }, 65, /belongs to the job "out" with the output .*out\.csv/],
+    ['this job under another name', { name: 'other' }, 78, /name was "out" and is now "other"/],
+    ['this job with another output', { output: 'other.csv', name: 'out' }, 78, /output\.uri was .*out\.csv and is now .*other\.csv/],
+  ])('the checkpoint of %s', async (_, more, code, words) => {
     const { folder, service, args } = await finished();
     const before = await files(folder);
     const refused = await folder.run(args({ ...LENIENT, checkpoint: 'out.csv.checkpoint.json', ...more }));
-    expect(refused).toMatchObject({ code: 65, stderr: expect.stringMatching(words) });
+    expect(refused).toMatchObject({ code, stderr: expect.stringMatching(words) });
     expect(await files(folder)).toEqual(before);
     expect(service.requests).toEqual([]);
+  });
+
+  test('what stands at another output, when the job starts over there', async () => {
+    const { folder, args } = await finished();
+    await writeFile(folder.at('other.csv'), 'precious');
+    const refused = await folder.run(args({ ...LENIENT, checkpoint: 'out.csv.checkpoint.json', name: 'out', output: 'other.csv', fresh: true }));
+    expect(refused).toMatchObject({ code: 65, stderr: expect.stringContaining('other.csv exists') });
+    expect(await folder.read('other.csv')).toBe('precious');
+  });
+
+  test('the temporary files of a job that writes to the same output with another checkpoint', async () => {
+    const { folder, service, args } = await makeWorld(toCsv(ROWS));
+    const held: (() => void)[] = [];
+    service.script = (_asked, _response, reply, usual) => void held.push(() => reply(usual()));
+    const first = folder.start(args(LENIENT));
+    await service.sees(1);
+    const inHand = 'out.csv.report.json.0badcafe.tmp';
+    await writeFile(folder.at(inHand), 'about to be put in place');
+    const second = await folder.run(args({ ...LENIENT, name: 'second', checkpoint: 'second.json' }));
+    expect(second).toMatchObject({ code: 65, stderr: expect.stringContaining('out.csv.partial exists') });
+    expect(await folder.read(inHand)).toBe('about to be put in place');
+    service.script = (_asked, _response, reply, usual) => reply(usual());
+    for (const answer of held) answer();
+    expect((await first.ended).code).toBe(0);
   });
 
   test('a checkpoint that is none', async () => {

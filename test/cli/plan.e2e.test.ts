@@ -1,4 +1,5 @@
 import { copyFile, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { leads, toCsv } from '../support/leads.ts';
@@ -43,7 +44,7 @@ test('before, half-way and after: what there is, what the ledger has, what it ta
     records: 400, invalid: INVALID,
     lookups: { unique: KEYS.size + verified, fromLedger: 0 },
     requests: { enrich: KEYS.size, verify: 1, total: KEYS.size + 1 },
-    rpm: 600, seconds: Math.ceil((KEYS.size + 1) / 10),
+    heldBy: null, rpm: 600, seconds: Math.ceil((KEYS.size + 1) / 10),
   });
   expect(await folder.files()).toEqual(['in.csv']);
 
@@ -157,4 +158,25 @@ test('verify only where enrich says unverified: exact of what the ledger has', a
   expect(service.calls).toEqual({ enrich: planned.requests.enrich, verify: planned.requests.verify });
   const { lookups } = (await folder.json('out.csv.report.json')) as { lookups: Plan['lookups'] };
   expect(planned.lookups).toEqual({ unique: lookups.unique + refused, fromLedger: lookups.fromLedger });
+});
+
+test('a lookup by domain is counted as if it found an address, and a job that is held names its holder', async () => {
+  const world = await makeWorld('email,website\n,works1.example\n,works2.example\n,works1.example\nana@works3.example,\n');
+  const planned = await plan(world, { 'verify.when': 'always' });
+  expect(planned).toMatchObject({ lookups: { unique: 4 }, requests: { enrich: 3, verify: 1, total: 4 }, heldBy: null });
+  const { folder, service, args } = world;
+  service.script = () => undefined;
+  const running = folder.start(args());
+  await service.sees(1);
+  const beside = await folder.run(['plan', ...args({ json: true, progress: false }).slice(1)]);
+  expect(beside).toMatchObject({ code: 0, stderr: '' });
+  expect((JSON.parse(beside.stdout) as { heldBy: unknown }).heldBy).toMatchObject({ pid: expect.any(Number), host: hostname() });
+  running.kill('SIGTERM');
+  running.kill('SIGINT');
+  await running.ended;
+});
+
+test('addresses that only enrich knows fill verify requests of their own', async () => {
+  const many = Array.from({ length: 1_500 }, (_, i) => `,works${i}.example`).join('\n');
+  expect(await plan(await makeWorld(`email,website\n${many}\n`))).toMatchObject({ lookups: { unique: 1_500 }, requests: { enrich: 1_500, verify: 2 } });
 });

@@ -67,3 +67,9 @@ it('without a limit nothing is claimed or waited for', () => {
   const budget = new CallBudget({ maxCalls: null, counters: { allCalls: 7 }, uncounted: 2, record: () => Promise.reject(new Error('not asked for')) });
   expect([budget.ask(), budget.claim(), budget.sent]).toEqual([true, 9, 9]);
 });
+
+it('says what the limit was used up with', () => {
+  const reached = (uncounted: number): unknown => new CallBudget({ maxCalls: 2_000, counters: { allCalls: 2_000 - uncounted }, uncounted, record: null }).reached();
+  expect(reached(0)).toMatchObject({ exitCode: 77, code: 'max_calls', message: 'limits.maxCalls is reached: 2,000 of 2,000 calls were sent' });
+  expect(reached(20)).toMatchObject({ message: 'limits.maxCalls is reached: 2,000 of 2,000 calls were sent, 20 of them perhaps, by a run that was killed before it could count them' });
+});

@@ -77,6 +77,15 @@ describe('a snapshot', () => {
     );
   });
 
+  it('the ETA is not shorter than what is left takes at the plan\'s rate: a burst at the start does not last', () => {
+    const { state, counters, look } = stand({ rpm: 600 });
+    state.ms += 1_000;
+    state.read = at(100);
+    for (let call = 0; call < 600; call++) counters.sent('enrich');
+    // A tenth of the input took 600 calls: 5,400 are left, ten a second.
+    expect(look().etaMs).toBeCloseTo(540_000, 3);
+  });
+
   it('a resume does not count what was done before it', () => {
     const { state, look } = stand({ from: at(500), rows: 50 });
     expect(look()).toMatchObject({ etaMs: null, share: 0.5, rowsPerSecond: 0 });

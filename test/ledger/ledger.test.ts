@@ -130,6 +130,26 @@ describe('Ledger', () => {
     third.close();
   });
 
+  it('a run that was stopped has what it used, however old by now, whatever runs its job has begun since', () => {
+    const first = open({ job: 'a', run: 'asked' });
+    const scope = first.scope('o', 'enrich', '');
+    first.put([{ scope, key: 'k', answer: hit }]);
+    first.close();
+    const stopped = open({ run: 'night 1', maxAgeDays: 30 });
+    expect(stopped.get(scope, 'k')).toEqual(hit);
+    stopped.close();
+    now += 31 * DAY;
+    for (let night = 2; night <= 33; night++) open({ run: `night ${night}`, maxAgeDays: 30 }).close();
+    const resumed = open({ run: 'night 1', maxAgeDays: 30 });
+    expect(resumed.get(scope, 'k')).toEqual(hit);
+    resumed.close();
+    // And is forgotten at last.
+    for (let night = 34; night <= 35; night++) open({ run: `night ${night}`, maxAgeDays: 30 }).close();
+    const late = open({ run: 'night 1', maxAgeDays: 30 });
+    expect(late.get(scope, 'k')).toBeNull();
+    late.close();
+  });
+
   it('serves two jobs at once', () => {
     const a = open({ job: 'a', run: 'ra', maxAgeDays: 1 });
     const b = open({ job: 'b', run: 'rb', maxAgeDays: 1 });

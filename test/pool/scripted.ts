@@ -1,6 +1,7 @@
 /** A pool in virtual time, in front of a service that answers as it is told. */
 import { vi } from 'vitest';
 import type { CallMeta, CallResult } from '../../src/client/types.ts';
+import { EXIT, MillraceError } from '../../src/errors.ts';
 import { CallPool, type CallPoolOptions, type Settled } from '../../src/pool/call-pool.ts';
 import { makeLimiter } from '../limiter/virtual.ts';
 
@@ -45,6 +46,7 @@ export function testBed(answer: (id: number, attempt: number, at: number) => Ans
     mostAtOnce: Infinity,
     rpm,
     mayCall: () => true,
+    limitReached: () => new MillraceError(EXIT.refused, 'max_calls', 'limits.maxCalls is reached'),
     hasAnswered: false,
     maxWaitMs: 900_000,
     maxOutageMs: 600_000,

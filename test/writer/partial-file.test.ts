@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -98,6 +98,19 @@ describe('PartialFile', () => {
     await expect(file.sync()).rejects.toMatchObject(full);
     await file.close();
     await file.close();
+  });
+
+  it('of a job that has never run before is nobody else\'s: what another job has begun there is left alone', async () => {
+    mkdirSync(join(folder, 'deep'));
+    writeFileSync(partialPath(path), 'theirs');
+    await expect(PartialFile.open(path, 0, ALONE, true)).rejects.toMatchObject({ exitCode: 65, code: 'output_not_ours', message: expect.stringContaining('another job has begun to write') });
+    expect([readdirSync(join(folder, 'deep')), readFileSync(partialPath(path), 'utf8')]).toEqual([['out.csv.partial'], 'theirs']);
+    rmSync(partialPath(path));
+    const file = await PartialFile.open(path, 0, ALONE, true);
+    file.append(Buffer.from('ours'));
+    await file.sync();
+    await file.commit();
+    expect([readdirSync(join(folder, 'deep')), readFileSync(path, 'utf8')]).toEqual([['out.csv'], 'ours']);
   });
 
   it('does not put a file in place that another run has replaced', async () => {

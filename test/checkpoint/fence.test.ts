@@ -1,4 +1,5 @@
 import { mkdtemp, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import type * as files from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -7,7 +8,7 @@ import { ALONE } from '../support/fence.ts';
 
 const disk = vi.hoisted(() => ({ links: true }));
 vi.mock('node:fs/promises', async (original) => {
-  const real = await original<typeof import('node:fs/promises')>();
+  const real = await original<typeof files>();
   return { ...real, link: (from: string, to: string) => (disk.links ? real.link(from, to) : Promise.reject(Object.assign(new Error('EPERM'), { code: 'EPERM' }))) };
 });
 

@@ -38,7 +38,7 @@ ${JOB_FLAGS}
 
   --fresh            start over, ledger kept       --date DAY       what {date} stands for
   --scratch DIR      for state that grows          --progress KIND  auto, bar, log or none
-  --log-level LEVEL  debug, info, warn, ...
+  --log-level LEVEL  debug, info, warn, ...        --monitor PORT   a live page, and /metrics
 
 Every other key of a job is a flag too, by its dotted path: docs/configuration.md.
 The API key comes from MILLRACE_API_KEY, or a file that MILLRACE_API_KEY_FILE names.
@@ -94,6 +94,7 @@ ${JOB_FLAGS}
 
   --date DAY         what {date} stands for        --scratch DIR    for state that grows
   --progress KIND    auto, bar, log or none        --log-level LEVEL  debug, info, warn, ...
+  --monitor PORT     a live page, and /metrics
 
 Example: millrace retry sample`;
 

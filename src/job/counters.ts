@@ -2,7 +2,9 @@ import type { RunTotals } from '../checkpoint/checkpoint-file.ts';
 import type { CallResult } from '../client/types.ts';
 import type { ThrottledWait } from '../limiter/limiter.ts';
 import type { PoolEvents } from '../pool/call-pool.ts';
+import type { Outcome } from '../processor/result.ts';
 import { LatencyHistogram } from './latency-histogram.ts';
+import { Meter } from './meter.ts';
 import type { Step } from './types.ts';
 
 /** What the calls add up to, over all resumes. The only place that counts calls. */
@@ -14,6 +16,8 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
   readonly latency: LatencyHistogram;
   /** Calls of this execution alone: for the rate on the progress line. */
   callsNow = 0;
+  /** The same, as a monitor shows it. */
+  readonly meter = new Meter();
   /** Waits that are over, and the one that is or was last: monotonic milliseconds. */
   #waitedMs: number;
   #waitsFrom = 0;
@@ -46,13 +50,20 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
     this.callsNow++;
   }
 
-  answered(_step: Step, result: CallResult<unknown>): void {
+  answered(step: Step, result: CallResult<unknown>): void {
     this.credits += result.meta.credits;
+    this.meter.answered(step, result.meta);
     if (result.meta.status > 0) this.latency.add(result.meta.latencyMs);
   }
 
-  retrying(): void {
+  retrying(step: Step): void {
     this.retries++;
+    this.meter.retrying(step);
+  }
+
+  /** A row has left for the output. */
+  written(outcome: Outcome): void {
+    this.meter.written(outcome);
   }
 
   throttled({ untilMs, isNew }: ThrottledWait): void {

@@ -21,7 +21,7 @@ import { runToStandardOutput } from './run-to-stdout.ts';
 import { serviceOrigin } from './service-origin.ts';
 import { exists } from './start-checks.ts';
 import { decideStart, refuseForeignOutput, reopenOutput, type Start, type StartOptions } from './start.ts';
-import type { CompiledJob, RunOptions } from './types.ts';
+import type { CompiledJob, MonitorAddress, RunOptions } from './types.ts';
 
 export interface RunContext {
   readonly baseUrl: string;
@@ -53,9 +53,20 @@ export async function retryCommand(job: CompiledJob, options: RunOptions, contex
 async function reported(job: CompiledJob, options: RunOptions, work: (reporter: Reporter) => Promise<ExitCode>): Promise<ExitCode> {
   const reporter = await openReporter(job, options);
   try {
-    return await work(reporter);
+    return options.monitor === null ? await work(reporter) : await monitored(job, options.monitor, reporter, work);
   } finally {
     await reporter.close();
+  }
+}
+
+async function monitored(job: CompiledJob, address: MonitorAddress, reporter: Reporter, work: (reporter: Reporter) => Promise<ExitCode>): Promise<ExitCode> {
+  const { openMonitor } = await import('../monitor/open-monitor.ts');
+  const monitor = await openMonitor(job, address);
+  try {
+    reporter.info('monitor', `the run shows itself at ${monitor.url}`);
+    return await work(monitor.watching(reporter));
+  } finally {
+    await monitor.close();
   }
 }
 

@@ -28,6 +28,7 @@ import { Notices } from './notices.ts';
 import { connectionsAllowed } from './open-files.ts';
 import { sizeOf } from './record-size.ts';
 import type { Reporter } from './reporter.ts';
+import { StartTimes } from './start-times.ts';
 import type { CompiledJob } from './types.ts';
 
 /** Where rows go: the partial file, or standard output. */
@@ -99,6 +100,7 @@ export class RunningJob {
   readonly #verify: VerifyStep | null;
   readonly #processor: Pick<RecordProcessor, 'process'>;
   readonly #watermark = new LowWatermark<Ready>();
+  readonly #startTimes = new StartTimes();
   readonly #stopReading = new AbortController();
   #started = 0;
   #windowBytes = 0;
@@ -111,6 +113,8 @@ export class RunningJob {
   /** For the progress line: how far the reader is, and the writer. */
   lastStarted: InputRecord['end'] | null = null;
   lastWritten: InputRecord['end'] | null = null;
+  /** The last checkpoint that was kept, and when: monotonic milliseconds. */
+  lastKept: { readonly mark: Mark; readonly atMs: number } | null = null;
 
   constructor(parts: JobParts) {
     this.#parts = parts;
@@ -151,7 +155,7 @@ export class RunningJob {
       events: {
         sent: (step) => counters.sent(step),
         answered: (step, result) => counters.answered(step, result),
-        retrying: () => counters.retrying(),
+        retrying: (step) => counters.retrying(step),
         wentDown: (code, detail) => notices.wentDown(code, detail),
         cameBack: (downMs) => notices.cameBack(downMs),
       },
@@ -175,9 +179,14 @@ export class RunningJob {
     return this.#started - this.#watermark.watermark;
   }
 
+  /** How long the oldest of them has been so, milliseconds, to within a quarter of a second; 0 when there is none. */
+  get oldestMs(): number {
+    return this.inProgress === 0 ? 0 : this.#startTimes.ageMs(this.#watermark.watermark, performance.now());
+  }
+
   /** Runs until the input is through, a signal comes or something fails. Never throws; the checkpoint is kept. */
   async run(): Promise<RunEnd> {
-    const { drain, abort, job, keep, checkpoint } = this.#parts;
+    const { drain, abort, job, checkpoint } = this.#parts;
     const stopped = new Promise<void>((resolve) => {
       this.#stopped = resolve;
     });
@@ -191,7 +200,7 @@ export class RunningJob {
     if (drain.aborted) onDrain();
     let keeping: Keeping | null = null;
     try {
-      await keep(checkpoint.mark, 'running', this.#gate.trusted, this.limiter.spent());
+      await this.#keep(checkpoint.mark, 'running');
       // Only now: on a slow disk the first of these would meet the checkpoint that is still being written.
       keeping = this.#keepEvery(job.checkpoint.everyMs);
       await Promise.race([this.#readAll(), stopped]);
@@ -242,6 +251,7 @@ export class RunningJob {
   #start(record: InputRecord): void {
     const number = this.#started++;
     this.lastStarted = record.end;
+    this.#startTimes.started(number, this.#watermark.watermark, performance.now());
     let size = 0;
     const hold = (bytes: number): void => {
       size += bytes;
@@ -253,6 +263,7 @@ export class RunningJob {
 
   readonly #write = ({ record, result, size }: Ready): void => {
     this.#parts.sink.write(record, result);
+    this.#parts.counters.written(result.outcome);
     this.lastWritten = record.end;
     this.#windowBytes -= size;
     if (this.#readerWaits !== null && (this.#readerEnded ? this.#watermark.watermark === this.#started : this.#windowOpen())) this.#wakeReader();
@@ -312,7 +323,12 @@ export class RunningJob {
 
   async #keepNow(state: 'running' | 'stopped'): Promise<void> {
     this.#parts.ledger.flush();
-    await this.#parts.keep(await this.#parts.sink.sync(), state, this.#gate.trusted, this.limiter.spent());
+    await this.#keep(await this.#parts.sink.sync(), state);
+  }
+
+  async #keep(mark: Mark, state: 'running' | 'stopped'): Promise<void> {
+    await this.#parts.keep(mark, state, this.#gate.trusted, this.limiter.spent());
+    this.lastKept = { mark, atMs: performance.now() };
   }
 
   /** A checkpoint every so often, one at a time. A failure stops the run. */

@@ -8,7 +8,7 @@ import type { RowSink, RunningJob } from './run-job.ts';
 export interface Running {
   readonly checkpoint: Checkpoint;
   readonly resumed: boolean;
-  readonly running: Pick<RunningJob, 'limiter' | 'pool' | 'lastStarted' | 'lastWritten' | 'inProgress'>;
+  readonly running: Pick<RunningJob, 'limiter' | 'pool' | 'lastStarted' | 'lastWritten' | 'lastKept' | 'inProgress' | 'oldestMs'>;
   readonly counters: Counters;
   readonly sink: Pick<RowSink, 'tally'>;
 }
@@ -116,11 +116,15 @@ function sharesOf(source: Running, limit: number | null): { read: number; writte
 /** Share of the input's bytes before a position. In archives it goes by frames, and for a single one cannot say. */
 export function shareBefore(manifest: InputManifest, position: Position | null): number {
   const all = manifest.files.reduce((sum, file) => sum + file.size, 0);
-  if (all === 0) return 1;
+  return all === 0 ? 1 : Math.min(1, bytesBefore(manifest, position) / all);
+}
+
+/** The same in bytes, as the files have them. */
+export function bytesBefore(manifest: InputManifest, position: Position | null): number {
   if (position === null) return 0;
   let before = 0;
   for (let i = 0; i < position.file; i++) before += manifest.files[i]?.size ?? 0;
   const file = manifest.files[position.file];
   if (file !== undefined) before += Math.min(file.size, file.compression === 'none' ? position.offset : (position.frame?.at ?? 0));
-  return Math.min(1, before / all);
+  return before;
 }

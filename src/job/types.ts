@@ -66,4 +66,14 @@ export interface RunOptions {
   readonly scratch: string | null;
   readonly progress: 'auto' | 'bar' | 'log' | 'none';
   readonly logLevel: string;
+  /** Where the run shows how it goes; null: nowhere. */
+  readonly monitor: MonitorAddress | null;
+}
+
+/** Where a monitor listens. */
+export interface MonitorAddress {
+  /** Null: on every address of the machine. */
+  readonly host: string | null;
+  /** 0: any free one. */
+  readonly port: number;
 }

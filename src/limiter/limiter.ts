@@ -68,6 +68,7 @@ export class Limiter {
   readonly #model: QuotaModel;
   readonly #unit = new ResetUnit();
   #unitTold = false;
+  #stated: RateReading | null = null;
   /** None on an unlimited plan, until the service's headers ask for one. */
   #gate: Bottleneck | null;
   readonly #leaseSize: number;
@@ -134,6 +135,11 @@ export class Limiter {
     return Math.max(0, this.#pausedUntil - this.#options.monotonicNow());
   }
 
+  /** What the newest answer with quota headers has said, as far as it says it; null: there was none. */
+  get stated(): Pick<RateReading, 'limit' | 'remaining'> | null {
+    return this.#stated;
+  }
+
   /** What the last window has spent, to be given to the next run. */
   spent(): Spent {
     return { calls: this.#model.spent(this.#options.monotonicNow()), lastAtMs: this.#options.wallNow() };
@@ -162,7 +168,7 @@ export class Limiter {
       this.#unitTold = true;
       this.#options.onResetUnit?.(this.#unit.verdict);
     }
-    return readRateHeaders(headers, this.#options.wallNow(), unit);
+    return (this.#stated = readRateHeaders(headers, this.#options.wallNow(), unit));
   }
 
   /** The model is asked once more: since the lease began it may have heard of a neighbour. */

@@ -89,6 +89,16 @@ export class CallPool {
     return this.#slots.most;
   }
 
+  /** Calls that wait for a slot, or in one for a permit. */
+  get waiting(): number {
+    return this.#slots.waiting + this.#atGate;
+  }
+
+  /** Calls that were sent and are not answered. */
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
   submit<T>(call: Call<T>): void {
     this.#enqueue(newTask(call));
   }

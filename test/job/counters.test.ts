@@ -28,7 +28,7 @@ function happen(counters: Counters, clock: { ms: number }, some: Event): void {
     case 'throttled':
       return counters.throttled({ untilMs: clock.ms + some.waitMs, isNew: some.isNew });
     case 'retrying':
-      return counters.retrying();
+      return counters.retrying('enrich');
     case 'later':
       clock.ms += some.ms;
       return undefined;

@@ -147,7 +147,7 @@ describe('a snapshot', () => {
   it('hands on what holds it up', () => {
     const { state, counters, look } = stand();
     state.inProgress = 3;
-    counters.retrying();
+    counters.retrying('enrich');
     counters.throttled({ untilMs: state.ms + 70, isNew: true });
     state.ms += 50;
     expect(look()).toMatchObject({ heldUp: null, inProgress: 3, retries: 1, throttled: { events: 1, waitedMs: 50 }, concurrency: 24 });

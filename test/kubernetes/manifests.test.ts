@@ -77,6 +77,16 @@ check.each(folders)('%s: the pod may do nothing that it need not', (folder) => {
   expect(cronJob(folder).jobTemplate.spec?.podFailurePolicy?.rules.every(({ onExitCodes }) => onExitCodes === undefined || onExitCodes.containerName === container?.name)).toBe(true);
 });
 
+check.each(folders)('%s: the kubelet and Prometheus find the monitor', (folder) => {
+  const template = cronJob(folder).jobTemplate.spec?.template;
+  const [container] = template?.spec?.containers ?? [];
+  const { options } = compileRunOptions({ MILLRACE_MONITOR: container?.env?.find(({ name }) => name === 'MILLRACE_MONITOR')?.value ?? '', KUBERNETES_SERVICE_HOST: '10.0.0.1' }, new Map());
+  expect(options.monitor?.host).toBeNull();
+  expect(container?.ports).toEqual([{ name: 'monitor', containerPort: options.monitor?.port }]);
+  expect(container?.livenessProbe?.httpGet).toEqual({ path: '/healthz', port: 'monitor' });
+  expect(template?.metadata?.annotations).toMatchObject({ 'prometheus.io/scrape': 'true', 'prometheus.io/port': String(options.monitor?.port) });
+});
+
 check.each(folders)('%s: the key is a file of a Secret, and no manifest holds one', (folder) => {
   const pod = cronJob(folder).jobTemplate.spec?.template.spec;
   const file = pod?.containers[0]?.env?.find(({ name }) => name === 'MILLRACE_API_KEY_FILE')?.value ?? '';

@@ -26,7 +26,7 @@ export const SHORT_FLAGS: Readonly<Record<string, string>> = {
 export const SWITCHES: readonly string[] = ['embedded', 'output.escapeFormulas', 'limits.trustMisses'];
 
 /** Flags of one execution: they are no part of the job, so a job file does not know them. */
-export const RUN_FLAGS: readonly string[] = ['fresh', 'date', 'scratch', 'progress', 'log-level'];
+export const RUN_FLAGS: readonly string[] = ['fresh', 'date', 'scratch', 'progress', 'monitor', 'log-level'];
 
 /** Those of a retry, which has nothing to start over. */
 export const RETRY_FLAGS: readonly string[] = RUN_FLAGS.filter((flag) => flag !== 'fresh');
@@ -34,7 +34,6 @@ export const RETRY_FLAGS: readonly string[] = RUN_FLAGS.filter((flag) => flag !=
 /** Flags of the contract that this version refuses, rather than ignores. */
 export const LATER_FLAGS: Readonly<Record<string, string>> = {
   shard: 'splitting one job over several processes',
-  monitor: 'the live page and /metrics',
 };
 
 /** `checkpoint.everyMs` and `timeout-ms` as environment variables: `MILLRACE_CHECKPOINT_EVERY_MS`, `MILLRACE_TIMEOUT_MS`. */

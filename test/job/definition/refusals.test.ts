@@ -49,7 +49,6 @@ const CASES: readonly (readonly [string, 64 | 78, RegExp, Parameters<typeof sour
   ['not_available', 78, /^service\.quota: one quota for several processes/, { file: { service: { quota: 'redis://localhost' } } }],
   ['not_available', 64, /^--verify\.patienceMs: /, { flags: { ...LEAST, 'verify.patienceMs': '5' } }],
   ['not_available', 64, /^--shard: /, { flags: { ...LEAST, shard: '0/4' } }],
-  ['not_available', 64, /^--monitor: /, { flags: { ...LEAST, monitor: '9000' } }],
   ['not_available', 78, /^MILLRACE_SHARD: /, { env: { MILLRACE_SHARD: '0/4' }, flags: LEAST }],
   ['bad_date', 64, /^--date must be a day written YYYY-MM-DD, got "2026-02-30"$/, { flags: LEAST, date: '2026-02-30' }],
   ['bad_placeholder', 64, /^--input: "\{dat\}" is none of the placeholders$/, { flags: { ...LEAST, input: '{dat}/*.csv' } }],

@@ -5,21 +5,35 @@ import { refusalOf } from './support.ts';
 const options = (env: NodeJS.ProcessEnv, flags: Record<string, string | boolean | string[]>) => compileRunOptions(env, new Map(Object.entries(flags)));
 
 test('the defaults', () => {
-  expect(options({}, {})).toEqual({ options: { fresh: false, scratch: null, progress: 'auto', logLevel: 'info' }, date: null });
+  expect(options({}, {})).toEqual({ options: { fresh: false, scratch: null, progress: 'auto', logLevel: 'info', monitor: null }, date: null });
 });
 
 test('variables, and flags over them', () => {
-  const env = { MILLRACE_FRESH: 'true', MILLRACE_DATE: '2026-01-01', MILLRACE_SCRATCH: '/a', MILLRACE_PROGRESS: 'none', MILLRACE_LOG_LEVEL: 'debug' };
-  expect(options(env, {})).toEqual({ options: { fresh: true, scratch: '/a', progress: 'none', logLevel: 'debug' }, date: '2026-01-01' });
-  const flags = { fresh: false, date: '2026-02-02', scratch: 'b', progress: 'log', 'log-level': 'warn' };
-  expect(options(env, flags)).toEqual({ options: { fresh: false, scratch: 'b', progress: 'log', logLevel: 'warn' }, date: '2026-02-02' });
+  const env = { MILLRACE_FRESH: 'true', MILLRACE_DATE: '2026-01-01', MILLRACE_SCRATCH: '/a', MILLRACE_PROGRESS: 'none', MILLRACE_LOG_LEVEL: 'debug', MILLRACE_MONITOR: '9464' };
+  expect(options(env, {})).toEqual({ options: { fresh: true, scratch: '/a', progress: 'none', logLevel: 'debug', monitor: { host: '127.0.0.1', port: 9464 } }, date: '2026-01-01' });
+  const flags = { fresh: false, date: '2026-02-02', scratch: 'b', progress: 'log', 'log-level': 'warn', monitor: '[::1]:0' };
+  expect(options(env, flags)).toEqual({ options: { fresh: false, scratch: 'b', progress: 'log', logLevel: 'warn', monitor: { host: '::1', port: 0 } }, date: '2026-02-02' });
 });
 
 test('a Job of Kubernetes gives its day by its name', () => {
   expect(options({ MILLRACE_DATE: 'nightly-29920319' }, {}).date).toBe('2026-11-20');
 });
 
+test('a monitor is for this machine alone, but in a pod, or where an address is named', () => {
+  const pod = { KUBERNETES_SERVICE_HOST: '10.0.0.1' };
+  const monitor = (env: NodeJS.ProcessEnv, text: string) => options(env, { monitor: text }).options.monitor;
+  expect([monitor({}, '9464'), monitor(pod, '9464'), monitor(pod, 'localhost:1'), monitor({}, '0.0.0.0:65535')]).toEqual([
+    { host: '127.0.0.1', port: 9464 },
+    { host: null, port: 9464 },
+    { host: 'localhost', port: 1 },
+    { host: '0.0.0.0', port: 65_535 },
+  ]);
+});
+
 test.each([
+  [{}, { monitor: '65536' }, 'bad_value', 64, /^--monitor must be a port, or HOST:PORT, got "65536"$/],
+  [{ MILLRACE_MONITOR: 'tcp://10.0.0.7:9464' }, {}, 'bad_value', 78, /^MILLRACE_MONITOR must be a port/],
+  [{}, { monitor: true }, 'missing_value', 64, /--monitor needs a value/],
   [{}, { progress: 'loud' }, 'bad_value', 64, /^--progress must be one of auto, bar, log, none, got "loud"$/],
   [{ MILLRACE_LOG_LEVEL: 'loud' }, {}, 'bad_value', 78, /^MILLRACE_LOG_LEVEL must be one of trace/],
   [{ MILLRACE_FRESH: 'yes' }, {}, 'bad_value', 78, /^MILLRACE_FRESH must be true or false, got "yes"$/],

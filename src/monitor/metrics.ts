@@ -1,0 +1,64 @@
+/** What `/metrics` tells, by name. `docs/monitoring.md` lists them; a test holds it, the dashboard and the alerts to this table. */
+import { packageVersion } from '../client/version.ts';
+import { LATENCY_BOUNDS_S, type StepMeter } from '../job/meter.ts';
+import { histogram, type Family, type Sample } from './exposition.ts';
+import type { RunView } from './run-view.ts';
+
+interface Metric {
+  readonly type: Family['type'];
+  readonly help: string;
+  /** Of a run; left out where the process has it from its start. */
+  readonly of?: (view: RunView) => readonly Sample[];
+}
+
+const one = (value: number | null): readonly Sample[] => (value === null ? [] : [{ value }]);
+
+const bySteps = (view: RunView, samples: (step: string, meter: StepMeter) => readonly Sample[]): readonly Sample[] => [...view.meter.steps].flatMap(([step, meter]) => samples(step, meter));
+
+const HELD_UP_BY = ['outage', 'throttled', 'quota'] as const;
+
+export const METRICS: Readonly<Record<string, Metric>> = {
+  millrace_build_info: { type: 'gauge', help: 'Always 1; the labels say what runs.' },
+  millrace_job_info: { type: 'gauge', help: 'Always 1; the label says which job.' },
+  millrace_records_total: { type: 'counter', help: 'Rows written to the output, by outcome.', of: ({ meter }) => Object.entries(meter.rows).map(([outcome, value]) => ({ labels: { outcome }, value })) },
+  millrace_requests_total: {
+    type: 'counter',
+    help: 'Requests by step and HTTP status; code "none": no answer came.',
+    of: (view) => bySteps(view, (step, { answers }) => [...answers].map(([status, value]) => ({ labels: { step, code: status === 0 ? 'none' : String(status) }, value }))),
+  },
+  millrace_request_duration_seconds: { type: 'histogram', help: 'Time from sending a request to its whole answer.', of: (view) => bySteps(view, (step, { latency }) => histogram({ step }, LATENCY_BOUNDS_S, latency.counts, latency.sumS)) },
+  millrace_retries_total: { type: 'counter', help: 'Failed attempts that are made again.', of: (view) => bySteps(view, (step, { retries }) => [{ labels: { step }, value: retries }]) },
+  millrace_throttled_total: { type: 'counter', help: 'Times that the service said "later" and everything waited.', of: ({ throttled }) => one(throttled.events) },
+  millrace_throttled_seconds_total: { type: 'counter', help: 'Time waited because the service said "later".', of: ({ throttled }) => one(throttled.waitedMs / 1_000) },
+  millrace_credits_total: { type: 'counter', help: 'Credits that the service says it has charged.', of: ({ credits }) => one(credits) },
+  millrace_requests_in_flight: { type: 'gauge', help: 'Requests that were sent and are not answered.', of: ({ pool }) => one(pool.inFlight) },
+  millrace_requests_waiting: { type: 'gauge', help: 'Requests that wait for a free slot or a permit of the quota.', of: ({ pool }) => one(pool.waiting) },
+  millrace_requests_in_flight_limit: { type: 'gauge', help: 'How many requests may be in flight at once.', of: ({ pool }) => one(pool.concurrency) },
+  millrace_plan_requests_per_minute: { type: 'gauge', help: 'Requests a minute that the plan allows; absent when it is unlimited.', of: ({ rpm }) => one(rpm) },
+  millrace_quota_limit: { type: 'gauge', help: 'The quota that the service stated last; absent while it states none.', of: ({ quota }) => one(quota.limit) },
+  millrace_quota_remaining: { type: 'gauge', help: 'What was left of it by the same answer.', of: ({ quota }) => one(quota.remaining) },
+  millrace_held_up: { type: 'gauge', help: '1 while nothing is sent, because of an outage, a 429, or a quota that is used up.', of: ({ heldUpBy }) => HELD_UP_BY.map((by) => ({ labels: { by }, value: heldUpBy === by ? 1 : 0 })) },
+  millrace_outage_seconds: { type: 'gauge', help: 'How long the service has been down; 0 while it is not.', of: ({ pool }) => one((pool.outage?.forMs ?? 0) / 1_000) },
+  millrace_lag_records: { type: 'gauge', help: 'Records that were read and are not written.', of: ({ lag }) => one(lag.records) },
+  millrace_lag_oldest_seconds: { type: 'gauge', help: 'How long ago the oldest of them was read.', of: ({ lag }) => one(lag.oldestMs / 1_000) },
+  millrace_checkpoint_age_seconds: { type: 'gauge', help: 'Time since the last durable checkpoint: what a crash would repeat. Absent where there is none.', of: ({ checkpointAgeMs }) => one(checkpointAgeMs === null ? null : checkpointAgeMs / 1_000) },
+  millrace_progress_ratio: { type: 'gauge', help: 'How much of the job is done, 0 to 1.', of: ({ snapshot }) => one(snapshot.share) },
+  millrace_input_bytes_total: { type: 'counter', help: 'Bytes of the input files that were read; of a single-member archive all at once, when it is through.', of: ({ bytes }) => one(bytes.read) },
+  millrace_output_bytes_total: { type: 'counter', help: 'Bytes of the output file that are durable.', of: ({ bytes }) => one(bytes.written) },
+  process_start_time_seconds: { type: 'gauge', help: 'When the process was started, Unix time.' },
+  process_cpu_seconds_total: { type: 'counter', help: 'Processor time, user and system.' },
+  process_resident_memory_bytes: { type: 'gauge', help: 'Resident memory.' },
+};
+
+/** @param view null: the run has not begun. @param startedAtMs of the process, Unix time */
+export function familiesOf(job: string, view: RunView | null, startedAtMs: number): Family[] {
+  const { user, system } = process.cpuUsage();
+  const always: Readonly<Record<string, readonly Sample[]>> = {
+    millrace_build_info: [{ labels: { version: packageVersion(), node: process.version }, value: 1 }],
+    millrace_job_info: [{ labels: { name: job }, value: 1 }],
+    process_start_time_seconds: one(startedAtMs / 1_000),
+    process_cpu_seconds_total: one((user + system) / 1e6),
+    process_resident_memory_bytes: one(process.memoryUsage.rss()),
+  };
+  return Object.entries(METRICS).map(([name, { type, help, of }]) => ({ name, type, help, samples: of === undefined ? (always[name] ?? []) : view === null ? [] : of(view) }));
+}

@@ -1,0 +1,59 @@
+/** What a monitor shows, taken from the running parts when somebody looks: nothing runs by itself. */
+import type { Meter } from '../job/meter.ts';
+import { bytesBefore, snapshots, type HeldUp, type Running, type Snapshot } from '../job/snapshot.ts';
+import type { CompiledJob } from '../job/types.ts';
+
+/** Rates are taken over at least so long, however many look. */
+const SNAPSHOT_EVERY_MS = 500;
+
+export interface RunView {
+  readonly snapshot: Snapshot;
+  readonly meter: Meter;
+  readonly pool: Pick<Running['running']['pool'], 'concurrency' | 'inFlight' | 'waiting' | 'outage'>;
+  readonly rpm: number | null;
+  /** As the newest answer with headers stated it. */
+  readonly quota: { readonly limit: number | null; readonly remaining: number | null };
+  readonly heldUpBy: HeldUp['by'] | null;
+  readonly lag: { readonly records: number; readonly oldestMs: number };
+  /** Null: there is no checkpoint. */
+  readonly checkpointAgeMs: number | null;
+  /** Of this execution, as the next two. */
+  readonly throttled: { readonly events: number; readonly waitedMs: number };
+  readonly credits: number;
+  readonly bytes: { readonly read: number; readonly written: number };
+  /** Milliseconds, over all resumes. */
+  readonly latencyMs: Readonly<Record<'p50' | 'p95' | 'p99', number | null>>;
+}
+
+/** Looks at a run. @param now monotonic milliseconds */
+export function viewsOf(job: CompiledJob, source: Running, now: () => number): () => RunView {
+  const { counters, running } = source;
+  const { manifest, mark } = source.checkpoint;
+  const look = snapshots(source, job.service.rpm, job.limits.limit, now);
+  let snapshot = look();
+  let lookedAt = now();
+  const begun = { events: counters.throttledEvents, waitedMs: counters.waitedMs, credits: counters.credits };
+  const keepsCheckpoint = job.output.uri !== '-';
+  return () => {
+    const at = now();
+    if (at - lookedAt >= SNAPSHOT_EVERY_MS) {
+      snapshot = look();
+      lookedAt = at;
+    }
+    const { lastKept } = running;
+    return {
+      snapshot,
+      meter: counters.meter,
+      pool: running.pool,
+      rpm: job.service.rpm,
+      quota: running.limiter.stated ?? { limit: null, remaining: null },
+      heldUpBy: snapshot.heldUp?.by ?? null,
+      lag: { records: running.inProgress, oldestMs: running.oldestMs },
+      checkpointAgeMs: keepsCheckpoint && lastKept !== null ? at - lastKept.atMs : null,
+      throttled: { events: counters.throttledEvents - begun.events, waitedMs: counters.waitedMs - begun.waitedMs },
+      credits: counters.credits - begun.credits,
+      bytes: { read: bytesBefore(manifest, running.lastStarted ?? mark.position) - bytesBefore(manifest, mark.position), written: (lastKept?.mark.bytes ?? mark.bytes) - mark.bytes },
+      latencyMs: { p50: counters.latency.percentile(0.5), p95: counters.latency.percentile(0.95), p99: counters.latency.percentile(0.99) },
+    };
+  };
+}

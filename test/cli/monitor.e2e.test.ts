@@ -1,0 +1,59 @@
+import { spawnSync } from 'node:child_process';
+import { expect, test } from 'vitest';
+import { parseExposition, type Parsed } from '../monitor/parse-exposition.ts';
+import { METRICS } from '../../src/monitor/metrics.ts';
+import { freePort } from '../services/daemons.ts';
+import { ensurePackage } from '../services/debian.ts';
+import { leads, toCsv } from '../support/leads.ts';
+import { API_KEY } from '../support/scripted-service.ts';
+import { makeWorld } from '../support/world.ts';
+
+const HEADERS = { 'x-ratelimit-limit': '1000', 'x-ratelimit-remaining': '900', 'x-ratelimit-reset': '60' };
+
+test('--monitor: what a run has done and is doing, as Prometheus reads it; the port is free and the process ends when the run does', async () => {
+  const { folder, service, args } = await makeWorld(toCsv(leads(60, 7)));
+  // All but the last are answered, one of them only at the second attempt; the run then stands still to be looked at.
+  let failed = false;
+  let finish: () => void = () => undefined;
+  const held = new Promise<void>((resolve) => {
+    service.script = (asked, _response, reply, usual) => {
+      if (asked.number === 5 && !failed) {
+        failed = true;
+        reply({ status: 500, body: '{}' });
+      } else if (asked.path === 'verify') {
+        finish = () => reply(usual());
+        resolve();
+      } else reply({ ...usual(), headers: HEADERS });
+    };
+  });
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}/`;
+  const run = folder.start(args({ monitor: String(port), progress: 'log', rpm: '1000', plan: false, concurrency: '2', 'max-errors': '100%' }));
+  await run.says(`the run shows itself at ${url}`);
+  await held;
+  const text = await (await fetch(new URL('metrics', url))).text();
+  const parsed = parseExposition(text);
+  expect([...parsed.keys()].sort()).toEqual(Object.keys(METRICS).sort());
+  expect(text).not.toContain(API_KEY);
+  expect(text).not.toMatch(/@|works\d/);
+  const of = (name: string, labels = ''): number | undefined => parsed.get(name)?.samples.get(name + labels);
+  const enriched = [...(parsed.get('millrace_requests_total') as Parsed).samples].filter(([key]) => key.includes('step="enrich"')).reduce((sum, [, n]) => sum + n, 0);
+  expect(enriched).toBe(service.calls.enrich);
+  expect(of('millrace_requests_total', '{step="enrich",code="500"}')).toBe(1);
+  expect(of('millrace_retries_total', '{step="enrich"}')).toBe(1);
+  expect([of('millrace_requests_in_flight'), of('millrace_plan_requests_per_minute'), of('millrace_quota_limit'), of('millrace_quota_remaining')]).toEqual([1, 1_000, 1_000, 900]);
+  expect(of('millrace_lag_records')).toBeGreaterThan(0);
+  if (ensurePackage('prometheus', 'promtool')) expect(spawnSync('promtool', ['check', 'metrics'], { input: text, encoding: 'utf8' })).toMatchObject({ stdout: '', stderr: '', status: 0 });
+  expect(await (await fetch(new URL('progress.json', url))).json()).toMatchObject({ job: 'out', state: 'running', inFlight: 1, rpm: 1_000, retries: 1 });
+  finish();
+  expect(await run.ended).toMatchObject({ code: 0 });
+  await expect(fetch(url)).rejects.toThrow();
+});
+
+test('a port that is taken ends the run before it has touched anything', async () => {
+  const { folder, service, args } = await makeWorld(toCsv(leads(3, 8)));
+  const ended = await folder.run(args({ monitor: String(service.port) }));
+  expect(ended.code).toBe(78);
+  expect(ended.stderr).toContain(`the monitor cannot listen on 127.0.0.1, port ${service.port}: the port is taken`);
+  expect(await folder.files()).toEqual(['in.csv']);
+});

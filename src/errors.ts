@@ -70,9 +70,10 @@ export class StorageError extends MillraceError {
   }
 }
 
-/** What to do about a failure of the disk, by what the system calls it (errno(3)). `then`: what the same command does after that. */
+/** What to do about a failure of the disk, by what the system calls it (errno(3)), or of S3, whose failures say it themselves. `then`: what the same command does after that. */
 export function storageHint(error: unknown, then = 'the job resumes'): string {
-  return `${remedyFor((error as { code?: unknown } | null)?.code)}, then run the same command: ${then}.`;
+  const { code, remedy } = (error ?? {}) as { readonly code?: unknown; readonly remedy?: unknown };
+  return `${typeof remedy === 'string' ? remedy : remedyFor(code)}, then run the same command: ${then}.`;
 }
 
 function remedyFor(code: unknown): string {

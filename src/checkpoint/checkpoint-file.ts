@@ -1,10 +1,9 @@
-import { readFile } from 'node:fs/promises';
 import { InputError, MillraceError, StorageError, storageHint } from '../errors.ts';
 import type { Spent } from '../limiter/quota-model.ts';
 import type { InputManifest } from '../reader/types.ts';
-import type { Mark } from '../writer/mark.ts';
+import { storageOf } from '../storage/storages.ts';
+import type { KeptFiles, Mark } from '../writer/mark.ts';
 import type { Tally } from '../writer/tally.ts';
-import { replaceFile } from './durable.ts';
 import type { Fence } from './fence.ts';
 
 const VERSION = 1;
@@ -32,6 +31,10 @@ export interface FinishedOutput {
   /** Hex, of the output and of the errors file. */
   readonly sha256: string;
   readonly errorsSha256: string;
+  /** What the two are made of until they have their names: nothing of files on a disk. */
+  readonly kept?: KeptFiles;
+  /** Once they have: what tells the objects there from any others, in S3. */
+  readonly versions?: { readonly output?: string | undefined; readonly errors?: string | undefined };
 }
 
 /** A retry that is under way: until it is finished, the job is what it was before. */
@@ -47,7 +50,7 @@ export interface Retry {
 export interface Checkpoint {
   readonly version: typeof VERSION;
   readonly job: string;
-  /** Absolute path of the output that it belongs to. */
+  /** Absolute path or uri of the output that it belongs to. */
   readonly output: string;
   readonly fingerprint: Readonly<Record<string, unknown>>;
   /** 1, and one more for each `--fresh` and each retry: part of every Idempotency-Key. */
@@ -80,13 +83,14 @@ const LARGEST_BYTES = 256 * 1024 * 1024;
 
 /** Null when there is none. @throws InputError when the file is not a checkpoint this version can read */
 export async function readCheckpoint(path: string): Promise<Checkpoint | null> {
-  let text: string;
+  let text: string | null;
   try {
-    text = await readFile(path, 'utf8');
+    text = await (await storageOf(path)).readText(path, LARGEST_BYTES);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    if (error instanceof MillraceError) throw error;
     throw new StorageError('checkpoint_unreadable', `the checkpoint ${path} could not be read: ${(error as Error).message}`, { hint: storageHint(error), cause: error });
   }
+  if (text === null) return null;
   const value = text.length > LARGEST_BYTES ? null : parse(text);
   if (isNewer(value)) {
     throw new InputError('checkpoint_too_new', `the checkpoint ${path} was written by a newer version of Millrace (its format is ${value.version}, this version knows ${VERSION})`, { hint: 'Resume the job with that version.' });
@@ -101,7 +105,7 @@ export async function readCheckpoint(path: string): Promise<Checkpoint | null> {
 /** @throws StorageError, or 75 when the job was lost */
 export async function writeCheckpoint(path: string, checkpoint: Checkpoint, fence: Fence): Promise<void> {
   try {
-    await replaceFile(path, `${JSON.stringify(checkpoint)}\n`, fence);
+    await (await storageOf(path)).replaceText(path, `${JSON.stringify(checkpoint)}\n`, fence);
   } catch (error) {
     if (error instanceof MillraceError) throw error;
     throw new StorageError('checkpoint_failed', `the checkpoint ${path} could not be written: ${(error as Error).message}`, {

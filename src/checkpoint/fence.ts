@@ -13,15 +13,16 @@ import { syncFolder } from './sync-folder.ts';
 
 /** A run's right to change the files of its job. */
 export interface Fence {
+  /** Eight digits that no other run has: a part of the names that are this run's alone. */
+  readonly id: string;
   /** Where to write what is to take the name `path`. */
   temporary(path: string): string;
   /** @throws MillraceError 75 when the job belongs to another run by now */
   check(): Promise<void>;
 }
 
-/** Eight digits of the holder's nonce stand before `.tmp`. */
-export function temporaryName(path: string, nonce: string): string {
-  return `${path}.${nonce.slice(0, 8)}.tmp`;
+export function temporaryName(path: string, id: string): string {
+  return `${path}.${id}.tmp`;
 }
 
 /** Whose temporary file this is; null: no such file. */

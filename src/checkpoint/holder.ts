@@ -23,12 +23,12 @@ export interface Holder {
   readonly overtook: boolean;
 }
 
-/** Null when it is gone. A foreign file counts as a holder that last renewed when it was written. */
+/** Null when it is gone. */
 export async function readHolder(path: string): Promise<Holder | null> {
   try {
     const text = await readFile(path, 'utf8');
     const { mtime } = await stat(path);
-    return parseHolder(text) ?? { nonce: text, host: 'an unknown host', boot: '', pid: 0, processStart: '', since: mtime.toISOString(), renewedAt: mtime.getTime(), overtook: true };
+    return parseHolder(text) ?? unknownHolder(text, mtime);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
     throw lockFailed(path, 'read', error);
@@ -44,7 +44,13 @@ export function readHolderNow(path: string): Holder | null {
   }
 }
 
-function parseHolder(text: string): Holder | null {
+/** A foreign file counts as a holder that last renewed when it was written. */
+export function unknownHolder(text: string, written: Date): Holder {
+  return { nonce: text, host: 'an unknown host', boot: '', pid: 0, processStart: '', since: written.toISOString(), renewedAt: written.getTime(), overtook: true };
+}
+
+/** Null: it is no holder's. */
+export function parseHolder(text: string): Holder | null {
   try {
     const value = JSON.parse(text) as Partial<Holder> | null;
     const texts = [value?.nonce, value?.host, value?.boot, value?.processStart, value?.since];

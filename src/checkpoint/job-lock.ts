@@ -1,11 +1,10 @@
-import { fstatSync, statSync } from 'node:fs';
-import { mkdir, stat, type FileHandle } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EXIT, MillraceError } from '../errors.ts';
-import { isAt, temporaryName, type Fence } from './fence.ts';
-import { isDead, isStale, LEASE_MS, lockFailed, ourselves, readHolder, readHolderNow, type Holder } from './holder.ts';
-import { succeed, sweepLock, takeAway, tryCreate } from './lock-file.ts';
+import { isS3Uri } from '../s3/uri.ts';
+import { temporaryName, type Fence } from './fence.ts';
+import { fileLock } from './file-lock.ts';
+import { isDead, isStale, LEASE_MS, lockFailed, ourselves, type Holder } from './holder.ts';
+import type { Grip, LockPlace } from './lock-place.ts';
 
 const RENEW_EVERY_MS = 10_000;
 const LOOK_EVERY_MS = 500;
@@ -22,24 +21,28 @@ export interface LockOptions {
   readonly onWait?: (holder: Holder) => void;
   /** The lease was lost: nothing may be written any more. */
   readonly onLost: (error: MillraceError) => void;
+  /** Called once when the place has no way to let in one run alone, and what is done instead is weaker. */
+  readonly onWeak?: (message: string) => void;
   readonly signal?: AbortSignal;
 }
 
 /**
- * The job's lock: a lease in a file. A dead holder on this machine is noticed at once; any other holder is given one
+ * The job's lock: a lease in a file, or in an object of S3. A dead holder on this machine is noticed at once; any other holder is given one
  * lease to renew or to go away.
  */
 export class JobLock implements Fence {
   readonly #options: LockOptions;
-  readonly #file: FileHandle;
+  readonly #place: LockPlace;
+  readonly #grip: Grip;
   #holder: Holder;
   #timer: NodeJS.Timeout | null = null;
   #renewing: Promise<void> = Promise.resolve();
   #loss: MillraceError | null = null;
 
-  private constructor(options: LockOptions, file: FileHandle, holder: Holder) {
+  private constructor(options: LockOptions, place: LockPlace, grip: Grip, holder: Holder) {
     this.#options = options;
-    this.#file = file;
+    this.#place = place;
+    this.#grip = grip;
     this.#holder = holder;
     this.#timer = setInterval(() => {
       this.#renewing = this.#renewing.then(() => this.#renew());
@@ -47,12 +50,13 @@ export class JobLock implements Fence {
     this.#timer.unref();
   }
 
-  /** @throws MillraceError 75 when another run holds the job, StorageError when the file cannot be written */
+  /** @throws MillraceError 75 when another run holds the job, StorageError when it cannot be written */
   static async acquire(options: LockOptions): Promise<JobLock> {
-    await makeFolder(options.path);
-    const { file, holder } = await enter(options);
-    await sweepLock(options.path, options.now());
-    return new JobLock(options, file, holder);
+    const place = await lockPlace(options);
+    await place.prepare();
+    const { grip, holder } = await enter(place, options);
+    await place.sweep(options.now());
+    return new JobLock(options, place, grip, holder);
   }
 
   /**
@@ -66,30 +70,33 @@ export class JobLock implements Fence {
   /** No file of the job is one that a holder before may have open. @throws StorageError */
   async filesReplaced(): Promise<void> {
     this.#holder = { ...this.#holder, overtook: false };
+    let ours: boolean;
     try {
-      await this.#write();
-      await this.#file.datasync();
+      ours = await this.#grip.record(this.#holder);
     } catch (error) {
       throw lockFailed(this.#options.path, 'written', error);
     }
+    if (!ours) await this.check();
+  }
+
+  get id(): string {
+    return this.#holder.nonce.slice(0, 8);
   }
 
   temporary(path: string): string {
-    return temporaryName(path, this.#holder.nonce);
+    return temporaryName(path, this.id);
   }
 
-  /** Whether the lock is still this run's. @throws MillraceError 75 when it is not, StorageError when the disk does not say */
+  /** Whether the lock is still this run's. @throws MillraceError 75 when it is not, StorageError when the place does not say */
   async check(): Promise<void> {
-    const { path } = this.#options;
+    if (this.#loss !== null) throw this.#loss;
     let ours: boolean;
     try {
-      ours = await isAt(this.#file, path);
-      // Where the folder is gone, nobody has taken anything over.
-      if (!ours) await stat(dirname(path));
+      ours = await this.#grip.isOurs();
     } catch (error) {
-      throw lockFailed(path, 'read', error);
+      throw lockFailed(this.#options.path, 'read', error);
     }
-    if (!ours) throw this.#lost(await readHolder(path).catch(() => null));
+    if (!ours) throw this.#lost(await this.#place.read().catch(() => null));
   }
 
   /** That the job was lost, if it was: what another failure may come from. */
@@ -100,17 +107,14 @@ export class JobLock implements Fence {
 
   /** The same, for where one cannot wait: inside a transaction. */
   readonly checkNow = (): void => {
-    const { path } = this.#options;
+    if (this.#loss !== null) throw this.#loss;
     let ours: boolean;
     try {
-      const there = statSync(path, { throwIfNoEntry: false });
-      const { ino, dev } = fstatSync(this.#file.fd);
-      ours = there?.ino === ino && there.dev === dev;
-      if (!ours) statSync(dirname(path));
+      ours = this.#grip.isOursNow();
     } catch (error) {
-      throw lockFailed(path, 'read', error);
+      throw lockFailed(this.#options.path, 'read', error);
     }
-    if (!ours) throw this.#lost(readHolderNow(path));
+    if (!ours) throw this.#lost(this.#place.readNow());
   };
 
   /** Lets go, if it is still ours. Never throws. */
@@ -119,25 +123,18 @@ export class JobLock implements Fence {
     await this.#renewing;
     const ours = await this.check().then(() => true, () => false);
     // With files that may be shared it stays, as a dead holder's, for the next run to know.
-    if (ours && !this.#holder.overtook) await takeAway(this.#options.path, this.#holder.nonce).catch(() => undefined);
-    await this.#file.close().catch(() => undefined);
+    if (ours && !this.#holder.overtook) await this.#grip.letGo();
+    else await this.#grip.close();
   }
 
-  /** Writes into our own file only: once the path belongs to another holder, nothing of theirs can be touched. */
   async #renew(): Promise<void> {
     if (this.#timer === null) return;
     try {
-      await this.check();
       this.#holder = { ...this.#holder, renewedAt: this.#options.now() };
-      await this.#write();
+      if (!(await this.#grip.renew(this.#holder))) await this.check();
     } catch {
-      // Lost, which `check` has told; or a disk that fails for a moment, which is tried again in ten seconds: the lease outlives two such failures.
+      // Lost, which `check` has told; or a place that fails for a moment, which is tried again in ten seconds: the lease outlives two such failures.
     }
-  }
-
-  /** Over what is there: no text is shorter than the one before, for `overtook` only ever becomes false. */
-  async #write(): Promise<void> {
-    await this.#file.write(JSON.stringify(this.#holder), 0);
   }
 
   #lost(holder: Holder | null): MillraceError {
@@ -156,20 +153,20 @@ export class JobLock implements Fence {
 
 /** Who holds the job now; null: nobody who is alive or may be. */
 export async function currentHolder(path: string, now: number): Promise<Holder | null> {
-  const found = await readHolder(path);
+  const found = await (await lockPlace({ path, now: () => now })).read();
   return found === null || isStale(found, now) ? null : found;
 }
 
 /** Waits until the lock is ours, for one lease at most. */
-async function enter(options: LockOptions): Promise<{ file: FileHandle; holder: Holder }> {
+async function enter(place: LockPlace, options: LockOptions): Promise<{ grip: Grip; holder: Holder }> {
   const giveUpAt = options.monotonicNow() + LEASE_MS;
   let waiting = false;
   let seen: { readonly holder: Holder; readonly at: number } | null = null;
   for (;;) {
     const holder = ourselves(options.now());
-    const file = await tryCreate(options.path, holder);
-    if (file !== null) return { file, holder };
-    const found = await readHolder(options.path);
+    const grip = await place.create(holder);
+    if (grip !== null) return { grip, holder };
+    const found = await place.read();
     const givesUp = options.monotonicNow() >= giveUpAt || options.signal?.aborted === true;
     if (found === null) {
       // Just let go; or a link that leads nowhere, which would be looked at for ever.
@@ -181,9 +178,9 @@ async function enter(options: LockOptions): Promise<{ file: FileHandle; holder: 
     // Seen for a whole lease without a renewal: its clock is ahead of ours, or it is paused.
     if (isStale(found, options.now()) || options.monotonicNow() - seen.at >= LEASE_MS) {
       const successor = { ...holder, overtook: found.overtook || !isDead(found) };
-      const taken = await succeed(options.path, found, successor, options.now());
+      const taken = await place.succeed(found, successor, options.now());
       if (taken === 'changed') continue;
-      if (taken !== 'under way') return { file: taken, holder: successor };
+      if (taken !== 'under way') return { grip: taken, holder: successor };
     } else if (!waiting) {
       options.onWait?.(found);
       waiting = true;
@@ -193,12 +190,9 @@ async function enter(options: LockOptions): Promise<{ file: FileHandle; holder: 
   }
 }
 
-async function makeFolder(path: string): Promise<void> {
-  try {
-    await mkdir(dirname(path), { recursive: true });
-  } catch (error) {
-    throw lockFailed(path, 'written', error);
-  }
+/** S3's is loaded when the lock lies there. */
+async function lockPlace(options: Pick<LockOptions, 'path' | 'now' | 'onWeak'>): Promise<LockPlace> {
+  return isS3Uri(options.path) ? (await import('../storage/s3-lock.ts')).s3Lock(options) : fileLock(options.path);
 }
 
 function heldBy(holder: Holder): MillraceError {

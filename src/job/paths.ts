@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { temporaryOf } from '../checkpoint/fence.ts';
-import { partialPath } from '../writer/partial-file.ts';
+import { isS3Uri } from '../s3/uri.ts';
+import { partialPath, partOf } from '../storage/names.ts';
 import type { CompiledJob, RunOptions } from './types.ts';
 
 export interface JobPaths {
@@ -19,13 +20,13 @@ export interface JobPaths {
   readonly arriving: string;
 }
 
-/** Everything absolute. For `--output -` only ledger and spool mean anything. */
+/** Everything absolute, or an `s3://` uri. For `--output -` only ledger and spool mean anything. */
 export function jobPaths(job: CompiledJob, options: Pick<RunOptions, 'scratch'>): JobPaths {
-  const output = resolve(job.output.uri);
-  const ledger = resolve(job.ledger.uri);
-  const checkpoint = resolve(job.checkpoint.uri);
-  const scratch = options.scratch === null ? (job.output.uri === '-' ? tmpdir() : dirname(ledger)) : resolve(options.scratch);
+  const output = absolute(job.output.uri);
+  const checkpoint = absolute(job.checkpoint.uri);
   const id = createHash('sha256').update(`${job.name}\n${output}`).digest('hex').slice(0, 12);
+  const ledger = ledgerPath(job, options, id);
+  const scratch = options.scratch === null ? (job.output.uri === '-' ? tmpdir() : dirname(ledger)) : resolve(options.scratch);
   const spool = join(scratch, `.millrace-stdin-${id}`);
   return {
     output,
@@ -39,9 +40,18 @@ export function jobPaths(job: CompiledJob, options: Pick<RunOptions, 'scratch'>)
   };
 }
 
-/** Files of the job that take their names by a rename, or have a temporary file beside them for another reason. */
-export function renamedFiles(paths: JobPaths): string[] {
-  return [paths.output, partialPath(paths.output), paths.errors, partialPath(paths.errors), paths.report, paths.checkpoint, paths.spool];
+/** A ledger beside an output in S3 would lie there, too, and is kept on this machine instead. */
+function ledgerPath(job: CompiledJob, { scratch }: Pick<RunOptions, 'scratch'>, id: string): string {
+  return isS3Uri(job.ledger.uri) ? resolve(scratch ?? tmpdir(), `millrace-${id}.ledger`) : resolve(job.ledger.uri);
+}
+
+function absolute(uri: string): string {
+  return isS3Uri(uri) ? uri : resolve(uri);
+}
+
+/** Files of the job that take their names when they are whole. */
+export function namedFiles(paths: JobPaths): string[] {
+  return [paths.output, paths.errors, paths.report, paths.checkpoint, paths.spool];
 }
 
 /** Tells the job's own files, which its input glob must never match. */
@@ -51,5 +61,5 @@ export function ownFiles(paths: JobPaths): (absolutePath: string) => boolean {
   for (const path of [paths.output, paths.errors]) own.add(partialPath(path));
   for (const suffix of ['-wal', '-shm', '-journal']) own.add(`${paths.ledger}${suffix}`);
   for (const suffix of ['', '.tmp']) own.add(`${paths.output}.report.html${suffix}`);
-  return (path) => own.has(path) || own.has(temporaryOf(path) ?? '') || prefixes.some((prefix) => path.startsWith(prefix));
+  return (path) => own.has(path) || own.has(temporaryOf(path) ?? partOf(path)?.finalPath ?? '') || prefixes.some((prefix) => path.startsWith(prefix));
 }

@@ -1,7 +1,7 @@
 import type { Checkpoint } from '../checkpoint/checkpoint-file.ts';
-import { replaceFile } from '../checkpoint/durable.ts';
 import type { Fence } from '../checkpoint/fence.ts';
 import { MillraceError, StorageError, storageHint } from '../errors.ts';
+import { storageOf } from '../storage/storages.ts';
 import { LatencyHistogram } from './latency-histogram.ts';
 
 /** `report.json`. Totals cover all resumes; the outcomes sum to `records.total`. */
@@ -52,7 +52,7 @@ export function buildReport(checkpoint: Checkpoint, uri: string, rpm: number | n
 /** @throws StorageError, or 75 when the job was lost */
 export async function writeReport(path: string, report: Report, fence: Fence): Promise<void> {
   try {
-    await replaceFile(path, `${JSON.stringify(report, null, 2)}\n`, fence);
+    await (await storageOf(path)).replaceText(path, `${JSON.stringify(report, null, 2)}\n`, fence);
   } catch (error) {
     if (error instanceof MillraceError) throw error;
     throw new StorageError('report_failed', `the report ${path} could not be written: ${(error as Error).message}`, { hint: storageHint(error, 'the rest is done'), cause: error });

@@ -11,8 +11,8 @@ import { count } from './words.ts';
 export function retryParts(job: CompiledJob, paths: JobPaths, manifest: InputManifest, { before: { result } }: Retry): RetryParts {
   const { compression, format } = job.output;
   const files: FinishedFiles = {
-    output: { uri: job.output.uri, path: paths.output, size: result.bytes, digest: result.sha256, compression },
-    errors: { uri: paths.errors, path: paths.errors, size: result.errorBytes, digest: result.errorsSha256, compression: 'none' },
+    output: { uri: job.output.uri, path: paths.output, size: result.bytes, digest: result.versions?.output ?? result.sha256, compression },
+    errors: { uri: paths.errors, path: paths.errors, size: result.errorBytes, digest: result.versions?.errors ?? result.errorsSha256, compression: 'none' },
     delimited: format !== 'jsonl',
   };
   const rows = rowFormat(job, manifest);

@@ -3,11 +3,10 @@ import { InputError } from '../errors.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import type { InputManifest } from '../reader/types.ts';
 import { START_MARK, type Mark } from '../writer/mark.ts';
-import { fileSha256 } from './file-digest.ts';
 import { changedSince, readsStandardInput } from './frozen-input.ts';
 import type { JobPaths } from './paths.ts';
 import type { Start, StartOptions } from './start.ts';
-import { exists, FRESH_HINT, isWhole, refuseChangedDefinition, refuseForeignCheckpoint } from './start-checks.ts';
+import { exists, FRESH_HINT, isUnchanged, isWhole, refuseChangedDefinition, refuseForeignCheckpoint } from './start-checks.ts';
 import type { CompiledJob } from './types.ts';
 import { finishedExitCode } from './verdict.ts';
 import { count } from './words.ts';
@@ -82,12 +81,13 @@ async function unchangedInput(found: Checkpoint, paths: JobPaths, options: Start
 
 /** Rows are taken over from the output as they are, and what failed is known by the errors file: both must be this job's own. */
 async function refuseChangedOutput(paths: JobPaths, result: FinishedOutput): Promise<void> {
-  for (const [path, sha256] of [[paths.output, result.sha256], [paths.errors, result.errorsSha256]] as const) {
+  for (const which of ['output', 'errors'] as const) {
+    const path = paths[which];
     if (!(await exists(path))) {
-      const hint = path === paths.output ? 'Put it back; or write it again with millrace run, from the ledger, and then retry.' : `It says which records failed: put it back to retry. ${FRESH_HINT}`;
+      const hint = which === 'output' ? 'Put it back; or write it again with millrace run, from the ledger, and then retry.' : `It says which records failed: put it back to retry. ${FRESH_HINT}`;
       throw new InputError('output_missing', `${path} is gone`, { hint });
     }
-    if ((await fileSha256(path)) !== sha256) {
+    if (!(await isUnchanged(paths, which, result))) {
       throw new InputError('output_not_ours', `${path} is no longer as this job wrote it`, { hint: `Put it back as it was to retry. ${FRESH_HINT}` });
     }
   }

@@ -1,17 +1,17 @@
 import { writeCheckpoint, type Checkpoint, type RunTotals } from '../checkpoint/checkpoint-file.ts';
-import { sweep, type Fence } from '../checkpoint/fence.ts';
+import type { Fence } from '../checkpoint/fence.ts';
 import { JobLock } from '../checkpoint/job-lock.ts';
 import { EXIT, InputError, UsageError, type ExitCode } from '../errors.ts';
 import { Ledger } from '../ledger/ledger.ts';
+import { storageOf } from '../storage/storages.ts';
 import { OutputWriter } from '../writer/output-writer.ts';
-import { replaceInode } from '../writer/partial-file.ts';
 import { rowFormat } from '../writer/row-format.ts';
 import { CallBudget } from './call-budget.ts';
 import { Counters } from './counters.ts';
 import { errorLine } from './error-line.ts';
-import { commitAgain, markFinishing, putInPlace } from './finish.ts';
-import { adoptSpool, dropArriving, dropSpool } from './frozen-input.ts';
-import { jobPaths, renamedFiles, type JobPaths } from './paths.ts';
+import { commitAgain, dropRemains, markFinishing, putInPlace } from './finish.ts';
+import { adoptSpool, dropArriving } from './frozen-input.ts';
+import { jobPaths, namedFiles, type JobPaths } from './paths.ts';
 import { openReporter, type Reporter } from './reporter.ts';
 import { buildReport } from './report.ts';
 import { retryParts, retryWords } from './retry-parts.ts';
@@ -80,6 +80,7 @@ async function runLocked(job: CompiledJob, options: RunOptions, context: RunCont
     signal: context.drain,
     onWait: (holder) => reporter.warn('job_held', `another run holds this job (process ${holder.pid} on ${holder.host}, since ${holder.since}): waiting one lease`),
     onLost: (error) => lost.abort(error),
+    onWeak: (message) => reporter.warn('weak_lock', message),
   });
   const paths = { ...named, arriving: lock.temporary(named.spool) };
   try {
@@ -89,7 +90,7 @@ async function runLocked(job: CompiledJob, options: RunOptions, context: RunCont
     const start = await settleStart(job, paths, lock, command, { fresh: options.fresh, now: () => new Date(), signal: AbortSignal.any([context.drain, lost.signal]) });
     if (start.kind === 'go') return await execute(job, paths, start, context, lock, lost.signal, reporter);
     // A crash just before the end may have left it.
-    await dropSpool(start.checkpoint.manifest, lock);
+    await dropRemains(paths, start.checkpoint, lock);
     reporter.done(buildReport(start.checkpoint, job.output.uri, job.service.rpm), paths, start.because);
     return (start.checkpoint.exitCode ?? EXIT.ok) as ExitCode;
   } catch (error) {
@@ -103,9 +104,10 @@ async function runLocked(job: CompiledJob, options: RunOptions, context: RunCont
 
 /** Nothing that another run still has in hand gets into the job's files from here on. @throws StorageError, or 75 when the job was lost */
 async function takePossession(paths: JobPaths, lock: JobLock): Promise<void> {
-  await sweep(renamedFiles(paths));
+  for (const path of namedFiles(paths)) await (await storageOf(path)).sweep(path, lock);
   if (!lock.tookOverFromUnknown) return;
-  for (const path of [paths.output, paths.errors]) await replaceInode(path, lock);
+  for (const path of [paths.output, paths.errors]) await (await storageOf(path)).shutOutOfFile(path, lock);
+  await (await storageOf(paths.checkpoint)).shutOutOfText(paths.checkpoint, lock);
   await lock.filesReplaced();
 }
 
@@ -122,9 +124,9 @@ async function settleStart(job: CompiledJob, paths: JobPaths, lock: JobLock, com
 type Command = 'run' | 'retry';
 
 async function execute(job: CompiledJob, paths: JobPaths, start: Start & { kind: 'go' }, context: RunContext, lock: JobLock, lost: AbortSignal, reporter: Reporter): Promise<ExitCode> {
-  const checkpoint: Checkpoint = { ...start.checkpoint, state: 'running' };
   if (start.notice !== null) reporter.warn('written_again', start.notice);
-  if (start.reopen) await reopenOutput(paths, lock);
+  const mark = start.reopen ? await reopenOutput(paths, start.checkpoint.mark, lock) : start.checkpoint.mark;
+  const checkpoint: Checkpoint = { ...start.checkpoint, mark, state: 'running' };
   await adoptSpool(paths, lock);
   // The checkpoint comes first: from here on, the partial files are this job's.
   await writeCheckpoint(paths.checkpoint, checkpoint, lock);

@@ -21,6 +21,7 @@ import { VerifyStep } from '../processor/verify.ts';
 import { readRecords } from '../reader/read-records.ts';
 import type { InputRecord, Position } from '../reader/types.ts';
 import type { Mark } from '../writer/mark.ts';
+import type { FinishedRows } from '../writer/output-writer.ts';
 import type { Tally } from '../writer/tally.ts';
 import type { CallBudget } from './call-budget.ts';
 import type { Counters } from './counters.ts';
@@ -37,7 +38,8 @@ export interface RowSink {
   write(record: InputRecord, result: RecordResult): void;
   room(): Promise<void> | null;
   sync(): Promise<Mark>;
-  finish(): Promise<{ mark: Mark; bytes: number; errorBytes: number; tally: Tally }>;
+  settled(mark: Mark): Promise<void>;
+  finish(): Promise<FinishedRows>;
   commit(): Promise<void>;
   close(): Promise<void>;
 }
@@ -323,7 +325,9 @@ export class RunningJob {
 
   async #keepNow(state: 'running' | 'stopped'): Promise<void> {
     this.#parts.ledger.flush();
-    await this.#keep(await this.#parts.sink.sync(), state);
+    const mark = await this.#parts.sink.sync();
+    await this.#keep(mark, state);
+    await this.#parts.sink.settled(mark);
   }
 
   async #keep(mark: Mark, state: 'running' | 'stopped'): Promise<void> {

@@ -93,10 +93,12 @@ class StandardOutput implements RowSink {
     return START_MARK;
   }
 
+  async settled(): Promise<void> {}
+
   async finish(): ReturnType<RowSink['finish']> {
     await this.#drained();
     if (this.#failure !== null) throw this.#failure;
-    return { mark: START_MARK, bytes: 0, errorBytes: 0, tally: this.tally };
+    return { mark: START_MARK, bytes: 0, errorBytes: 0, sha256: '', errorsSha256: '', tally: this.tally };
   }
 
   async commit(): Promise<void> {}

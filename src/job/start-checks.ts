@@ -1,8 +1,7 @@
 /** What every start and every retry looks at before it begins. */
-import { access, stat } from 'node:fs/promises';
-import type { Checkpoint } from '../checkpoint/checkpoint-file.ts';
+import type { Checkpoint, FinishedOutput } from '../checkpoint/checkpoint-file.ts';
 import { ConfigError, InputError } from '../errors.ts';
-import { partialPath } from '../writer/partial-file.ts';
+import { storageOf } from '../storage/storages.ts';
 import { changedDefinition } from './changed-definition.ts';
 import type { JobPaths } from './paths.ts';
 import type { CompiledJob } from './types.ts';
@@ -27,15 +26,17 @@ function changedName(job: CompiledJob, paths: JobPaths, found: Checkpoint): stri
   return found.output === paths.output ? null : `output.uri was ${found.output} and is now ${paths.output}`;
 }
 
-/** Whether the partial files still hold what the checkpoint counts on. */
-export async function isWhole(paths: JobPaths, { mark }: Checkpoint): Promise<boolean> {
-  const bytes = async (path: string): Promise<number> => stat(partialPath(path)).then(({ size }) => size, () => 0);
-  return (await bytes(paths.output)) >= mark.bytes && (await bytes(paths.errors)) >= mark.errorBytes;
+/** Whether the unfinished files still hold what the checkpoint counts on. */
+export async function isWhole({ output, errors }: JobPaths, { mark: { bytes, errorBytes, kept } }: Checkpoint): Promise<boolean> {
+  return (await (await storageOf(output)).holds(output, bytes, kept?.output)) && (await (await storageOf(errors)).holds(errors, errorBytes, kept?.errors));
 }
 
 export async function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
+  return (await storageOf(path)).exists(path);
+}
+
+/** Whether the finished output, or its errors file, is still the one that this job has written. */
+export async function isUnchanged(paths: JobPaths, which: 'output' | 'errors', { bytes, errorBytes, sha256, errorsSha256, versions }: FinishedOutput): Promise<boolean> {
+  const was = which === 'output' ? { bytes, sha256, version: versions?.output } : { bytes: errorBytes, sha256: errorsSha256, version: versions?.errors };
+  return (await storageOf(paths[which])).isUnchanged(paths[which], was);
 }

@@ -1,17 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { readCheckpoint, type Checkpoint } from '../checkpoint/checkpoint-file.ts';
-import { copyAs } from '../checkpoint/durable.ts';
-import { removeFile, type Fence } from '../checkpoint/fence.ts';
+import type { Fence } from '../checkpoint/fence.ts';
 import { InputError, MillraceError, StorageError, storageHint } from '../errors.ts';
 import { compareManifests } from '../reader/freeze.ts';
 import type { InputManifest } from '../reader/types.ts';
-import { START_MARK } from '../writer/mark.ts';
-import { partialPath } from '../writer/partial-file.ts';
-import { fileSha256 } from './file-digest.ts';
+import { partialPath } from '../storage/names.ts';
+import { storageOf } from '../storage/storages.ts';
+import { keptFiles, START_MARK, type Mark } from '../writer/mark.ts';
 import { changedSince, freezeJobInput, readsStandardInput, spooledBytes } from './frozen-input.ts';
 import type { JobPaths } from './paths.ts';
 import { beforeRetry, resumeRetry } from './retry-start.ts';
-import { exists, FRESH_HINT, isWhole, refuseChangedDefinition, refuseForeignCheckpoint } from './start-checks.ts';
+import { exists, FRESH_HINT, isUnchanged, isWhole, refuseChangedDefinition, refuseForeignCheckpoint } from './start-checks.ts';
 import type { CompiledJob } from './types.ts';
 
 /** How a run begins. */
@@ -99,9 +98,10 @@ export function newCheckpoint(job: CompiledJob, paths: JobPaths, manifest: Input
 
 /** @throws InputError 65 */
 export async function refuseForeignOutput(paths: JobPaths): Promise<void> {
-  for (const path of [paths.output, partialPath(paths.output), paths.errors, partialPath(paths.errors), paths.report]) {
-    if (await exists(path)) {
-      throw new InputError('output_not_ours', `${path} exists, and there is no checkpoint (${paths.checkpoint}) that says it is this job's`, { hint: 'Move it away, or name another output.' });
+  for (const path of [paths.output, paths.errors, paths.report]) {
+    const there = (await exists(path)) ? path : await (await storageOf(path)).unfinished(path);
+    if (there !== null) {
+      throw new InputError('output_not_ours', `${there} exists, and there is no checkpoint (${paths.checkpoint}) that says it is this job's`, { hint: 'Move it away, or name another output.' });
     }
   }
 }
@@ -134,7 +134,7 @@ async function afterFinish(job: CompiledJob, paths: JobPaths, found: Checkpoint,
   if (!outputThere) return { ...go({ ...unfinished, mark: START_MARK }), notice: `the output ${paths.output} is gone: it is written again, ${await fromWhat(paths)}` };
   const reachedLimit = found.limit !== null && (found.result?.tally.total ?? 0) >= found.limit;
   if (!reachedLimit || (job.limits.limit ?? Infinity) === found.limit) return done;
-  if ((await fileSha256(paths.output)) !== found.result?.sha256) {
+  if (found.result === null || !(await isUnchanged(paths, 'output', found.result))) {
     throw new InputError('output_not_ours', `${paths.output} is no longer as this job wrote it, so its rows cannot be added to`, { hint: 'Move it away and run the same command: all of it is written again, and nothing is paid twice.' });
   }
   if (!(await exists(paths.errors)) && (found.result.errorBytes ?? 0) > 0) {
@@ -145,13 +145,13 @@ async function afterFinish(job: CompiledJob, paths: JobPaths, found: Checkpoint,
 
 /**
  * A pilot's output is the beginning of the whole: the run goes on in a copy, and the pilot stays in place until then.
- * @throws StorageError, or 75 when the job was lost
+ * @returns the pilot's mark, with what must be kept of the copy. @throws StorageError, or 75 when the job was lost
  */
-export async function reopenOutput(paths: JobPaths, fence: Fence): Promise<void> {
+export async function reopenOutput(paths: JobPaths, { kept: before, ...mark }: Mark, fence: Fence): Promise<Mark> {
   try {
-    await copyAs(paths.output, partialPath(paths.output), fence);
-    if (await exists(paths.errors)) await copyAs(paths.errors, partialPath(paths.errors), fence);
-    else await removeFile(partialPath(paths.errors), fence);
+    const output = await (await storageOf(paths.output)).reopen(paths.output, mark.bytes, before?.output?.sha, fence);
+    const errors = await (await storageOf(paths.errors)).reopen(paths.errors, mark.errorBytes, before?.errors?.sha, fence);
+    return { ...mark, ...keptFiles(output, errors) };
   } catch (error) {
     if (error instanceof MillraceError) throw error;
     throw new StorageError('output_failed', `${paths.output} could not be copied to go on from: ${(error as Error).message}`, { hint: storageHint(error), cause: error });

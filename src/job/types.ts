@@ -32,7 +32,7 @@ export interface CompiledJob {
   };
   readonly verify: { readonly when: 'always' | 'unverified'; readonly patienceMs: number };
   readonly output: {
-    /** A path, or `-`. */
+    /** A path, `s3://bucket/key`, or `-`. */
     readonly uri: string;
     readonly format: OutputFormat;
     readonly compression: OutputCompression;

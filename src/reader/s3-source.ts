@@ -2,7 +2,7 @@
 import { matchesGlob } from 'node:path';
 import { s3Client } from '../s3/client.ts';
 import { faultOf, inputError } from '../s3/failure.ts';
-import { headObject, listKeys, type ObjectFacts, type S3Access } from '../s3/objects.ts';
+import { headObject, listObjects, type ObjectFacts, type S3Access } from '../s3/objects.ts';
 import { PATIENCE } from '../s3/patience.ts';
 import { readObject } from '../s3/read-object.ts';
 import { parseS3Uri, s3Uri, type S3Place } from '../s3/uri.ts';
@@ -64,7 +64,7 @@ function matching(keys: readonly string[], uri: string, { bucket, key }: S3Place
 
 async function allKeys(access: S3Access, bucket: string, prefix: string, signal: AbortSignal | undefined): Promise<string[]> {
   const keys: string[] = [];
-  for await (const page of listKeys(access, bucket, prefix, signal)) keys.push(...page);
+  for await (const page of listObjects(access, bucket, prefix, signal)) keys.push(...page.map(({ key }) => key));
   return keys;
 }
 

@@ -12,8 +12,10 @@ export type S3Fault =
   | 'credentials'
   | 'region'
   | 'endpoint'
-  /** `If-Match` did not. */
+  /** `If-Match` or `If-None-Match` did not. */
   | 'changed'
+  /** The server has no such feature. */
+  | 'unsupported'
   /** Another 4xx. */
   | 'refused'
   /** Slow down, 5xx, timeouts, lost connections: worth another attempt. */
@@ -24,6 +26,7 @@ const BY_NAME: Readonly<Record<string, S3Fault>> = {
   NoSuchBucket: 'no_bucket',
   NoSuchKey: 'no_object',
   NotFound: 'no_object',
+  NoSuchUpload: 'no_object',
   AccessDenied: 'denied',
   AllAccessDisabled: 'denied',
   Forbidden: 'denied',
@@ -40,6 +43,11 @@ const BY_NAME: Readonly<Record<string, S3Fault>> = {
   AuthorizationHeaderMalformed: 'region',
   IllegalLocationConstraintException: 'region',
   PreconditionFailed: 'changed',
+  NotImplemented: 'unsupported',
+  // Another write of the object was under way.
+  ConditionalRequestConflict: 'passing',
+  // The bytes were spoilt on their way.
+  BadDigest: 'passing',
   RequestTimeout: 'passing',
   RequestTimeTooSkewed: 'passing',
 };
@@ -74,6 +82,8 @@ export function faultOf(error: unknown): S3Fault {
       return 'passing';
     case 412:
       return 'changed';
+    case 501:
+      return 'unsupported';
     default:
       return status >= 400 && status < 500 ? 'refused' : 'passing';
   }
@@ -106,6 +116,7 @@ export function inputError(error: unknown, uri: string): MillraceError {
     case 'changed':
       return new InputError('input_changed', `The input ${uri} changed while the job was under way: its ETag is another.`, options('Put it back as it was and run again, or start over with --fresh: what was paid for is in the ledger.'));
     case 'refused':
+    case 'unsupported':
       return new InputError('input_unreadable', `The input ${uri} cannot be read (${said}).`, options('Check the name, the endpoint and the region.'));
     case 'passing':
       return new StorageError('input_read_failed', `Reading ${uri} failed (${said}).`, options('Run the same command again once S3 answers: it resumes. For a server of your own, check AWS_ENDPOINT_URL.'));
@@ -113,6 +124,44 @@ export function inputError(error: unknown, uri: string): MillraceError {
     case 'region':
     case 'endpoint':
       return accountError(fault, error, uri);
+    default:
+      return fault satisfies never;
+  }
+}
+
+/** A failed write, or a read of what a job has written: what it says, and what would mend it. `uri` is the object as the user calls it. */
+export class S3Failure extends Error {
+  override readonly name = 'S3Failure';
+  /** A sentence without its stop: see `storageHint`. */
+  readonly remedy: string;
+
+  constructor(message: string, remedy: string, cause: unknown) {
+    super(message, { cause });
+    this.remedy = remedy;
+  }
+}
+
+/** Credentials, region and endpoint: the error that the run ends with. All else: an S3Failure, for whoever knows what it was wanted for. */
+export function objectError(error: unknown, uri: string): Error {
+  if (error instanceof MillraceError || error instanceof S3Failure) return error;
+  const fault = faultOf(error);
+  switch (fault) {
+    case 'credentials':
+    case 'region':
+    case 'endpoint':
+      return accountError(fault, error, uri);
+    case 'no_bucket':
+      return new S3Failure(`there is no such bucket (${saidBy(error)})`, 'Make the bucket, or check its name and AWS_ENDPOINT_URL', error);
+    case 'denied':
+      return new S3Failure(`S3 does not permit it (${saidBy(error)})`, 'Permit s3:GetObject, s3:PutObject and s3:DeleteObject beside the output, and s3:ListBucket on its bucket', error);
+    case 'no_object':
+    case 'archived':
+    case 'changed':
+    case 'refused':
+    case 'unsupported':
+      return new S3Failure(`S3 refused it (${saidBy(error)})`, 'Check the bucket, AWS_ENDPOINT_URL and AWS_REGION', error);
+    case 'passing':
+      return new S3Failure(`S3 did not answer (${saidBy(error)})`, 'Wait until S3 answers; for a server of your own, check AWS_ENDPOINT_URL', error);
     default:
       return fault satisfies never;
   }

@@ -30,12 +30,17 @@ export async function headObject({ client, patience }: S3Access, { bucket, key }
   }
 }
 
-/** The keys that begin with `prefix`, page by page. @throws as the SDK does */
-export async function* listKeys({ client, patience }: S3Access, bucket: string, prefix: string, signal?: AbortSignal): AsyncGenerator<string[], void, void> {
+export interface ListedObject {
+  readonly key: string;
+  readonly size: number;
+}
+
+/** The objects whose keys begin with `prefix`, page by page. @throws as the SDK does */
+export async function* listObjects({ client, patience }: S3Access, bucket: string, prefix: string, signal?: AbortSignal): AsyncGenerator<ListedObject[], void, void> {
   let next: string | undefined;
   do {
     const page = await patiently((attempt) => client.send(new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix, ContinuationToken: next }), { abortSignal: attempt.signal }), patience, signal);
-    yield (page.Contents ?? []).flatMap(({ Key }) => (Key === undefined ? [] : [Key]));
+    yield (page.Contents ?? []).flatMap(({ Key, Size = 0 }) => (Key === undefined ? [] : [{ key: Key, size: Size }]));
     next = page.IsTruncated === true ? page.NextContinuationToken : undefined;
   } while (next !== undefined);
 }

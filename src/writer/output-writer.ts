@@ -1,10 +1,11 @@
-import { removeFile, type Fence } from '../checkpoint/fence.ts';
+import type { Fence } from '../checkpoint/fence.ts';
 import type { OutputCompression } from '../job/types.ts';
 import { KEPT, type RecordResult } from '../processor/result.ts';
 import type { InputRecord } from '../reader/types.ts';
+import type { GrowingFile, Here } from '../storage/storage.ts';
+import { storageOf } from '../storage/storages.ts';
 import { compressMember, MEMBER, type MemberSize } from './compressor.ts';
-import type { Mark } from './mark.ts';
-import { PartialFile } from './partial-file.ts';
+import { keptFiles, type KeptFiles, type Mark } from './mark.ts';
 import type { RowFormat } from './row-format.ts';
 import { Tallying, type Tally } from './tally.ts';
 
@@ -25,17 +26,37 @@ export interface OutputWriterOptions {
   readonly member?: MemberSize;
 }
 
+/** A mark, of which what must be kept is only known once it is durable. */
+interface Place {
+  readonly position: Mark['position'];
+  readonly rows: Here;
+  readonly errors: Here;
+  readonly tally: Tally;
+}
+
+/** A whole output and its errors file. Digests in hex. */
+export interface FinishedRows {
+  /** One that a longer run could go on from. */
+  readonly mark: Mark;
+  readonly bytes: number;
+  readonly errorBytes: number;
+  readonly sha256: string;
+  readonly errorsSha256: string;
+  readonly tally: Tally;
+  readonly kept?: KeptFiles;
+}
+
 /**
- * Rows out, in input order, into `<path>.partial`. It knows at all times the latest mark from which a resume can go on:
+ * Rows out, in input order, into an unfinished file. It knows at all times the latest mark from which a resume can go on:
  * the last row, or for a compressed output the end of the last member.
  */
 export class OutputWriter {
   readonly #options: OutputWriterOptions;
-  readonly #rows: PartialFile;
-  readonly #errors: PartialFile;
+  readonly #rows: GrowingFile;
+  readonly #errors: GrowingFile;
   readonly #tallying: Tallying;
   readonly #memberSize: MemberSize;
-  #mark: Mark;
+  #mark: Place;
   #last: Mark['position'];
   #member: Buffer[] = [];
   #memberBytes = 0;
@@ -44,24 +65,24 @@ export class OutputWriter {
   #compressingBytes = 0;
   #failure: { error: unknown } | null = null;
 
-  private constructor(options: OutputWriterOptions, rows: PartialFile, errors: PartialFile) {
+  private constructor(options: OutputWriterOptions, rows: GrowingFile, errors: GrowingFile) {
     this.#options = options;
     this.#rows = rows;
     this.#errors = errors;
     this.#memberSize = options.member ?? MEMBER;
-    this.#mark = options.mark;
     this.#last = options.mark.position;
     this.#tallying = new Tallying(options.mark.tally);
+    this.#mark = this.#placeHere();
     // Before the first mark nothing is kept, so the header is written again by whoever starts from the beginning.
     if (options.mark.bytes === 0 && options.format.header !== null) this.#push(options.format.header);
   }
 
   /** @throws StorageError */
   static async open(options: OutputWriterOptions): Promise<OutputWriter> {
-    const { mark, fence, isFirst = false } = options;
-    const rows = await PartialFile.open(options.path, mark.bytes, fence, isFirst);
+    const { path, errorsPath, mark, fence, isFirst = false } = options;
+    const rows = await (await storageOf(path)).open(path, mark.bytes, mark.kept?.output, fence, isFirst);
     try {
-      return new OutputWriter(options, rows, await PartialFile.open(options.errorsPath, mark.errorBytes, fence, isFirst));
+      return new OutputWriter(options, rows, await (await storageOf(errorsPath)).open(errorsPath, mark.errorBytes, mark.kept?.errors, fence, isFirst));
     } catch (error) {
       await rows.close();
       throw error;
@@ -92,25 +113,36 @@ export class OutputWriter {
   /** Makes what can be kept durable. Returns the mark a resume may start from. @throws StorageError */
   async sync(): Promise<Mark> {
     await this.#settleMembers();
-    const mark = this.#options.compression === 'none' ? this.#markHere() : this.#mark;
+    const place = this.#options.compression === 'none' ? this.#placeHere() : this.#mark;
     await this.#rows.sync();
     await this.#errors.sync();
-    return mark;
+    return this.#markAt(place);
   }
 
-  /**
-   * Writes what is left; for a compressed output the last, shorter member. The mark of the result is still one that a
-   * longer run could go on from. @throws StorageError
-   */
-  async finish(): Promise<{ mark: Mark; bytes: number; errorBytes: number; tally: Tally }> {
+  /** A checkpoint with this mark is durable. Never throws. */
+  async settled({ kept }: Mark): Promise<void> {
+    await this.#rows.settled(kept?.output);
+    await this.#errors.settled(kept?.errors);
+  }
+
+  /** Writes what is left; for a compressed output the last, shorter member. @throws StorageError */
+  async finish(): Promise<FinishedRows> {
     await this.#settleMembers();
-    const mark = this.#options.compression === 'none' ? this.#markHere() : this.#mark;
+    const place = this.#options.compression === 'none' ? this.#placeHere() : this.#mark;
     // An archive without a member is none that gunzip or zstd would open.
     if (this.#memberBytes > 0 || this.#rows.size === 0) this.#endMember();
     await this.#settleMembers();
     await this.#rows.sync();
     await this.#errors.sync();
-    return { mark, bytes: this.#rows.size, errorBytes: this.#errors.size, tally: this.tally };
+    return {
+      mark: this.#markAt(place),
+      bytes: this.#rows.size,
+      errorBytes: this.#errors.size,
+      sha256: await this.#rows.sha256(),
+      errorsSha256: await this.#errors.sha256(),
+      tally: this.tally,
+      ...keptFiles(this.#rows.kept(this.#rows.here()), this.#errors.kept(this.#errors.here())),
+    };
   }
 
   /** Both files take their names; an errors file without a line does not appear. @throws StorageError */
@@ -119,8 +151,9 @@ export class OutputWriter {
     if (this.#errors.size > 0) {
       await this.#errors.commit();
     } else {
-      await this.#errors.close();
-      for (const path of [this.#errors.path, this.#options.errorsPath]) await removeFile(path, this.#options.fence);
+      const { errorsPath, fence } = this.#options;
+      await this.#errors.discard();
+      await (await storageOf(errorsPath)).remove(errorsPath, fence);
     }
   }
 
@@ -159,7 +192,7 @@ export class OutputWriter {
     const { compression } = this.#options;
     if (compression === 'none') return;
     const plain = Buffer.concat(this.#member, this.#memberBytes);
-    const after = { position: this.#last, errorBytes: this.#errors.size, tally: this.tally };
+    const after = { position: this.#last, errors: this.#errors.here(), tally: this.tally };
     this.#member = [];
     this.#memberBytes = 0;
     this.#memberRows = 0;
@@ -171,7 +204,7 @@ export class OutputWriter {
       .then(async () => {
         this.#rows.append(await compressed);
         this.#compressingBytes -= plain.length;
-        this.#mark = { ...after, bytes: this.#rows.size };
+        this.#mark = { ...after, rows: this.#rows.here() };
       })
       .catch((error: unknown) => {
         this.#failure ??= { error };
@@ -183,7 +216,11 @@ export class OutputWriter {
     if (this.#failure !== null) throw this.#failure.error;
   }
 
-  #markHere(): Mark {
-    return { position: this.#last, bytes: this.#rows.size, errorBytes: this.#errors.size, tally: this.tally };
+  #placeHere(): Place {
+    return { position: this.#last, rows: this.#rows.here(), errors: this.#errors.here(), tally: this.tally };
+  }
+
+  #markAt({ position, rows, errors, tally }: Place): Mark {
+    return { position, bytes: rows.bytes, errorBytes: errors.bytes, tally, ...keptFiles(this.#rows.kept(rows), this.#errors.kept(errors)) };
   }
 }

@@ -1,12 +1,18 @@
 /** A bucket of its own on the real server, and the environment that leads the SDK to it. */
 import { randomUUID } from 'node:crypto';
-import { CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { CreateBucketCommand, GetObjectCommand, ListMultipartUploadsCommand, ListObjectsV2Command, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import type { Facts } from '../services/needed.ts';
 
 export interface TestBucket {
   readonly name: string;
   readonly client: S3Client;
   put(key: string, body: string | Buffer): Promise<void>;
+  /** Null: there is none. */
+  get(key: string): Promise<Buffer | null>;
+  /** All keys that begin so. */
+  names(prefix?: string): Promise<string[]>;
+  /** Keys of the multipart uploads that have not ended. */
+  uploads(): Promise<string[]>;
 }
 
 /** What leads a process's SDK to a server: nothing of the machine's own settings counts. */
@@ -47,5 +53,22 @@ export async function makeBucket(server: Facts): Promise<TestBucket> {
     put: async (key, body) => {
       await client.send(new PutObjectCommand({ Bucket: name, Key: key, Body: body, ContentLength: Buffer.byteLength(body) }));
     },
+    get: async (key) => {
+      const answer = await client.send(new GetObjectCommand({ Bucket: name, Key: key })).catch(noneIfMissing);
+      return answer === null ? null : Buffer.from((await answer.Body?.transformToByteArray()) ?? []);
+    },
+    names: async (prefix = '') => {
+      const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket: name, Prefix: prefix }));
+      return Contents.map(({ Key = '' }) => Key);
+    },
+    uploads: async () => {
+      const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand({ Bucket: name }));
+      return Uploads.map(({ Key = '' }) => Key);
+    },
   };
+}
+
+function noneIfMissing(error: unknown): null {
+  if ((error as Error).name === 'NoSuchKey') return null;
+  throw error;
 }

@@ -8,6 +8,8 @@ export type Fault =
   | { readonly kind: 'answer'; readonly status: number; readonly body?: string; readonly headers?: Readonly<Record<string, string>> }
   /** The connection ends without an answer. */
   | { readonly kind: 'reset' }
+  /** The server does what it is asked for; its answer does not arrive. */
+  | { readonly kind: 'lost' }
   /** No answer, ever. */
   | { readonly kind: 'hang' }
   /** The answer's body ends after so many bytes, and the connection with it. */
@@ -23,17 +25,20 @@ export interface Relayed {
   /** Path and query; the whole url where it is used as a forward proxy. */
   readonly url: string;
   readonly range: string | null;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /** From 1. */
   readonly number: number;
   readonly fault: Fault | null;
   /** Body bytes that went to the client. */
   bytes: number;
+  /** Body bytes that came from it. */
+  sent: number;
 }
 
 export class FaultProxy {
   url = '';
   /** What to do with a request; null: nothing. */
-  faultFor: (request: Omit<Relayed, 'fault' | 'bytes'>) => Fault | null = () => null;
+  faultFor: (request: Omit<Relayed, 'fault' | 'bytes' | 'sent'>) => Fault | null = () => null;
   readonly relayed: Relayed[] = [];
   readonly #target: URL;
   readonly #server = createServer((request, response) => this.#take(request, response));
@@ -57,9 +62,12 @@ export class FaultProxy {
   }
 
   #take(request: IncomingMessage, response: ServerResponse): void {
-    const seen = { method: request.method ?? '', url: request.url ?? '', range: request.headers.range ?? null, number: this.relayed.length + 1 };
-    const relayed: Relayed = { ...seen, fault: this.faultFor(seen), bytes: 0 };
+    const seen = { method: request.method ?? '', url: request.url ?? '', range: request.headers.range ?? null, headers: request.headers, number: this.relayed.length + 1 };
+    const relayed: Relayed = { ...seen, fault: this.faultFor(seen), bytes: 0, sent: 0 };
     this.relayed.push(relayed);
+    request.on('data', (bytes: Buffer) => {
+      relayed.sent += bytes.length;
+    });
     const { fault } = relayed;
     switch (fault?.kind) {
       case 'hang':
@@ -71,6 +79,7 @@ export class FaultProxy {
         request.resume();
         response.writeHead(fault.status, { 'content-type': 'application/xml', ...fault.headers }).end(seen.method === 'HEAD' ? '' : fault.body);
         return;
+      case 'lost':
       case 'cut':
       case 'stall':
       case undefined:
@@ -88,6 +97,11 @@ export class FaultProxy {
     // A client that was told of a proxy asks it by the whole url (RFC 9112, 3.2.2).
     const path = request.url?.replace(/^http:\/\/[^/]+/, '');
     const onward = send({ host: this.#target.hostname, port: this.#target.port, method, path, headers, setHost: false }, (answer) => {
+      if (fault?.kind === 'lost') {
+        answer.resume();
+        response.socket?.destroy();
+        return;
+      }
       response.writeHead(answer.statusCode ?? 502, answer.rawHeaders);
       const most = fault?.kind === 'cut' || fault?.kind === 'stall' ? fault.afterBytes : Infinity;
       answer.on('data', (bytes: Buffer) => {

@@ -29,6 +29,10 @@ export interface JobSources {
   readonly today: string;
 }
 
+/** S3's own limit is 1,024 bytes (S3 User Guide, "Object key names"). */
+const LONGEST_KEY = 950;
+const EVERY_MS = { disk: 1_000, s3: 10_000 };
+
 /** What the relations need to know of the layers: where each value came from, and what date and variables stand for. */
 interface Scene {
   readonly sources: JobSources;
@@ -63,7 +67,7 @@ export function compileJob(sources: JobSources): { job: CompiledJob; warnings: s
       const origin = originOf(path);
       if (origin === null) return uri;
       const expanded = expand(uri, origin, { date: sources.date ?? sources.today, env: sources.env });
-      (path === 'input.uri' ? checkInput : checkLocal)(expanded, origin);
+      CHECKS[path]?.(expanded, origin);
       return expanded;
     },
   };
@@ -128,7 +132,7 @@ function compile(raw: RawJob, scene: Scene): Omit<CompiledJob, 'fingerprint'> {
     service: { baseUrl, embedded, rpm, plan, concurrency: raw.service.concurrency, timeoutMs: raw.service.timeoutMs, domainField: raw.service.fields.domain },
     verify: { when: raw.verify.when, patienceMs: raw.verify.patienceMs },
     output,
-    checkpoint: { uri: compileStateUri(raw.checkpoint.uri, 'checkpoint', output.uri, scene), everyMs: raw.checkpoint.everyMs },
+    checkpoint: compileCheckpoint(raw, output.uri, scene),
     ledger: { uri: compileStateUri(raw.ledger.uri, 'ledger', output.uri, scene), maxAgeDays: raw.ledger.maxAgeDays },
     limits: { ...raw.limits, maxErrors: compileMaxErrors(raw.limits.maxErrors) },
   };
@@ -181,6 +185,13 @@ function compileName(raw: RawJob, output: string, scene: Scene): string {
   throw new ConfigError('bad_name', `The job needs a name: ${show(derived)} cannot be one`, { hint: 'Give a shorter, printable one: --name NAME.' });
 }
 
+/** Requests take longer than a disk, and cost something. */
+function compileCheckpoint(raw: RawJob, output: string, scene: Scene): CompiledJob['checkpoint'] {
+  const uri = compileStateUri(raw.checkpoint.uri, 'checkpoint', output, scene);
+  const inS3 = isS3Uri(uri) || isS3Uri(output);
+  return { uri, everyMs: raw.checkpoint.everyMs ?? (inS3 ? EVERY_MS.s3 : EVERY_MS.disk) };
+}
+
 /** The default lies beside the output. Standard output has no checkpoint, and so no default for either: ''. */
 function compileStateUri(uri: string | null, kind: 'checkpoint' | 'ledger', output: string, scene: Scene): string {
   if (uri === null) return output === '-' ? '' : `${output}${kind === 'checkpoint' ? '.checkpoint.json' : '.ledger'}`;
@@ -203,13 +214,22 @@ function warnOfIdleColumns(fields: Readonly<Record<string, string>> | null, step
   }
 }
 
-/** Input may lie in S3. */
+/** Where each may lie. */
+const CHECKS: Readonly<Record<string, (uri: string, origin: Origin) => void>> = { 'input.uri': checkInput, 'output.uri': checkObject, 'checkpoint.uri': checkObject, 'ledger.uri': checkLocal };
+
+function checkObject(uri: string, origin: Origin): void {
+  if (!isS3Uri(uri)) return checkLocal(uri, origin);
+  const key = parseS3Uri(uri)?.key ?? '';
+  if (key === '' || key.endsWith('/')) throw refusal(origin, 'bad_value', `${nameOf(origin)} names no object: ${show(uri)}`, 'Write s3://bucket/key.');
+  if (Buffer.byteLength(key) > LONGEST_KEY) throw refusal(origin, 'bad_value', `${nameOf(origin)} must be ${LONGEST_KEY} bytes long at most, so that the names beside it fit into S3`);
+}
+
 function checkInput(uri: string, origin: Origin): void {
   if (!isS3Uri(uri)) checkLocal(uri, origin);
   else if (parseS3Uri(uri) === null) throw refusal(origin, 'bad_value', `${nameOf(origin)} names no bucket: ${show(uri)}`, 'Write s3://bucket/key, s3://bucket/prefix/ or a glob such as s3://bucket/2026/*.csv.');
 }
 
-/** Writing to S3, and Redis, are of later versions; other schemes are nothing that Millrace reads or writes. */
+/** A ledger in S3, and Redis, are of later versions; other schemes are nothing that Millrace reads or writes. */
 export function checkLocal(uri: string, origin: Origin): void {
   const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):\/\//.exec(uri)?.[1]?.toLowerCase();
   if (scheme === undefined) return;

@@ -118,7 +118,7 @@ const service = z.strictObject({
 });
 
 const output = z.strictObject({
-  uri: key(uri.optional(), 'a path, or - (standard output)', 'Where the result goes: a path, or - for standard output (no checkpoint, no resume). Format and compression by extension: .csv .tsv .jsonl .ndjson, then .gz or .zst.'),
+  uri: key(uri.optional(), 'a path, s3://bucket/key, or - (standard output)', 'Where the result goes: a path, an object in S3, or - for standard output (no checkpoint, no resume). Format and compression by extension: .csv .tsv .jsonl .ndjson, then .gz or .zst.'),
   format: key(z.enum(['csv', 'tsv', 'jsonl']).nullable().default(null), 'csv, tsv or jsonl', 'Format of the output. null: by extension; csv on standard output.'),
   fields: key(
     z
@@ -171,18 +171,18 @@ export const jobSchema = z
     output: output.prefault({}).describe('What is written.'),
     checkpoint: z
       .strictObject({
-        uri: key(uri.nullable().default(null), 'a path, or null', "Where progress is kept. null: the output's path + .checkpoint.json."),
+        uri: key(uri.nullable().default(null), 'a path, s3://bucket/key, or null', "Where progress is kept, and the job's lock. null: the output's path + .checkpoint.json."),
         everyMs: key(
-          z.int().min(BOUNDS.everyMs[0]).max(BOUNDS.everyMs[1]).default(1000),
-          `milliseconds, a whole number from ${BOUNDS.everyMs[0]} to ${BOUNDS.everyMs[1]}`,
-          'Time between two durable checkpoints, in milliseconds: what a crash may repeat.',
+          z.int().min(BOUNDS.everyMs[0]).max(BOUNDS.everyMs[1]).nullable().default(null),
+          `milliseconds, a whole number from ${BOUNDS.everyMs[0]} to ${BOUNDS.everyMs[1]}, or null`,
+          'Time between two durable checkpoints, in milliseconds: what a crash may repeat. null: 1000; 10000 where the output or the checkpoint is in S3.',
         ),
       })
       .prefault({})
       .describe('Progress, for resuming.'),
     ledger: z
       .strictObject({
-        uri: key(uri.nullable().default(null), 'a path, or null', "Where paid answers are kept. null: the output's path + .ledger."),
+        uri: key(uri.nullable().default(null), 'a path, or null', "Where paid answers are kept. null: the output's path + .ledger; for an output in S3 a file in --scratch or the temporary directory."),
         maxAgeDays: key(z.int().min(0).max(BOUNDS.ageDays).default(0), `days, a whole number from 0 to ${BOUNDS.ageDays}`, 'How long later jobs may use an answer, in days. 0: this job only. More needs a uri.'),
       })
       .prefault({})

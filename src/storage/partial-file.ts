@@ -1,20 +1,21 @@
 import { link, mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { InputError, MillraceError, StorageError, storageHint } from '../errors.ts';
+import type { MillraceError } from '../errors.ts';
 import { copyAs } from '../checkpoint/durable.ts';
 import { hasNoLinks, isAt, removeFile, takeName, type Fence } from '../checkpoint/fence.ts';
 import { syncFolder } from '../checkpoint/sync-folder.ts';
+import { begunByAnother, storageFailure, tooShort } from './failure.ts';
+import { fileSha256 } from './file-digest.ts';
+import { partialPath } from './names.ts';
+import type { GrowingFile, Here } from './storage.ts';
 
 /** Bytes held in memory before whoever writes has to wait. */
 const HIGH_WATER_BYTES = 8 * 1024 * 1024;
 /** Bytes gathered before a write goes out. */
 const WRITE_BYTES = 512 * 1024;
 
-/**
- * A file that grows under a temporary name and gets its own name when it is whole.
- * Appends are gathered and written in order, one write at a time. The first failure sticks.
- */
-export class PartialFile {
+/** A growing file on a disk: `<file>.partial`. Appends are gathered and written in order, one write at a time. */
+export class PartialFile implements GrowingFile {
   readonly path: string;
   readonly #finalPath: string;
   readonly #fence: Fence;
@@ -63,9 +64,12 @@ export class PartialFile {
     }
   }
 
-  /** Bytes appended so far, written or not. */
   get size(): number {
     return this.#size;
+  }
+
+  here(): Here {
+    return { bytes: this.#size };
   }
 
   append(bytes: Buffer): void {
@@ -75,7 +79,6 @@ export class PartialFile {
     if (this.#gatheredBytes >= WRITE_BYTES && this.#writing === null && this.#failure === null) this.#startWriting();
   }
 
-  /** Back-pressure: null when more is welcome, else a promise of that. @throws StorageError when a write failed */
   room(): Promise<void> | null {
     if (this.#failure !== null) throw this.#failure;
     if (this.#gatheredBytes < HIGH_WATER_BYTES) return null;
@@ -85,7 +88,6 @@ export class PartialFile {
     return drained;
   }
 
-  /** Everything appended so far is on the disk when this resolves. @throws StorageError */
   async sync(): Promise<void> {
     await this.#drained();
     try {
@@ -97,9 +99,18 @@ export class PartialFile {
     }
   }
 
+  kept(): undefined {
+    return undefined;
+  }
+
+  async settled(): Promise<void> {}
+
+  sha256(): Promise<string> {
+    return fileSha256(this.path);
+  }
+
   /**
-   * Takes its own name. The file must be whole and synced. By way of a second name: a run that lost the job just now
-   * must not put the unfinished file of the other one in place.
+   * By way of a second name: a run that lost the job just now must not put the unfinished file of the other one in place.
    * @throws StorageError also when the partial file is no longer the one written here, or 75 when the job was lost
    */
   async commit(): Promise<void> {
@@ -114,7 +125,11 @@ export class PartialFile {
     }
   }
 
-  /** Leaves the partial file as it is, for a resume. Never throws. */
+  async discard(): Promise<void> {
+    await this.close();
+    await removeFile(this.path, this.#fence);
+  }
+
   async close(): Promise<void> {
     await this.#writing?.catch(() => undefined);
     await this.#file.close().catch(() => undefined);
@@ -185,10 +200,6 @@ export async function replaceInode(finalPath: string, fence: Fence): Promise<voi
   }
 }
 
-export function partialPath(finalPath: string): string {
-  return `${finalPath}.partial`;
-}
-
 async function openIfThere(path: string): Promise<FileHandle | null> {
   return open(path, 'r+').catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
@@ -210,7 +221,7 @@ function createFirst(path: string, fence: Fence): Promise<FileHandle> {
     } catch (error) {
       if (hasNoLinks(error)) return takeName(path, fence);
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-      throw new InputError('output_not_ours', `another job has begun to write ${path} just now`, { hint: 'Name another output for one of the two.' });
+      throw begunByAnother(path);
     }
     await rm(temporary, { force: true });
     await syncFolder(dirname(path));
@@ -233,14 +244,4 @@ async function createAs(path: string, fence: Fence, giveName: (temporary: string
 
 function replaced(): Error {
   return new Error('another run has replaced it');
-}
-
-function tooShort(path: string, what: string, size: number): StorageError {
-  return new StorageError('partial_too_short', `${path} ${what}, the checkpoint says ${size} bytes: it was cut or replaced from outside`, { hint: 'Run with --fresh to start over; what was paid for is still in the ledger.' });
-}
-
-function storageFailure(path: string, what: string, error: unknown): MillraceError {
-  if (error instanceof MillraceError) return error;
-  const message = error instanceof Error ? error.message : String(error);
-  return new StorageError('output_failed', `${path} could not be ${what}: ${message}`, { hint: storageHint(error), cause: error });
 }

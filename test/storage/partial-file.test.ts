@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Fence } from '../../src/checkpoint/fence.ts';
-import { PartialFile, partialPath, replaceInode } from '../../src/writer/partial-file.ts';
+import { partialPath } from '../../src/storage/names.ts';
+import { PartialFile, replaceInode } from '../../src/storage/partial-file.ts';
 import { ALONE } from '../support/fence.ts';
 
 let folder: string;
@@ -18,7 +19,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 const KIB = 1024;
 /** Another run's. */
-const OTHER: Fence = { ...ALONE, temporary: (name) => `${name}.fedcba98.tmp` };
+const OTHER: Fence = { ...ALONE, id: 'fedcba98', temporary: (name) => `${name}.fedcba98.tmp` };
 
 describe('PartialFile', () => {
   it('holds what was appended, in order, whatever the sizes and however often it is synced', async () => {

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { fileSha256 } from '../../src/job/file-digest.ts';
+import { fileSha256 } from '../../src/storage/file-digest.ts';
 
 let folder: string;
 beforeEach(async () => {

@@ -1,0 +1,82 @@
+/** An object made of others by the server itself: not a byte of them goes through this machine. */
+import { AbortMultipartUploadCommand, CompleteMultipartUploadCommand, CreateMultipartUploadCommand, ListMultipartUploadsCommand, ListPartsCommand, UploadPartCopyCommand } from '@aws-sdk/client-s3';
+import { faultOf } from './failure.ts';
+import { headObject, type S3Access } from './objects.ts';
+import { patiently } from './patience.ts';
+import { patienceFor } from './small-object.ts';
+import { sideBySide } from '../reader/side-by-side.ts';
+import type { S3Place } from './uri.ts';
+
+/** S3 refuses smaller parts than this, but for the last, and ranges of objects that are not larger (S3 User Guide, "Multipart upload limits"). */
+export const SMALLEST_PART = 5 * 1024 * 1024;
+export const MOST_PARTS = 10_000;
+const COPIES_AT_ONCE = 8;
+
+export interface Source {
+  readonly place: S3Place;
+  readonly at: number;
+  readonly bytes: number;
+}
+
+export interface AssembleGuard {
+  /** It is about to begin. */
+  begins(): Promise<void>;
+  /** It has begun, and whoever knows the upload can end it; nothing is copied before this resolves. */
+  begun(upload: string): Promise<void>;
+  /** Whether it may still appear: asked right before it does, each time that is tried. */
+  check(): Promise<void>;
+}
+
+/** The sources, of which only the last may be small, become one object, whole or not at all. @throws as the SDK does */
+export async function assemble(access: S3Access, target: S3Place, sources: readonly Source[], guard: AssembleGuard): Promise<void> {
+  const { client, patience } = access;
+  const object = { Bucket: target.bucket, Key: target.key };
+  await guard.begins();
+  const { UploadId } = await patiently((attempt) => client.send(new CreateMultipartUploadCommand(object), { abortSignal: attempt.signal }), patience, undefined);
+  const upload = { ...object, UploadId };
+  await guard.begun(UploadId ?? '');
+  const parts = await sideBySide(sources, COPIES_AT_ONCE, async ({ place, at, bytes }, index) => {
+    const range = bytes > SMALLEST_PART || at > 0 ? { CopySourceRange: `bytes=${at}-${at + bytes - 1}` } : {};
+    const copy = new UploadPartCopyCommand({ ...upload, PartNumber: index + 1, CopySource: sourceName(place), ...range });
+    const { CopyPartResult } = await patiently((attempt) => client.send(copy, { abortSignal: attempt.signal }), patienceFor(patience, bytes), undefined);
+    return { PartNumber: index + 1, ETag: CopyPartResult?.ETag };
+  });
+  let tried = false;
+  await patiently(async (attempt) => {
+    await guard.check();
+    try {
+      await client.send(new CompleteMultipartUploadCommand({ ...upload, MultipartUpload: { Parts: parts } }), { abortSignal: attempt.signal });
+    } catch (error) {
+      // It may have come to its end although nobody heard of it.
+      const there = tried && faultOf(error) === 'no_object' ? await headObject(access, target).catch(() => null) : null;
+      tried = true;
+      if (there === null || there.size !== sources.reduce((sum, { bytes }) => sum + bytes, 0)) throw error;
+    }
+  }, patience, undefined);
+}
+
+/** Ends an upload, if it has not ended: it can never appear after that. @throws as the SDK does */
+export async function abortUpload({ client, patience }: S3Access, { bucket, key }: S3Place, upload: string): Promise<void> {
+  try {
+    await patiently((attempt) => client.send(new AbortMultipartUploadCommand({ Bucket: bucket, Key: key, UploadId: upload }), { abortSignal: attempt.signal }), patience, undefined);
+  } catch (error) {
+    if (faultOf(error) !== 'no_object') throw error;
+  }
+}
+
+/** The uploads of an object that began at that time or later and have no part yet. @throws as the SDK does */
+export async function emptyUploads({ client, patience }: S3Access, { bucket, key }: S3Place, since: Date): Promise<string[]> {
+  const { Uploads = [] } = await patiently((attempt) => client.send(new ListMultipartUploadsCommand({ Bucket: bucket, Prefix: key }), { abortSignal: attempt.signal }), patience, undefined);
+  const ids = Uploads.flatMap(({ Key, UploadId, Initiated = new Date(0) }) => (Key === key && UploadId !== undefined && Initiated >= since ? [UploadId] : []));
+  const empty: string[] = [];
+  for (const UploadId of ids) {
+    const { Parts = [] } = await patiently((attempt) => client.send(new ListPartsCommand({ Bucket: bucket, Key: key, UploadId }), { abortSignal: attempt.signal }), patience, undefined);
+    if (Parts.length === 0) empty.push(UploadId);
+  }
+  return empty;
+}
+
+/** As a header takes it: each piece of the key escaped. */
+function sourceName({ bucket, key }: S3Place): string {
+  return `${bucket}/${key.split('/').map(encodeURIComponent).join('/')}`;
+}

@@ -1,0 +1,80 @@
+/** Objects that are small enough to be read and written whole: texts, and parts of an output. */
+import { createHash } from 'node:crypto';
+import { DeleteObjectCommand, GetObjectCommand, PutObjectCommand, type PutObjectCommandInput } from '@aws-sdk/client-s3';
+import { addAbortSignal, type Readable } from 'node:stream';
+import { faultOf } from './failure.ts';
+import type { S3Access } from './objects.ts';
+import { patiently, type Patience } from './patience.ts';
+import type { S3Place } from './uri.ts';
+
+/** A slower way to S3 than this (bytes a millisecond) counts as standing still: nobody says how far an upload has come. */
+const SLOWEST = 256;
+
+export interface SmallObject {
+  readonly bytes: Buffer;
+  /** As the server gives it, quotes included. */
+  readonly etag: string;
+  /** Milliseconds since it was written, by the server's own clock, which counts in seconds; null: it does not say. */
+  readonly ageMs: number | null;
+  /** By the server's clock. */
+  readonly modified: Date;
+}
+
+/** Null when there is none. @throws as the SDK does, and Error when it is longer than `mostBytes` */
+export async function getSmall({ client, patience }: S3Access, { bucket, key }: S3Place, mostBytes: number, signal?: AbortSignal): Promise<SmallObject | null> {
+  try {
+    return await patiently(async (attempt) => {
+      const command = new GetObjectCommand({ Bucket: bucket, Key: key });
+      let date: string | undefined;
+      command.middlewareStack.add((next) => async (args) => {
+        const result = await next(args);
+        date = (result.response as { readonly headers?: Readonly<Record<string, string>> }).headers?.['date'];
+        return result;
+      }, { step: 'deserialize' });
+      const answer = await client.send(command, { abortSignal: attempt.signal });
+      const body = addAbortSignal(attempt.signal, answer.Body as Readable);
+      const parts: Buffer[] = [];
+      let length = 0;
+      for await (const bytes of body as AsyncIterable<Buffer>) {
+        parts.push(bytes);
+        length += bytes.length;
+        if (length > mostBytes) throw new TooLong(`it is longer than ${mostBytes} bytes`);
+        attempt.progress();
+      }
+      if (length < (answer.ContentLength ?? 0)) throw new Error(`the answer ended ${(answer.ContentLength ?? 0) - length} bytes early`);
+      return { bytes: Buffer.concat(parts), etag: answer.ETag ?? '', ageMs: ageOf(date, answer.LastModified), modified: answer.LastModified ?? new Date(0) };
+    }, patience, signal);
+  } catch (error) {
+    if (faultOf(error) === 'no_object') return null;
+    throw error;
+  }
+}
+
+class TooLong extends Error {
+  /** No attempt would make it shorter. */
+  readonly $metadata = { httpStatusCode: 400 };
+}
+
+function ageOf(date: string | undefined, modified: Date | undefined): number | null {
+  const age = Date.parse(date ?? '') - (modified?.getTime() ?? NaN);
+  return Number.isNaN(age) ? null : Math.max(0, age);
+}
+
+/** @returns the ETag. @throws as the SDK does */
+export async function putSmall({ client, patience }: S3Access, { bucket, key }: S3Place, body: Buffer, more: Partial<PutObjectCommandInput> = {}, signal?: AbortSignal): Promise<string> {
+  // The server compares it with what has arrived.
+  const contentMd5 = createHash('md5').update(body).digest('base64');
+  const put = new PutObjectCommand({ Bucket: bucket, Key: key, Body: body, ContentLength: body.length, ContentMD5: contentMd5, ...more });
+  const { ETag } = await patiently((attempt) => client.send(put, { abortSignal: attempt.signal }), patienceFor(patience, body.length), signal);
+  return ETag ?? '';
+}
+
+/** Also where it is not there. @throws as the SDK does */
+export async function deleteObject({ client, patience }: S3Access, { bucket, key }: S3Place, signal?: AbortSignal): Promise<void> {
+  await patiently((attempt) => client.send(new DeleteObjectCommand({ Bucket: bucket, Key: key }), { abortSignal: attempt.signal }), patience, signal);
+}
+
+/** For work on so many bytes of which nobody says how far it is. */
+export function patienceFor(patience: Patience, bytes: number): Patience {
+  return { ...patience, idleMs: patience.idleMs + bytes / SLOWEST };
+}

@@ -1,0 +1,17 @@
+/** What is wrong with an output, in the words of a MillraceError. */
+import { InputError, MillraceError, StorageError, storageHint } from '../errors.ts';
+
+export function tooShort(path: string, what: string, size: number): StorageError {
+  return new StorageError('partial_too_short', `${path} ${what}, the checkpoint says ${size} bytes: it was cut or replaced from outside`, { hint: 'Run with --fresh to start over; what was paid for is still in the ledger.' });
+}
+
+/** `path`: what two jobs that write to one output would both begin with. */
+export function begunByAnother(path: string): InputError {
+  return new InputError('output_not_ours', `another job has begun to write ${path} just now`, { hint: 'Name another output for one of the two.' });
+}
+
+export function storageFailure(path: string, what: string, error: unknown): MillraceError {
+  if (error instanceof MillraceError) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  return new StorageError('output_failed', `${path} could not be ${what}: ${message}`, { hint: storageHint(error), cause: error });
+}

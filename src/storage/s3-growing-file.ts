@@ -1,0 +1,244 @@
+/** A growing file in S3: parts of a few megabytes, each an object of its own, of which the server makes one when it is whole. */
+import { assemble, MOST_PARTS, SMALLEST_PART } from '../s3/assemble.ts';
+import { objectError } from '../s3/failure.ts';
+import { headObject, type S3Access } from '../s3/objects.ts';
+import { readObject } from '../s3/read-object.ts';
+import { s3Uri, type S3Place } from '../s3/uri.ts';
+import type { Fence } from '../checkpoint/fence.ts';
+import type { MillraceError } from '../errors.ts';
+import { storageFailure, tooShort } from './failure.ts';
+import { partBytes } from './part-sizes.ts';
+import { ResumableSha256 } from './resumable-sha256.ts';
+import type { S3Parts } from './s3-parts.ts';
+import type { GrowingFile, Here, KeptFile, KeptPart } from './storage.ts';
+
+/** Whole parts on their way at once. */
+const UPLOADS_AT_ONCE = 2;
+
+export interface S3File {
+  readonly access: S3Access;
+  readonly place: S3Place;
+  readonly parts: S3Parts;
+  readonly fence: Fence;
+  /** Lets the file appear without a byte. */
+  readonly writeEmpty: () => Promise<void>;
+}
+
+interface Beginning {
+  readonly parts: KeptPart[];
+  /** What stands behind them, and the object that holds just that, if there is one. */
+  readonly open: Buffer;
+  readonly openKept: KeptPart | null;
+  readonly sha: ResumableSha256;
+}
+
+/** What the last `sync` made durable. */
+interface Synced {
+  /** Whole parts, from the first. */
+  readonly parts: number;
+  /** The bytes behind them, as they were then. */
+  readonly open: KeptPart | null;
+}
+
+export class S3GrowingFile implements GrowingFile {
+  readonly #file: S3File;
+  readonly #uri: string;
+  readonly #sha: ResumableSha256;
+  /** Whole parts, in order; those that are not uploaded yet have their names already. */
+  readonly #parts: KeptPart[];
+  #size: number;
+  /** What does not fill a part yet. */
+  #open: Buffer[] = [];
+  #openBytes = 0;
+  #openKept: KeptPart | null;
+  /** Objects of this run that held the open part at some time. */
+  readonly #openNames = new Set<string>();
+  #synced: Synced;
+  #names = 0;
+  /** Uploads of whole parts, each in one of the lanes, one after the other. */
+  readonly #lanes: Promise<void>[] = Array.from({ length: UPLOADS_AT_ONCE }, () => Promise.resolve());
+  readonly #uploads = new Set<Promise<void>>();
+  readonly #stop = new AbortController();
+  #failure: MillraceError | null = null;
+
+  private constructor(file: S3File, size: number, { parts, open, openKept, sha }: Beginning) {
+    this.#file = file;
+    this.#uri = s3Uri(file.place.bucket, file.place.key);
+    this.#size = size;
+    this.#parts = parts;
+    this.#sha = sha;
+    this.#openKept = openKept;
+    this.#synced = { parts: parts.length, open: openKept };
+    if (open.length > 0) {
+      this.#open = [open];
+      this.#openBytes = open.length;
+    }
+  }
+
+  /** @throws StorageError, or 75 when the job was lost */
+  static async open(file: S3File, size: number, kept: KeptFile | undefined): Promise<S3GrowingFile> {
+    const uri = s3Uri(file.place.bucket, file.place.key);
+    try {
+      const { parts, rest } = cut(kept?.parts ?? [], size);
+      const names = new Set((kept?.parts ?? []).map(({ name }) => name));
+      if (size > 0 && (kept === undefined || !(await holds(file.parts, size, kept)))) throw tooShort(uri, 'lacks parts', size);
+      // What no checkpoint counts on.
+      await file.parts.sweep((name) => names.has(name), file.fence);
+      const open = rest === null ? Buffer.alloc(0) : await fetchPart(file, rest);
+      const openKept = kept?.parts.find(({ name, at, bytes }) => name === rest?.name && at === rest.at && bytes === rest.bytes) ?? null;
+      return new S3GrowingFile(file, size, { parts, open, openKept, sha: size === 0 || kept === undefined ? new ResumableSha256() : ResumableSha256.from(kept.sha) });
+    } catch (error) {
+      throw storageFailure(uri, 'opened', objectError(error, uri));
+    }
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  here(): Here {
+    return { bytes: this.#size, sha: this.#sha.state };
+  }
+
+  append(bytes: Buffer): void {
+    this.#sha.update(bytes);
+    this.#size += bytes.length;
+    this.#open.push(bytes);
+    this.#openBytes += bytes.length;
+    if (this.#openBytes >= partBytes(this.#parts.length)) this.#endPart();
+  }
+
+  room(): Promise<void> | null {
+    if (this.#failure !== null) throw this.#failure;
+    if (this.#uploads.size <= UPLOADS_AT_ONCE) return null;
+    return Promise.race(this.#uploads);
+  }
+
+  async sync(): Promise<void> {
+    // What is appended meanwhile is not waited for.
+    const parts = this.#parts.length;
+    const [open] = await Promise.all([this.#openBytes === 0 ? null : this.#keepOpen(), ...this.#uploads]);
+    if (this.#failure !== null) throw this.#failure;
+    this.#synced = { parts, open };
+  }
+
+  kept({ bytes, sha }: Here): KeptFile | undefined {
+    const { parts, open } = this.#synced;
+    return bytes === 0 || sha === undefined ? undefined : { parts: [...this.#parts.slice(0, parts), ...(open === null ? [] : [open])], sha };
+  }
+
+  async settled(kept: KeptFile | undefined): Promise<void> {
+    const needed = new Set(kept?.parts.map(({ name }) => name));
+    const gone = [...this.#openNames].filter((name) => !needed.has(name) && name !== this.#openKept?.name);
+    for (const name of gone) this.#openNames.delete(name);
+    // What stays lies about until the file is finished.
+    await this.#file.parts.remove(gone).catch(() => undefined);
+  }
+
+  async sha256(): Promise<string> {
+    return this.#sha.digest();
+  }
+
+  async commit(): Promise<void> {
+    const { access, place, parts, fence, writeEmpty } = this.#file;
+    try {
+      await fence.check();
+      const { open } = this.#synced;
+      const sources = [...this.#parts, ...(open === null ? [] : [open])].map(({ name, at = 0, bytes }) => ({ place: parts.place(name), at, bytes }));
+      if (sources.length === 0) return await writeEmpty();
+      await assemble(access, place, sources, parts.guard(null, fence));
+    } catch (error) {
+      throw storageFailure(this.#uri, 'put in place', objectError(error, this.#uri));
+    }
+  }
+
+  async discard(): Promise<void> {
+    await this.close();
+    try {
+      await this.#file.parts.drop(this.#file.fence);
+    } catch (error) {
+      throw storageFailure(this.#uri, 'removed', objectError(error, this.#uri));
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await Promise.allSettled(this.#uploads);
+  }
+
+  #endPart(): void {
+    const bytes = Buffer.concat(this.#open, this.#openBytes);
+    const part = { name: this.#newName(), bytes: bytes.length };
+    this.#open = [];
+    this.#openBytes = 0;
+    this.#openKept = null;
+    this.#parts.push(part);
+    if (this.#parts.length >= MOST_PARTS) this.#fail(new Error(`an object has ${MOST_PARTS} parts at most`));
+    const lane = this.#parts.length % UPLOADS_AT_ONCE;
+    const upload = (this.#lanes[lane] ?? Promise.resolve()).then(() => this.#put(part.name, bytes)).finally(() => this.#uploads.delete(upload));
+    // Whoever syncs, or asks for room, meets its failure.
+    upload.catch(() => undefined);
+    this.#lanes[lane] = upload;
+    this.#uploads.add(upload);
+  }
+
+  /** The open part as it is now, under a name of its own: the one before is what the last checkpoint counts on. */
+  async #keepOpen(): Promise<KeptPart> {
+    if (this.#openKept !== null && this.#openKept.bytes === this.#openBytes) return this.#openKept;
+    const bytes = Buffer.concat(this.#open, this.#openBytes);
+    const part = { name: this.#newName(), bytes: bytes.length };
+    const whole = this.#parts.length;
+    this.#openNames.add(part.name);
+    await this.#put(part.name, bytes);
+    // It may have become a whole part meanwhile, and another one be open.
+    if (this.#parts.length === whole) this.#openKept = part;
+    return part;
+  }
+
+  async #put(name: string, bytes: Buffer): Promise<void> {
+    try {
+      if (this.#failure !== null) throw this.#failure;
+      await this.#file.parts.put(name, bytes, this.#stop.signal);
+    } catch (error) {
+      this.#fail(error);
+      throw this.#failure ?? error;
+    }
+  }
+
+  #fail(error: unknown): void {
+    this.#failure ??= storageFailure(this.#uri, 'written', objectError(error, this.#uri));
+  }
+
+  #newName(): string {
+    this.#names += 1;
+    return `${this.#file.fence.id}.${this.#names}`;
+  }
+}
+
+/** The whole parts of the first `size` bytes, and what of the next one belongs to them. */
+export function cut(kept: readonly KeptPart[], size: number): { parts: KeptPart[]; rest: KeptPart | null } {
+  const parts: KeptPart[] = [];
+  let left = size;
+  for (const part of kept) {
+    const bytes = Math.min(part.bytes, left);
+    left -= bytes;
+    if (bytes > SMALLEST_PART) parts.push({ ...part, bytes });
+    else if (bytes > 0) return { parts, rest: { ...part, bytes } };
+  }
+  return { parts, rest: null };
+}
+
+/** Whether all the objects are there of which these bytes are made. @throws as the SDK does */
+export async function holds(parts: S3Parts, size: number, kept: KeptFile): Promise<boolean> {
+  if (kept.parts.reduce((sum, { bytes }) => sum + bytes, 0) < size) return false;
+  const there = await parts.list();
+  return kept.parts.every(({ name, at = 0, bytes }) => (there.get(name) ?? 0) >= at + bytes);
+}
+
+async function fetchPart({ access, parts }: S3File, { name, at = 0, bytes }: KeptPart): Promise<Buffer> {
+  const place = parts.place(name);
+  const { etag } = await headObject(access, place);
+  const chunks: Buffer[] = [];
+  for await (const chunk of readObject(access, { ...place, etag }, { start: at, end: at + bytes }, { chunkBytes: bytes })) chunks.push(Buffer.from(chunk));
+  return Buffer.concat(chunks);
+}

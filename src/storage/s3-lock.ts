@@ -1,0 +1,187 @@
+/** A lock that is an object in S3. Where the server has conditional writes, they decide who holds it. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LEASE_MS, lockFailed, parseHolder, unknownHolder, type Holder } from '../checkpoint/holder.ts';
+import type { Grip, LockPlace } from '../checkpoint/lock-place.ts';
+import type { ConditionalObjects } from '../s3/conditional-objects.ts';
+import { objectError } from '../s3/failure.ts';
+import type { S3Access } from '../s3/objects.ts';
+import type { Patience } from '../s3/patience.ts';
+import { deleteObject, getSmall } from '../s3/small-object.ts';
+import { parseS3Uri, type S3Place } from '../s3/uri.ts';
+import { s3Storage, type S3Storage } from './s3-storage.ts';
+
+const LONGEST_LOCK = 64 * 1024;
+/** A renewal that takes longer is of no use: the lease ends 20 s after it was due. */
+const PATIENCE: Patience = { attempts: 3, baseMs: 200, capMs: 1_000, idleMs: 5_000 };
+/** Without conditional writes: how long another one, who saw no lock either, may take to write its own. */
+const SETTLE_MS = 5_000;
+
+export interface S3LockOptions {
+  readonly path: string;
+  readonly now: () => number;
+  readonly onWeak?: ((message: string) => void) | undefined;
+}
+
+export async function s3Lock(options: S3LockOptions): Promise<LockPlace> {
+  return new S3LockPlace(options, await s3Storage());
+}
+
+/** A lock as it was read. */
+interface Seen {
+  readonly holder: Holder;
+  readonly etag: string;
+}
+
+export class S3LockPlace implements LockPlace {
+  readonly #options: S3LockOptions;
+  readonly #access: S3Access;
+  readonly #conditional: ConditionalObjects;
+  readonly #place: S3Place;
+  #seen: Seen | null = null;
+
+  constructor(options: S3LockOptions, storage: Pick<S3Storage, 'access' | 'conditional'>) {
+    this.#options = options;
+    this.#access = { ...storage.access, patience: PATIENCE };
+    this.#conditional = storage.conditional;
+    const place = parseS3Uri(options.path);
+    if (place === null) throw new Error(`${options.path} names no bucket`);
+    this.#place = place;
+  }
+
+  async prepare(): Promise<void> {}
+
+  async create(holder: Holder): Promise<Grip | null> {
+    // Where no condition can keep it from being written over.
+    if (!this.#conditional.supported && (await this.read()) !== null) return null;
+    return this.#take(holder, null);
+  }
+
+  async read(): Promise<Holder | null> {
+    this.#seen = await this.look();
+    return this.#seen?.holder ?? null;
+  }
+
+  // A request takes its time.
+  readNow(): Holder | null {
+    return null;
+  }
+
+  async succeed(expected: Holder, successor: Holder): Promise<Grip | 'changed'> {
+    if (this.#seen?.holder.nonce !== expected.nonce) return 'changed';
+    return (await this.#take(successor, this.#seen.etag)) ?? 'changed';
+  }
+
+  // Nothing lies beside it.
+  async sweep(): Promise<void> {}
+
+  /** The lock as it is. Its age is measured by the server's clock, so that no machine's own can make it look stale. */
+  async look(): Promise<Seen | null> {
+    const { path, now } = this.#options;
+    try {
+      const found = await getSmall(this.#access, this.#place, LONGEST_LOCK);
+      if (found === null) return null;
+      const text = found.bytes.toString();
+      const holder = parseHolder(text) ?? unknownHolder(text, found.modified);
+      return { holder: found.ageMs === null ? holder : { ...holder, renewedAt: now() - found.ageMs }, etag: found.etag };
+    } catch (error) {
+      throw lockFailed(path, 'read', objectError(error, path));
+    }
+  }
+
+  /** @returns the new ETag; null when it is another's by now. @throws as the SDK does */
+  async write(holder: Holder, expected: string | null): Promise<string | null> {
+    const conditional = this.#conditional;
+    if (!conditional.supported && expected !== null && (await this.look())?.etag !== expected) return null;
+    return conditional.put(this.#place, textOf(holder), expected);
+  }
+
+  async remove(): Promise<void> {
+    await deleteObject(this.#access, this.#place);
+  }
+
+  async #take(holder: Holder, expected: string | null): Promise<Grip | null> {
+    const { path, onWeak } = this.#options;
+    const conditional = this.#conditional;
+    try {
+      const writtenAt = performance.now();
+      let etag = await this.write(holder, expected);
+      if (etag !== null && conditional.supported) etag = await conditional.probe(this.#place, textOf(holder), etag);
+      if (etag === null) return null;
+      if (!conditional.supported) {
+        onWeak?.('this S3 server has no conditional writes: two runs that start within the same seconds may not notice each other');
+        await sleep(SETTLE_MS);
+        if ((await this.look())?.holder.nonce !== holder.nonce) return null;
+      }
+      return new S3Grip(this, path, holder, etag, writtenAt);
+    } catch (error) {
+      throw lockFailed(path, 'written', objectError(error, path));
+    }
+  }
+}
+
+class S3Grip implements Grip {
+  readonly #place: S3LockPlace;
+  readonly #path: string;
+  #holder: Holder;
+  #etag: string;
+  /** By the monotonic clock, before the request went out: no other run counts from an earlier time. */
+  #renewedAt: number;
+
+  constructor(place: S3LockPlace, path: string, holder: Holder, etag: string, renewedAt: number) {
+    this.#place = place;
+    this.#path = path;
+    this.#holder = holder;
+    this.#etag = etag;
+    this.#renewedAt = renewedAt;
+  }
+
+  async isOurs(): Promise<boolean> {
+    const found = await this.#place.look();
+    if (found?.holder.nonce !== this.#holder.nonce) return false;
+    // Nobody has taken it, although the lease is over; it is ours for certain once it is renewed.
+    return this.#isOverdue() ? this.renew(this.#holder) : true;
+  }
+
+  isOursNow(): boolean {
+    if (this.#isOverdue()) throw new Error(`it could not be renewed for ${LEASE_MS / 1_000} s`);
+    return true;
+  }
+
+  async renew(holder: Holder): Promise<boolean> {
+    const sentAt = performance.now();
+    try {
+      this.#holder = holder;
+      let etag = await this.#place.write(holder, this.#etag);
+      if (etag === null) {
+        // A renewal before may have been written although its answer was lost.
+        const found = await this.#place.look();
+        if (found?.holder.nonce !== holder.nonce) return false;
+        etag = await this.#place.write(holder, found.etag);
+      }
+      if (etag === null) return false;
+      this.#etag = etag;
+      this.#renewedAt = sentAt;
+      return true;
+    } catch (error) {
+      throw objectError(error, this.#path);
+    }
+  }
+
+  record(holder: Holder): Promise<boolean> {
+    return this.renew(holder);
+  }
+
+  async letGo(): Promise<void> {
+    await this.#place.remove().catch(() => undefined);
+  }
+
+  async close(): Promise<void> {}
+
+  #isOverdue(): boolean {
+    return performance.now() - this.#renewedAt > LEASE_MS;
+  }
+}
+
+function textOf(holder: Holder): Buffer {
+  return Buffer.from(JSON.stringify(holder));
+}

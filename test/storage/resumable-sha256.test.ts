@@ -1,0 +1,29 @@
+import { createHash } from 'node:crypto';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { ResumableSha256 } from '../../src/storage/resumable-sha256.ts';
+
+describe('ResumableSha256', () => {
+  it('is SHA-256 of any bytes in any pieces, handed on as text at any place', () => {
+    const piece = fc.oneof(fc.uint8Array({ maxLength: 20 }), fc.uint8Array({ minLength: 40, maxLength: 300 }));
+    fc.assert(
+      fc.property(fc.array(fc.tuple(piece, fc.boolean()), { maxLength: 12 }), (pieces) => {
+        let hash = new ResumableSha256();
+        const expected = createHash('sha256');
+        for (const [bytes, handOn] of pieces) {
+          hash.update(Buffer.from(bytes));
+          expected.update(bytes);
+          if (handOn) hash = ResumableSha256.from(JSON.parse(JSON.stringify(hash.state)) as string);
+        }
+        expect(hash.digest()).toBe(expected.copy().digest('hex'));
+        hash.update(Buffer.from('more'));
+        expect(hash.digest()).toBe(expected.update('more').digest('hex'));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it.each(['', 'state', `${'0'.repeat(64)}.1.`, `${'0'.repeat(64)}.64.00`, `${'0'.repeat(63)}.0.`])('takes no state from %j', (text) => {
+    expect(() => ResumableSha256.from(text)).toThrow('no state of a SHA-256');
+  });
+});

@@ -11,6 +11,8 @@ import type { S3Place } from './uri.ts';
 export const SMALLEST_PART = 5 * 1024 * 1024;
 export const MOST_PARTS = 10_000;
 const COPIES_AT_ONCE = 8;
+/** S3 refuses requests by a clock that is further from its own (API reference, "RequestTimeTooSkewed"). */
+const WIDEST_SKEW_MS = 15 * 60_000;
 
 export interface Source {
   readonly place: S3Place;
@@ -32,9 +34,9 @@ export async function assemble(access: S3Access, target: S3Place, sources: reado
   const { client, patience } = access;
   const object = { Bucket: target.bucket, Key: target.key };
   await guard.begins();
-  const { UploadId } = await patiently((attempt) => client.send(new CreateMultipartUploadCommand(object), { abortSignal: attempt.signal }), patience, undefined);
+  const { UploadId = '' } = await begin(access, target);
   const upload = { ...object, UploadId };
-  await guard.begun(UploadId ?? '');
+  await guard.begun(UploadId);
   const parts = await sideBySide(sources, COPIES_AT_ONCE, async ({ place, at, bytes }, index) => {
     const range = bytes > SMALLEST_PART || at > 0 ? { CopySourceRange: `bytes=${at}-${at + bytes - 1}` } : {};
     const copy = new UploadPartCopyCommand({ ...upload, PartNumber: index + 1, CopySource: sourceName(place), ...range });
@@ -53,6 +55,18 @@ export async function assemble(access: S3Access, target: S3Place, sources: reado
       if (there === null || there.size !== sources.reduce((sum, { bytes }) => sum + bytes, 0)) throw error;
     }
   }, patience, undefined);
+}
+
+async function begin(access: S3Access, target: S3Place): Promise<{ UploadId?: string | undefined }> {
+  const since = new Date(Date.now() - WIDEST_SKEW_MS);
+  let attempts = 0;
+  const begun = await patiently((attempt) => {
+    attempts++;
+    return access.client.send(new CreateMultipartUploadCommand({ Bucket: target.bucket, Key: target.key }), { abortSignal: attempt.signal });
+  }, access.patience, undefined);
+  // Attempts whose answers were lost have begun uploads that nobody else will ever know of.
+  if (attempts > 1) for (const one of await emptyUploads(access, target, since)) if (one !== begun.UploadId) await abortUpload(access, target, one);
+  return begun;
 }
 
 /** Ends an upload, if it has not ended: it can never appear after that. @throws as the SDK does */

@@ -1,5 +1,6 @@
 /** Attempts at S3: the one place that retries them, and that ends those which stand still. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { MillraceError } from '../errors.ts';
 import { faultOf } from './failure.ts';
 
 export interface Patience {
@@ -48,7 +49,7 @@ export async function patiently<T>(work: (attempt: Attempt) => Promise<T>, patie
     }
     signal?.throwIfAborted();
     failures += 1;
-    if (faultOf(failure) !== 'passing' || failures >= patience.attempts) throw failure;
+    if (failure instanceof MillraceError || faultOf(failure) !== 'passing' || failures >= patience.attempts) throw failure;
     await sleep(Math.random() * Math.min(patience.capMs, patience.baseMs * 2 ** (failures - 1)), undefined, { signal }).catch(() => undefined);
   }
 }

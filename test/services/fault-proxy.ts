@@ -8,8 +8,12 @@ export type Fault =
   | { readonly kind: 'answer'; readonly status: number; readonly body?: string; readonly headers?: Readonly<Record<string, string>> }
   /** The connection ends without an answer. */
   | { readonly kind: 'reset' }
-  /** The server does what it is asked for; its answer does not arrive. */
-  | { readonly kind: 'lost' }
+  /** The server does what it is asked for; its answer does not arrive. `then` comes right before the connection ends. */
+  | { readonly kind: 'lost'; readonly then?: () => void }
+  /** It reaches the server only then. */
+  | { readonly kind: 'held'; readonly until: Promise<unknown> }
+  /** The object in the answer was written so much earlier. */
+  | { readonly kind: 'aged'; readonly byMs: number }
   /** No answer, ever. */
   | { readonly kind: 'hang' }
   /** The answer's body ends after so many bytes, and the connection with it. */
@@ -31,6 +35,8 @@ export interface Relayed {
   readonly fault: Fault | null;
   /** Body bytes that went to the client. */
   bytes: number;
+  /** The server's answer has come. */
+  answered: boolean;
   /** Body bytes that came from it. */
   sent: number;
 }
@@ -38,7 +44,7 @@ export interface Relayed {
 export class FaultProxy {
   url = '';
   /** What to do with a request; null: nothing. */
-  faultFor: (request: Omit<Relayed, 'fault' | 'bytes' | 'sent'>) => Fault | null = () => null;
+  faultFor: (request: Omit<Relayed, 'fault' | 'bytes' | 'sent' | 'answered'>) => Fault | null = () => null;
   readonly relayed: Relayed[] = [];
   readonly #target: URL;
   readonly #server = createServer((request, response) => this.#take(request, response));
@@ -63,11 +69,8 @@ export class FaultProxy {
 
   #take(request: IncomingMessage, response: ServerResponse): void {
     const seen = { method: request.method ?? '', url: request.url ?? '', range: request.headers.range ?? null, headers: request.headers, number: this.relayed.length + 1 };
-    const relayed: Relayed = { ...seen, fault: this.faultFor(seen), bytes: 0, sent: 0 };
+    const relayed: Relayed = { ...seen, fault: this.faultFor(seen), bytes: 0, sent: 0, answered: false };
     this.relayed.push(relayed);
-    request.on('data', (bytes: Buffer) => {
-      relayed.sent += bytes.length;
-    });
     const { fault } = relayed;
     switch (fault?.kind) {
       case 'hang':
@@ -79,7 +82,11 @@ export class FaultProxy {
         request.resume();
         response.writeHead(fault.status, { 'content-type': 'application/xml', ...fault.headers }).end(seen.method === 'HEAD' ? '' : fault.body);
         return;
+      case 'held':
+        void fault.until.then(() => this.#pass(request, response, relayed));
+        return;
       case 'lost':
+      case 'aged':
       case 'cut':
       case 'stall':
       case undefined:
@@ -97,12 +104,14 @@ export class FaultProxy {
     // A client that was told of a proxy asks it by the whole url (RFC 9112, 3.2.2).
     const path = request.url?.replace(/^http:\/\/[^/]+/, '');
     const onward = send({ host: this.#target.hostname, port: this.#target.port, method, path, headers, setHost: false }, (answer) => {
+      relayed.answered = true;
       if (fault?.kind === 'lost') {
         answer.resume();
+        fault.then?.();
         response.socket?.destroy();
         return;
       }
-      response.writeHead(answer.statusCode ?? 502, answer.rawHeaders);
+      response.writeHead(answer.statusCode ?? 502, fault?.kind === 'aged' ? agedHeaders(answer, fault.byMs) : answer.rawHeaders);
       const most = fault?.kind === 'cut' || fault?.kind === 'stall' ? fault.afterBytes : Infinity;
       answer.on('data', (bytes: Buffer) => {
         const passed = bytes.subarray(0, most - relayed.bytes);
@@ -117,6 +126,14 @@ export class FaultProxy {
       answer.on('error', () => undefined);
     });
     onward.on('error', () => response.destroy());
+    request.on('data', (bytes: Buffer) => {
+      relayed.sent += bytes.length;
+    });
     request.pipe(onward);
   }
+}
+
+function agedHeaders({ headers }: IncomingMessage, byMs: number): IncomingMessage['headers'] {
+  const written = Date.parse(headers['last-modified'] ?? '');
+  return Number.isNaN(written) ? headers : { ...headers, 'last-modified': new Date(written - byMs).toUTCString() };
 }

@@ -1,0 +1,132 @@
+/** Jobs that lie in S3, killed and paused around each request that changes something there. */
+import { randomUUID } from 'node:crypto';
+import { afterAll, expect, test } from 'vitest';
+import { makeBucket } from '../s3/bucket.ts';
+import { FaultProxy, type Relayed } from '../services/fault-proxy.ts';
+import { describeWith } from '../services/needed.ts';
+import { csvJob } from '../support/crash-jobs.ts';
+import { leads } from '../support/leads.ts';
+import { standsStill } from '../support/paused-run.ts';
+import { changes, killStepByStep, objects, putInput, resultIn, s3Args, start, type S3Site } from '../support/s3-job.ts';
+import { makeFolder, startService } from '../support/world.ts';
+import { expectSameRequests, undisturbed } from './crashed-job.ts';
+
+const SEED = Number(process.env['CRASH_SEED'] ?? Date.now() % 1_000_000);
+/** `CRASH_SWEEP=1`: all of the moments. */
+const SWEEP = process.env['CRASH_SWEEP'] === '1';
+const STRIDE = SWEEP ? 1 : 4;
+const ROWS = leads(60, SEED % 1_000);
+const JOB = csvJob(ROWS);
+const PATIENT = { timeout: 300_000 };
+/** What a job leaves that is finished. */
+const LEFT = ['out.csv', 'out.csv.checkpoint.json', 'out.csv.errors.jsonl', 'out.csv.report.json'];
+
+await describeWith('s3', `in S3 (CRASH_SEED=${SEED})`, async (server) => {
+  const bucket = await makeBucket(server);
+  const [proxy, other] = [await FaultProxy.start(server['endpoint'] ?? ''), await FaultProxy.start(server['endpoint'] ?? '')];
+  /** Of the job on a disk. */
+  let made: Promise<unknown> | null = null;
+  const expected = (): Promise<unknown> => (made ??= undisturbed(JOB, ROWS));
+  afterAll(() => Promise.all([proxy.stop(), other.stop()]));
+
+  async function prepare(): Promise<S3Site> {
+    const [folder, service] = await Promise.all([makeFolder(), startService()]);
+    const site = { server, bucket, proxy, folder, service, prefix: `${randomUUID()}/` };
+    await putInput(site, JOB);
+    return site;
+  }
+
+  async function expectUnharmed(site: S3Site): Promise<void> {
+    expect([[...(await objects(site, JOB)).keys()].sort(), await bucket.uploads()]).toEqual([LEFT, []]);
+    expect(await resultIn(site, JOB)).toEqual(await expected());
+    expectSameRequests(site.service);
+  }
+
+  test('a job in S3 comes to the bytes and numbers of one on a disk', PATIENT, async () => {
+    const site = await prepare();
+    expect(await start(site, s3Args(site, JOB)).ended).toMatchObject({ code: 0, stderr: '' });
+    await expectUnharmed(site);
+  });
+
+  test('each run is killed a few steps further than the one before, around a request that changes S3', PATIENT, async () => {
+    const site = await prepare();
+    expect(await killStepByStep(site, s3Args(site, JOB), () => changes, 1 + (SEED % STRIDE), STRIDE)).toBeGreaterThan(3);
+    await expectUnharmed(site);
+  });
+
+  test('each is killed a step further into finishing', PATIENT, async () => {
+    const site = await prepare();
+    // From the first object that the server is to make of the parts.
+    const finishing = (): ((request: Pick<Relayed, 'method' | 'url'>) => boolean) => {
+      let begun = false;
+      return (request) => (begun ||= request.method === 'POST' && request.url.includes('?uploads')) && changes(request);
+    };
+    expect(await killStepByStep(site, s3Args(site, JOB), finishing, 1, SWEEP ? 1 : 3)).toBeGreaterThan(3);
+    await expectUnharmed(site);
+  });
+
+  const USUAL: readonly [string, RegExp, number, number][] = [
+    ['a checkpoint', /^PUT .*out\.csv\.checkpoint\.json\?/, 3, 75],
+    ['a part', /^PUT .*out\.csv\.partial\.[0-9a-f]{8}\.\d+\?/, 2, 75],
+    ['the word that makes the output appear', /^POST .*out\.csv\?.*uploadId=/, 1, 75],
+  ];
+  const MORE: readonly [string, RegExp, number, number][] = [
+    ['its first checkpoint', /^PUT .*out\.csv\.checkpoint\.json\?/, 1, 75],
+    ['the word that its output is about to appear', /^PUT .*out\.csv\.partial\.[0-9a-f]{8}\.upload\?/, 2, 75],
+    ['the copy of a part', /^PUT .*out\.csv\?.*partNumber=1/, 1, 75],
+    ['its report', /^PUT .*out\.csv\.report\.json\?/, 1, 75],
+    // The other one has written the very same, so there is nothing to complain of.
+    ['its last checkpoint', /^PUT .*out\.csv\.checkpoint\.json\?/, -1, 0],
+  ];
+
+  test.each([...USUAL, ...(SWEEP ? MORE : [])])('a run that stood still with %s on its way, and that another one has taken over, changes nothing', PATIENT, async (_what, pattern, nth, exit) => {
+    const site = await prepare();
+    site.service.latencyMs = 10;
+    const args = s3Args(site, JOB, { concurrency: '4' });
+    const held = Promise.withResolvers<void>();
+    let [seen, reported] = [0, false];
+    let request: Relayed | undefined;
+    proxy.faultFor = (one) => {
+      reported ||= /^PUT .*report\.json/.test(`${one.method} ${one.url}`);
+      // The last checkpoint is the one after the report.
+      if (!pattern.test(`${one.method} ${one.url}`) || (nth === -1 ? !reported : ++seen !== nth)) return null;
+      proxy.faultFor = () => null;
+      holder.kill('SIGSTOP');
+      queueMicrotask(() => {
+        request = proxy.relayed.at(-1);
+      });
+      return { kind: 'held', until: held.promise };
+    };
+    const holder = start(site, args);
+    await standsStill(holder);
+    expect(holder.child.exitCode).toBeNull();
+    await takeOver(site, args);
+    const before = await objects(site, JOB);
+    held.resolve();
+    await expect.poll(() => request?.answered, { timeout: 50_000 }).toBe(true);
+    holder.kill('SIGCONT');
+    const { code, stderr } = await holder.ended;
+    expect({ code, stderr }).toEqual({ code: exit, stderr: exit === 0 ? '' : expect.stringMatching(/^millrace: this run lost the job: /m) });
+    // A part of its own may lie about, which no checkpoint counts on.
+    const after = new Map([...(await objects(site, JOB))].filter(([name]) => !/\.partial\.[0-9a-f]{8}\.(?:\d+|upload)$/.test(name)));
+    expect([...after.keys()].sort()).toEqual(LEFT);
+    expect([...after].filter(([name, bytes]) => before.get(name)?.equals(bytes) !== true).map(([name]) => name)).toEqual([]);
+    await start(site, args).ended;
+    await expectUnharmed(site);
+  });
+
+  /** As another machine sees it, the holder has not renewed for a minute. */
+  async function takeOver(site: S3Site, args: readonly string[]): Promise<void> {
+    const lock = `${site.prefix}out.csv.checkpoint.json.lock`;
+    await bucket.put(lock, JSON.stringify({ ...(JSON.parse(String(await bucket.get(lock))) as object), host: 'far-away' }));
+    let aged = false as boolean;
+    other.faultFor = ({ method, url, headers }) => {
+      // Until the heir takes it.
+      aged ||= method === 'PUT' && url.includes('.lock?') && headers['if-match'] !== undefined;
+      return method === 'GET' && url.includes('.lock?') && !aged ? { kind: 'aged', byMs: 60_000 } : null;
+    };
+    const heir = await start({ ...site, proxy: other }, args).ended;
+    other.faultFor = () => null;
+    expect(heir).toMatchObject({ code: 0, stderr: '' });
+  }
+});

@@ -1,0 +1,79 @@
+/** A job whose every file but the ledger lies in S3, behind a proxy that counts, breaks and stops. Used by test/crash and bench/crash.ts. */
+import { writeFile } from 'node:fs/promises';
+import { s3Environment, type TestBucket } from '../s3/bucket.ts';
+import type { FaultProxy, Fault, Relayed } from '../services/fault-proxy.ts';
+import type { Facts } from '../services/needed.ts';
+import type { Ended, Folder, Started } from './cli.ts';
+import { EVERY_MS, resultOf, type Job } from './crash-jobs.ts';
+import type { ScriptedService } from './scripted-service.ts';
+
+export interface S3Site {
+  readonly server: Facts;
+  readonly bucket: TestBucket;
+  readonly proxy: FaultProxy;
+  readonly folder: Folder;
+  readonly service: ScriptedService;
+  /** What the job's keys in the bucket begin with. */
+  readonly prefix: string;
+}
+
+/** The command for a job of `crash-jobs.ts` with its input and output in S3. */
+export function s3Args({ bucket, prefix, service }: S3Site, job: Job, more: Readonly<Record<string, string>> = {}): string[] {
+  const at = (name: string): string => `s3://${bucket.name}/${prefix}${name}`;
+  const flags = {
+    plan: 'enterprise', progress: 'none', 'checkpoint.everyMs': String(EVERY_MS), 'max-errors': '100%', ...job.flags,
+    input: at(job.flags['input'] ?? ''), output: at(job.output), ledger: 'ledger', 'base-url': service.url, ...more,
+  };
+  return ['run', ...Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value])];
+}
+
+export async function putInput({ bucket, prefix }: S3Site, job: Job): Promise<void> {
+  for (const [name, content] of Object.entries(job.files)) await bucket.put(prefix + name, content);
+}
+
+export function start({ folder, server, proxy }: S3Site, args: readonly string[]): Started {
+  return folder.start(args, { env: s3Environment(server, proxy.url) });
+}
+
+/** Everything of the job that is there, by name without the prefix, but for its input. */
+export async function objects({ bucket, prefix }: S3Site, job: Job): Promise<Map<string, Buffer>> {
+  const keys = (await bucket.names(prefix)).filter((key) => !(key.slice(prefix.length) in job.files));
+  return new Map(await Promise.all(keys.map(async (key) => [key.slice(prefix.length), (await bucket.get(key)) ?? Buffer.alloc(0)] as const)));
+}
+
+/** What `resultOf` says of the same job on a disk. */
+export async function resultIn(site: S3Site, job: Job): ReturnType<typeof resultOf> {
+  for (const [name, bytes] of await objects(site, job)) await writeFile(site.folder.at(name), bytes);
+  const result = JSON.stringify(await resultOf(site.folder, job));
+  return JSON.parse(result.replaceAll(`s3://${site.bucket.name}/${site.prefix}`, '')) as Awaited<ReturnType<typeof resultOf>>;
+}
+
+type Request = Omit<Relayed, 'fault' | 'bytes' | 'sent' | 'answered'>;
+
+export function changes({ method }: Pick<Relayed, 'method'>): boolean {
+  return method !== 'GET' && method !== 'HEAD';
+}
+
+/** The run is killed at the nth request that this is true of: before S3 has it, or when S3 has done it and nobody knows. */
+export async function killedAt(site: S3Site, args: readonly string[], isStep: (request: Request) => boolean, nth: number, done: boolean): Promise<Ended> {
+  let seen = 0;
+  const started = start(site, args);
+  site.proxy.faultFor = (request): Fault | null => {
+    if (!isStep(request) || ++seen !== nth) return null;
+    if (done) return { kind: 'lost', then: () => started.kill('SIGKILL') };
+    started.kill('SIGKILL');
+    return { kind: 'reset' };
+  };
+  const ended = await started.ended;
+  site.proxy.faultFor = () => null;
+  return ended;
+}
+
+/** Each run gets so many steps further than the one before, until one comes to its end. @returns how many were killed */
+export async function killStepByStep(site: S3Site, args: readonly string[], isStep: () => (request: Request) => boolean, first: number, stride: number): Promise<number> {
+  for (let nth = first, kills = 0; ; nth += stride, kills++) {
+    const { code, signal, stderr } = await killedAt(site, args, isStep(), nth, kills % 2 === 1);
+    if (code === 0) return kills;
+    if (signal !== 'SIGKILL') throw new Error(`a run ended with ${code}:\n${stderr}`);
+  }
+}

@@ -2,16 +2,20 @@
  * Ends real runs at random moments and right before random steps that change the disk, again and again, and compares
  * what comes out with a run that nobody ended. Every format in and out, several files, duplicates over files, and a
  * service that fails. `node bench/crash.ts [rounds] [seed]`; a round is about 140 kills. Ends with 1 when anything is amiss.
+ * With `--s3` the jobs lie in S3, on a real server, and are killed around requests that change something there.
  */
+import { parseArgs } from 'node:util';
 import { Folder } from '../test/support/cli.ts';
 import { finishingMoments, killThrough, randomMoments, type Chain, type Moment } from '../test/support/crash-chain.ts';
 import { argsOf, fail, namesIn, resultOf, SHAPES, writeInput, type Job, type Shape } from '../test/support/crash-jobs.ts';
 import { leads, seeded, type Lead } from '../test/support/leads.ts';
 import { ScriptedService } from '../test/support/scripted-service.ts';
 import { machine } from './support/processes.ts';
+import { crashInS3 } from './support/s3-crashes.ts';
 
-const rounds = Number(process.argv[2] ?? 3);
-const seed = Number(process.argv[3] ?? Date.now() % 1_000_000);
+const { values, positionals } = parseArgs({ options: { s3: { type: 'boolean', default: false } }, allowPositionals: true });
+const rounds = Number(positionals[0] ?? 3);
+const seed = Number(positionals[1] ?? Date.now() % 1_000_000);
 const KILLS = 8;
 const random = seeded(seed);
 
@@ -95,13 +99,18 @@ const COLUMNS: readonly (readonly [string, (row: Row) => string | number])[] = [
 const holds = (row: Row): boolean => row.lost + row.doubled + row.misplaced + row.otherBytes + row.otherErrors + row.otherNumbers + row.late + row.paidTwice + row.otherKeys === 0 && row.repeated <= row.bound;
 const line = (name: string, row: Row): string => `| ${[name, ...COLUMNS.map(([, of]) => of(row).toLocaleString('en-US'))].join(' | ')} |\n`;
 
-process.stdout.write(`rounds: ${rounds}, seed ${seed}; ${machine()}\n\n| job | ${COLUMNS.map(([name]) => name).join(' | ')} |\n|---|${'---:|'.repeat(COLUMNS.length)}\n`);
-const total: Row = { ...NOTHING };
-for (const shape of SHAPES) {
-  const row: Row = { ...NOTHING };
-  for (let round = 0; round < rounds; round++) await measure(shape, row, round);
-  process.stdout.write(line(shape.name, row));
-  for (const key of Object.keys(NOTHING) as (keyof Row)[]) total[key] += row[key];
-  if (!holds(row)) process.exitCode = 1;
+async function onDisk(): Promise<void> {
+  process.stdout.write(`rounds: ${rounds}, seed ${seed}; ${machine()}\n\n| job | ${COLUMNS.map(([name]) => name).join(' | ')} |\n|---|${'---:|'.repeat(COLUMNS.length)}\n`);
+  const total: Row = { ...NOTHING };
+  for (const shape of SHAPES) {
+    const row: Row = { ...NOTHING };
+    for (let round = 0; round < rounds; round++) await measure(shape, row, round);
+    process.stdout.write(line(shape.name, row));
+    for (const key of Object.keys(NOTHING) as (keyof Row)[]) total[key] += row[key];
+    if (!holds(row)) process.exitCode = 1;
+  }
+  process.stdout.write(line('all', total));
 }
-process.stdout.write(line('all', total));
+
+if (values.s3) await crashInS3(rounds, seed);
+else await onDisk();

@@ -29,7 +29,7 @@ const OWNERS: Readonly<Record<string, RegExp>> = {
 };
 
 /** Pure modules: no clock, file or network, whatever else they import. */
-const PURE = ['src/limiter/rate-headers.ts', 'src/limiter/quota-model.ts', 'src/limiter/call-log.ts', 'src/limiter/comeback.ts', 'src/limiter/evidence.ts', 'src/limiter/latencies.ts', 'src/limiter/looks.ts', 'src/limiter/plan-pace.ts', 'src/limiter/small-bucket.ts', 'src/limiter/told-answers.ts', 'src/limiter/reset-unit.ts', 'src/pool/retry-policy.ts', 'src/pool/circuit.ts', 'src/pool/adaptive-concurrency.ts', 'src/checkpoint/low-watermark.ts', 'src/processor/keys.ts', 'src/client/retry-after.ts', 'src/service/quota.ts', 'src/pool/retry-budget.ts', 'src/pool/patience.ts', 'src/s3/uri.ts', 'src/reader/names.ts', 'src/job/definition/run-date.ts'];
+const PURE = ['src/limiter/rate-headers.ts', 'src/limiter/quota-model.ts', 'src/limiter/call-log.ts', 'src/limiter/comeback.ts', 'src/limiter/evidence.ts', 'src/limiter/latencies.ts', 'src/limiter/looks.ts', 'src/limiter/plan-pace.ts', 'src/limiter/small-bucket.ts', 'src/limiter/told-answers.ts', 'src/limiter/reset-unit.ts', 'src/pool/retry-policy.ts', 'src/pool/circuit.ts', 'src/pool/adaptive-concurrency.ts', 'src/checkpoint/low-watermark.ts', 'src/processor/keys.ts', 'src/client/retry-after.ts', 'src/service/quota.ts', 'src/pool/retry-budget.ts', 'src/pool/patience.ts', 'src/s3/uri.ts', 'src/storage/names.ts', 'src/storage/part-sizes.ts', 'src/storage/resumable-sha256.ts', 'src/reader/names.ts', 'src/job/definition/run-date.ts'];
 const IMPURE = /Date\.now\(|new Date\(\)|performance\.now\(|setTimeout|setInterval|Math\.random\(|from 'node:(fs|net|http|https|dns|child_process|timers)/;
 
 const files = globSync('src/**/*.ts');

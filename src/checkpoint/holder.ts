@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
-import { StorageError, storageHint } from '../errors.ts';
+import { MillraceError, StorageError, storageHint } from '../errors.ts';
 
 /** A holder that has not renewed for this long has lost the job. */
 export const LEASE_MS = 30_000;
@@ -109,6 +109,7 @@ function processStart(pid: number): string {
   }
 }
 
-export function lockFailed(path: string, what: 'written' | 'read', error: unknown): StorageError {
+export function lockFailed(path: string, what: 'written' | 'read', error: unknown): MillraceError {
+  if (error instanceof MillraceError) return error;
   return new StorageError('lock_failed', `the lock ${path} could not be ${what}: ${(error as Error).message}`, { hint: storageHint(error), cause: error });
 }

@@ -15,7 +15,7 @@ export function partBytes(index: number): number {
 
 /** Of such ranges, a finished object of that size is gone on from. Each but the last is larger than S3's smallest part, and they are few. */
 export function reopenedParts(size: number): { readonly at: number; readonly bytes: number }[] {
-  const each = Math.max(64 * MIB, Math.ceil(size / 1_000));
+  const each = Math.max(64 * MIB, Math.ceil(size / 4_000));
   const count = Math.max(1, Math.floor(size / each));
   return Array.from({ length: count }, (_, i) => ({ at: i * each, bytes: i === count - 1 ? size - i * each : each }));
 }

@@ -111,7 +111,10 @@ export class S3GrowingFile implements GrowingFile {
   room(): Promise<void> | null {
     if (this.#failure !== null) throw this.#failure;
     if (this.#uploads.size <= UPLOADS_AT_ONCE) return null;
-    return Promise.race(this.#uploads);
+    const wait = Promise.race(this.#uploads);
+    // Whoever asked may be stopping and not wait for it; the failure stays, and the next call throws it.
+    wait.catch(() => undefined);
+    return wait;
   }
 
   async sync(): Promise<void> {

@@ -14,7 +14,7 @@ import { expectSameRequests, undisturbed } from './crashed-job.ts';
 const SEED = Number(process.env['CRASH_SEED'] ?? Date.now() % 1_000_000);
 /** `CRASH_SWEEP=1`: all of the moments. */
 const SWEEP = process.env['CRASH_SWEEP'] === '1';
-const STRIDE = SWEEP ? 1 : 4;
+const STRIDE = SWEEP ? 1 : 5;
 const ROWS = leads(60, SEED % 1_000);
 const JOB = csvJob(ROWS);
 const PATIENT = { timeout: 300_000 };
@@ -42,15 +42,9 @@ await describeWith('s3', `in S3 (CRASH_SEED=${SEED})`, async (server) => {
     expectSameRequests(site.service);
   }
 
-  test('a job in S3 comes to the bytes and numbers of one on a disk', PATIENT, async () => {
-    const site = await prepare();
-    expect(await start(site, s3Args(site, JOB)).ended).toMatchObject({ code: 0, stderr: '' });
-    await expectUnharmed(site);
-  });
-
   test('each run is killed a few steps further than the one before, around a request that changes S3', PATIENT, async () => {
     const site = await prepare();
-    expect(await killStepByStep(site, s3Args(site, JOB), () => changes, 1 + (SEED % STRIDE), STRIDE)).toBeGreaterThan(3);
+    expect(await killStepByStep(site, s3Args(site, JOB), () => changes, 1 + (SEED % STRIDE), STRIDE)).toBeGreaterThan(2);
     await expectUnharmed(site);
   });
 
@@ -61,16 +55,16 @@ await describeWith('s3', `in S3 (CRASH_SEED=${SEED})`, async (server) => {
       let begun = false;
       return (request) => (begun ||= request.method === 'POST' && request.url.includes('?uploads')) && changes(request);
     };
-    expect(await killStepByStep(site, s3Args(site, JOB), finishing, 1, SWEEP ? 1 : 3)).toBeGreaterThan(3);
+    expect(await killStepByStep(site, s3Args(site, JOB), finishing, 1, SWEEP ? 1 : 4)).toBeGreaterThan(2);
     await expectUnharmed(site);
   });
 
   const USUAL: readonly [string, RegExp, number, number][] = [
     ['a checkpoint', /^PUT .*out\.csv\.checkpoint\.json\?/, 3, 75],
-    ['a part', /^PUT .*out\.csv\.partial\.[0-9a-f]{8}\.\d+\?/, 2, 75],
     ['the word that makes the output appear', /^POST .*out\.csv\?.*uploadId=/, 1, 75],
   ];
   const MORE: readonly [string, RegExp, number, number][] = [
+    ['a part', /^PUT .*out\.csv\.partial\.[0-9a-f]{8}\.\d+\?/, 2, 75],
     ['its first checkpoint', /^PUT .*out\.csv\.checkpoint\.json\?/, 1, 75],
     ['the word that its output is about to appear', /^PUT .*out\.csv\.partial\.[0-9a-f]{8}\.upload\?/, 2, 75],
     ['the copy of a part', /^PUT .*out\.csv\?.*partNumber=1/, 1, 75],

@@ -24,6 +24,21 @@ describe('the files of a job', () => {
     expect(dirname(pathsOf({ output: '-', 'output.format': 'csv' }).spool)).toBe(tmpdir());
   });
 
+  it('lie in S3 with it, but for the ledger and what grows: they are on this machine, named after the job', () => {
+    const output = 's3://bucket/a b/out.csv';
+    const paths = pathsOf({ output });
+    expect(paths).toMatchObject({ output, errors: `${output}.errors.jsonl`, report: `${output}.report.json`, checkpoint: `${output}.checkpoint.json`, lock: `${output}.checkpoint.json.lock` });
+    expect([dirname(paths.ledger), dirname(paths.spool)]).toEqual([tmpdir(), tmpdir()]);
+    expect(pathsOf({ output }).ledger).toBe(paths.ledger);
+    expect(pathsOf({ output, name: 'other' }).ledger).not.toBe(paths.ledger);
+    expect(dirname(pathsOf({ output }, '/scratch').ledger)).toBe('/scratch');
+    expect(pathsOf({ output, ledger: '/data/l', checkpoint: '/data/c' })).toMatchObject({ ledger: '/data/l', checkpoint: '/data/c' });
+    const isOwn = ownFiles(paths);
+    const own = [output, `${output}.partial`, `${output}.partial.0a1b2c3d.17`, `${output}.partial.0a1b2c3d.upload`, `${output}.errors.jsonl.partial.0a1b2c3d.1`, paths.lock, paths.report];
+    expect(own.filter((path) => !isOwn(path))).toEqual([]);
+    expect(['s3://bucket/a b/in.csv', `${output}.partial.17`, 's3://other/a b/out.csv', 's3://bucket/a b/in.csv.partial.0a1b2c3d.17'].filter((path) => isOwn(path))).toEqual([]);
+  });
+
   it('are absolute', () => {
     for (const path of Object.values(pathsOf({ output: 'out.csv', checkpoint: 'c', ledger: '../l' }, 's'))) expect(isAbsolute(path)).toBe(true);
   });

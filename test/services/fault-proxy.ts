@@ -8,8 +8,8 @@ export type Fault =
   | { readonly kind: 'answer'; readonly status: number; readonly body?: string; readonly headers?: Readonly<Record<string, string>> }
   /** The connection ends without an answer. */
   | { readonly kind: 'reset' }
-  /** The server does what it is asked for; its answer does not arrive. `then` comes right before the connection ends. */
-  | { readonly kind: 'lost'; readonly then?: () => void }
+  /** The server does what it is asked for; its answer does not arrive. `whenDone` comes right before the connection ends. */
+  | { readonly kind: 'lost'; readonly whenDone?: () => void }
   /** It reaches the server only then. */
   | { readonly kind: 'held'; readonly until: Promise<unknown> }
   /** The object in the answer was written so much earlier. */
@@ -107,7 +107,7 @@ export class FaultProxy {
       relayed.answered = true;
       if (fault?.kind === 'lost') {
         answer.resume();
-        fault.then?.();
+        fault.whenDone?.();
         response.socket?.destroy();
         return;
       }

@@ -60,7 +60,7 @@ export async function killedAt(site: S3Site, args: readonly string[], isStep: (r
   const started = start(site, args);
   site.proxy.faultFor = (request): Fault | null => {
     if (!isStep(request) || ++seen !== nth) return null;
-    if (done) return { kind: 'lost', then: () => started.kill('SIGKILL') };
+    if (done) return { kind: 'lost', whenDone: () => started.kill('SIGKILL') };
     started.kill('SIGKILL');
     return { kind: 'reset' };
   };

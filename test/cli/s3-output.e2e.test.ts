@@ -1,0 +1,131 @@
+/** The real command on outputs, checkpoints and locks in S3, with a proxy in between that counts and breaks. */
+import { randomUUID } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import { afterAll, beforeEach, expect, test } from 'vitest';
+import { makeBucket, s3Environment } from '../s3/bucket.ts';
+import { FaultProxy, SLOW_DOWN, type Relayed } from '../services/fault-proxy.ts';
+import { describeWith } from '../services/needed.ts';
+import { oneIn, refusing } from '../support/failing.ts';
+import { leads, toCsv } from '../support/leads.ts';
+import { makeWorld, type World } from '../support/world.ts';
+
+const MIB = 1024 * 1024;
+const ROWS = leads(60, 5);
+const INPUT = toCsv(ROWS);
+/** A few wide rows make megabytes without making calls. */
+const WIDE = `name,email\n${Array.from({ length: 1_000 }, (_, i) => `${'x'.repeat(20_000)},person${i}@works.example\n`).join('')}`;
+
+await describeWith('s3', 'output in S3', async (server) => {
+  const bucket = await makeBucket(server);
+  const proxy = await FaultProxy.start(server['endpoint'] ?? '');
+  const env = s3Environment(server, proxy.url);
+  let prefix = '';
+  const at = (key: string): string => `s3://${bucket.name}/${prefix}${key}`;
+  const get = async (key: string): Promise<Buffer> => (await bucket.get(prefix + key)) ?? Buffer.from('none');
+  const names = async (): Promise<string[]> => (await bucket.names(prefix)).map((key) => key.slice(prefix.length));
+
+  afterAll(() => proxy.stop());
+  beforeEach(() => {
+    prefix = `${randomUUID()}/`;
+    proxy.relayed.length = 0;
+    proxy.faultFor = () => null;
+  });
+
+  /** The same input and answers, with the output on a disk. */
+  async function onDisk({ folder, args }: World, more: Readonly<Record<string, string>> = {}): Promise<Buffer> {
+    expect((await folder.run(args({ output: 'local.csv', 'max-errors': '100%', ...more }))).code).toBe(0);
+    return readFile(folder.at('local.csv'));
+  }
+
+  test.each([
+    ['the output in S3 and its checkpoint on a disk', (): Record<string, string> => ({ output: at('out.csv'), checkpoint: 'checkpoint.json' }), ['out.csv', 'out.csv.errors.jsonl', 'out.csv.report.json']],
+    ['the output on a disk and its checkpoint in S3', (): Record<string, string> => ({ output: 'out.csv', checkpoint: at('checkpoint.json') }), ['checkpoint.json']],
+  ])('%s: the same, and a second run has nothing to do', async (_what, where, left) => {
+    const world = await makeWorld(INPUT);
+    const { folder, service, args } = world;
+    const expected = await onDisk(world);
+    const command = args({ 'max-errors': '100%', scratch: 'scratch', ...where() });
+    expect(await folder.run(command, { env })).toMatchObject({ code: 0, stderr: '' });
+    expect((left.includes('out.csv') ? await get('out.csv') : await readFile(folder.at('out.csv'))).equals(expected)).toBe(true);
+    expect(await names()).toEqual(left);
+    const asked = service.requests.length;
+    expect((await folder.run(command, { env })).code).toBe(0);
+    expect(service.requests.length).toBe(asked);
+  });
+
+  test('a run that is killed uploads no whole part again, through lost connections and SlowDown', { timeout: 120_000 }, async () => {
+    const world = await makeWorld(WIDE);
+    const { folder, service, args } = world;
+    const expected = await onDisk(world, { steps: 'enrich' });
+    service.forget();
+    let dead = false;
+    service.script = (_asked, _response, reply, usual) => (service.requests.length <= 700 || dead ? reply(usual()) : undefined);
+    proxy.faultFor = ({ number, method }) => (method === 'GET' ? null : number % 5 === 0 ? SLOW_DOWN : number % 7 === 0 ? { kind: 'lost' } : null);
+    const run = (): ReturnType<typeof folder.start> => folder.start(args({ output: at('out.csv'), steps: 'enrich', concurrency: '20', ledger: 'ledger' }), { env });
+    const first = run();
+    const written = async (): Promise<number> => (JSON.parse(String(await bucket.get(`${prefix}out.csv.checkpoint.json`) ?? '{"mark":{"tally":{"total":0}}}')) as { mark: { tally: { total: number } } }).mark.tally.total;
+    await expect.poll(written, { timeout: 50_000 }).toBeGreaterThan(600);
+    first.kill('SIGKILL');
+    await first.ended;
+    dead = true;
+    expect(await run().ended).toMatchObject({ code: 0, stderr: '' });
+    expect((await get('out.csv')).equals(expected)).toBe(true);
+    const whole = proxy.relayed.filter(({ method, url, sent, fault }: Relayed) => method === 'PUT' && /\.partial\.[0-9a-f]{8}\.\d+\?/.test(url) && sent >= 8 * MIB && fault === null);
+    expect(whole.reduce((sum, { sent }) => sum + sent, 0)).toBeLessThanOrEqual(expected.length);
+    expect([await names(), await bucket.uploads()]).toEqual([['out.csv', 'out.csv.checkpoint.json', 'out.csv.report.json'], []]);
+  });
+
+  test('a second run waits and leaves with 75, naming the first; status says who runs', async () => {
+    const { folder, service, args } = await makeWorld(INPUT);
+    service.script = () => undefined;
+    const command = args({ output: at('out.csv'), ledger: 'ledger', progress: 'log' });
+    const first = folder.start(command, { env });
+    await service.sees(1);
+    const second = folder.start(command, { env });
+    await second.says('"job_held"');
+    second.kill('SIGTERM');
+    expect(await second.ended).toMatchObject({ code: 75, stderr: expect.stringContaining(`another run holds this job: process ${first.child.pid} on`) });
+    const status = await folder.run(['status', '--input', 'in.csv', '--output', at('out.csv'), '--embedded'], { env });
+    expect(status.stdout).toContain(`running by process ${first.child.pid} on`);
+    first.kill('SIGKILL');
+    await first.ended;
+    service.script = (_asked, _response, reply, usual) => reply(usual());
+    expect((await folder.run(args({ output: at('out.csv'), ledger: 'ledger', 'max-errors': '100%' }), { env })).code).toBe(0);
+    expect(await names()).not.toContain('out.csv.checkpoint.json.lock');
+  });
+
+  test('a pilot goes on, and retry asks again for what failed', async () => {
+    const world = await makeWorld(INPUT);
+    const { folder, service, args } = world;
+    const expected = await onDisk(world);
+    service.forget();
+    const command = (more: Readonly<Record<string, string>>): string[] => args({ output: at('out.csv'), ledger: 'ledger', 'max-errors': '100%', ...more });
+    service.script = refusing((key, path) => path === 'enrich' && oneIn(4)(key));
+    expect((await folder.run(command({ limit: '20' }), { env })).code).toBe(0);
+    const pilot = await get('out.csv');
+    expect((await folder.run(command({}), { env })).code).toBe(0);
+    expect((await get('out.csv')).subarray(0, pilot.length).equals(pilot)).toBe(true);
+    expect((await get('out.csv')).equals(expected)).toBe(false);
+    service.script = (_asked, _response, reply, usual) => reply(usual());
+    expect((await folder.run(['retry', ...command({}).slice(1)], { env })).code).toBe(0);
+    expect((await get('out.csv')).equals(expected)).toBe(true);
+    expect((await names()).filter((name) => /\.partial|\.lock/.test(name))).toEqual([]);
+  });
+
+  test('what is not ours is left alone: 65; what S3 refuses is said', async () => {
+    const { folder, args } = await makeWorld(INPUT);
+    await bucket.put(`${prefix}out.csv`, 'theirs');
+    expect(await folder.run(args({ output: at('out.csv') }), { env })).toMatchObject({ code: 65, stderr: expect.stringContaining('out.csv exists, and there is no checkpoint') });
+    expect([String(await get('out.csv')), await names()]).toEqual(['theirs', ['out.csv']]);
+    const refused = async (output: string, more: Record<string, string> = {}): Promise<unknown> => {
+      const { code, stderr } = await folder.run(args({ output }), { env: { ...env, ...more } });
+      return { code, stderr };
+    };
+    expect(await refused(at('other.csv'), { AWS_ACCESS_KEY_ID: 'nobody' })).toEqual({ code: 77, stderr: expect.stringContaining('AWS_PROFILE') });
+    expect(await refused('s3://no-such-bucket-here/out.csv')).toEqual({ code: 74, stderr: expect.stringContaining('Make the bucket') });
+    expect(await refused(at('other.csv'), { AWS_ACCESS_KEY_ID: 'stranger', AWS_SECRET_ACCESS_KEY: server['stranger'] ?? '' })).toEqual({ code: 74, stderr: expect.stringContaining('s3:PutObject') });
+    await writeFile(folder.at('none.csv'), 'email\n');
+    expect((await folder.run(args({ input: 'none.csv', output: at('empty.jsonl'), ledger: 'none.ledger' }), { env })).code).toBe(0);
+    expect(String(await get('empty.jsonl'))).toBe('');
+  });
+});

@@ -29,6 +29,8 @@ export class VerifyStep {
   readonly #inFlight = new Map<string, Done[]>();
   #filling: string[] = [];
   #sent = 0;
+  /** Addresses that other runs are asked about. */
+  #asking = 0;
 
   /** @param batch addresses in a full request */
   constructor(context: StepContext, scope: number, batch = VERIFY_BATCH) {
@@ -37,9 +39,9 @@ export class VerifyStep {
     this.#batch = batch;
   }
 
-  /** Calls on their way or waiting for their turn. */
+  /** Calls on their way or waiting for their turn, and addresses that other runs are asked about. */
   get callsPending(): number {
-    return this.#sent;
+    return this.#sent + this.#asking;
   }
 
   /** Addresses waiting for a request to fill up. */
@@ -59,8 +61,17 @@ export class VerifyStep {
       return;
     }
     this.#inFlight.set(email, [done]);
-    this.#filling.push(email);
-    if (this.#filling.length >= this.#batch) this.flush();
+    this.#asking++;
+    this.#context.ledger.ask(this.#scope, email, (told) => {
+      this.#asking--;
+      if (told === null) {
+        this.#filling.push(email);
+        if (this.#filling.length >= this.#batch) this.flush();
+        return;
+      }
+      this.#deliver(email, fromLedger(told));
+      this.#context.onProgress();
+    });
   }
 
   /** Sends what has been gathered, full or not. */

@@ -2,7 +2,7 @@ import { tmpdir } from 'node:os';
 import { dirname, isAbsolute, resolve } from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { jobPaths, ownFiles, type JobPaths } from '../../src/job/paths.ts';
+import { jobPaths, ownFiles, ownTemporaryFolder, type JobPaths } from '../../src/job/paths.ts';
 import { compiled, LEAST, type Flags } from './definition/support.ts';
 
 const pathsOf = (flags: Flags = {}, scratch: string | null = null): JobPaths => jobPaths(compiled({ flags: { ...LEAST, output: '/data/out.csv', ...flags } }), { scratch });
@@ -40,7 +40,17 @@ describe('the files of a job', () => {
   });
 
   it('are absolute', () => {
-    for (const path of Object.values(pathsOf({ output: 'out.csv', checkpoint: 'c', ledger: '../l' }, 's'))) expect(isAbsolute(path)).toBe(true);
+    const { sharedLedger, ...paths } = pathsOf({ output: 'out.csv', checkpoint: 'c', ledger: '../l' }, 's');
+    for (const path of Object.values(paths)) expect(isAbsolute(path)).toBe(true);
+    expect(sharedLedger).toBeNull();
+  });
+
+  it('a ledger that lies elsewhere has a file for each job, in --scratch or in a folder that is nobody else\'s', () => {
+    const shared = { ledger: 'redis://cache.example/0' };
+    expect(pathsOf(shared, '/scratch')).toMatchObject({ ledger: expect.stringMatching(/^\/scratch\/\.millrace-ledger-/), sharedLedger: 'redis://cache.example/0' });
+    expect(dirname(pathsOf(shared).ledger)).toBe(ownTemporaryFolder());
+    const files = [shared, { ...shared, output: '/data/other.csv' }, { ledger: 'redis://cache.example/1' }, { ledger: 's3://bucket/l' }].map((flags) => pathsOf(flags).ledger);
+    expect(new Set(files).size).toBe(4);
   });
 
   it('the spool is another for another output or job, and the same for the same', () => {
@@ -63,6 +73,12 @@ describe('the job\'s own files', () => {
       paths.ledger, `${paths.ledger}-wal`, `${paths.ledger}-shm`, `${paths.ledger}-journal`, paths.spool, paths.arriving, `${paths.spool}.0a1b2c3d.tmp`,
     ];
     expect(own.filter((path) => !isOwn(path))).toEqual([]);
+  });
+
+  it('are all that lies in its ledger, too', () => {
+    const isOwnInS3 = ownFiles(pathsOf({ ledger: 's3://bucket/nightly.ledger' }));
+    expect(isOwnInS3('s3://bucket/nightly.ledger/run/1-ab-000001.gz')).toBe(true);
+    expect(isOwnInS3('s3://bucket/nightly.ledger2/leads.csv')).toBe(false);
   });
 
   it('are nothing else, however much it looks like one', () => {

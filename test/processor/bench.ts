@@ -61,11 +61,12 @@ export function makeBench(options: { trusted?: boolean } = {}): Bench {
       } as unknown as StepContext['pool'],
       ledger: {
         get: (scope: number, key: string) => ledger.get(`${scope} ${key}`) ?? null,
+        ask: (_scope: number, _key: string, told: (answer: null) => void) => told(null),
         put: (entries: readonly LedgerEntry[]) => {
           bench.kept.push([...entries]);
           for (const { scope, key, answer } of entries) ledger.set(`${scope} ${key}`, answer);
         },
-      } as unknown as StepContext['ledger'],
+      },
       gate: new TrustGate({
         trusted: options.trusted ?? true,
         onDistrust: (answers, kind) => {

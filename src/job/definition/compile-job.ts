@@ -1,13 +1,16 @@
 /** Raw layers become a compiled job, once: defaults filled in, relations checked, frozen. */
 import { resolve } from 'node:path';
 import { ConfigError, UsageError } from '../../errors.ts';
+import { isShared } from '../../ledger/place.ts';
 import { isS3Uri, parseS3Uri } from '../../s3/uri.ts';
 import type { CompiledJob, Step } from '../types.ts';
+import { checkLocal } from './check-local.ts';
 import { expand, isDate } from './expand.ts';
 import { fingerprintOf } from './fingerprint.ts';
 import { KEYS } from './keys.ts';
-import { envLayer, fileLayer, flagLayer, notAvailable } from './layers.ts';
+import { envLayer, fileLayer, flagLayer } from './layers.ts';
 import type { FlagValue, JobFile, Layer } from './layers.ts';
+import { expandLedgerUri } from './ledger-uri.ts';
 import { nameOf, refusal, show } from './origin.ts';
 import type { Origin } from './origin.ts';
 import { bareName, checkField, outputShape } from './output-shape.ts';
@@ -66,7 +69,9 @@ export function compileJob(sources: JobSources): { job: CompiledJob; warnings: s
     expand: (uri, path) => {
       const origin = originOf(path);
       if (origin === null) return uri;
-      const expanded = expand(uri, origin, { date: sources.date ?? sources.today, env: sources.env });
+      const surroundings = { date: sources.date ?? sources.today, env: sources.env };
+      if (path === 'ledger.uri') return expandLedgerUri(uri, origin, surroundings);
+      const expanded = expand(uri, origin, surroundings);
       CHECKS[path]?.(expanded, origin);
       return expanded;
     },
@@ -138,7 +143,7 @@ function compile(raw: RawJob, scene: Scene): Omit<CompiledJob, 'fingerprint'> {
   };
   const kept = scene.originOf('ledger.maxAgeDays');
   if (raw.ledger.maxAgeDays > 0 && raw.ledger.uri === null && kept !== null) {
-    throw refusal(kept, 'ledger_uri', `${nameOf(kept)}: answers that later jobs may use need a ledger of their own`, 'Say where: --ledger FILE, or ledger.uri in the job file.');
+    throw refusal(kept, 'ledger_uri', `${nameOf(kept)}: answers that later jobs may use need a ledger of their own`, 'Say where: --ledger FILE, s3://bucket/name or redis://host, or ledger.uri in the job file.');
   }
   checkDistinct(job, scene);
   return job;
@@ -215,7 +220,7 @@ function warnOfIdleColumns(fields: Readonly<Record<string, string>> | null, step
 }
 
 /** Where each may lie. */
-const CHECKS: Readonly<Record<string, (uri: string, origin: Origin) => void>> = { 'input.uri': checkInput, 'output.uri': checkObject, 'checkpoint.uri': checkObject, 'ledger.uri': checkLocal };
+const CHECKS: Readonly<Record<string, (uri: string, origin: Origin) => void>> = { 'input.uri': checkInput, 'output.uri': checkObject, 'checkpoint.uri': checkObject };
 
 function checkObject(uri: string, origin: Origin): void {
   if (!isS3Uri(uri)) return checkLocal(uri, origin);
@@ -227,14 +232,6 @@ function checkObject(uri: string, origin: Origin): void {
 function checkInput(uri: string, origin: Origin): void {
   if (!isS3Uri(uri)) checkLocal(uri, origin);
   else if (parseS3Uri(uri) === null) throw refusal(origin, 'bad_value', `${nameOf(origin)} names no bucket: ${show(uri)}`, 'Write s3://bucket/key, s3://bucket/prefix/ or a glob such as s3://bucket/2026/*.csv.');
-}
-
-/** A ledger in S3, and Redis, are of later versions; other schemes are nothing that Millrace reads or writes. */
-export function checkLocal(uri: string, origin: Origin): void {
-  const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):\/\//.exec(uri)?.[1]?.toLowerCase();
-  if (scheme === undefined) return;
-  if (scheme === 's3' || scheme.startsWith('redis')) throw notAvailable(origin, `${scheme}://`);
-  throw refusal(origin, 'bad_value', `${nameOf(origin)} must be a path on this machine, got ${show(uri)}`, 'Write the path without a scheme.');
 }
 
 /** The job's own files must not overwrite one another or what is read. */
@@ -249,7 +246,7 @@ function checkDistinct(job: Omit<CompiledJob, 'fingerprint'>, scene: Scene): voi
   ];
   for (const [key, uri] of named) {
     if (uri === '-' || uri === '') continue;
-    const path = isS3Uri(uri) ? uri : resolve(uri);
+    const path = isShared(uri) ? uri : resolve(uri);
     const other = seen.get(path);
     if (other !== undefined && other !== key) {
       const origin = scene.originOf(key) ?? scene.originOf(other);

@@ -182,7 +182,7 @@ export const jobSchema = z
       .describe('Progress, for resuming.'),
     ledger: z
       .strictObject({
-        uri: key(uri.nullable().default(null), 'a path, or null', "Where paid answers are kept. null: the output's path + .ledger; for an output in S3 a file in --scratch or the temporary directory."),
+        uri: key(uri.nullable().default(null), 'a path, s3://bucket/name, redis://host:port/database (rediss:// for TLS), or null', "Where paid answers are kept. null: the output's uri + .ledger. In Redis, runs that go on at the same time share them."),
         maxAgeDays: key(z.int().min(0).max(BOUNDS.ageDays).default(0), `days, a whole number from 0 to ${BOUNDS.ageDays}`, 'How long later jobs may use an answer, in days. 0: this job only. More needs a uri.'),
       })
       .prefault({})

@@ -1,7 +1,7 @@
 /** A ledger in S3 behind the real command: killed, moved to other machines, and with a server that fails. */
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { afterAll, beforeEach, expect, test } from 'vitest';
-import { listObjects } from '../../src/s3/objects.ts';
+import { Segments } from '../../src/ledger/s3/segments.ts';
 import { QUICK } from '../ledger/shared.ts';
 import { makeBucket, s3Environment } from '../s3/bucket.ts';
 import { FaultProxy, SLOW_DOWN } from '../services/fault-proxy.ts';
@@ -21,12 +21,6 @@ await describeWith('s3', `a ledger in S3 (CRASH_SEED=${SEED})`, async (server) =
   const proxy = await FaultProxy.start(server['endpoint'] ?? '');
   const env = s3Environment(server, proxy.url);
   const at = (key: string): string => `s3://${bucket.name}/${key}`;
-  const namesBelow = async (prefix: string): Promise<string[]> => {
-    const names: string[] = [];
-    for await (const page of listObjects({ client: bucket.client, patience: QUICK }, bucket.name, prefix)) names.push(...page.map(({ key }) => key));
-    return names;
-  };
-
   afterAll(() => proxy.stop());
   beforeEach(() => {
     proxy.relayed.length = 0;
@@ -70,7 +64,25 @@ await describeWith('s3', `a ledger in S3 (CRASH_SEED=${SEED})`, async (server) =
     expect(await readFile(folder.at('out.csv'))).toEqual(await readFile(alone.folder.at('out.csv')));
     expect((await folder.json('out.csv.report.json'))['lookups']).toEqual((await alone.folder.json('out.csv.report.json'))['lookups']);
     // A few objects for each execution, however many checkpoints.
-    expect((await namesBelow('chain.ledger/')).length).toBeLessThanOrEqual(8);
+    expect((await bucket.names('chain.ledger/')).length).toBeLessThanOrEqual(8);
+  });
+
+  test('an output in S3 has its ledger beside it, unasked: a machine that has nothing goes on, and nothing is left on any', async () => {
+    const { folder, service, args } = await makeWorld(toCsv(ROWS));
+    const run = args({ ...LENIENT, output: at('all/out.csv'), steps: 'enrich', concurrency: '8' });
+    let dead = false;
+    service.script = (asked, _response, reply, usual) => (asked.number <= 100 || dead ? reply(usual()) : undefined);
+    const first = folder.start(run, { env });
+    await service.when(() => service.answered >= 100 && service.unanswered.size === 8);
+    await expect.poll(async () => (await durableNames(bucket, at('all/out.csv.ledger'))).size, { timeout: 30_000 }).toBe(100);
+    first.kill('SIGKILL');
+    await first.ended;
+    await rm(folder.at('scratch'), { recursive: true });
+    dead = true;
+    expect(await folder.run(run, { env })).toMatchObject({ code: 0, stderr: '' });
+    expect(service.repeated).toBe(8);
+    expect((await folder.files()).filter((name) => !name.startsWith('scratch/'))).toEqual(['in.csv']);
+    expect((await bucket.names('all/')).filter((name) => !name.includes('.ledger/')).sort()).toEqual(['all/out.csv', 'all/out.csv.checkpoint.json', 'all/out.csv.errors.jsonl', 'all/out.csv.report.json']);
   });
 
   test('a copy that is still there is not fetched again; one that is damaged is made anew', async () => {
@@ -148,7 +160,6 @@ await describeWith('s3', `a ledger in S3 (CRASH_SEED=${SEED})`, async (server) =
 
 /** `enrich ana@works.example` for each answer that lies there. */
 async function durableNames(bucket: Awaited<ReturnType<typeof makeBucket>>, uri: string): Promise<ReadonlySet<string>> {
-  const { Segments } = await import('../../src/ledger/s3/segments.ts');
   const segments = Segments.on({ client: bucket.client, patience: QUICK }, uri);
   const names = new Set<string>();
   for (const { name } of (await segments.list()).segments) {

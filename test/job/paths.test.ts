@@ -24,11 +24,12 @@ describe('the files of a job', () => {
     expect(dirname(pathsOf({ output: '-', 'output.format': 'csv' }).spool)).toBe(tmpdir());
   });
 
-  it('lie in S3 with it, but for the ledger and what grows: they are on this machine, named after the job', () => {
+  it('lie in S3 with it; what grows, and the copy of the ledger, are on this machine, named after the job', () => {
     const output = 's3://bucket/a b/out.csv';
     const paths = pathsOf({ output });
     expect(paths).toMatchObject({ output, errors: `${output}.errors.jsonl`, report: `${output}.report.json`, checkpoint: `${output}.checkpoint.json`, lock: `${output}.checkpoint.json.lock` });
-    expect([dirname(paths.ledger), dirname(paths.spool)]).toEqual([tmpdir(), tmpdir()]);
+    expect([dirname(paths.ledger), dirname(paths.spool)]).toEqual([ownTemporaryFolder(), ownTemporaryFolder()]);
+    expect(paths.sharedLedger).toBe(`${output}.ledger`);
     expect(pathsOf({ output }).ledger).toBe(paths.ledger);
     expect(pathsOf({ output, name: 'other' }).ledger).not.toBe(paths.ledger);
     expect(dirname(pathsOf({ output }, '/scratch').ledger)).toBe('/scratch');

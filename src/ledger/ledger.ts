@@ -74,7 +74,7 @@ export class Ledger {
     this.#version = db.prepare('PRAGMA data_version');
     this.#version.setReturnArrays(true);
     for (const { block, bits } of db.prepare('SELECT block, bits FROM used WHERE run = ?').iterate(this.#runId)) this.#used.load(Number(block), bits as Uint8Array);
-    this.#othersVersion = this.#dataVersion();
+    [this.#othersVersion] = this.#version.get() as unknown as [number];
     this.#known = options.peek === true ? null : new KnownKeys(db);
     this.#places = new Places(db, options.placeAt ?? PLACE_AT, (hash) => this.#known?.add(hash));
     this.#known?.readFirst();
@@ -267,14 +267,10 @@ export class Ledger {
   }
 
   #readOthers(): void {
-    const version = this.#dataVersion();
+    const [version] = this.#version.get() as unknown as [number];
     if (version === this.#othersVersion) return;
     this.#places.readLater();
     this.#othersVersion = version;
-  }
-
-  #dataVersion(): number {
-    return (this.#version.get() as unknown as [number])[0];
   }
 
   /** One transaction: all of it or nothing. */

@@ -2,7 +2,7 @@
 import { rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { decode } from './answer.ts';
-import { isDamage } from './failure.ts';
+import { isDamage, ledgerFailure } from './failure.ts';
 import { Ledger } from './ledger.ts';
 import type { LedgerOptions, SharedAnswer } from './options.ts';
 
@@ -14,7 +14,7 @@ const TABLES = `CREATE TABLE IF NOT EXISTS segments (name TEXT PRIMARY KEY, byte
   CREATE TABLE IF NOT EXISTS published (run TEXT PRIMARY KEY, up_to INTEGER NOT NULL, last_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS source (mark TEXT NOT NULL) STRICT;`;
 
-const EMPTY = `PRAGMA secure_delete = ON; BEGIN IMMEDIATE;
+const EMPTY = `PRAGMA busy_timeout = 15000; PRAGMA secure_delete = ON; BEGIN IMMEDIATE;
   DELETE FROM answers; DELETE FROM places; DELETE FROM new_places; DELETE FROM used; DELETE FROM segments; DELETE FROM published; DELETE FROM source;
   UPDATE runs SET lookups = 0, reused = 0; UPDATE placed SET up_to = 0, purges = purges + 1;
   COMMIT; PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE);`;
@@ -52,12 +52,7 @@ export class WorkingFile {
     file.ledger.transact((db) => db.exec(TABLES));
     if (file.#fits(source)) return file;
     file.ledger.close();
-    const db = new DatabaseSync(options.path);
-    try {
-      db.exec(EMPTY);
-    } finally {
-      db.close();
-    }
+    empty(options.path);
     const anew = new WorkingFile(Ledger.open(options), options);
     anew.ledger.transact((again) => again.prepare('INSERT INTO source VALUES (?)').run(source.mark));
     return anew;
@@ -137,6 +132,18 @@ export class WorkingFile {
     const made = this.ledger.transact((db) => db.prepare('SELECT mark FROM source').get()?.['mark']);
     if (made === undefined) return false;
     return made === mark && [...this.segments()].every(([name, bytes]) => (segments.get(name) ?? -1) >= bytes);
+  }
+}
+
+/** What was in it leaves no trace. @throws StorageError, or 75 when another process keeps it locked */
+function empty(path: string): void {
+  const db = new DatabaseSync(path);
+  try {
+    db.exec(EMPTY);
+  } catch (error) {
+    throw ledgerFailure(path, error);
+  } finally {
+    db.close();
   }
 }
 

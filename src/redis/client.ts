@@ -1,4 +1,5 @@
 /** The Redis client: a connection from a URI, with every wait bounded. Whoever uses it decides what a failure means. */
+import { isIP } from 'node:net';
 import { Redis } from 'ioredis';
 import { ConfigError } from '../errors.ts';
 import { parseRedisUri, withoutSecret } from './uri.ts';
@@ -25,7 +26,7 @@ export function openRedis(uri: string): Redis {
     db: database,
     ...(username === null ? {} : { username }),
     ...(password === null ? {} : { password }),
-    ...(tls ? { tls: { servername: host } } : {}),
+    ...(tls ? { tls: isIP(host) === 0 ? { servername: host } : {} } : {}),
     // Every server since 2.6 speaks it.
     protocol: 2,
     connectTimeout: CONNECT_MS,

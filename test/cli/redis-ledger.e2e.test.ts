@@ -147,19 +147,22 @@ await describeWith('redis', 'a ledger in Redis', async (facts) => {
     expect([...service.asked].filter(([, times]) => times > 1)).toEqual([]);
   });
 
-  test('a password comes from the environment, and is nowhere else', async () => {
-    const server = await ownServer(['--requirepass', 'p@ss/w0rd-never-seen', '--appendonly', 'no']);
+  test('over TLS; a password comes from the environment, and is nowhere else', async () => {
+    const { server, certificate } = await RedisServer.startEncrypted(['--requirepass', 'p@ss/w0rd-never-seen', '--appendonly', 'no']);
+    onTestFinished(() => server.end());
     const { folder, args } = await makeWorld(toCsv(ROWS.slice(0, 20)));
-    const ledger = `redis://:{env:REDIS_PASSWORD}@127.0.0.1:${server.port}/0`;
-    const env = { REDIS_PASSWORD: encodeURIComponent('p@ss/w0rd-never-seen') };
+    const ledger = `rediss://:{env:REDIS_PASSWORD}@127.0.0.1:${server.port}/0`;
+    const env = { REDIS_PASSWORD: encodeURIComponent('p@ss/w0rd-never-seen'), NODE_EXTRA_CA_CERTS: certificate };
     expect((await folder.run(args({ ...LENIENT, ledger, progress: 'log' }), { env })).code).toBe(0);
-    const stats = await folder.run(['ledger', 'stats'], { env: { MILLRACE_LEDGER: `redis://:${env.REDIS_PASSWORD}@127.0.0.1:${server.port}/0` } });
-    expect(JSON.parse(stats.stdout)).toMatchObject({ ledger: `redis://127.0.0.1:${server.port}/0` });
-    const refused = await folder.run(args({ ...LENIENT, ledger, output: 'other.csv' }), { env: { REDIS_PASSWORD: 'wrong-one' } });
+    const stats = await folder.run(['ledger', 'stats'], { env: { ...env, MILLRACE_LEDGER: `rediss://:${env.REDIS_PASSWORD}@127.0.0.1:${server.port}/0` } });
+    expect(JSON.parse(stats.stdout)).toMatchObject({ ledger: `rediss://127.0.0.1:${server.port}/0` });
+    const stranger = await folder.run(args({ ...LENIENT, ledger, output: 'other.csv', 'limits.maxOutageMs': '500' }), { env: { REDIS_PASSWORD: env.REDIS_PASSWORD } });
+    expect(stranger).toMatchObject({ code: 74, stderr: expect.stringMatching(/self-signed certificate/) });
+    const refused = await folder.run(args({ ...LENIENT, ledger, output: 'other.csv' }), { env: { ...env, REDIS_PASSWORD: 'wrong-one' } });
     expect(refused).toMatchObject({ code: 77, stderr: expect.stringMatching(/does not let us in/) });
     const changed = await folder.run(args({ ...LENIENT, ledger: 'elsewhere.ledger' }), { env });
     expect(changed).toMatchObject({ code: 78, stderr: expect.stringContaining('ledger.uri') });
-    const texts = [stats.stdout, refused.stderr, changed.stderr, ...(await Promise.all((await folder.files()).map((name) => folder.read(name))))];
+    const texts = [stats.stdout, stranger.stderr, refused.stderr, changed.stderr, ...(await Promise.all((await folder.files()).map((name) => folder.read(name))))];
     expect(texts.filter((text) => /never-seen|wrong-one/.test(text))).toEqual([]);
   });
 });

@@ -64,16 +64,15 @@ export class RedisLedger extends FileLedger {
       cameBack: (afterMs) => options.tell.info('ledger_back', `the ledger in Redis is back after ${Math.round(afterMs / 1_000)} s`),
       signal: options.abort,
     });
-    let working: WorkingFile | null = null;
+    let ledger: RedisLedger | null = null;
     try {
       const mark = (await redis.ask((client) => client.get(PURGED_KEY))) ?? '';
-      working = WorkingFile.open(options, { mark, segments: new Map() });
-      const ledger = new RedisLedger(working, redis, options);
+      ledger = new RedisLedger(WorkingFile.open(options, { mark, segments: new Map() }), redis, options);
       await ledger.#begin();
       maxOutageMs = () => options.maxOutageMs;
       return ledger;
     } catch (error) {
-      working?.ledger.close();
+      await ledger?.close().catch(() => undefined);
       redis.close();
       throw error;
     }

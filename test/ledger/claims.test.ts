@@ -2,6 +2,7 @@
 import { Redis } from 'ioredis';
 import { expect, it } from 'vitest';
 import type { LedgerAnswer } from '../../src/ledger/ledger.ts';
+import { RedisContents } from '../../src/ledger/redis/redis-contents.ts';
 import type { RunLedger } from '../../src/ledger/run-ledger.ts';
 import { describeWith } from '../services/needed.ts';
 import { RedisServer } from '../services/redis.ts';
@@ -97,6 +98,24 @@ await describeWith('redis', 'claims in Redis', (facts) => {
     const fresh = { kind: 'hit', text: '{"name":"Ada anew"}' } as const;
     a.put([{ scope: scopeOf(a), key: 'k', answer: fresh }]);
     expect(await waits.told).toEqual(fresh);
+  });
+
+  it('what is purged is in no copy either, and what is not purged still is', async () => {
+    const uri = await freeDatabase(facts);
+    const site = redisSite(uri);
+    const first = await site.open();
+    for (const key of ['ada@works.example', 'bo@works.example']) {
+      expect(await ask(first, key).told).toBeNull();
+      first.put([{ scope: scopeOf(first), key, answer: HIT }]);
+    }
+    await first.keep();
+    await first.close();
+    const contents = RedisContents.open(uri);
+    expect(await contents.purge({ email: 'ada@works.example', before: null })).toMatchObject({ answers: 1, steps: { enrich: 1 } });
+    contents.close();
+    const again = await site.open();
+    expect(again.get(scopeOf(again), 'ada@works.example')).toBeNull();
+    expect([await ask(again, 'ada@works.example').told, await ask(again, 'bo@works.example').told]).toEqual([null, HIT]);
   });
 
   it('asks for thousands without holding all at once, and waits no longer than it must', async () => {

@@ -2,7 +2,7 @@
 import { gzipSync } from 'node:zlib';
 import { DeleteObjectCommand } from '@aws-sdk/client-s3';
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { LedgerAnswer } from '../../src/ledger/ledger.ts';
 import type { SharedAnswer } from '../../src/ledger/options.ts';
 import type { LedgerPlace } from '../../src/ledger/place.ts';
@@ -10,6 +10,7 @@ import { packPart, unpackParts, type Part } from '../../src/ledger/s3/segment.ts
 import { Segments } from '../../src/ledger/s3/segments.ts';
 import { Series } from '../../src/ledger/s3/series.ts';
 import { clientOf, makeBucket } from '../s3/bucket.ts';
+import { FaultProxy } from '../services/fault-proxy.ts';
 import { describeWith } from '../services/needed.ts';
 import { QUICK, s3Site, START } from './shared.ts';
 
@@ -128,6 +129,25 @@ await describeWith('s3', 'a ledger in S3', async (server) => {
     await expect(s3Site(stranger, bucket.name).open()).rejects.toMatchObject({ exitCode: 74, code: 'ledger_failed', message: expect.stringContaining('could not be read') });
     await expect(s3Site(access, 'no-such-bucket').open()).rejects.toMatchObject({ exitCode: 74, hint: expect.stringContaining('AWS_ENDPOINT_URL') });
     expect(() => Segments.on(access, 's3://bucket/')).toThrow(expect.objectContaining({ exitCode: 78 }));
+  });
+
+  it('a read or a write that stands still is ended and done again; one that never succeeds ends with 74', async () => {
+    const proxy = await FaultProxy.start(server['endpoint'] ?? '');
+    onTestFinished(() => proxy.stop());
+    const site = s3Site({ client: clientOf(server, proxy.url), patience: { ...QUICK, idleMs: 800 } }, bucket.name);
+    let left = 0;
+    proxy.faultFor = () => (left-- > 0 ? { kind: 'hang' } : null);
+    left = 1;
+    const ledger = await site.open();
+    ledger.put([{ scope: ledger.scope('o', 'enrich', ''), key: 'k', answer: HIT }]);
+    left = 1;
+    await ledger.keep();
+    await ledger.close();
+    left = 1;
+    const elsewhere = await site.open({ machine: 'two' });
+    expect(elsewhere.get(elsewhere.scope('o', 'enrich', ''), 'k')).toEqual(HIT);
+    left = 9;
+    await expect(site.open({ machine: 'three' })).rejects.toMatchObject({ exitCode: 74, message: expect.stringContaining('nothing came for 0.8 s') });
   });
 
   it('after a failed write the run ends, and the next one on that machine sends what it could not', async () => {

@@ -46,6 +46,22 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     options: { ...Object.fromEntries(SERVE_VALUES.map((name) => [name, value])), sample: flag },
     load: async () => (await import('./commands/serve.ts')).serve,
   },
+  import: {
+    usage: 'import',
+    options: Object.fromEntries(['store', 'contacts', 'companies', 'signals', 'as-of', 'rejected', 'input.format', 'input.delimiter', 'input.encoding'].map((name) => [name, value])),
+    load: async () => (await import('./commands/import.ts')).importFilesCommand,
+  },
+  export: {
+    usage: 'export',
+    options: { ...Object.fromEntries(['store', 'contacts', 'companies', 'signals'].map((name) => [name, value])), sources: flag },
+    load: async () => (await import('./commands/export.ts')).exportStore,
+  },
+  suppress: { usage: 'suppress', keys: true, options: { store: value }, load: async () => (await import('./commands/suppress.ts')).suppressPeople },
+  keys: {
+    usage: 'keys [ACTION] [JOB]',
+    options: { ...Object.fromEntries(['store', 'plan', 'region', 'credits', 'label'].map((name) => [name, value])), json: flag },
+    load: async () => (await import('./commands/keys.ts')).keys,
+  },
   verify: {
     usage: 'verify',
     keys: true,
@@ -55,7 +71,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
 };
 
 /** Commands of the contract that this version does not have yet. */
-const LATER_COMMANDS = ['enrich', 'import', 'export', 'suppress', 'keys'];
+const LATER_COMMANDS = ['enrich'];
 
 /** Runs the command line (without node and the script); sets the exit code and returns when all is closed. */
 export async function main(argv: readonly string[]): Promise<void> {

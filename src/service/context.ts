@@ -1,14 +1,19 @@
 /** What the service's parts share, and what is known of one request. Types only. */
+import type { FastifyRequest } from 'fastify';
 import type { Fate } from './faults.ts';
 import type { Idempotency } from './idempotency.ts';
 import type { ActiveKey, KeyRing } from './key-ring.ts';
 import type { Region } from './keys.ts';
 import type { QuotaDecision, QuotaLedger } from './quota.ts';
 import type { Verifier } from '../verification/verifier.ts';
+import type { SearchIndex } from './search/search-index.ts';
 import type { Directory } from './store/directory.ts';
+import type { SignalFeed } from './store/signal-feed.ts';
 
 export interface ServiceContext {
   readonly directory: Directory;
+  readonly search: SearchIndex;
+  readonly signals: SignalFeed;
   readonly verifier: Verifier;
   readonly keys: KeyRing;
   readonly quota: QuotaLedger;
@@ -44,13 +49,19 @@ export interface Answer {
   readonly credits: number;
   /** The text is read from the store and not to be kept elsewhere; see `FirstAnswer`. */
   readonly again: boolean;
+  /** Further response headers, names in lower case. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** An endpoint: from a parsed body to an answer. @throws ServiceError for every answer of 400 and above. */
-export type Endpoint = (body: unknown) => Answer | Promise<Answer>;
+export type Endpoint = (body: unknown, request: FastifyRequest) => Answer | Promise<Answer>;
 
 declare module 'fastify' {
   interface FastifyRequest {
     call: Call;
+  }
+  interface FastifyContextConfig {
+    /** Query parameters that the route takes; default none. */
+    parameters?: readonly string[];
   }
 }

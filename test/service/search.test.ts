@@ -71,6 +71,8 @@ describe('GET /v1/contacts/search', () => {
     ['title=', 'invalid_parameter', 'title', /empty value/],
     ['title=%20%2C', 'invalid_parameter', 'title', /empty value/],
     ['q=%21%21', 'invalid_parameter', 'q', /no word/],
+    ['q=a+b+c+d+e+f+g+h+i+j+k', 'invalid_parameter', 'q', /more than 10 words/],
+    [`city=${'a,'.repeat(200)}b`, 'invalid_parameter', 'city', /more than 200 values/],
     ['title=cto&title_match=some', 'invalid_parameter', 'title', /must be one of all, any, exact/],
     ['limit=0', 'invalid_parameter', 'limit', /from 1 to 100/],
     ['limit=101', 'invalid_parameter', 'limit', /from 1 to 100/],

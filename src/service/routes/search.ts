@@ -16,8 +16,10 @@ export const SEARCH_PARAMETERS: readonly string[] = [...Object.keys(FILTERS), ..
 
 const LIMIT = 25;
 const MAX_LIMIT = 100;
-/** Of one filter: as many domains as the definitions allow. */
-const MAX_VALUES = 1_000;
+/** Of a filter by key: as many domains as the definitions allow. */
+const MAX_KEYS = 1_000;
+/** Of all other filters together: a range takes some tens of sets. */
+const MAX_VALUES = 200;
 const MAX_VALUE_LENGTH = 2_048;
 
 /** Revealed, and not searched for; `likelihood` and the like belong to lookups. */
@@ -91,12 +93,15 @@ function findPage({ search, directory }: SearchContext, given: Given): { text: s
 
 function readFilters(search: SearchIndex, { values }: Given, findings: Findings): Clause[] {
   const clauses: Clause[] = [];
+  let count = 0;
   for (const [name, list] of values) {
     const filter = FILTERS[name];
     if (filter === undefined) continue;
     const trimmed = list.map((value) => value.trim());
+    if (filter.many !== true) count += trimmed.length;
     if (trimmed.includes('')) findings.add(name, 'empty', `${name} has an empty value`);
-    else if (trimmed.length > MAX_VALUES) findings.add(name, 'too_many', `${name} has ${trimmed.length} values; at most ${MAX_VALUES} are allowed`);
+    else if (trimmed.length > MAX_KEYS) findings.add(name, 'too_many', `${name} has ${trimmed.length} values; at most ${MAX_KEYS} are allowed`);
+    else if (filter.many !== true && count > MAX_VALUES) findings.add(name, 'too_many', `the filters have more than ${MAX_VALUES} values in all, keys such as domain aside`);
     else if (trimmed.some((value) => value.length > MAX_VALUE_LENGTH)) findings.add(name, 'too_long', `a value of ${name} is longer than ${MAX_VALUE_LENGTH} characters`);
     else {
       try {

@@ -27,6 +27,8 @@ export interface Filter {
   readonly exclude: boolean;
   /** In a query, commas divide its values. */
   readonly divided: boolean;
+  /** Each value is one look-up by key, so there may be many. */
+  readonly many?: true;
   /** @throws BadValue for the first value that is none of its. `others` are the values of filters that change what it means. */
   compile(values: readonly string[], context: FilterContext, others: (name: string) => readonly string[]): Meaning | readonly Meaning[];
 }
@@ -65,7 +67,7 @@ const excluded = { exclude: true } as const;
 
 /** Every filter by its name, in the order of the definitions. */
 export const FILTERS: Readonly<Record<string, Filter>> = {
-  q: { exclude: false, divided: false, compile: (values) => values.flatMap((value) => wordList(value)).map(anywhere) },
+  q: { exclude: false, divided: false, compile: anywhere },
   name: text('person', 'name'),
   first_name: exact('person', 'first_name'),
   last_name: exact('person', 'last_name'),
@@ -76,7 +78,7 @@ export const FILTERS: Readonly<Record<string, Filter>> = {
   languages: exact('person', 'languages'),
   school: text('person', 'school'),
   degree: exact('person', 'degree'),
-  linkedin_url: either('person', (value, context) => ({ kind: 'rows', rows: context.peopleWithProfile(value) })),
+  linkedin_url: either('person', (value, context) => ({ kind: 'rows', rows: context.peopleWithProfile(value) }), { many: true }),
   past_company: text('person', 'past_company'),
   title_match: modifier((value) => titleMatch(value)),
   seniority: word('person', 'seniority'),
@@ -98,8 +100,8 @@ export const FILTERS: Readonly<Record<string, Filter>> = {
   has_mobile: flag('has_mobile'),
   has_linkedin: flag('has_linkedin'),
   company: { exclude: false, divided: true, compile: (values) => ({ person: any(values.map((value) => wordsOf('employer', value))), company: any(values.map((value) => wordsOf('company', value))) }) },
-  domain: either('company', domain),
-  exclude_domain: either('company', domain, excluded),
+  domain: either('company', domain, { many: true }),
+  exclude_domain: either('company', domain, { ...excluded, many: true }),
   company_country: country('company', 'hq_country'),
   company_region: exact('company', 'hq_region'),
   company_city: exact('company', 'hq_city'),
@@ -143,6 +145,8 @@ export const FILTERS: Readonly<Record<string, Filter>> = {
   },
 };
 
+/** Each looks at everybody. */
+const MAX_Q_WORDS = 10;
 const TITLE_MATCHES = ['all', 'any', 'exact'] as const;
 
 /** `all` its words wherever they stand, `any` of its words, or the `exact` title. @throws BadValue */
@@ -179,9 +183,14 @@ function modifier(check: (value: string) => unknown): Filter {
   };
 }
 
-/** A word wherever one would look for it. */
-function anywhere(word: string): Meaning {
-  return { person: any(['name', 'title', 'employer', 'school'].map((field) => term(`${field}~${word}`)).concat(term(`skills=${word}`))), company: term(`company~${word}`) };
+/** Each word wherever one would look for it. */
+function anywhere(values: readonly string[]): Meaning[] {
+  const found = values.flatMap((value) => wordList(value));
+  if (found.length > MAX_Q_WORDS) throw new BadValue('too_many', `has more than ${MAX_Q_WORDS} words`);
+  return found.map((each) => ({
+    person: any(['name', 'title', 'employer', 'school'].map((field) => term(`${field}~${each}`)).concat(term(`skills=${each}`))),
+    company: term(`company~${each}`),
+  }));
 }
 
 function near(value: string, context: FilterContext): Expression {
@@ -223,7 +232,7 @@ function wordsOf(field: string, value: string): Expression {
   return all(wordList(value).map((each) => term(`${field}~${each}`)));
 }
 
-function wordList(value: string): string[] {
+function wordList(value: string): readonly string[] {
   const found = words(value);
   if (found.length === 0) throw new BadValue('format', 'has no word in it');
   return found;

@@ -39,9 +39,21 @@ export function keptNumber(name: NumberName, value: number): number {
 /** The terms of a number; `of` tells apart numbers of one kind, such as departments. The bare one stands for its being known. */
 export function numberTerms(name: NumberName, value: number, of = ''): string[] {
   const kept = keptNumber(name, value);
-  const stem = numberStem(name, of);
-  const terms = [stem];
-  for (let bit = 0; bit < NUMBERS[name].bits; bit++) if (Math.floor(kept / 2 ** bit) % 2 === 1) terms.push(`${stem}:${bit}`);
+  const names = digitTerms(numberStem(name, of), NUMBERS[name].bits);
+  return names.filter((_, at) => at === 0 || Math.floor(kept / 2 ** (at - 1)) % 2 === 1);
+}
+
+/** The terms of numbers met before; departments have as many names as people give them. */
+const digits = new Map<string, readonly string[]>();
+const MAX_STEMS = 1_000;
+
+/** That a number is known, and each of its digits from the lowest. */
+function digitTerms(stem: string, bits: number): readonly string[] {
+  const before = digits.get(stem);
+  if (before !== undefined) return before;
+  const terms = [stem, ...Array.from({ length: bits }, (_, bit) => `${stem}:${bit}`)];
+  if (digits.size >= MAX_STEMS) digits.clear();
+  digits.set(stem, terms);
   return terms;
 }
 

@@ -41,7 +41,8 @@ export function personWriter(store: Store, index: IndexWriter): PutPerson {
     if (isSuppressed({ emails: addressesOf(known), profile: keys.profile })) return { kind: 'rejected', code: 'suppressed', detail: 'this person asked to be removed' };
     const found = find(keys);
     const kept = found === null ? null : keptPerson(found);
-    if (kept === null) known['id'] = ownId(known['id'], (id) => taken.get(id) === undefined, () => `pe_${digest(identityOf(keys))}`);
+    // Nobody was found by the id that was given, so it is free.
+    if (kept === null) known['id'] = ownId(known['id'], (id) => id === keys.id || taken.get(id) === undefined, () => `pe_${digest(identityOf(keys))}`);
     const { record: merged, change } = merge(kept, known, from);
     if (change === 'same') return { kind: 'put', change, dropped };
     const { company_domain: domain, ...doc } = merged.doc;

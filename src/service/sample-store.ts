@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { StorageError } from '../errors.ts';
 import type { MailWorld } from './mail-world/world.ts';
-import { loadCompanies, loadPeople, parseJsonLines } from './store/load.ts';
+import { loadCompanies, loadPeople, loadSignals, parseJsonLines } from './store/load.ts';
 import { MIGRATIONS } from './store/migrations.ts';
 import { openStore } from './store/open-store.ts';
 import { suppress } from './store/suppress.ts';
@@ -14,7 +14,7 @@ import { transaction, type Store } from './store/transaction.ts';
 
 /** The files of the package; as far from `src/service` as from `dist/service`. */
 const FOLDER = new URL('../../fixtures/sample/', import.meta.url);
-const FILES = ['companies.jsonl', 'contacts.jsonl', 'suppressed.jsonl'] as const;
+const FILES = ['companies.jsonl', 'contacts.jsonl', 'signals.jsonl', 'suppressed.jsonl'] as const;
 
 /** What the store says its records are from. */
 const SOURCE = 'sample';
@@ -39,8 +39,7 @@ export async function readSampleWorld(): Promise<MailWorld> {
 }
 
 async function readSample(): Promise<Record<(typeof FILES)[number], string>> {
-  const [companies, contacts, suppressed] = await Promise.all(FILES.map(read));
-  return { 'companies.jsonl': companies ?? '', 'contacts.jsonl': contacts ?? '', 'suppressed.jsonl': suppressed ?? '' };
+  return Object.fromEntries(await Promise.all(FILES.map(async (name) => [name, await read(name)] as const))) as Record<(typeof FILES)[number], string>;
 }
 
 /** Loads the sample set into a store that holds no people and no companies yet; leaves any other as it is. */
@@ -54,6 +53,7 @@ export async function loadSample(store: Store): Promise<void> {
     suppress(store, suppressed, 0);
     loadCompanies(store, parseJsonLines(sample['companies.jsonl'], 'companies.jsonl'), SOURCE);
     loadPeople(store, parseJsonLines(sample['contacts.jsonl'], 'contacts.jsonl'), SOURCE);
+    loadSignals(store, parseJsonLines(sample['signals.jsonl'], 'signals.jsonl'), SOURCE);
   });
 }
 

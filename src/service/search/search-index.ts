@@ -2,6 +2,7 @@
 import { profileKey } from '../profile-url.ts';
 import { snapshot, type Store } from '../store/transaction.ts';
 import { and, andNot, countBits, hasBit, numbersIn, or, type Bits } from './bitmap.ts';
+import { boundsOf } from './bounds.ts';
 import { DomainNumbers, peopleAt } from './employers.ts';
 import { evaluate, type Expression } from './expression.ts';
 import type { FilterContext, Meaning } from './filters.ts';
@@ -39,8 +40,8 @@ export interface Found {
   readonly next: After | null;
 }
 
-/** Up to so many people are sorted by themselves; of more, the whole order is walked until a page is full. */
-const SORTED_AT_ONCE = 5_000;
+/** Up to how many found people are sorted by themselves. Sorting looks at each of them, walking the order at `people * limit / found` as a rule: this is where the two meet. */
+const sortedUpTo = (people: number, limit: number): number => Math.sqrt(people * limit);
 const DAY_MS = 86_400_000;
 const EARTH_KM = 6_371;
 
@@ -55,14 +56,16 @@ export class SearchIndex {
   readonly #people: PostingReader;
   readonly #companies: PostingReader;
   readonly #now: () => number;
+  readonly #sortAtMost: typeof sortedUpTo;
   readonly context: FilterContext;
 
-  /** @param now epoch milliseconds */
-  constructor(store: Store, now: () => number) {
+  /** @param now epoch milliseconds @param sortAtMost up to how many are sorted by themselves; of more, the whole order is walked until a page is full */
+  constructor(store: Store, now: () => number, sortAtMost = sortedUpTo) {
     this.#store = store;
     this.#people = new PostingReader(store, 'person');
     this.#companies = new PostingReader(store, 'company');
     this.#now = now;
+    this.#sortAtMost = sortAtMost;
     this.context = this.#context();
   }
 
@@ -71,7 +74,7 @@ export class SearchIndex {
     return snapshot(this.#store, () => {
       const found = this.#matching(request.clauses);
       const total = countBits(found);
-      const places = total <= SORTED_AT_ONCE ? this.#sorted(found, request) : this.#walked(found, request);
+      const places = total <= this.#sortAtMost(found.length * 32, request.limit) ? this.#sorted(found, request) : this.#walked(found, request);
       const page = places.slice(0, request.limit);
       const last = page.at(-1);
       const read = this.#store.prepare('SELECT doc, company_domain, observed_at FROM people WHERE seq = ?');
@@ -124,13 +127,25 @@ export class SearchIndex {
   }
 
   /** Many: everybody in order from where the last page ended, until there are enough of those who were found. */
-  #walked(found: Bits, { sort, descending, after, limit }: SearchRequest): Place[] {
+  #walked(found: Bits, { clauses, sort, descending, after, limit }: SearchRequest): Place[] {
     const column = SORTS[sort];
     const order = descending ? 'DESC' : 'ASC';
-    const from = after === null ? '' : `WHERE (${column}, id) ${descending ? '<' : '>'} (?, ?)`;
-    const walk = this.#store.prepare(`SELECT seq, ${column} AS key, id FROM people ${from} ORDER BY ${column} ${order}, id ${order}`);
+    const conditions: string[] = [];
+    const values: (string | number)[] = [];
+    const { min, max } = boundsOf(clauses, sort);
+    for (const [sign, bound] of [['>=', min], ['<=', max]] as const) {
+      if (bound === null) continue;
+      conditions.push(`${column} ${sign} ?`);
+      values.push(bound);
+    }
+    if (after !== null) {
+      conditions.push(`(${column}, id) ${descending ? '<' : '>'} (?, ?)`);
+      values.push(after.key, after.id);
+    }
+    const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
+    const walk = this.#store.prepare(`SELECT seq, ${column} AS key, id FROM people ${where} ORDER BY ${column} ${order}, id ${order}`);
     const places: Place[] = [];
-    for (const place of walk.iterate(...(after === null ? [] : [after.key, after.id]))) {
+    for (const place of walk.iterate(...values)) {
       if (!hasBit(found, place['seq'] as number)) continue;
       places.push(place as unknown as Place);
       if (places.length > limit) break;

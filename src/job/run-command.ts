@@ -23,6 +23,7 @@ import { RunningJob, type RowSink } from './run-job.ts';
 import { runToStandardOutput } from './run-to-stdout.ts';
 import { makeOwnFolder } from './scratch.ts';
 import { serviceOrigin } from './service-origin.ts';
+import { sharedQuotaOf } from './shared-quota.ts';
 import { exists } from './start-checks.ts';
 import { decideStart, refuseForeignOutput, reopenOutput, type Start, type StartOptions } from './start.ts';
 import type { CompiledJob, MonitorAddress, RunOptions } from './types.ts';
@@ -168,6 +169,7 @@ async function execute(job: CompiledJob, paths: JobPaths, start: Start & { kind:
         counters,
         budget,
         reporter,
+        quota: await sharedQuotaOf(job, context, reporter),
         retry: checkpoint.retry === null ? null : retryParts(job, paths, checkpoint.manifest, checkpoint.retry),
         service: { baseUrl: context.baseUrl, origin: serviceOrigin(job), apiKey: context.apiKey },
         keep: (mark, state, trusted, spent) => keep({ mark, state, trusted, spent }),

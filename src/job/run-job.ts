@@ -8,6 +8,7 @@ import { DataServiceClient } from '../client/data-service-client.ts';
 import type { RunLedger } from '../ledger/run-ledger.ts';
 import { Limiter } from '../limiter/limiter.ts';
 import type { Spent } from '../limiter/quota-model.ts';
+import type { SharedQuota } from '../limiter/shared/shared-quota.ts';
 import { AUTO_BOUNDS } from '../pool/adaptive-concurrency.ts';
 import { CallPool } from '../pool/call-pool.ts';
 import { notSuchAServiceError } from '../pool/fatal-errors.ts';
@@ -62,6 +63,10 @@ export interface JobParts {
   readonly budget: CallBudget;
   /** Null: a run. */
   readonly retry: RetryParts | null;
+  /** One quota for several pods; null: this run alone has it, or `share` of it. */
+  readonly quota: SharedQuota | null;
+  /** The part of the plan that is this run's; default: all. */
+  readonly share?: number;
   /** Who is told when the service holds the run up. */
   readonly reporter: Pick<Reporter, 'detail' | 'info' | 'warn'>;
   readonly service: { readonly baseUrl: string; readonly origin: string; readonly apiKey: string | null };
@@ -138,6 +143,8 @@ export class RunningJob {
       monotonicNow,
       wallNow: Date.now,
       spent: spentBefore(parts),
+      shared: parts.quota,
+      share: parts.share ?? 1,
       onThrottled: (wait) => {
         counters.throttled(wait);
         notices.throttled(wait);
@@ -221,6 +228,7 @@ export class RunningJob {
       drain.removeEventListener('abort', onDrain);
       abort.removeEventListener('abort', onAbort);
       await this.#client.close();
+      await this.limiter.close();
     }
     return { kind: 'stopped', error: this.#stop?.error };
   }

@@ -18,6 +18,7 @@ import { RunningJob, type RowSink } from './run-job.ts';
 import { ledgerRights } from './ledger-rights.ts';
 import { scratchFolder } from './scratch.ts';
 import { serviceOrigin } from './service-origin.ts';
+import { sharedQuotaOf } from './shared-quota.ts';
 import { freshStart } from './start.ts';
 import type { CompiledJob, RunOptions } from './types.ts';
 import { finishedExitCode } from './verdict.ts';
@@ -41,6 +42,7 @@ export async function runToStandardOutput(job: CompiledJob, options: RunOptions,
       const running = new RunningJob({
         job, checkpoint,
         wasKilled: false, ledger, sink, counters, reporter, retry: null,
+        quota: await sharedQuotaOf(job, context, reporter),
         budget: new CallBudget({ maxCalls: job.limits.maxCalls, counters, uncounted: 0, record: null }),
         service: { baseUrl: context.baseUrl, origin: serviceOrigin(job), apiKey: context.apiKey },
         keep: async () => undefined,

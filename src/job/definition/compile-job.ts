@@ -16,6 +16,7 @@ import type { Origin } from './origin.ts';
 import { bareName, checkField, outputShape } from './output-shape.ts';
 import { jobSchema } from './schema.ts';
 import type { RawJob } from './schema.ts';
+import { expandRedisUri } from './redis-address.ts';
 import { chooseService, dropReplacedChoices } from './service-choice.ts';
 
 export { describeDifference, WRITTEN_INPUT } from './fingerprint.ts';
@@ -134,7 +135,7 @@ function compile(raw: RawJob, scene: Scene): Omit<CompiledJob, 'fingerprint'> {
       ifMissing: raw.input.ifMissing,
     },
     steps,
-    service: { baseUrl, embedded, rpm, plan, concurrency: raw.service.concurrency, timeoutMs: raw.service.timeoutMs, domainField: raw.service.fields.domain },
+    service: { baseUrl, embedded, rpm, plan, concurrency: raw.service.concurrency, timeoutMs: raw.service.timeoutMs, quota: compileQuota(raw.service.quota, scene), domainField: raw.service.fields.domain },
     verify: { when: raw.verify.when, patienceMs: raw.verify.patienceMs },
     output,
     checkpoint: compileCheckpoint(raw, output.uri, scene),
@@ -173,6 +174,13 @@ function missing(code: string, key: string, flag: string, scene: Scene): Error {
   const hint = `Say ${flag}, or set ${key} in a job file.`;
   if (file === null) return new UsageError(code, `There is no job file, and ${flag} is not given`, { hint: `${hint} \`millrace run sample\` runs the sample job.` });
   return new ConfigError(code, `${key} is missing (${file.path})`, { hint });
+}
+
+function compileQuota(uri: string | null, scene: Scene): string | null {
+  const origin = scene.originOf('service.quota');
+  if (uri === null || origin === null) return null;
+  const { sources: { date, today, env } } = scene;
+  return expandRedisUri(uri, 'service.quota', origin, { date: date ?? today, env });
 }
 
 function compileSteps(steps: readonly Step[], origin: Origin | null): readonly Step[] {

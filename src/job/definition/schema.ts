@@ -108,7 +108,7 @@ const service = z.strictObject({
     `milliseconds, a whole number from ${BOUNDS.timeoutMs[0]} to ${BOUNDS.timeoutMs[1]}`,
     'Longest wait for one answer, in milliseconds.',
   ),
-  quota: key(z.null().default(null), { expected: 'null', later: 'one quota for several processes (redis://)' }, 'Only null in this version.'),
+  quota: key(uri.nullable().default(null), 'redis://host:port/database (rediss:// for TLS), or null', 'One quota for all runs that name the same Redis server, and have the same service and key. null: each run has the whole plan.'),
   fields: z
     .strictObject({
       domain: key(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,63}$/).default('domain'), 'a field name: letters, digits and _', 'The name under which /v1/enrich takes a domain.'),

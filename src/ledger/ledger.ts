@@ -11,7 +11,7 @@ import { maySpare } from './reuse.ts';
 import { RunRows } from './run-rows.ts';
 import { checkLedger, prepareLedger } from './schema.ts';
 import { makeScope, scopeNumber, ScopeRows } from './scope-rows.ts';
-import { UsedAnswers } from './used-answers.ts';
+import { bothUsed, UsedAnswers } from './used-answers.ts';
 import { WaitingAnswers, type Given } from './waiting-answers.ts';
 import { checkWhole } from './whole-file.ts';
 
@@ -111,7 +111,7 @@ export class Ledger {
     if (waiting !== null) return waiting;
     return this.#guard(() => {
       // A ledger of its own has no other writers; one that is shared may have been written to a moment ago.
-      if (this.#options.maxAgeDays > 0) this.#readOthers();
+      if (this.#options.maxAgeDays > 0 || this.#options.shared === true) this.#readOthers();
       const hash = keyHash(scope, key);
       if (this.#known?.isAbsent(hash) === true) return null;
       const found = this.#find(scope, key, hash);
@@ -152,7 +152,7 @@ export class Ledger {
   flush(): void {
     if (this.#waiting.isEmpty && this.#used.changed().length === 0) return;
     this.#insertAll(this.#waitingRows(), () => {
-      for (const [block, bits] of this.#used.changed()) this.#keepUsed.run(this.#runId, block, bits);
+      for (const [block, bits] of this.#used.changed()) this.#keepUsed.run(this.#runId, block, this.#options.shared === true ? bothUsed(bits, this.#db.prepare('SELECT bits FROM used WHERE run = ? AND block = ?').get(this.#runId, block)?.['bits']) : bits);
       this.#count.run(this.#lookups, this.#reused, this.#runId);
     });
     this.#used.kept();

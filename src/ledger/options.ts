@@ -22,6 +22,8 @@ export interface LedgerOptions {
   readonly failedBy?: 'number' | 'time';
   /** Only `look`, `lastAnswer`, `totals` and `scope` are wanted: nothing is written. The file must exist. */
   readonly peek?: boolean;
+  /** Other processes write to it for the same run: its shards. */
+  readonly shared?: boolean;
   /** Asked within each write transaction: throws when the job is another run's by now. One that comes later waits for the transaction. */
   readonly mayWrite?: () => void;
   /** Answers that go into the index together; fewer than usual for tests. */

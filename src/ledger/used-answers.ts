@@ -42,3 +42,8 @@ export class UsedAnswers {
     this.#changed.clear();
   }
 }
+
+/** A block with what is kept of it, by another process of the same run or an earlier one. */
+export function bothUsed(bits: Uint8Array, kept: unknown): Uint8Array {
+  return kept instanceof Uint8Array ? bits.map((byte, i) => byte | (kept[i] ?? 0)) : bits;
+}

@@ -43,6 +43,27 @@ describe('Ledger', () => {
     again.close();
   });
 
+  it('is one to all shards of a run: each finds what the others have, failures too, and every lookup counts once', () => {
+    const before = open({ run: 'run-0' });
+    const scope = before.scope('https://api.example', 'enrich', 'by email');
+    before.put([1, 2].map((key) => ({ scope, key: `old ${key}`, answer: hit })));
+    before.close();
+    const shards = [open({ shared: true }), open({ shared: true })] as const;
+    shards[0].put([{ scope, key: 'a', answer: { kind: 'failed', code: 'http_500', attempts: 5, requestId: null } }]);
+    expect(shards[1].get(scope, 'a')).toBeNull();
+    shards[0].flush();
+    expect(shards[1].get(scope, 'a')).toMatchObject({ kind: 'failed' });
+    // What each has used of an earlier run stays used for both.
+    for (const [i, shard] of shards.entries()) expect(shard.get(scope, `old ${i + 1}`)).toEqual(hit);
+    for (const shard of shards) shard.flush();
+    for (const shard of shards) expect(shard.totals()).toEqual({ lookups: 3, reused: 2 });
+    for (const shard of shards) shard.close();
+    const again = open({ shared: true });
+    for (const key of ['old 1', 'old 2', 'a']) expect(again.get(scope, key)).not.toBeNull();
+    expect(again.totals()).toEqual({ lookups: 3, reused: 2 });
+    again.close();
+  });
+
   it('files answers under origin, step and options', () => {
     const ledger = open();
     const one = ledger.scope('https://api.example', 'enrich', 'by email');

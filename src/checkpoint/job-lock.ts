@@ -24,6 +24,8 @@ export interface LockOptions {
   /** Called once when the place has no way to let in one run alone, and what is done instead is weaker. */
   readonly onWeak?: (message: string) => void;
   readonly signal?: AbortSignal;
+  /** Waits for as long as the holder is alive; otherwise for one lease. */
+  readonly patient?: boolean;
 }
 
 /**
@@ -157,23 +159,27 @@ export async function currentHolder(path: string, now: number): Promise<Holder |
   return found === null || isStale(found, now) ? null : found;
 }
 
-/** Waits until the lock is ours, for one lease at most. */
+/** Waits until the lock is ours. */
 async function enter(place: LockPlace, options: LockOptions): Promise<{ grip: Grip; holder: Holder }> {
   const giveUpAt = options.monotonicNow() + LEASE_MS;
   let waiting = false;
+  let goneSince: number | null = null;
   let seen: { readonly holder: Holder; readonly at: number } | null = null;
   for (;;) {
     const holder = ourselves(options.now());
     const grip = await place.create(holder);
     if (grip !== null) return { grip, holder };
     const found = await place.read();
-    const givesUp = options.monotonicNow() >= giveUpAt || options.signal?.aborted === true;
+    const now = options.monotonicNow();
+    const givesUp = (now >= giveUpAt && options.patient !== true) || options.signal?.aborted === true;
     if (found === null) {
       // Just let go; or a link that leads nowhere, which would be looked at for ever.
-      if (givesUp) throw lockFailed(options.path, 'read', new Error('something stands there that is no file'));
+      goneSince ??= now;
+      if (givesUp || now - goneSince >= LEASE_MS) throw lockFailed(options.path, 'read', new Error('something stands there that is no file'));
       await sleep(GONE_MS);
       continue;
     }
+    goneSince = null;
     if (seen === null || seen.holder.nonce !== found.nonce || seen.holder.renewedAt !== found.renewedAt) seen = { holder: found, at: options.monotonicNow() };
     // Seen for a whole lease without a renewal: its clock is ahead of ours, or it is paused.
     if (isStale(found, options.now()) || options.monotonicNow() - seen.at >= LEASE_MS) {

@@ -145,6 +145,15 @@ describe('a holder that is alive', () => {
     expect(await onDisk()).toMatchObject({ nonce: 'theirs' });
   });
 
+  it('is waited for by a patient run for as long as its holder lives, and no longer', async () => {
+    const began = clock.ms;
+    await put(elsewhere());
+    clock.onSleep = () => (clock.ms - began < 5 * LEASE_MS ? put(elsewhere()) : rm(path, { force: true }));
+    await acquire({ patient: true });
+    expect(clock.ms - began).toBeGreaterThanOrEqual(5 * LEASE_MS);
+    expect(await onDisk()).toMatchObject({ pid: process.pid });
+  });
+
   it('is left at once by a run that is to stop', async () => {
     const began = clock.ms;
     await put(elsewhere());

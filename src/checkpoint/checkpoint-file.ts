@@ -1,5 +1,7 @@
 import { InputError, MillraceError, StorageError, storageHint } from '../errors.ts';
 import type { Spent } from '../limiter/quota-model.ts';
+import type { Shard } from '../job/types.ts';
+import type { InputRange } from '../reader/cuts.ts';
 import type { InputManifest } from '../reader/types.ts';
 import { storageOf } from '../storage/storages.ts';
 import type { KeptFiles, Mark } from '../writer/mark.ts';
@@ -76,6 +78,8 @@ export interface Checkpoint {
   readonly callsAtMost: number;
   /** Null: none is under way. */
   readonly retry: Retry | null;
+  /** Which part of the job this is, of a job that several processes share; null: the whole. */
+  readonly shard: (Shard & InputRange) | null;
 }
 
 /** A checkpoint of a large glob names many files; more than this is no checkpoint of ours. */
@@ -118,7 +122,7 @@ export async function writeCheckpoint(path: string, checkpoint: Checkpoint, fenc
 /** What each key holds in a checkpoint of ours, by kind. */
 const KINDS: Readonly<Record<keyof Checkpoint, readonly Kind[]>> = {
   version: ['number'], job: ['string'], output: ['string'], fingerprint: ['object'], generation: ['number'], run: ['string'], manifest: ['object'], limit: ['number', 'null'], state: ['string'],
-  startedAt: ['string'], updatedAt: ['string'], finishedAt: ['string', 'null'], exitCode: ['number', 'null'], mark: ['object'], totals: ['object'], trusted: ['boolean'], spent: ['object', 'null'], result: ['object', 'null'], callsAtMost: ['number'], retry: ['object', 'null'],
+  startedAt: ['string'], updatedAt: ['string'], finishedAt: ['string', 'null'], exitCode: ['number', 'null'], mark: ['object'], totals: ['object'], trusted: ['boolean'], spent: ['object', 'null'], result: ['object', 'null'], callsAtMost: ['number'], retry: ['object', 'null'], shard: ['object', 'null'],
 };
 type Kind = 'string' | 'number' | 'boolean' | 'object' | 'null';
 

@@ -42,6 +42,7 @@ ${JOB_FLAGS}
   --fresh            start over, ledger kept       --date DAY       what {date} stands for
   --scratch DIR      for state that grows          --progress KIND  auto, bar, log or none
   --log-level LEVEL  debug, info, warn, ...        --monitor PORT   a live page, and /metrics
+  --shard I/N        one part of it, from 0/N on: docs/shards.md
 
 Every other key of a job is a flag too, by its dotted path: docs/configuration.md.
 The API key comes from MILLRACE_API_KEY, or a file that MILLRACE_API_KEY_FILE names.
@@ -56,6 +57,7 @@ requests needed, and the time they take at the plan's rate. It takes the flags o
 ${JOB_FLAGS}
 
   --date DAY         what {date} stands for        --json           print JSON
+  --shard I/N        what this part would do, from 0/N on
 
 Example: millrace plan sample --plan growth`;
 

@@ -34,7 +34,7 @@ interface Command {
 const COMMANDS: Readonly<Record<string, Command>> = {
   run: { usage: 'run [JOB]', options: runOptions(RUN_FLAGS), load: async () => (await import('./commands/run.ts')).run },
   retry: { usage: 'retry [JOB]', options: runOptions(RETRY_FLAGS), load: async () => (await import('./commands/retry.ts')).retry },
-  plan: { usage: 'plan [JOB]', options: REPORT_OPTIONS, load: async () => (await import('./commands/plan.ts')).plan },
+  plan: { usage: 'plan [JOB]', options: { ...REPORT_OPTIONS, shard: value }, load: async () => (await import('./commands/plan.ts')).plan },
   status: { usage: 'status [JOB]', options: REPORT_OPTIONS, load: async () => (await import('./commands/status.ts')).status },
   ledger: {
     usage: 'ledger [ACTION] [JOB]',

@@ -4,13 +4,13 @@ import { RETRY_FLAGS, RUN_FLAGS } from '../job/definition/flags.ts';
 import { KEY_BY_FLAG } from '../job/definition/keys.ts';
 import { unknownFlag } from '../job/definition/layers.ts';
 import { compileRunOptions } from '../job/definition/run-options.ts';
-import { UsageError } from '../errors.ts';
+import { ConfigError, UsageError } from '../errors.ts';
 import type { CompiledJob, RunOptions } from '../job/types.ts';
 import type { FlagValue } from '../job/definition/layers.ts';
 import type { Invocation } from './invocation.ts';
 
 /** Flags that belong to a command and not to the job. */
-const OWN_FLAGS = { run: RUN_FLAGS, retry: RETRY_FLAGS, plan: ['date', 'json'], status: ['date', 'json'], 'ledger stats': ['date', 'json'], 'ledger purge': ['date', 'json', 'email', 'older-than'] } as const;
+const OWN_FLAGS = { run: RUN_FLAGS, retry: RETRY_FLAGS, plan: ['date', 'shard', 'json'], status: ['date', 'json'], 'ledger stats': ['date', 'json'], 'ledger purge': ['date', 'json', 'email', 'older-than'] } as const;
 
 export interface ReadJob {
   readonly job: CompiledJob;
@@ -31,12 +31,20 @@ export async function readJob(command: keyof typeof OWN_FLAGS, invocation: Invoc
     const known = flag.includes('.') || KEY_BY_FLAG.has(flag);
     if (!known) throw unknownFlag(flag, [...KEY_BY_FLAG.keys(), ...own]);
   }
-  const { options, date } = compileRunOptions(invocation.env, ownFlags);
+  const { options, date } = compileRunOptions(invocation.env, ownFlags, own);
   const file = invocation.job === null ? null : await loadJobFile(invocation.job);
   const today = new Date().toISOString().slice(0, 10);
   const { job, warnings } = compileJob({ file, env: invocation.env, flags: jobFlags, date, today });
   for (const warning of warnings) process.stderr.write(`millrace: ${warning}\n`);
+  if (options.shard !== null) checkShardable(job, options, ownFlags.has('shard') ? UsageError : ConfigError);
   return { job, options, json: ownFlags.get('json') === true };
+}
+
+/** What several processes cannot share. */
+function checkShardable({ input, output }: CompiledJob, { shard, fresh }: RunOptions, Refusal: typeof UsageError | typeof ConfigError): void {
+  const stream = input.uris.includes('-') ? 'standard input' : output.uri === '-' ? 'standard output' : null;
+  if (stream !== null) throw new Refusal('not_in_shards', `${stream} cannot be shared by several shards`, { hint: 'Name a file that all of them see, or leave --shard out.' });
+  if (fresh && shard?.index !== 0) throw new Refusal('not_in_shards', '--fresh starts the whole job over, which shard 0 does for all', { hint: `Run shard 0 with --shard 0/${shard?.of} --fresh, then the others without --fresh.` });
 }
 
 function elsewhere(flag: string, command: string): UsageError {

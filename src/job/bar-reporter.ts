@@ -1,5 +1,6 @@
 import { previewRows } from './preview.ts';
 import type { Reporter } from './reporter.ts';
+import { ownRpm } from './shards/shard-job.ts';
 import { snapshots, type HeldUp, type Snapshot } from './snapshot.ts';
 import { summaryTable } from './summary.ts';
 import type { CompiledJob } from './types.ts';
@@ -45,7 +46,7 @@ export function barReporter(job: CompiledJob, out: Terminal): Reporter {
     start: (running) => {
       const { checkpoint, resumed } = running;
       if (resumed) say(`Resuming ${job.name} after ${count(checkpoint.mark.tally.total)} rows.`);
-      const snapshot = snapshots(running, job.service.rpm, job.limits.limit, () => performance.now());
+      const snapshot = snapshots(running, ownRpm(running.job, running.checkpoint), running.job.limits.limit, () => performance.now());
       draw = () => {
         const line = progressLine(job.name, snapshot());
         out.write(live ? `\r\x1b[2K${line.slice(0, Math.max(NARROWEST, widthOf(out) - 1))}` : `${line}\n`);

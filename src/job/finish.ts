@@ -8,6 +8,7 @@ import type { GrowingFile } from '../storage/storage.ts';
 import { storageOf } from '../storage/storages.ts';
 import { START_MARK } from '../writer/mark.ts';
 import type { FinishedRows } from '../writer/output-writer.ts';
+import type { Tally } from '../writer/tally.ts';
 import { dropSpool } from './frozen-input.ts';
 import type { JobPaths } from './paths.ts';
 import { buildReport, writeReport, type Report } from './report.ts';
@@ -15,15 +16,19 @@ import { exists, isUnchanged } from './start-checks.ts';
 import type { CompiledJob } from './types.ts';
 import { finishedExitCode } from './verdict.ts';
 
+/** @throws InputError when the input changed while it was read */
+export async function refuseChangedInput({ manifest, shard }: Checkpoint, { total }: Tally, limit: number | null): Promise<void> {
+  // Of a shard it is known how many records it has.
+  const changed = (await describeChange(manifest)) ?? (shard === null || total === limit ? null : `shard ${shard.index} was to have ${limit} records and has ${total}.`);
+  if (changed === null) return;
+  throw new InputError('input_changed', `the input changed while it was read: ${changed}`, { hint: 'Put the input back as it was and run the same command, or take it as it is now with --fresh. The rows are written again; what was paid for is in the ledger.' });
+}
+
 /**
  * All rows are written: says so durably, with what the output is, before anything takes its name.
- * @throws InputError when the input changed while it was read, StorageError, or 75 when the job was lost
+ * @throws StorageError, or 75 when the job was lost
  */
 export async function markFinishing(job: CompiledJob, paths: JobPaths, latest: Checkpoint, finished: FinishedRows, fence: Fence): Promise<Checkpoint> {
-  const changed = await describeChange(latest.manifest);
-  if (changed !== null) {
-    throw new InputError('input_changed', `the input changed while it was read: ${changed}`, { hint: 'Put the input back as it was and run the same command, or take it as it is now with --fresh. The rows are written again; what was paid for is in the ledger.' });
-  }
   // A retry counts all rows from its start, and so not those before the end of a member: a longer run begins anew, from the ledger.
   const mark = latest.retry === null || job.output.compression === 'none' ? finished.mark : START_MARK;
   const { mark: _, ...result } = finished;

@@ -1,5 +1,6 @@
 import { pino } from 'pino';
 import type { Reporter } from './reporter.ts';
+import { ownRpm } from './shards/shard-job.ts';
 import { snapshots } from './snapshot.ts';
 import type { CompiledJob } from './types.ts';
 
@@ -18,7 +19,7 @@ export function logReporter(job: CompiledJob, level: string): Reporter {
     info: (event, text) => logger.info({ event, job: job.name }, text),
     warn: (event, text) => logger.warn({ event, job: job.name }, text),
     start: (running) => {
-      const snapshot = snapshots(running, job.service.rpm, job.limits.limit, () => performance.now());
+      const snapshot = snapshots(running, ownRpm(running.job, running.checkpoint), running.job.limits.limit, () => performance.now());
       const { checkpoint, resumed } = running;
       logger.info({ event: resumed ? 'resumed' : 'started', job: job.name, run: checkpoint.run, files: checkpoint.manifest.files.length, rows: checkpoint.mark.tally.total, keys: checkpoint.manifest.keyName }, resumed ? 'resumed where it stopped' : 'started');
       timer = setInterval(() => {

@@ -15,6 +15,8 @@ export interface JobPaths {
   readonly report: string;
   readonly checkpoint: string;
   readonly lock: string;
+  /** How the job is shared out, while it is done in shards. */
+  readonly shards: string;
   /** The ledger's file; of one that lies elsewhere, the file on this machine in which a run works. */
   readonly ledger: string;
   /** Where it lies, when that is elsewhere: a uri without its secret; or null. */
@@ -24,6 +26,9 @@ export interface JobPaths {
   /** Where it arrives: it takes the spool's name only once the run is sure to go on with it. */
   readonly arriving: string;
 }
+
+/** Stands between the name of a job's output, or checkpoint, and that of a shard. */
+export const SHARD_MARK = '.shard-';
 
 /** Everything absolute, or an `s3://` uri. For `--output -` only ledger and spool mean anything. */
 export function jobPaths(job: CompiledJob, options: Pick<RunOptions, 'scratch'>): JobPaths {
@@ -39,6 +44,7 @@ export function jobPaths(job: CompiledJob, options: Pick<RunOptions, 'scratch'>)
     report: `${output}.report.json`,
     checkpoint,
     lock: `${checkpoint}.lock`,
+    shards: `${checkpoint}.shards`,
     ledger,
     sharedLedger: isShared(job.ledger.uri) ? withoutSecret(job.ledger.uri) : null,
     spool,
@@ -80,5 +86,11 @@ export function ownFiles(paths: JobPaths): (absolutePath: string) => boolean {
   for (const path of [paths.output, paths.errors]) own.add(partialPath(path));
   for (const suffix of ['-wal', '-shm', '-journal']) own.add(`${paths.ledger}${suffix}`);
   for (const suffix of ['', '.tmp']) own.add(`${paths.output}.report.html${suffix}`);
-  return (path) => own.has(path) || own.has(temporaryOf(path) ?? partOf(path)?.finalPath ?? '') || prefixes.some((prefix) => path.startsWith(prefix));
+  return (path) => own.has(path) || own.has(temporaryOf(path) ?? partOf(path)?.finalPath ?? '') || isShard(path, paths.output) || prefixes.some((prefix) => path.startsWith(prefix));
+}
+
+/** Whether it is the output of a shard, or stands beside that. */
+function isShard(path: string, output: string): boolean {
+  const mark = `${output}${SHARD_MARK}`;
+  return path.startsWith(mark) && /^\d+-of-\d+(?:\.|$)/.test(path.slice(mark.length));
 }

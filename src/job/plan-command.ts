@@ -17,9 +17,12 @@ import { adoptSpool } from './frozen-input.ts';
 import { ledgerRights } from './ledger-rights.ts';
 import { jobPaths, type JobPaths } from './paths.ts';
 import { scratchFolder } from './scratch.ts';
+import { refuseShards } from './shards/in-one-piece.ts';
+import { howShardWouldStart } from './shards/run-shard.ts';
+import { shardName } from './shards/shard-job.ts';
 import { serviceOrigin } from './service-origin.ts';
 import { decideStart, freshStart, type Start } from './start.ts';
-import type { CompiledJob } from './types.ts';
+import type { CompiledJob, Shard } from './types.ts';
 import { count, duration, printable } from './words.ts';
 
 /**
@@ -28,6 +31,8 @@ import { count, duration, printable } from './words.ts';
  */
 export interface Plan {
   readonly job: string;
+  /** Such as `0/4`; everything else is then that shard's. Null: the whole job. */
+  readonly shard: string | null;
   /** `new`, `resume` or `finished`: what `millrace run` would do. */
   readonly start: 'new' | 'resume' | 'finished';
   /** Another run holds the job now, and `millrace run` would wait for it; or null. */
@@ -45,25 +50,25 @@ export interface Plan {
 }
 
 /** Checks everything and calls nothing. Reads the whole input once. */
-export async function planCommand(job: CompiledJob, options: { json: boolean }): Promise<ExitCode> {
-  const plan = await makePlan(job, serviceOrigin(job));
+export async function planCommand(job: CompiledJob, options: { json: boolean; shard: Shard | null }): Promise<ExitCode> {
+  const plan = await makePlan(job, serviceOrigin(job), options.shard);
   process.stdout.write(options.json ? `${JSON.stringify(plan)}\n` : describe(plan));
   return EXIT.ok;
 }
 
 /** @throws MillraceError whatever would keep the job from running */
-export async function makePlan(job: CompiledJob, serviceOrigin: string): Promise<Plan> {
+export async function makePlan(job: CompiledJob, serviceOrigin: string, shard: Shard | null): Promise<Plan> {
   const scratch = await scratchFolder(null);
   try {
-    return await planIn(scratch, job, serviceOrigin);
+    return await planIn(scratch, job, serviceOrigin, shard);
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }
 }
 
-async function planIn(scratch: string, job: CompiledJob, serviceOrigin: string): Promise<Plan> {
-  const paths = { ...jobPaths(job, { scratch: null }), spool: join(scratch, 'stdin'), arriving: join(scratch, 'arriving') };
-  const start = await howItWouldStart(job, paths);
+async function planIn(scratch: string, whole: CompiledJob, serviceOrigin: string, shard: Shard | null): Promise<Plan> {
+  const paths = { ...jobPaths(whole, { scratch: null }), spool: join(scratch, 'stdin'), arriving: join(scratch, 'arriving') };
+  const { job, start } = await howItWouldStart(whole, paths, shard);
   await adoptSpool(paths, null);
   const { manifest } = start.checkpoint;
   const place = ledgerPlace(job.ledger.uri, isShared(job.ledger.uri) ? join(scratch, 'ledger') : paths.ledger);
@@ -73,7 +78,7 @@ async function planIn(scratch: string, job: CompiledJob, serviceOrigin: string):
     const counting = new Counting(job, seen, ledger, serviceOrigin);
     // A retry has as many records as its output has rows.
     const limit = start.checkpoint.retry?.before.result.tally.total ?? job.limits.limit ?? Infinity;
-    reading: for await (const batch of readRecords(manifest, null)) {
+    reading: for await (const batch of readRecords(manifest, start.checkpoint.shard?.from ?? null)) {
       await counting.fetch(batch);
       for (const record of batch) {
         if (counting.records >= limit) break reading;
@@ -84,8 +89,9 @@ async function planIn(scratch: string, job: CompiledJob, serviceOrigin: string):
     const requests = finished ? { enrich: 0, verify: 0, total: 0 } : counting.requests();
     return {
       job: job.name,
+      shard: shard === null ? null : shardName(shard),
       start: finished ? 'finished' : start.resumed ? 'resume' : 'new',
-      heldBy: await heldBy(job, paths),
+      heldBy: await heldBy(job),
       files: manifest.files.length,
       bytes: manifest.files.reduce((sum, file) => sum + file.size, 0),
       keys: manifest.keyName,
@@ -102,15 +108,18 @@ async function planIn(scratch: string, job: CompiledJob, serviceOrigin: string):
   }
 }
 
-async function heldBy(job: CompiledJob, paths: JobPaths): Promise<Plan['heldBy']> {
-  const holder = job.output.uri === '-' ? null : await currentHolder(paths.lock, Date.now());
+async function heldBy(job: CompiledJob): Promise<Plan['heldBy']> {
+  const holder = job.output.uri === '-' ? null : await currentHolder(jobPaths(job, { scratch: null }).lock, Date.now());
   return holder === null ? null : { host: holder.host, pid: holder.pid, since: holder.since };
 }
 
-function howItWouldStart(job: CompiledJob, paths: JobPaths): Promise<Start> {
+async function howItWouldStart(job: CompiledJob, paths: JobPaths, shard: Shard | null): Promise<{ job: CompiledJob; start: Start }> {
   const options = { fresh: false, now: () => new Date(), signal: new AbortController().signal };
   // Standard output has neither checkpoint nor output to look at.
-  return job.output.uri === '-' ? freshStart(job, paths, options) : decideStart(job, paths, options);
+  if (job.output.uri === '-') return { job, start: await freshStart(job, paths, options) };
+  if (shard !== null) return howShardWouldStart(job, paths, shard, options);
+  await refuseShards(paths);
+  return { job, start: await decideStart(job, paths, options) };
 }
 
 class Counting {
@@ -248,6 +257,7 @@ function describe(plan: Plan): string {
   const { requests, lookups, keys } = plan;
   const mapped = Object.entries(keys).flatMap(([key, column]) => (column === null ? [] : [`${key} from "${column}"`]));
   const rows: [string, string][] = [
+    ...(plan.shard === null ? [] : [['shard', plan.shard] satisfies [string, string]]),
     ['input', `${count(plan.files)} file${plan.files === 1 ? '' : 's'}, ${count(plan.bytes)} bytes${mapped.length > 0 ? `; ${mapped.join(', ')}` : ''}`],
     ['records', `${count(plan.records)}${plan.invalid > 0 ? `, of them ${count(plan.invalid)} with nothing to look up` : ''}`],
     ['unique lookups', count(lookups.unique)],

@@ -53,9 +53,9 @@ export async function resumeRetry(paths: JobPaths, found: Checkpoint, options: S
   return { kind: 'go', checkpoint: { ...found, manifest, mark }, isFirst: false, resumed: whole, reopen: false, notice };
 }
 
-/** Where a run begins, or a retry, which counts all rows from the start. */
-export function firstMark({ retry }: Checkpoint): Mark {
-  return retry === null ? START_MARK : { ...START_MARK, tally: retry.before.result.tally };
+/** Where a run begins: a shard at its part of the input, and a retry counts all rows from the start. */
+export function firstMark({ retry, shard }: Checkpoint): Mark {
+  return retry === null ? { ...START_MARK, position: shard?.from ?? null } : { ...START_MARK, tally: retry.before.result.tally };
 }
 
 /** The job as it was before the retry began. */

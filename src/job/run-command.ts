@@ -1,20 +1,20 @@
 import { dirname } from 'node:path';
 import { writeCheckpoint, type Checkpoint, type RunTotals } from '../checkpoint/checkpoint-file.ts';
 import type { Fence } from '../checkpoint/fence.ts';
-import { JobLock } from '../checkpoint/job-lock.ts';
+import type { JobLock } from '../checkpoint/job-lock.ts';
 import { EXIT, InputError, UsageError, type ExitCode } from '../errors.ts';
 import { openRunLedger } from '../ledger/open-run-ledger.ts';
 import { isShared } from '../ledger/place.ts';
-import { storageOf } from '../storage/storages.ts';
 import { OutputWriter } from '../writer/output-writer.ts';
-import { rowFormat } from '../writer/row-format.ts';
+import { rowFormat, type RowFormat } from '../writer/row-format.ts';
 import { CallBudget } from './call-budget.ts';
 import { Counters } from './counters.ts';
 import { errorLine } from './error-line.ts';
-import { commitAgain, dropRemains, markFinishing, putInPlace } from './finish.ts';
+import { commitAgain, dropRemains, markFinishing, putInPlace, refuseChangedInput } from './finish.ts';
 import { adoptSpool, dropArriving } from './frozen-input.ts';
+import { holdJob } from './hold-job.ts';
 import { ledgerRights } from './ledger-rights.ts';
-import { jobLedger, jobPaths, namedFiles, type JobPaths } from './paths.ts';
+import { jobLedger, jobPaths, type JobPaths } from './paths.ts';
 import { openReporter, type Reporter } from './reporter.ts';
 import { buildReport } from './report.ts';
 import { retryParts, retryWords } from './retry-parts.ts';
@@ -22,10 +22,11 @@ import { decideRetry, firstMark } from './retry-start.ts';
 import { RunningJob, type RowSink } from './run-job.ts';
 import { runToStandardOutput } from './run-to-stdout.ts';
 import { makeOwnFolder } from './scratch.ts';
+import { leaveShards } from './shards/in-one-piece.ts';
+import { runShard, type Decide } from './shards/run-shard.ts';
 import { serviceOrigin } from './service-origin.ts';
 import { sharedQuotaOf } from './shared-quota.ts';
-import { exists } from './start-checks.ts';
-import { decideStart, refuseForeignOutput, reopenOutput, type Start, type StartOptions } from './start.ts';
+import { decideStart, refuseOthersFiles, reopenOutput, type Start, type StartOptions } from './start.ts';
 import type { CompiledJob, MonitorAddress, RunOptions } from './types.ts';
 
 export interface RunContext {
@@ -42,7 +43,11 @@ export interface RunContext {
  * @throws MillraceError whatever ended the run; the job's state is on disk by then
  */
 export async function runCommand(job: CompiledJob, options: RunOptions, context: RunContext): Promise<ExitCode> {
-  return reported(job, options, (reporter) => (job.output.uri === '-' ? runToStandardOutput(job, options, context, reporter) : runLocked(job, options, context, reporter, 'run')));
+  return reported(job, options, (reporter) => {
+    if (job.output.uri === '-') return runToStandardOutput(job, options, context, reporter);
+    if (options.shard === null) return runLocked(job, options, context, reporter, 'run');
+    return runShard(job, options.shard, options, context.drain, reporter, (part, decide) => runLocked(part, options, context, reporter, 'run', decide));
+  });
 }
 
 /**
@@ -75,59 +80,40 @@ async function monitored(job: CompiledJob, address: MonitorAddress, reporter: Re
   }
 }
 
-async function runLocked(job: CompiledJob, options: RunOptions, context: RunContext, reporter: Reporter, command: Command): Promise<ExitCode> {
+async function runLocked(job: CompiledJob, options: RunOptions, context: RunContext, reporter: Reporter, command: Command, decide: Decide = DECIDES[command]): Promise<ExitCode> {
   const named = jobPaths(job, options);
-  const lost = new AbortController();
-  const lock = await JobLock.acquire({
-    path: named.lock,
-    now: Date.now,
-    monotonicNow: () => performance.now(),
-    signal: context.drain,
-    onWait: (holder) => reporter.warn('job_held', `another run holds this job (process ${holder.pid} on ${holder.host}, since ${holder.since}): waiting one lease`),
-    onLost: (error) => lost.abort(error),
-    onWeak: (message) => reporter.warn('weak_lock', message),
+  const hold = { signal: context.drain, reporter };
+  const before = (): Promise<void> => (command === 'run' ? refuseOthersFiles(named) : Promise.resolve());
+  return holdJob(named, { ...hold, before }, async (lock, lost) => {
+    const paths = { ...named, arriving: lock.temporary(named.spool) };
+    try {
+      if (isShared(job.ledger.uri)) await makeOwnFolder(dirname(paths.ledger));
+      const generationBefore = await leaveShards(job, paths, options.fresh, lock, hold);
+      const start = await settleStart(job, paths, lock, command, decide, { fresh: options.fresh, generationBefore, now: () => new Date(), signal: AbortSignal.any([context.drain, lost]) });
+      if (start.kind === 'go') return await execute(job, paths, start, context, lock, lost, reporter);
+      // A crash just before the end may have left it.
+      await dropRemains(paths, start.checkpoint, lock);
+      reporter.done(buildReport(start.checkpoint, job.output.uri, job.service.rpm), paths, start.because);
+      return (start.checkpoint.exitCode ?? EXIT.ok) as ExitCode;
+    } finally {
+      await dropArriving(paths);
+    }
   });
-  const paths = { ...named, arriving: lock.temporary(named.spool) };
-  try {
-    // Not a file is touched before it is known not to be another job's.
-    if (command === 'run' && !(await exists(paths.checkpoint))) await refuseForeignOutput(paths);
-    await takePossession(paths, lock);
-    if (isShared(job.ledger.uri)) await makeOwnFolder(dirname(paths.ledger));
-    const start = await settleStart(job, paths, lock, command, { fresh: options.fresh, now: () => new Date(), signal: AbortSignal.any([context.drain, lost.signal]) });
-    if (start.kind === 'go') return await execute(job, paths, start, context, lock, lost.signal, reporter);
-    // A crash just before the end may have left it.
-    await dropRemains(paths, start.checkpoint, lock);
-    reporter.done(buildReport(start.checkpoint, job.output.uri, job.service.rpm), paths, start.because);
-    return (start.checkpoint.exitCode ?? EXIT.ok) as ExitCode;
-  } catch (error) {
-    // Files that another run has put in place or taken away are no fault of the disk.
-    throw (await lock.loss()) ?? error;
-  } finally {
-    await dropArriving(paths);
-    await lock.release();
-  }
-}
-
-/** Nothing that another run still has in hand gets into the job's files from here on. @throws StorageError, or 75 when the job was lost */
-async function takePossession(paths: JobPaths, lock: JobLock): Promise<void> {
-  for (const path of namedFiles(paths)) await (await storageOf(path)).sweep(path, lock);
-  if (!lock.tookOverFromUnknown) return;
-  for (const path of [paths.output, paths.errors]) await (await storageOf(path)).shutOutOfFile(path, lock);
-  await (await storageOf(paths.checkpoint)).shutOutOfText(paths.checkpoint, lock);
-  await lock.filesReplaced();
 }
 
 /** What a crash left to be put in place is put there first; then the job is like any other that is finished. */
-async function settleStart(job: CompiledJob, paths: JobPaths, lock: JobLock, command: Command, options: StartOptions): Promise<Exclude<Start, { kind: 'finish' }>> {
-  const start = await (command === 'run' ? decideStart : decideRetry)(job, paths, options);
+async function settleStart(job: CompiledJob, paths: JobPaths, lock: JobLock, command: Command, decide: Decide, options: StartOptions): Promise<Exclude<Start, { kind: 'finish' }>> {
+  const start = await decide(job, paths, options);
   if (start.kind !== 'finish') return start;
   await putInPlace(job, paths, start.checkpoint, () => commitAgain(paths, start.checkpoint, lock), lock);
   // A retry that only had to be put in place is this one; what failed again is the next one's.
   if (command === 'retry' && start.checkpoint.retry !== null) return { kind: 'done', checkpoint: start.checkpoint, because: 'the retry that was under way only had to be put in place, and is now: nothing was called' };
-  return settleStart(job, paths, lock, command, options);
+  return settleStart(job, paths, lock, command, decide, options);
 }
 
 type Command = 'run' | 'retry';
+
+const DECIDES: Readonly<Record<Command, Decide>> = { run: decideStart, retry: decideRetry };
 
 async function execute(job: CompiledJob, paths: JobPaths, start: Start & { kind: 'go' }, context: RunContext, lock: JobLock, lost: AbortSignal, reporter: Reporter): Promise<ExitCode> {
   if (start.notice !== null) reporter.warn('written_again', start.notice);
@@ -140,7 +126,8 @@ async function execute(job: CompiledJob, paths: JobPaths, start: Start & { kind:
   const ledger = await openRunLedger(jobLedger(job, paths), { ...ledgerRights(job, checkpoint), mayWrite: lock.checkNow, tell: reporter, drain: context.drain, abort });
   const counters = new Counters(checkpoint.totals, () => performance.now());
   const budget = new CallBudget({ maxCalls: job.limits.maxCalls, counters, uncounted: Math.max(0, checkpoint.callsAtMost - counters.allCalls), record: () => keep({}) });
-  const totals = (): RunTotals => counters.totals(ledger.totals(), checkpoint.retry?.forgotten);
+  // A shard counts its own: the others write to the same ledger.
+  const totals = (): RunTotals => (checkpoint.shard === null ? counters.totals(ledger.totals(), checkpoint.retry?.forgotten) : counters.totals(ledger.added(), checkpoint.totals.lookups));
   let latest = checkpoint;
   let writing: Promise<void> = Promise.resolve();
   const write = async (change: Partial<Checkpoint>): Promise<void> => {
@@ -169,7 +156,8 @@ async function execute(job: CompiledJob, paths: JobPaths, start: Start & { kind:
         counters,
         budget,
         reporter,
-        quota: await sharedQuotaOf(job, context, reporter),
+        quota: await sharedQuotaOf(job, context, reporter, checkpoint.shard?.of),
+        share: 1 / (checkpoint.shard?.of ?? 1),
         retry: checkpoint.retry === null ? null : retryParts(job, paths, checkpoint.manifest, checkpoint.retry),
         service: { baseUrl: context.baseUrl, origin: serviceOrigin(job), apiKey: context.apiKey },
         keep: (mark, state, trusted, spent) => keep({ mark, state, trusted, spent }),
@@ -177,7 +165,7 @@ async function execute(job: CompiledJob, paths: JobPaths, start: Start & { kind:
         abort,
       });
       if (checkpoint.retry !== null) reporter.info('retrying', retryWords(checkpoint, start.resumed));
-      reporter.start({ checkpoint, resumed: start.resumed, running, counters, sink });
+      reporter.start({ job, checkpoint, resumed: start.resumed, running, counters, sink });
       const end = await running.run();
       reporter.stop();
       if (lost.aborted) throw lost.reason;
@@ -186,11 +174,14 @@ async function execute(job: CompiledJob, paths: JobPaths, start: Start & { kind:
         throw end.error;
       }
       const finished = await sink.finish();
+      await refuseChangedInput(checkpoint, finished.tally, job.limits.limit);
       // Calls may just have been claimed: what follows writes the checkpoint, too.
       await writing;
       await ledger.keep();
       latest = await markFinishing(job, paths, { ...latest, trusted: end.trusted, spent: end.spent, totals: totals(), callsAtMost: budget.sent }, finished, lock);
-      reporter.finished(await putInPlace(job, paths, latest, () => sink.commit(), lock), paths);
+      const report = await putInPlace(job, paths, latest, () => sink.commit(), lock);
+      // A part is no result yet: `runShard` says what comes of it.
+      if (checkpoint.shard === null) reporter.finished(report, paths);
       return (latest.exitCode ?? EXIT.ok) as ExitCode;
     } catch (error) {
       // Rows of two versions may be mixed: once the input is as it was, they are written again, from the ledger.
@@ -212,9 +203,14 @@ async function openSink(job: CompiledJob, paths: JobPaths, checkpoint: Checkpoin
     errorsPath: paths.errors,
     fence,
     compression: job.output.compression,
-    format: rowFormat(job, checkpoint.manifest),
+    format: partFormat(rowFormat(job, checkpoint.manifest), checkpoint),
     mark: checkpoint.mark,
     isFirst,
     errorLine: (record, result) => errorLine(checkpoint.manifest, record, result),
   });
+}
+
+/** The header is the first shard's. */
+function partFormat(format: RowFormat, { shard }: Checkpoint): RowFormat {
+  return shard === null || shard.index === 0 ? format : { ...format, header: null };
 }

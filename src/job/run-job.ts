@@ -30,6 +30,7 @@ import { Notices } from './notices.ts';
 import { connectionsAllowed } from './open-files.ts';
 import { sizeOf } from './record-size.ts';
 import type { Reporter } from './reporter.ts';
+import { ownRpm } from './shards/shard-job.ts';
 import { StartTimes } from './start-times.ts';
 import type { CompiledJob } from './types.ts';
 
@@ -155,7 +156,7 @@ export class RunningJob {
       limiter: this.limiter,
       concurrency: job.service.concurrency,
       mostAtOnce,
-      rpm: job.service.rpm,
+      rpm: ownRpm(job, parts.checkpoint),
       mayCall: () => mayCall(parts),
       limitReached: () => parts.budget.reached(),
       hasAnswered: parts.checkpoint.trusted,

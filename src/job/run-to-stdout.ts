@@ -49,7 +49,7 @@ export async function runToStandardOutput(job: CompiledJob, options: RunOptions,
         drain: context.drain,
         abort: context.abort,
       });
-      reporter.start({ checkpoint, resumed: false, running, counters, sink });
+      reporter.start({ job, checkpoint, resumed: false, running, counters, sink });
       const end = await running.run();
       reporter.stop();
       if (end.kind === 'stopped') throw end.error;

@@ -4,8 +4,11 @@ import type { InputManifest, Position } from '../reader/types.ts';
 import type { Tally } from '../writer/tally.ts';
 import type { Counters } from './counters.ts';
 import type { RowSink, RunningJob } from './run-job.ts';
+import type { CompiledJob } from './types.ts';
 
 export interface Running {
+  /** What runs: the whole job, or a shard of it. */
+  readonly job: CompiledJob;
   readonly checkpoint: Checkpoint;
   readonly resumed: boolean;
   readonly running: Pick<RunningJob, 'limiter' | 'pool' | 'lastStarted' | 'lastWritten' | 'lastKept' | 'inProgress' | 'oldestMs'>;
@@ -104,13 +107,19 @@ function rowsOf({ checkpoint, running, sink }: Running): number {
 
 /** How much of the input is read, and how much of it is written, 0..1 each. */
 function sharesOf(source: Running, limit: number | null): { read: number; written: number } {
-  const { manifest, mark } = source.checkpoint;
+  const { manifest, mark, shard } = source.checkpoint;
   const { lastStarted, lastWritten, inProgress } = source.running;
   const rows = source.sink.tally.total;
+  // How many records a shard has is known.
+  if (shard !== null) return { read: shareOf(rows + inProgress, limit), written: shareOf(rows, limit) };
   const read = shareBefore(manifest, lastStarted ?? mark.position);
   const written = shareBefore(manifest, lastWritten ?? mark.position);
   if (limit === null || source.checkpoint.retry !== null) return { read, written };
   return { read: Math.max(read, Math.min(1, (rows + inProgress) / limit)), written: Math.max(written, Math.min(1, rows / limit)) };
+}
+
+function shareOf(records: number, all: number | null): number {
+  return all === null || all === 0 ? 1 : Math.min(1, records / all);
 }
 
 /** Share of the input's bytes before a position. In archives it goes by frames, and for a single one cannot say. */

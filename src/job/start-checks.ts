@@ -10,19 +10,19 @@ import type { CompiledJob } from './types.ts';
 export const FRESH_HINT = 'To start over, run with --fresh: what was paid for stays in the ledger.';
 
 /** @throws InputError 65 when neither the job's name nor its output is that of the checkpoint */
-export function refuseForeignCheckpoint(job: CompiledJob, paths: JobPaths, found: Checkpoint): void {
+export function refuseForeignCheckpoint(job: CompiledJob, paths: JobPaths, found: Pick<Checkpoint, 'job' | 'output'>): void {
   if (found.job === job.name || found.output === paths.output) return;
   throw new InputError('checkpoint_of_another_job', `${paths.checkpoint} belongs to the job "${found.job}" with the output ${found.output}`, { hint: 'Name another output or checkpoint for this job.' });
 }
 
 /** @throws ConfigError 78 */
-export function refuseChangedDefinition(job: CompiledJob, paths: JobPaths, found: Checkpoint): void {
+export function refuseChangedDefinition(job: CompiledJob, paths: JobPaths, found: Pick<Checkpoint, 'job' | 'output' | 'fingerprint' | 'limit' | 'state' | 'retry'>): void {
   const difference = changedName(job, paths, found) ?? changedDefinition(job, found);
   if (difference === null) return;
   throw new ConfigError('job_changed', `this job was started with another definition: ${difference}`, { hint: `Put it back to go on with it. ${FRESH_HINT}` });
 }
 
-function changedName(job: CompiledJob, paths: JobPaths, found: Checkpoint): string | null {
+function changedName(job: CompiledJob, paths: JobPaths, found: Pick<Checkpoint, 'job' | 'output'>): string | null {
   if (found.job !== job.name) return `name was ${JSON.stringify(found.job)} and is now ${JSON.stringify(job.name)}`;
   return found.output === paths.output ? null : `output.uri was ${found.output} and is now ${paths.output}`;
 }

@@ -9,7 +9,7 @@ import { storageOf } from '../storage/storages.ts';
 import { keptFiles, START_MARK, type Mark } from '../writer/mark.ts';
 import { changedSince, freezeJobInput, readsStandardInput, spooledBytes } from './frozen-input.ts';
 import type { JobPaths } from './paths.ts';
-import { beforeRetry, resumeRetry } from './retry-start.ts';
+import { beforeRetry, firstMark, resumeRetry } from './retry-start.ts';
 import { exists, FRESH_HINT, isUnchanged, isWhole, ledgerExists, refuseChangedDefinition, refuseForeignCheckpoint } from './start-checks.ts';
 import type { CompiledJob } from './types.ts';
 
@@ -27,6 +27,8 @@ export type Start =
 
 export interface StartOptions {
   readonly fresh: boolean;
+  /** Of a run in shards that was given up for this one: no checkpoint says it. */
+  readonly generationBefore?: number;
   readonly now: () => Date;
   readonly signal: AbortSignal;
 }
@@ -40,13 +42,13 @@ export async function decideStart(job: CompiledJob, paths: JobPaths, options: St
   const found = await readCheckpoint(paths.checkpoint);
   if (found === null) {
     await refuseForeignOutput(paths);
-    return { ...(await freshStart(job, paths, options)), isFirst: true };
+    return { ...(await freshStart(job, paths, options, (options.generationBefore ?? 0) + 1)), isFirst: true };
   }
   refuseForeignCheckpoint(job, paths, found);
   if (options.fresh) {
     const isFirst = found.output !== paths.output;
     if (isFirst) await refuseForeignOutput(paths);
-    return { ...(await freshStart(job, paths, options, found.generation + 1)), isFirst };
+    return { ...(await freshStart(job, paths, options, Math.max(found.generation, options.generationBefore ?? 0) + 1)), isFirst };
   }
   refuseChangedDefinition(job, paths, found);
   switch (found.state) {
@@ -67,11 +69,11 @@ export async function freshStart(job: CompiledJob, paths: JobPaths, options: Pic
   return go(newCheckpoint(job, paths, await freezeJobInput(job, paths, options.signal), generation, options.now()));
 }
 
-function go(checkpoint: Checkpoint): Start & { kind: 'go' } {
+export function go(checkpoint: Checkpoint): Start & { kind: 'go' } {
   return { kind: 'go', checkpoint, isFirst: false, resumed: false, reopen: false, notice: null };
 }
 
-export function newCheckpoint(job: CompiledJob, paths: JobPaths, manifest: InputManifest, generation: number, now: Date): Checkpoint {
+export function newCheckpoint(job: CompiledJob, paths: JobPaths, manifest: InputManifest, generation: number, now: Date, shard: Checkpoint['shard'] = null): Checkpoint {
   return {
     version: 1,
     job: job.name,
@@ -86,14 +88,20 @@ export function newCheckpoint(job: CompiledJob, paths: JobPaths, manifest: Input
     updatedAt: now.toISOString(),
     finishedAt: null,
     exitCode: null,
-    mark: START_MARK,
+    mark: { ...START_MARK, position: shard?.from ?? null },
     totals: { calls: {}, lookups: { unique: 0, fromLedger: 0 }, retries: 0, throttled: { events: 0, waitedMs: 0 }, credits: 0, latency: {}, activeMs: 0 },
     trusted: false,
     spent: null,
     result: null,
     callsAtMost: 0,
     retry: null,
+    shard,
   };
+}
+
+/** Of a job that has never begun no file is touched before it is known not to be another job's. @throws InputError 65 */
+export async function refuseOthersFiles(paths: JobPaths): Promise<void> {
+  if (!(await exists(paths.checkpoint)) && !(await exists(paths.shards))) await refuseForeignOutput(paths);
 }
 
 /** @throws InputError 65 */
@@ -106,13 +114,13 @@ export async function refuseForeignOutput(paths: JobPaths): Promise<void> {
   }
 }
 
-async function resume(job: CompiledJob, paths: JobPaths, found: Checkpoint, options: StartOptions): Promise<Start> {
+export async function resume(job: CompiledJob, paths: JobPaths, found: Checkpoint, options: StartOptions): Promise<Start> {
   const { manifest, changed } = await changedSince(found.manifest, paths, options.signal);
   if (changed !== null) throw new InputError('input_changed', `the input changed while the job was under way: ${changed}`, { hint: `Put the input back as it was to resume. ${FRESH_HINT}` });
   const checkpoint = { ...found, manifest, limit: job.limits.limit };
   if (await isWhole(paths, found)) return { ...go(checkpoint), resumed: true };
   const notice = `the unfinished output ${partialPath(paths.output)} is missing or was cut: its rows are written again, ${await fromWhat(job, paths)}`;
-  return { ...go({ ...checkpoint, mark: START_MARK }), notice };
+  return { ...go({ ...checkpoint, mark: firstMark(found) }), notice };
 }
 
 /** A job whose retry was stopped is finished all the same: what it would do now goes first, and if there is nothing the retry goes on. */
@@ -129,16 +137,21 @@ async function afterFinish(job: CompiledJob, paths: JobPaths, found: Checkpoint,
   const manifest = await freezeJobInput(job, paths, options.signal);
   if (outputThere && spooledBytes(manifest) === 0 && spooledBytes(found.manifest) > 0) return { ...done, because: 'this job had finished, and standard input was empty: its output is kept, and nothing was called' };
   if (compareManifests(found.manifest, manifest) !== null) return go(newCheckpoint(job, paths, manifest, found.generation, options.now()));
-  const unfinished: Checkpoint = { ...found, manifest, limit: job.limits.limit, state: 'stopped', finishedAt: null, exitCode: null, result: null };
+  return goOnAfterFinish(job, paths, { ...found, manifest }, done);
+}
+
+/** What is still to be done of a job that has finished, and whose input is what it was; `done` where there is nothing. */
+export async function goOnAfterFinish(job: CompiledJob, paths: JobPaths, found: Checkpoint, done: Start): Promise<Start> {
+  const unfinished: Checkpoint = { ...found, limit: job.limits.limit, state: 'stopped', finishedAt: null, exitCode: null, result: null };
   // The output was taken away: it is written again, by the same run and so from the ledger alone, where there is one.
-  if (!outputThere) return { ...go({ ...unfinished, mark: START_MARK }), notice: `the output ${paths.output} is gone: it is written again, ${await fromWhat(job, paths)}` };
+  if (!(await exists(paths.output))) return { ...go({ ...unfinished, mark: firstMark(unfinished) }), notice: `the output ${paths.output} is gone: it is written again, ${await fromWhat(job, paths)}` };
   const reachedLimit = found.limit !== null && (found.result?.tally.total ?? 0) >= found.limit;
   if (!reachedLimit || (job.limits.limit ?? Infinity) === found.limit) return done;
   if (found.result === null || !(await isUnchanged(paths, 'output', found.result))) {
     throw new InputError('output_not_ours', `${paths.output} is no longer as this job wrote it, so its rows cannot be added to`, { hint: 'Move it away and run the same command: all of it is written again, and nothing is paid twice.' });
   }
   if (!(await exists(paths.errors)) && (found.result.errorBytes ?? 0) > 0) {
-    return { ...go({ ...unfinished, mark: START_MARK }), notice: `the errors file ${paths.errors} is gone: all rows are written again, ${await fromWhat(job, paths)}` };
+    return { ...go({ ...unfinished, mark: firstMark(unfinished) }), notice: `the errors file ${paths.errors} is gone: all rows are written again, ${await fromWhat(job, paths)}` };
   }
   return { ...go(unfinished), resumed: true, reopen: true };
 }

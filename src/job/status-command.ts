@@ -4,6 +4,8 @@ import { EXIT, MillraceError, type ExitCode } from '../errors.ts';
 import type { InputManifest } from '../reader/types.ts';
 import { jobPaths, type JobPaths } from './paths.ts';
 import { buildReport } from './report.ts';
+import { shardsUnderWay } from './shards/in-one-piece.ts';
+import { statusOfShards, type ShardsStatus } from './shards/status.ts';
 import { shareBefore } from './snapshot.ts';
 import { newCheckpoint } from './start.ts';
 import { summaryTable } from './summary.ts';
@@ -13,11 +15,13 @@ import { count } from './words.ts';
 /**
  * Progress of a running, stopped or finished job, from its checkpoint. `--json`: the report's shape plus `state`
  * (`not_started`, `running`, `stopped`, `finished`) and `position`. `retry`: while one is under way, how many records had failed
- * when it began; its rows are all counted, those it has not come to as they were.
+ * when it began; its rows are all counted, those it has not come to as they were. `shards`: of a job under way in shards alone.
  */
 export async function statusCommand(job: CompiledJob, options: { json: boolean }): Promise<ExitCode> {
   if (job.output.uri === '-') throw new MillraceError(EXIT.usage, 'no_checkpoint', 'a run to standard output keeps no checkpoint, so there is no status', { hint: 'Name a file as --output.' });
   const paths = jobPaths(job, { scratch: null });
+  const plan = await shardsUnderWay(paths);
+  if (plan !== null) return inShards(job, await statusOfShards(job, paths, plan, Date.now()), options);
   const checkpoint = await readCheckpoint(paths.checkpoint);
   if (checkpoint === null) {
     process.stdout.write(options.json ? `${JSON.stringify(notStarted(job, paths))}\n` : `${job.name}: not started (no checkpoint at ${paths.checkpoint})\n`);
@@ -38,6 +42,19 @@ export async function statusCommand(job: CompiledJob, options: { json: boolean }
   const what = retry === null ? `${count(report.records.total)} rows written` : `retrying ${count(failed)} failed records (the output stays as it was until then)`;
   process.stdout.write(`${job.name}: ${state}${held}, ${Math.floor(share * 100)} % of the input, ${what}, checkpoint of ${checkpoint.updatedAt}\n`);
   process.stdout.write(`${summaryTable(report, state === 'finished' ? paths : null)}\n`);
+  return EXIT.ok;
+}
+
+/** The same for a job whose shards are not joined yet: all of them together, and `shards` one by one. */
+function inShards(job: CompiledJob, { shards, checkpoint, state, share }: ShardsStatus, options: { json: boolean }): ExitCode {
+  const report = buildReport(checkpoint, job.output.uri, job.service.rpm);
+  if (options.json) {
+    process.stdout.write(`${JSON.stringify({ ...report, state, position: null, share, retry: null, updatedAt: checkpoint.updatedAt, shards })}\n`);
+    return EXIT.ok;
+  }
+  process.stdout.write(`${job.name}: ${state}, in ${shards.length} shards, ${Math.floor(share * 100)} % of the records, ${count(report.records.total)} rows written, checkpoint of ${checkpoint.updatedAt}\n`);
+  for (const { shard, state, rows, of } of shards) process.stdout.write(`  ${shard}  ${state.replace('_', ' ').padEnd(11)}  ${count(rows)} of ${count(of)} rows\n`);
+  process.stdout.write(`${summaryTable(report, null)}\n`);
   return EXIT.ok;
 }
 

@@ -61,8 +61,18 @@ export interface CompiledJob {
   readonly fingerprint: Readonly<Record<string, unknown>>;
 }
 
+/** One of several processes that share a job. */
+export interface Shard {
+  /** From 0. */
+  readonly index: number;
+  /** How many there are: two or more. */
+  readonly of: number;
+}
+
 /** What belongs to one execution rather than to the job. */
 export interface RunOptions {
+  /** Null: the whole job. */
+  readonly shard: Shard | null;
   readonly fresh: boolean;
   /** Folder for state that grows, or null: beside the ledger, else the temporary directory. */
   readonly scratch: string | null;

@@ -5,6 +5,7 @@ import { decode, encode, type LedgerAnswer } from './answer.ts';
 import { ledgerFailure } from './failure.ts';
 import { keyHash } from './key-hash.ts';
 import { KnownKeys } from './known-keys.ts';
+import { LookupCounts, type Lookups } from './lookup-counts.ts';
 import type { LedgerEntry, LedgerOptions, NewRow, SharedAnswer } from './options.ts';
 import { PLACE_AT, Places } from './places.ts';
 import { maySpare } from './reuse.ts';
@@ -46,8 +47,7 @@ export class Ledger {
   /** Null when only `has` is wanted: keys that few are asked for are not worth a filter. */
   readonly #known: KnownKeys | null;
   readonly #waiting = new WaitingAnswers();
-  #lookups = 0;
-  #reused = 0;
+  readonly counts = new LookupCounts();
   /** `PRAGMA data_version` (it changes when others write) as it was when their answers were last read. */
   #othersVersion: number;
 
@@ -119,7 +119,7 @@ export class Ledger {
       if (!found.counted) {
         this.#used.add(found.id);
         this.#countLookup(scope, key);
-        this.#reused++;
+        this.counts.reuse();
       }
       return found.answer;
     });
@@ -144,7 +144,7 @@ export class Ledger {
   /** Keeps an answer that a shared ledger has told, and counts it as used by this run unless it is its own. */
   adopt(entry: LedgerEntry, given: Given): void {
     this.#add(entry, given);
-    if (given.run !== this.#options.run) this.#reused++;
+    if (given.run !== this.#options.run) this.counts.reuse();
     if (this.#waiting.isFull) this.flush();
   }
 
@@ -153,12 +153,11 @@ export class Ledger {
     if (this.#waiting.isEmpty && this.#used.changed().length === 0) return;
     this.#insertAll(this.#waitingRows(), () => {
       for (const [block, bits] of this.#used.changed()) this.#keepUsed.run(this.#runId, block, this.#options.shared === true ? bothUsed(bits, this.#db.prepare('SELECT bits FROM used WHERE run = ? AND block = ?').get(this.#runId, block)?.['bits']) : bits);
-      this.#count.run(this.#lookups, this.#reused, this.#runId);
+      this.#count.run(...this.counts.waiting, this.#runId);
     });
     this.#used.kept();
     this.#waiting.clear();
-    this.#lookups = 0;
-    this.#reused = 0;
+    this.counts.written();
   }
 
   /** Takes answers as other ledgers have them, durable together with what `alongside` writes; nothing is counted. @throws StorageError */
@@ -180,9 +179,9 @@ export class Ledger {
   }
 
   /** Distinct lookups of this run over all its resumes, and how many of them an earlier run had paid for. */
-  totals(): { lookups: number; reused: number } {
+  totals(): Lookups {
     const [lookups, reused] = this.#guard(() => this.#counted.get(this.#runId) as unknown as [number, number] | undefined) ?? [0, 0];
-    return { lookups: lookups + this.#lookups, reused: reused + this.#reused };
+    return this.counts.beside(lookups, reused);
   }
 
   /** Flushes and closes. */
@@ -254,7 +253,7 @@ export class Ledger {
   /** What failed before and is asked again was counted then. */
   #countLookup(scope: number, key: string): void {
     if (this.#failedUpTo > 0 && this.hasFailed(scope, key)) return;
-    this.#lookups++;
+    this.counts.lookup();
   }
 
   /** Whether it knows of a failure that a retry asks again for. */

@@ -1,6 +1,7 @@
 /** The ledger as a run sees it, wherever it lies: the door of this room for the pipeline. */
 import type { LedgerAnswer } from './answer.ts';
 import type { Ledger } from './ledger.ts';
+import type { Lookups } from './lookup-counts.ts';
 import type { LedgerEntry } from './options.ts';
 
 /** Called once: with the answer that another run has paid for, or with null when it is for this run to ask. */
@@ -33,7 +34,9 @@ export interface RunLedger {
   /** All that was put by the time of this call is durable, where the run's next start will find it. @throws StorageError */
   keep(): Promise<void>;
   /** Distinct lookups of this run over all its resumes, and how many of them an earlier run had paid for. */
-  totals(): { lookups: number; reused: number };
+  totals(): Lookups;
+  /** What this execution has added to them. */
+  added(): Lookups;
   /** What `LedgerOptions.failedUpTo` may be later: the latest answer by then. */
   lastAnswer(): number;
   /** Keeps nothing more than what is durable; lets go of what it asked for. */
@@ -82,8 +85,12 @@ export class FileLedger implements RunLedger {
     this.file.flush();
   }
 
-  totals(): { lookups: number; reused: number } {
+  totals(): Lookups {
     return this.file.totals();
+  }
+
+  added(): Lookups {
+    return this.file.counts.all;
   }
 
   lastAnswer(): number {

@@ -53,7 +53,7 @@ export async function openMonitor(job: CompiledJob, address: MonitorAddress): Pr
     watching: (reporter) => ({
       ...reporter,
       start: (running: Running) => {
-        look = viewsOf(job, running, () => performance.now());
+        look = viewsOf(running, () => performance.now());
         state = 'running';
         reporter.start(running);
       },

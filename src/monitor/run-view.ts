@@ -1,7 +1,7 @@
 /** What a monitor shows, taken from the running parts when somebody looks: nothing runs by itself. */
 import type { Meter } from '../job/meter.ts';
+import { ownRpm } from '../job/shards/shard-job.ts';
 import { bytesBefore, snapshots, type HeldUp, type Running, type Snapshot } from '../job/snapshot.ts';
-import type { CompiledJob } from '../job/types.ts';
 
 /** Rates are taken over at least so long, however many look. */
 const SNAPSHOT_EVERY_MS = 500;
@@ -26,10 +26,10 @@ export interface RunView {
 }
 
 /** Looks at a run. @param now monotonic milliseconds */
-export function viewsOf(job: CompiledJob, source: Running, now: () => number): () => RunView {
-  const { counters, running } = source;
+export function viewsOf(source: Running, now: () => number): () => RunView {
+  const { counters, job, running } = source;
   const { manifest, mark } = source.checkpoint;
-  const look = snapshots(source, job.service.rpm, job.limits.limit, now);
+  const look = snapshots(source, ownRpm(job, source.checkpoint), job.limits.limit, now);
   let snapshot = look();
   let lookedAt = now();
   const begun = { events: counters.throttledEvents, waitedMs: counters.waitedMs, credits: counters.credits };

@@ -116,7 +116,8 @@ class Cuts {
 
   note(place: number, before: number, from: Position): void {
     // The first record is always the first range's.
-    while (place >= this.#target && before > 0 && before % this.#group === 0) {
+    if (before === 0 || before % this.#group !== 0) return;
+    while (place >= this.#target) {
       this.#found.push({ from, before });
       this.#target = this.#share(this.#found.length + 1);
     }

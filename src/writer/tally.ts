@@ -31,9 +31,7 @@ export class Tallying {
     this.#outcomes[result.outcome]++;
     if (result.verify === null) return;
     const verdict = result.verify.record.result;
-    const known = this.#verification.get(verdict);
-    if (known !== undefined) this.#verification.set(verdict, known + 1);
-    else this.#addVerdict(verdict);
+    this.#addVerdict(verdict, 1);
   }
 
   /** A row that was `failed` and counted so is now this. */
@@ -43,9 +41,17 @@ export class Tallying {
     this.add(result);
   }
 
-  #addVerdict(verdict: string): void {
-    const name = this.#verification.size < MAX_VERDICTS && verdict.length <= LONGEST_VERDICT ? verdict : 'other';
-    this.#verification.set(name, (this.#verification.get(name) ?? 0) + 1);
+  /** Rows that were counted elsewhere. */
+  addAll({ total, outcomes, verification }: Tally): void {
+    this.#total += total;
+    for (const outcome of Object.keys(outcomes) as Outcome[]) this.#outcomes[outcome] += outcomes[outcome];
+    for (const [verdict, rows] of Object.entries(verification)) this.#addVerdict(verdict, rows);
+  }
+
+  #addVerdict(verdict: string, rows: number): void {
+    const known = this.#verification.has(verdict) || (this.#verification.size < MAX_VERDICTS && verdict.length <= LONGEST_VERDICT);
+    const name = known ? verdict : 'other';
+    this.#verification.set(name, (this.#verification.get(name) ?? 0) + rows);
   }
 
   snapshot(): Tally {

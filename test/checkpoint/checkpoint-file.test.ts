@@ -77,7 +77,7 @@ describe('what is no checkpoint: 65, and a sentence of its own', () => {
 
   it.each(Object.keys(CHECKPOINT))('one without %s, or with something else there', async (key) => {
     for (const value of [undefined, [undefined], key === 'trusted' ? 1 : true]) {
-      if (Array.isArray(value) && ['fingerprint', 'result', 'spent', 'retry'].includes(key)) continue;
+      if (Array.isArray(value) && ['fingerprint', 'result', 'spent', 'retry', 'shard'].includes(key)) continue;
       await writeFile(path, JSON.stringify({ ...CHECKPOINT, [key]: value }));
       expect(await refusal()).toMatchObject({ exitCode: 65, code: 'checkpoint_invalid' });
     }

@@ -24,6 +24,7 @@ export const CHECKPOINT: Checkpoint = {
   result: null,
   callsAtMost: 0,
   retry: null,
+  shard: null,
 };
 
 const n = fc.nat({ max: 1_000_000_000 });

@@ -40,7 +40,7 @@ test('before, half-way and after: what there is, what the ledger has, what it ta
   // A bad address alone is not enriched, and so not verified either.
   const verified = [...ADDRESSES].filter((email) => email.includes('@')).length;
   expect(first).toEqual({
-    job: 'out', start: 'new', files: 1, bytes: Buffer.byteLength(toCsv(ROWS)), keys: { email: 'Work Email', domain: 'Website', linkedin_url: null },
+    job: 'out', shard: null, start: 'new', files: 1, bytes: Buffer.byteLength(toCsv(ROWS)), keys: { email: 'Work Email', domain: 'Website', linkedin_url: null },
     records: 400, invalid: INVALID,
     lookups: { unique: KEYS.size + verified, fromLedger: 0 },
     requests: { enrich: KEYS.size, verify: 1, total: KEYS.size + 1 },

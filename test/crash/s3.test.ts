@@ -7,7 +7,7 @@ import { describeWith } from '../services/needed.ts';
 import { csvJob, type Job } from '../support/crash-jobs.ts';
 import { leads } from '../support/leads.ts';
 import { standsStill } from '../support/paused-run.ts';
-import { changes, killStepByStep, objects, putInput, resultIn, s3Args, start, type S3Site } from '../support/s3-job.ts';
+import { changes, killedAt, killStepByStep, objects, putInput, resultIn, s3Args, start, type S3Site } from '../support/s3-job.ts';
 import { makeFolder, startService } from '../support/world.ts';
 import { expectSameRequests, undisturbed } from './crashed-job.ts';
 
@@ -59,6 +59,18 @@ await describeWith('s3', `in S3 (CRASH_SEED=${SEED})`, async (server) => {
     };
     expect(await killStepByStep(site, s3Args(site, JOB), finishing, 1, SWEEP ? 1 : 4)).toBeGreaterThan(2);
     await expectUnharmed(site);
+  });
+
+  test('two shards, killed where they join and then a few steps further each time: the next start of either goes on', PATIENT, async () => {
+    const site = await prepare();
+    const args = (index: number): string[] => [...s3Args(site, JOB), '--shard', `${index}/2`];
+    expect(await start(site, args(0)).ended).toMatchObject({ code: 0, stderr: '' });
+    const joins = ({ method, url }: Pick<Relayed, 'method' | 'url'>): boolean => method === 'PUT' && url.includes('/out.csv.partial');
+    expect(await killedAt(site, args(1), joins, 1, false)).toMatchObject({ signal: 'SIGKILL' });
+    site.service.forget();
+    expect(await killStepByStep(site, args(0), () => changes, 1 + (SEED % STRIDE), SWEEP ? 1 : 9)).toBeGreaterThan(1);
+    await expectUnharmed(site);
+    expect(site.service.requests).toEqual([]);
   });
 
   const USUAL: readonly [string, RegExp, number, number, boolean?][] = [

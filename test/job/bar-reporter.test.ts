@@ -61,6 +61,7 @@ describe('the bar', () => {
   let written: string[] = [];
   const terminal = (more: { isTTY?: boolean; columns?: number } = {}) => ({ write: (text: string) => written.push(text), ...more });
   const running = (resumed = false): Running => ({
+    job,
     checkpoint: { ...CHECKPOINT, mark: { ...CHECKPOINT.mark, tally: { ...EMPTY_TALLY, total: 1_234 } } },
     resumed,
     counters: new Counters(null, () => 0),

@@ -22,7 +22,7 @@ const parsed = (): Record<string, unknown>[] => lines.map((text) => JSON.parse(t
 
 function running(more: Partial<Running> = {}): Running {
   return {
-    checkpoint: CHECKPOINT, resumed: false, counters: new Counters(null, () => 0),
+    job, checkpoint: CHECKPOINT, resumed: false, counters: new Counters(null, () => 0),
     running: { limiter: { pausedMs: () => 0, throttledMs: () => 0 }, pool: { outage: { forMs: 12_345.6, probeInMs: 1_234.5 }, concurrency: 16 }, lastStarted: null, lastWritten: null, inProgress: 5 },
     sink: { tally: { ...EMPTY_TALLY, total: 7, outcomes: { ...EMPTY_TALLY.outcomes, matched: 7 } } },
     ...more,

@@ -72,6 +72,8 @@ describe('the job\'s own files', () => {
       paths.report, `${paths.report}.0a1b2c3d.tmp`, `${paths.output}.report.html`, `${paths.output}.report.html.tmp`, paths.checkpoint, `${paths.checkpoint}.0a1b2c3d.tmp`,
       paths.lock, `${paths.lock}.1b4e.tmp`, `${paths.lock}.1b4e.stale`, `${paths.lock}.1b4e.next`, `${paths.lock}.1b4e.next.77.removal`,
       paths.ledger, `${paths.ledger}-wal`, `${paths.ledger}-shm`, `${paths.ledger}-journal`, paths.spool, paths.arriving, `${paths.spool}.0a1b2c3d.tmp`,
+      paths.shards, `${paths.shards}.0a1b2c3d.tmp`, `${paths.checkpoint}.shard-0-of-4`, `${paths.checkpoint}.shard-0-of-4.lock`,
+      `${paths.output}.shard-0-of-4`, `${paths.output}.shard-11-of-12.partial`, `${paths.output}.shard-0-of-4.errors.jsonl.partial.0a1b2c3d.tmp`,
     ];
     expect(own.filter((path) => !isOwn(path))).toEqual([]);
   });
@@ -83,7 +85,7 @@ describe('the job\'s own files', () => {
   });
 
   it('are nothing else, however much it looks like one', () => {
-    const others = ['/data/in.csv', '/data/out.csv2', '/data/out.csv.2026', '/data/xout.csv', '/elsewhere/out.csv', '/data/out.csv.tmp', '/data/out.csv.0a1b2c3d', '/data/in.csv.0a1b2c3d.tmp', '/data/out.csv.ledger2', '/data/out.csv.reports'];
+    const others = ['/data/in.csv', '/data/out.csv2', '/data/out.csv.2026', '/data/xout.csv', '/elsewhere/out.csv', '/data/out.csv.tmp', '/data/out.csv.0a1b2c3d', '/data/in.csv.0a1b2c3d.tmp', '/data/out.csv.ledger2', '/data/out.csv.reports', '/data/out.csv.shard-list.csv', '/data/out.csv.shard-0-of-4x'];
     expect(others.filter((path) => isOwn(path))).toEqual([]);
     fc.assert(fc.property(fc.string({ minLength: 1 }).filter((name) => !name.startsWith('out.csv') && !name.startsWith('.millrace')), (name) => !isOwn(`/data/${name}`)));
   });

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { Checkpoint } from '../../src/checkpoint/checkpoint-file.ts';
 import { Counters } from '../../src/job/counters.ts';
 import { shareBefore, snapshots, type Running, type Snapshot } from '../../src/job/snapshot.ts';
 import type { Compression, InputFile, InputManifest, Position } from '../../src/reader/types.ts';
@@ -10,13 +11,13 @@ const file = (size: number, compression: Compression = 'none'): InputFile => ({ 
 const manifest = (...files: InputFile[]): InputManifest => ({ ...CHECKPOINT.manifest, files });
 
 /** A run whose parts stand where the test puts them. */
-function stand(options: { files?: InputFile[]; rpm?: number | null; limit?: number | null; from?: Position; rows?: number } = {}) {
-  const { files = [file(1_000)], rpm = null, limit = null, from = null, rows = 0 } = options;
+function stand(options: { files?: InputFile[]; rpm?: number | null; limit?: number | null; from?: Position; rows?: number; shard?: Checkpoint['shard'] } = {}) {
+  const { files = [file(1_000)], rpm = null, limit = null, from = null, rows = 0, shard = null } = options;
   const mark = { ...CHECKPOINT.mark, position: from, tally: { ...CHECKPOINT.mark.tally, total: rows } };
   const state = { ms: 5_000, read: null as Position | null, written: null as Position | null, inProgress: 0, rows, pausedMs: 0, throttledMs: 0, outage: null as { forMs: number; probeInMs: number } | null };
   const counters = new Counters(null, () => state.ms);
   const source = {
-    checkpoint: { ...CHECKPOINT, manifest: manifest(...files), mark },
+    checkpoint: { ...CHECKPOINT, manifest: manifest(...files), mark, shard },
     resumed: from !== null,
     counters,
     running: {
@@ -45,6 +46,13 @@ describe('how much of the input is done', () => {
         expect(shareBefore(whole, at(sizes[last] ?? 0, last))).toBe(1);
       }),
     );
+  });
+
+  it('of a shard it goes by its records, wherever in the input they are', () => {
+    const { state, look } = stand({ limit: 200, from: at(900), rows: 20, shard: { index: 3, of: 4, from: at(900), before: 600, records: 200 } });
+    state.rows = 50;
+    state.inProgress = 50;
+    expect(look().share).toBe((0.5 + 0.25) / 2);
   });
 
   it('nothing yet, nothing at all, and archives', () => {

@@ -57,6 +57,7 @@ describe('Ledger', () => {
     for (const [i, shard] of shards.entries()) expect(shard.get(scope, `old ${i + 1}`)).toEqual(hit);
     for (const shard of shards) shard.flush();
     for (const shard of shards) expect(shard.totals()).toEqual({ lookups: 3, reused: 2 });
+    expect(shards.map(({ counts }) => counts.all)).toEqual([{ lookups: 2, reused: 1 }, { lookups: 1, reused: 1 }]);
     for (const shard of shards) shard.close();
     const again = open({ shared: true });
     for (const key of ['old 1', 'old 2', 'a']) expect(again.get(scope, key)).not.toBeNull();

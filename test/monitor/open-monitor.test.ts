@@ -109,7 +109,7 @@ test('the run is ready while it lasts, and what the reporter is told goes on to 
   watched.info('x', 'y');
   const counters = { meter: { steps: new Map(), rows: {} }, callsNow: 0, throttledEvents: 0, waitedMs: 0, credits: 0 };
   const checkpoint = { retry: null, manifest: { files: [] }, mark: { position: null } };
-  watched.start({ counters, checkpoint, running: { pool: { outage: null }, limiter: { throttledMs: () => 0, pausedMs: () => 0 } }, sink: { tally: { total: 0 } } } as unknown as Parameters<Reporter['start']>[0]);
+  watched.start({ job: { output: { uri: 'out' }, service: { rpm: null }, limits: { limit: null } }, counters, checkpoint, running: { pool: { outage: null }, limiter: { throttledMs: () => 0, pausedMs: () => 0 } }, sink: { tally: { total: 0 } } } as unknown as Parameters<Reporter['start']>[0]);
   expect(await ready()).toBe(200);
   watched.stop();
   expect(await ready()).toBe(503);

@@ -27,6 +27,24 @@ describe('Tallying', () => {
     expect(EMPTY_TALLY).toEqual({ total: 0, outcomes: { matched: 0, no_match: 0, invalid: 0, suppressed: 0, failed: 0 }, verification: {} });
   });
 
+  it('is the same in parts as in one piece', () => {
+    fc.assert(
+      fc.property(fc.array(fc.array(result, { maxLength: 20 }), { maxLength: 5 }), (parts) => {
+        const [whole, joined] = [new Tallying(EMPTY_TALLY), new Tallying(EMPTY_TALLY)];
+        for (const rows of parts) {
+          const part = new Tallying(EMPTY_TALLY);
+          for (const row of rows) {
+            part.add(row);
+            whole.add(row);
+          }
+          joined.addAll(part.snapshot());
+        }
+        // As text: the order counts as well.
+        expect(JSON.stringify(joined.snapshot())).toBe(JSON.stringify(whole.snapshot()));
+      }),
+    );
+  });
+
   it('does not grow with what a service invents', () => {
     const tallying = new Tallying(EMPTY_TALLY);
     tallying.add(verdict('x'.repeat(1_000_000)));

@@ -5,7 +5,7 @@ import { readJob } from '../read-job.ts';
 
 /** Checks everything and calls nothing; needs no API key. */
 export async function plan(invocation: Invocation): Promise<ExitCode> {
-  const { job, json } = await readJob('plan', invocation);
+  const { job, options, json } = await readJob('plan', invocation);
   const { planCommand } = await import('../../job/plan-command.ts');
-  return planCommand(job, { json });
+  return planCommand(job, { json, shard: options.shard });
 }

@@ -26,15 +26,10 @@ export const SHORT_FLAGS: Readonly<Record<string, string>> = {
 export const SWITCHES: readonly string[] = ['embedded', 'output.escapeFormulas', 'limits.trustMisses'];
 
 /** Flags of one execution: they are no part of the job, so a job file does not know them. */
-export const RUN_FLAGS: readonly string[] = ['fresh', 'date', 'scratch', 'progress', 'monitor', 'log-level'];
+export const RUN_FLAGS: readonly string[] = ['fresh', 'date', 'shard', 'scratch', 'progress', 'monitor', 'log-level'];
 
-/** Those of a retry, which has nothing to start over. */
-export const RETRY_FLAGS: readonly string[] = RUN_FLAGS.filter((flag) => flag !== 'fresh');
-
-/** Flags of the contract that this version refuses, rather than ignores. */
-export const LATER_FLAGS: Readonly<Record<string, string>> = {
-  shard: 'splitting one job over several processes',
-};
+/** Those of a retry, which has nothing to start over, and no shards: what these have written is one output by then. */
+export const RETRY_FLAGS: readonly string[] = RUN_FLAGS.filter((flag) => flag !== 'fresh' && flag !== 'shard');
 
 /** `checkpoint.everyMs` and `timeout-ms` as environment variables: `MILLRACE_CHECKPOINT_EVERY_MS`, `MILLRACE_TIMEOUT_MS`. */
 export function variableOf(flag: string): string {

@@ -1,7 +1,7 @@
 /** The three layers of a definition: what the file, the environment and the flags each say, checked key by key. */
 import { UsageError } from '../../errors.ts';
 import type { ConfigError } from '../../errors.ts';
-import { LATER_FLAGS, RUN_FLAGS, SHORT_FLAGS, variableOf } from './flags.ts';
+import { RUN_FLAGS, SHORT_FLAGS, variableOf } from './flags.ts';
 import { KEYS, KEY_BY_FLAG, KEY_BY_PATH, SECTIONS, entryOf } from './keys.ts';
 import type { Key } from './keys.ts';
 import { didYouMean, nearest } from './nearest.ts';
@@ -68,10 +68,6 @@ export function envLayer(env: NodeJS.ProcessEnv, warnings: string[]): Layer {
     const dotted = variableOf(key.path);
     if (dotted !== key.variable && (env[dotted] ?? '') !== '') warnings.push(`${dotted} is ignored: the variable is ${key.variable}`);
     if (key.kind === 'map') putEntriesOfEnvironment(layer, key, env);
-  }
-  for (const [flag, purpose] of Object.entries(LATER_FLAGS)) {
-    const variable = variableOf(flag);
-    if ((env[variable] ?? '') !== '') throw notAvailable({ layer: 'env', variable }, purpose);
   }
   return layer;
 }
@@ -198,9 +194,7 @@ function unknownKey(section: string, name: string, origin: Origin): ConfigError 
 
 /** The refusal of a flag that no job key has, naming the one that was probably meant. */
 export function unknownFlag(flag: string, known: Iterable<string> = [...KEY_BY_FLAG.keys(), ...RUN_FLAGS]): UsageError {
-  const later = LATER_FLAGS[flag];
   const short = SHORT_FLAGS[flag];
-  if (later !== undefined) return new UsageError('not_available', `--${flag}: ${later} is not in this version`, { hint: 'Leave it out.' });
   if (short !== undefined) return new UsageError('unknown_flag', `--${flag} is written --${short}`, { hint: `Write --${short} instead.` });
   if (SECRET_NAME.test(flag)) return new UsageError('key_in_job', `There is no flag --${cut(flag)}`, { hint: KEY_HINT });
   const suggestion = nearest(flag, known);

@@ -52,7 +52,7 @@ export function configurationPage(): string {
     row(['key', 'flag', 'variable', 'default', 'meaning']),
     row(['---', '---', '---', '---', '---']),
     ...keyRows,
-    '\n## Flags of a run\n\nThey belong to one execution, so a job file does not know them. `plan` and `status` take `--date`, and `--json`.\n',
+    '\n## Flags of a run\n\nThey belong to one execution, so a job file does not know them. `plan` and `status` take `--date`, and `--json`; `plan` takes `--shard`.\n',
     row(['flag', 'variable', 'default', 'meaning']),
     row(['---', '---', '---', '---']),
     ...runRows,

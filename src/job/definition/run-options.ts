@@ -1,6 +1,6 @@
-/** The flags of one execution: fresh, date, scratch, progress, monitor, log level; each with its variable. */
+/** The flags of one execution: fresh, date, shard, scratch, progress, monitor, log level; each with its variable. */
 import type { ConfigError, UsageError } from '../../errors.ts';
-import type { MonitorAddress, RunOptions } from '../types.ts';
+import type { MonitorAddress, RunOptions, Shard } from '../types.ts';
 import { RUN_FLAGS, variableOf } from './flags.ts';
 import type { FlagValue } from './layers.ts';
 import { repeated, valueless } from './layers.ts';
@@ -18,6 +18,7 @@ const LARGEST_PORT = 65_535;
 export const RUN_FLAG_NOTES: Readonly<Record<string, { expected: string; default: string; description: string }>> = {
   fresh: { expected: 'true or false', default: 'false', description: 'Start over instead of resuming; the ledger is kept, so nothing is paid twice.' },
   date: { expected: "a day written YYYY-MM-DD, or the name of a Kubernetes Job that ends in its day or its CronJob's minute", default: 'today (UTC)', description: 'What {date} stands for.' },
+  shard: { expected: 'I/N, counted from 0, such as 0/4', default: 'none; in an Indexed Job of Kubernetes `JOB_COMPLETION_INDEX` of `MILLRACE_SHARD_COUNT`', description: 'Which part of the job this process does, of how many: docs/shards.md.' },
   scratch: { expected: 'a folder', default: 'beside the ledger, else the temporary directory', description: 'Where state that grows with the input is kept.' },
   progress: { expected: PROGRESS.join(', '), default: 'auto', description: 'auto: a bar on a terminal, log lines otherwise.' },
   monitor: { expected: 'a port, or HOST:PORT', default: '-', description: 'Serve /healthz, /readyz, /metrics and a live page there. A port alone: on 127.0.0.1, in a pod of Kubernetes on every address; 0: any free one.' },
@@ -25,12 +26,13 @@ export const RUN_FLAG_NOTES: Readonly<Record<string, { expected: string; default
 };
 
 /**
- * Run options and the date, flags before environment. `flags` holds the run's flags only.
+ * Run options and the date, flags before environment. `flags` holds the run's flags only; `takes`: those that the command
+ * takes, and reads the variables of.
  * Throws UsageError (64) for flags and ConfigError (78) for variables.
  */
-export function compileRunOptions(env: NodeJS.ProcessEnv, flags: ReadonlyMap<string, FlagValue>): { options: RunOptions; date: string | null } {
-  const given = new Map<string, { value: string; origin: Origin }>();
-  for (const flag of RUN_FLAGS) {
+export function compileRunOptions(env: NodeJS.ProcessEnv, flags: ReadonlyMap<string, FlagValue>, takes: readonly string[] = RUN_FLAGS): { options: RunOptions; date: string | null } {
+  const given = new Map<string, Given>();
+  for (const flag of RUN_FLAGS.filter((flag) => takes.includes(flag))) {
     const variable = variableOf(flag);
     const text = env[variable];
     if (text !== undefined && text !== '') given.set(flag, { value: text, origin: { layer: 'env', variable } });
@@ -55,6 +57,7 @@ export function compileRunOptions(env: NodeJS.ProcessEnv, flags: ReadonlyMap<str
   if (watched !== undefined && monitor === null) throw bad('monitor', watched);
   return {
     options: {
+      shard: takes.includes('shard') ? shardOf(given.get('shard'), env) : null,
       fresh: oneOf('fresh', ['true', 'false'], 'false') === 'true',
       scratch: given.get('scratch')?.value ?? null,
       progress: oneOf('progress', PROGRESS, 'auto'),
@@ -74,7 +77,33 @@ function monitorAddress(text: string, env: NodeJS.ProcessEnv): MonitorAddress | 
   return { host: bracketed ?? plain ?? usual, port };
 }
 
-function bad(flag: string, entry: { value: string; origin: Origin }): UsageError | ConfigError {
+interface Given { readonly value: string; readonly origin: Origin }
+
+/** More would take longer to join than to run. */
+const MOST_SHARDS = 1_000;
+
+/** The flag or its variable, else what an Indexed Job tells its pods. One shard of one is the whole job: null. */
+function shardOf(given: Given | undefined, env: NodeJS.ProcessEnv): Shard | null {
+  const entry = given ?? indexed(env);
+  if (entry === null) return null;
+  const [, index, of] = /^(\d{1,4})\/(\d{1,4})$/.exec(entry.value)?.map(Number) ?? [];
+  if (index === undefined || of === undefined || index >= of) throw bad('shard', entry);
+  if (of > MOST_SHARDS) throw refusal(entry.origin, 'bad_value', `${nameOf(entry.origin)}: ${of} shards are more than the ${MOST_SHARDS} that there may be`);
+  return of === 1 ? null : { index, of };
+}
+
+/** https://kubernetes.io/docs/concepts/workloads/controllers/job/#completion-mode: the index counts from 0. */
+function indexed(env: NodeJS.ProcessEnv): Given | null {
+  const [index = '', of = ''] = [env['JOB_COMPLETION_INDEX'], env[COUNT]];
+  const origin: Origin = { layer: 'env', variable: COUNT };
+  if (of === '') return null;
+  if (index === '') throw refusal(origin, 'no_shard', `${COUNT} says that there are ${show(of)} shards, and nothing says which of them this is`, 'An Indexed Job of Kubernetes sets JOB_COMPLETION_INDEX; elsewhere say --shard I/N.');
+  return { value: `${index}/${of}`, origin };
+}
+
+const COUNT = 'MILLRACE_SHARD_COUNT';
+
+function bad(flag: string, entry: Given): UsageError | ConfigError {
   const notes = RUN_FLAG_NOTES[flag];
   const several = flag === 'progress' || flag === 'log-level' ? 'one of ' : '';
   return refusal(entry.origin, flag === 'date' ? 'bad_date' : 'bad_value', `${nameOf(entry.origin)} must be ${several}${notes?.expected}, got ${show(entry.value)}`, notes?.description);

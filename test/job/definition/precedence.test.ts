@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { compileJob } from '../../../src/job/definition/compile-job.ts';
 import { KEYS, KEY_BY_FLAG } from '../../../src/job/definition/keys.ts';
-import { LATER_FLAGS, RUN_FLAGS, SHORT_FLAGS, SWITCHES, variableOf } from '../../../src/job/definition/flags.ts';
+import { RUN_FLAGS, SHORT_FLAGS, SWITCHES, variableOf } from '../../../src/job/definition/flags.ts';
 import type { Key } from '../../../src/job/definition/keys.ts';
 import { LEAST, compiled, sources } from './support.ts';
 
@@ -113,7 +113,7 @@ describe('a flag wins over the environment, which wins over the file', () => {
 
 describe('names', () => {
   test('no two keys share a flag or a variable, and none has that of a run', () => {
-    const flags = [...KEYS.map((key) => key.flag), ...RUN_FLAGS, ...Object.keys(LATER_FLAGS)];
+    const flags = [...KEYS.map((key) => key.flag), ...RUN_FLAGS];
     expect(new Set(flags).size).toBe(flags.length);
     expect(new Set(flags.map(variableOf)).size).toBe(flags.length);
   });

@@ -55,8 +55,6 @@ const CASES: readonly (readonly [string, 64 | 78, RegExp, Parameters<typeof sour
   ['secret_in_job', 78, /^service\.quota: a password does not belong/, { file: { ...INPUT, service: { quota: 'redis://me:secret@cache' } }, flags: LEAST }],
   ['env_missing', 78, /^--service\.quota needs the variable/, { flags: { ...LEAST, 'service.quota': 'redis://:{env:NO_SUCH}@cache' } }],
   ['not_available', 64, /^--verify\.patienceMs: /, { flags: { ...LEAST, 'verify.patienceMs': '5' } }],
-  ['not_available', 64, /^--shard: /, { flags: { ...LEAST, shard: '0/4' } }],
-  ['not_available', 78, /^MILLRACE_SHARD: /, { env: { MILLRACE_SHARD: '0/4' }, flags: LEAST }],
   ['bad_date', 64, /^--date must be a day written YYYY-MM-DD, got "2026-02-30"$/, { flags: LEAST, date: '2026-02-30' }],
   ['bad_placeholder', 64, /^--input: "\{dat\}" is none of the placeholders$/, { flags: { ...LEAST, input: '{dat}/*.csv' } }],
   ['env_missing', 78, /^--input needs the variable NOWHERE, which is not set$/, { flags: { ...LEAST, input: '{env:NOWHERE}.csv' } }],

@@ -1,0 +1,41 @@
+/** What a command for the whole job does about shards. */
+import { readCheckpoint } from '../../checkpoint/checkpoint-file.ts';
+import type { Fence } from '../../checkpoint/fence.ts';
+import { ConfigError } from '../../errors.ts';
+import type { HoldOptions } from '../hold-job.ts';
+import type { JobPaths } from '../paths.ts';
+import { refuseForeignCheckpoint } from '../start-checks.ts';
+import type { CompiledJob } from '../types.ts';
+import { clearShards, clearUnfinished } from './clear.ts';
+import { isJoined } from './settle.ts';
+import { readShardPlan, type ShardPlan } from './shard-plan.ts';
+
+/** How the job is shared out; null: it is not, or its shards have been joined. @throws InputError, StorageError */
+export async function shardsUnderWay(paths: JobPaths): Promise<ShardPlan | null> {
+  const plan = await readShardPlan(paths.shards);
+  return plan === null || isJoined(plan, await readCheckpoint(paths.checkpoint)) ? null : plan;
+}
+
+/** @throws ConfigError 78 when the job is under way in shards */
+export async function refuseShards(paths: JobPaths): Promise<void> {
+  const plan = await shardsUnderWay(paths);
+  if (plan === null) return;
+  throw new ConfigError('job_in_shards', `this job is under way in ${plan.of} shards, and cannot go on in one piece`, {
+    hint: `Go on with --shard I/${plan.of}, from 0/${plan.of} to ${plan.of - 1}/${plan.of}. To start over in one piece, run with --fresh: what was paid for stays in the ledger.`,
+  });
+}
+
+/**
+ * What shards have left is removed, when they were joined or the job starts over.
+ * @returns the generation of theirs; 0: there were none
+ * @throws InputError 65 for those of another job, ConfigError 78 when they are to go on, 75 when one of them is at work
+ */
+export async function leaveShards(job: CompiledJob, paths: JobPaths, fresh: boolean, fence: Fence, options: HoldOptions): Promise<number> {
+  const plan = await readShardPlan(paths.shards);
+  if (plan === null) return 0;
+  refuseForeignCheckpoint(job, paths, plan);
+  if (!fresh) await refuseShards(paths);
+  if ((await shardsUnderWay(paths)) !== null) await clearUnfinished(paths, fence);
+  await clearShards(job, paths, plan, fence, options);
+  return plan.generation;
+}

@@ -1,0 +1,60 @@
+/** The checkpoints of all shards as the one of the whole job. Pure. */
+import type { Checkpoint, RunTotals } from '../../checkpoint/checkpoint-file.ts';
+import type { Spent } from '../../limiter/quota-model.ts';
+import { EMPTY_TALLY, Tallying } from '../../writer/tally.ts';
+import type { JobPaths } from '../paths.ts';
+import { newCheckpoint } from '../start.ts';
+import type { CompiledJob } from '../types.ts';
+import type { ShardPlan } from './shard-plan.ts';
+
+/** What the shards that have begun add up to, in their order. It is `stopped`, and has no result. */
+export function joinedCheckpoint(job: CompiledJob, paths: JobPaths, plan: ShardPlan, shards: readonly Checkpoint[]): Checkpoint {
+  const tallying = new Tallying(EMPTY_TALLY);
+  for (const { mark, result } of shards) tallying.addAll(result?.tally ?? mark.tally);
+  const sum = (of: (shard: Checkpoint) => number): number => shards.reduce((total, shard) => total + of(shard), 0);
+  const started = newCheckpoint(job, paths, plan.manifest, plan.generation, new Date(plan.startedAt));
+  return {
+    ...started,
+    run: plan.run,
+    state: 'stopped',
+    updatedAt: shards.map(({ updatedAt }) => updatedAt).reduce((latest, at) => (at > latest ? at : latest), plan.startedAt),
+    mark: {
+      // Rows follow one another: the last one of all is the last of the last shard that has any.
+      position: shards.findLast(({ mark }) => mark.tally.total > 0)?.mark.position ?? null,
+      bytes: sum(({ mark }) => mark.bytes),
+      errorBytes: sum(({ mark }) => mark.errorBytes),
+      tally: tallying.snapshot(),
+    },
+    totals: addTotals(shards.map(({ totals }) => totals), plan.of),
+    trusted: shards.some(({ trusted }) => trusted),
+    spent: addSpent(shards),
+    callsAtMost: sum(({ callsAtMost }) => callsAtMost),
+  };
+}
+
+function addTotals(all: readonly RunTotals[], of: number): RunTotals {
+  const sum = (count: (totals: RunTotals) => number): number => all.reduce((total, totals) => total + count(totals), 0);
+  return {
+    calls: addCounts(all.map(({ calls }) => calls)),
+    lookups: { unique: sum(({ lookups }) => lookups.unique), fromLedger: sum(({ lookups }) => lookups.fromLedger) },
+    retries: sum(({ retries }) => retries),
+    throttled: { events: sum(({ throttled }) => throttled.events), waitedMs: sum(({ throttled }) => throttled.waitedMs) },
+    credits: sum(({ credits }) => credits),
+    latency: addCounts(all.map(({ latency }) => latency)),
+    // Each shard may use its share of the plan only: so many at once take what one alone takes in the sum of their times, divided by all.
+    activeMs: Math.round(sum(({ activeMs }) => activeMs) / of),
+  };
+}
+
+function addCounts(all: readonly Readonly<Record<string, number>>[]): Record<string, number> {
+  const sums: Record<string, number> = {};
+  for (const [name, count] of all.flatMap((counts) => Object.entries(counts))) sums[name] = (sums[name] ?? 0) + count;
+  return sums;
+}
+
+/** As much as may have been spent, and as late. */
+function addSpent(shards: readonly Checkpoint[]): Spent | null {
+  const all = shards.flatMap(({ spent }) => (spent === null ? [] : [spent]));
+  if (all.length === 0) return null;
+  return { calls: all.reduce((sum, { calls }) => sum + calls, 0), lastAtMs: Math.max(...all.map(({ lastAtMs }) => lastAtMs)) };
+}

@@ -1,0 +1,62 @@
+/** How a job is shared out: one file beside its checkpoint, made by whichever shard comes first, and gone when the job is whole. */
+import type { Fence } from '../../checkpoint/fence.ts';
+import { InputError, MillraceError, StorageError, storageHint } from '../../errors.ts';
+import type { InputManifest } from '../../reader/types.ts';
+import { storageOf } from '../../storage/storages.ts';
+import type { Sharing } from './shard-job.ts';
+
+const VERSION = 1;
+/** Like a checkpoint, it names all files of the input. */
+const LARGEST_BYTES = 256 * 1024 * 1024;
+
+export interface ShardPlan extends Sharing {
+  readonly version: typeof VERSION;
+  readonly job: string;
+  /** Absolute path of the output that the shards make together. */
+  readonly output: string;
+  readonly fingerprint: Readonly<Record<string, unknown>>;
+  readonly generation: number;
+  /** Names the run of all shards, over all their resumes, and in the end the job that is joined of them. */
+  readonly run: string;
+  readonly startedAt: string;
+  readonly manifest: InputManifest;
+}
+
+export function newShardPlan(plan: Omit<ShardPlan, 'version'>): ShardPlan {
+  return { version: VERSION, ...plan };
+}
+
+/** Null: the job is not being done in shards. @throws InputError when the file is none of ours, StorageError */
+export async function readShardPlan(path: string): Promise<ShardPlan | null> {
+  let text: string | null;
+  try {
+    text = await (await storageOf(path)).readText(path, LARGEST_BYTES);
+  } catch (error) {
+    if (error instanceof MillraceError) throw error;
+    throw new StorageError('checkpoint_unreadable', `${path} could not be read: ${(error as Error).message}`, { hint: storageHint(error), cause: error });
+  }
+  if (text === null) return null;
+  const plan = parse(text);
+  if (plan !== null) return plan;
+  throw new InputError('checkpoint_invalid', `${path} is not how this version of Millrace shares out a job`, { hint: 'Move it away, with the files of the shards, to start the job anew; what was paid for is still in the ledger.' });
+}
+
+/** @throws StorageError, or 75 when the job was lost */
+export async function writeShardPlan(path: string, plan: ShardPlan, fence: Fence): Promise<void> {
+  try {
+    await (await storageOf(path)).replaceText(path, `${JSON.stringify(plan)}\n`, fence);
+  } catch (error) {
+    if (error instanceof MillraceError) throw error;
+    throw new StorageError('checkpoint_failed', `${path} could not be written: ${(error as Error).message}`, { hint: storageHint(error), cause: error });
+  }
+}
+
+function parse(text: string): ShardPlan | null {
+  try {
+    const plan = JSON.parse(text) as Partial<ShardPlan> | null;
+    const whole = plan?.version === VERSION && typeof plan.run === 'string' && typeof plan.of === 'number' && Array.isArray(plan.ranges) && plan.ranges.length === plan.of && Array.isArray(plan.manifest?.files);
+    return whole ? (plan as ShardPlan) : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,136 @@
+/** Outputs that follow one another, as the one file that a single writer would have made of all their rows. */
+import type { Fence } from '../checkpoint/fence.ts';
+import { InputError, MillraceError, StorageError, storageHint } from '../errors.ts';
+import type { OutputCompression } from '../job/types.ts';
+import { sourceOf } from '../reader/sources.ts';
+import { WrittenRows } from '../reader/written-rows.ts';
+import type { GrowingFile, KeptFile } from '../storage/storage.ts';
+import { storageOf } from '../storage/storages.ts';
+import { compressMember, MEMBER, type MemberSize } from './compressor.ts';
+
+export interface WrittenPart {
+  /** A path, or an `s3://` uri. */
+  readonly path: string;
+  /** What tells the object there from any other; of no meaning on a disk. */
+  readonly version: string;
+  readonly bytes: number;
+  /** Where its last member ends that was ended by the rule of `MemberSize`; what follows is shorter. */
+  readonly fullBytes: number;
+  /** Its first row is one. */
+  readonly header: boolean;
+}
+
+export interface JoinOptions {
+  /** The file that is to be: what is joined has not its name yet, see `GrowingFile`. */
+  readonly path: string;
+  readonly parts: readonly WrittenPart[];
+  readonly compression: OutputCompression;
+  /** Line ends may stand within quotes. */
+  readonly quoted: boolean;
+  readonly fence: Fence;
+  readonly signal: AbortSignal;
+  readonly member?: MemberSize;
+}
+
+const CHUNK_BYTES = 256 * 1024;
+
+export interface JoinedFile {
+  readonly bytes: number;
+  /** Hex. */
+  readonly sha256: string;
+  /** See `GrowingFile`. */
+  readonly kept: KeptFile | undefined;
+}
+
+/** Begins anew whenever it is called. Durable when it returns. @throws StorageError, 75 when the job was lost, the signal's reason */
+export async function joinParts(options: JoinOptions): Promise<JoinedFile> {
+  const file = await (await storageOf(options.path)).open(options.path, 0, undefined, options.fence);
+  try {
+    if (options.compression === 'none') {
+      for (const part of options.parts) await copy(file, part, part.bytes, options.signal);
+    } else {
+      const members = new Members(file, options.compression, options);
+      for (const part of options.parts) await members.add(part);
+      await members.end();
+    }
+    await file.sync();
+    return { bytes: file.size, sha256: await file.sha256(), kept: file.kept(file.here()) };
+  } finally {
+    await file.close();
+  }
+}
+
+/** The first bytes of a part, as they are. */
+async function copy(to: GrowingFile, { path, version }: WrittenPart, bytes: number, signal: AbortSignal): Promise<void> {
+  if (bytes === 0) return;
+  try {
+    for await (const chunk of (await sourceOf(path)).readRange({ uri: path, path, digest: version }, { start: 0, end: bytes }, { chunkBytes: CHUNK_BYTES, signal })) {
+      signal.throwIfAborted();
+      to.append(chunk);
+      await to.room();
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof MillraceError && !(error instanceof InputError)) throw error;
+    throw new StorageError('output_failed', `${path} could not be read to be joined: ${(error as Error).message}`, { hint: storageHint(error), cause: error });
+  }
+}
+
+/**
+ * Members end where a single writer would have ended them. As long as each part begins with a member of the whole, its
+ * full members are taken as they are; rows that come after a shorter one are compressed again.
+ */
+class Members {
+  readonly #file: GrowingFile;
+  readonly #compression: Exclude<OutputCompression, 'none'>;
+  readonly #options: JoinOptions;
+  readonly #size: MemberSize;
+  #rows: Buffer[] = [];
+  #count = 0;
+  #bytes = 0;
+
+  constructor(file: GrowingFile, compression: Exclude<OutputCompression, 'none'>, options: JoinOptions) {
+    this.#file = file;
+    this.#compression = compression;
+    this.#options = options;
+    this.#size = options.member ?? MEMBER;
+  }
+
+  async add(part: WrittenPart): Promise<void> {
+    const full = this.#bytes === 0 ? part.fullBytes : 0;
+    await copy(this.#file, part, full, this.#options.signal);
+    if (full === part.bytes) return;
+    const readable = { uri: part.path, path: part.path, size: part.bytes, digest: part.version, compression: this.#compression };
+    const rows = new WrittenRows(readable, this.#options.quoted, { offset: 0, frame: { at: full, offset: 0 } }, this.#options.signal);
+    try {
+      let header = part.header && full === 0;
+      for (let row = await rows.next(); row !== null; row = await rows.next()) {
+        await this.#push(row, header ? 0 : 1);
+        header = false;
+      }
+    } finally {
+      await rows.close();
+    }
+  }
+
+  /** What is left is a shorter member; of nothing at all, an empty one. */
+  async end(): Promise<void> {
+    if (this.#bytes > 0 || this.#file.size === 0) await this.#endMember();
+  }
+
+  async #push(row: Buffer, count: 0 | 1): Promise<void> {
+    this.#rows.push(row);
+    this.#bytes += row.length;
+    this.#count += count;
+    if (count > 0 && (this.#count >= this.#size.rows || this.#bytes >= this.#size.bytes)) await this.#endMember();
+  }
+
+  async #endMember(): Promise<void> {
+    const member = Buffer.concat(this.#rows, this.#bytes);
+    this.#rows = [];
+    this.#count = 0;
+    this.#bytes = 0;
+    this.#file.append(await compressMember(this.#compression, member));
+    await this.#file.room();
+  }
+}

@@ -1,0 +1,50 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { Checkpoint } from '../../../src/checkpoint/checkpoint-file.ts';
+import { jobPaths } from '../../../src/job/paths.ts';
+import { buildReport } from '../../../src/job/report.ts';
+import { joinedCheckpoint } from '../../../src/job/shards/merge.ts';
+import type { ShardPlan } from '../../../src/job/shards/shard-plan.ts';
+import { CHECKPOINT } from '../../checkpoint/samples.ts';
+import { compiled, LEAST } from '../definition/support.ts';
+
+const JOB = compiled({ flags: LEAST });
+const n = fc.nat({ max: 1_000_000 });
+const shard: fc.Arbitrary<Checkpoint> = fc
+  .record({ matched: n, failed: n, enrich: n, unique: n, retries: n, events: n, waitedMs: n, credits: n, activeMs: n, bucket: n, callsAtMost: n, spent: fc.option(fc.record({ calls: n, lastAtMs: n })) })
+  .map(({ matched, failed, enrich, unique, retries, events, waitedMs, credits, activeMs, bucket, callsAtMost, spent }) => ({
+    ...CHECKPOINT,
+    mark: { ...CHECKPOINT.mark, tally: { ...CHECKPOINT.mark.tally, total: matched + failed, outcomes: { ...CHECKPOINT.mark.tally.outcomes, matched, failed } } },
+    totals: { calls: { enrich }, lookups: { unique, fromLedger: 0 }, retries, throttled: { events, waitedMs }, credits, latency: { 7: bucket }, activeMs },
+    callsAtMost,
+    spent,
+  }));
+
+test('the numbers of the shards add up', () => {
+  fc.assert(
+    fc.property(fc.array(shard, { minLength: 2, maxLength: 6 }), (shards) => {
+      const plan: ShardPlan = { version: 1, job: 'leads', output: '/out', fingerprint: {}, generation: 3, run: 'all', of: shards.length, startedAt: '2026-03-01T00:00:00.000Z', manifest: CHECKPOINT.manifest, ranges: [] };
+      const joined = joinedCheckpoint(JOB, jobPaths(JOB, { scratch: null }), plan, shards);
+      const sum = (of: (one: Checkpoint) => number): number => shards.reduce((total, one) => total + of(one), 0);
+      expect(joined).toMatchObject({ run: 'all', generation: 3, shard: null, retry: null, callsAtMost: sum(({ callsAtMost }) => callsAtMost) });
+      expect(joined.mark.tally).toMatchObject({ total: sum(({ mark }) => mark.tally.total), outcomes: { failed: sum(({ mark }) => mark.tally.outcomes.failed) } });
+      const { calls, retries, throttled, credits, latency, lookups } = joined.totals;
+      expect({ calls, retries, throttled, credits, latency }).toEqual({
+        calls: { enrich: sum(({ totals }) => totals.calls['enrich'] ?? 0) },
+        retries: sum(({ totals }) => totals.retries),
+        throttled: { events: sum(({ totals }) => totals.throttled.events), waitedMs: sum(({ totals }) => totals.throttled.waitedMs) },
+        credits: sum(({ totals }) => totals.credits),
+        latency: { 7: sum(({ totals }) => totals.latency['7'] ?? 0) },
+      });
+      expect(lookups.unique).toBe(sum(({ totals }) => totals.lookups.unique));
+      expect(joined.spent?.calls ?? 0).toBe(sum(({ spent }) => spent?.calls ?? 0));
+    }),
+  );
+});
+
+test('shards that each use their share of the plan up have used all of it', () => {
+  const one: Checkpoint = { ...CHECKPOINT, totals: { ...CHECKPOINT.totals, calls: { enrich: 500 }, activeMs: 120_000 } };
+  const plan: ShardPlan = { version: 1, job: 'leads', output: '/out', fingerprint: {}, generation: 1, run: 'all', of: 4, startedAt: '2026-03-01T00:00:00.000Z', manifest: CHECKPOINT.manifest, ranges: [] };
+  const joined = joinedCheckpoint(JOB, jobPaths(JOB, { scratch: null }), plan, [one, one, one, one]);
+  expect(buildReport(joined, 'out', 1_000).quota).toEqual({ rpm: 1_000, usedShare: 1 });
+});

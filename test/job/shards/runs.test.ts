@@ -1,0 +1,74 @@
+/** What the shards of a job write together is, byte for byte, what one run writes. */
+import { describe, expect, test } from 'vitest';
+import { EXIT } from '../../../src/errors.ts';
+import { csvJob, SHAPES } from '../../support/crash-jobs.ts';
+import { leads, seeded } from '../../support/leads.ts';
+import { InProcess } from './world.ts';
+
+/** `SHARDS_SEED=123` repeats a run. */
+const SEED = Number(process.env['SHARDS_SEED'] ?? Date.now() % 1_000_000);
+const random = seeded(SEED);
+
+async function inShards(world: InProcess, output: string, of: number): Promise<void> {
+  const order = Array.from({ length: of }, (_, index) => index).sort(() => random() - 0.5);
+  for (const index of order) expect(await world.run(output, { index, of })).toBe(EXIT.ok);
+}
+
+/** Other ones with each seed, and one whose output has more than one member. */
+const CASES = [
+  ...SHAPES.map((shape) => ({ name: shape.name, shape, of: 2 + Math.floor(random() * 4), rows: 20 + Math.floor(random() * 80) })).sort(() => random() - 0.5).slice(0, 4),
+  ...SHAPES.filter(({ name }) => name === 'in.csv.gz to csv.zst, verify alone').map((shape) => ({ name: shape.name, shape, of: 2, rows: 6_000 })),
+];
+
+describe(`a job in shards (SHARDS_SEED=${SEED})`, () => {
+  test.each(CASES)('$name, $rows rows in $of shards', async ({ shape, of, rows }) => {
+    const job = shape.job(leads(rows, SEED));
+    const world = await InProcess.with(job);
+    const whole = job.output.replace('out.', 'whole.');
+    expect(await world.run(whole)).toBe(EXIT.ok);
+    const asked = [...world.service.asked.keys()].sort();
+    world.service.forget();
+    await inShards(world, job.output, of);
+    expect(await world.outcome(job.output)).toEqual(await world.outcome(whole));
+    // Each lookup once, though a key may be met in several shards.
+    expect([...world.service.asked.keys()].sort()).toEqual(asked);
+    expect(world.service.repeated).toBe(0);
+    expect((await world.folder.json(`${job.output}.report.json`))['calls']).toEqual(world.service.calls.enrich > 0 ? { enrich: world.service.calls.enrich, ...(world.service.calls.verify > 0 ? { verify: world.service.calls.verify } : {}) } : { verify: world.service.calls.verify });
+    expect(await world.left()).toEqual([]);
+    // And again: nothing is left to do, in shards or in one piece.
+    world.service.forget();
+    for (const shard of [{ index: 0, of }, { index: 1, of: of + 1 }, null]) expect(await world.run(job.output, shard)).toBe(EXIT.ok);
+    expect(world.service.requests).toEqual([]);
+  });
+
+  test.each([
+    ['fewer records than shards', 'Name,Work Email\na,a@works.example\nb,bad\n', 'out.csv.gz'],
+    ['a header alone', 'Name,Work Email\n', 'out.csv'],
+    ['nothing at all', '', 'out.jsonl.zst'],
+  ])('%s', async (_what, content, output) => {
+    const world = await InProcess.with({ files: { 'in.csv': content }, flags: { input: 'in.csv' }, output });
+    const whole = output.replace('out.', 'whole.');
+    await world.run(whole);
+    await inShards(world, output, 3);
+    expect(await world.left()).toEqual([]);
+    const [one, other] = await Promise.all([whole, output].map((name) => world.folder.json(`${name}.report.json`)));
+    expect(other).toMatchObject({ records: one?.['records'], lookups: one?.['lookups'], output: { ...(one?.['output'] as object), uri: world.folder.at(output) } });
+  });
+
+  test('a limit takes the first records of all, and can be raised half-way and after the end', async () => {
+    const world = await InProcess.with(csvJob(leads(60, SEED)));
+    for (const limit of ['25', '40']) expect(await world.run(`whole-${limit}.csv`, null, { limit })).toBe(EXIT.ok);
+    await world.run('whole.csv');
+    const of = 4;
+    // The first two shards with the lower limit, then all with the higher one.
+    for (const index of [0, 1]) await world.run('out.csv', { index, of }, { limit: '25' });
+    for (const index of [3, 2, 1]) await world.run('out.csv', { index, of }, { limit: '40' });
+    await expect(world.run('out.csv', { index: 1, of }, { limit: '20' })).rejects.toMatchObject({ exitCode: EXIT.config, code: 'job_changed' });
+    await world.run('out.csv', { index: 0, of }, { limit: '40' });
+    expect(await world.outcome('out.csv')).toEqual(await world.outcome('whole-40.csv'));
+    world.service.forget();
+    for (const limit of ['40', '60']) await world.run('out.csv', null, { limit });
+    expect((await world.outcome('out.csv')).bytes).toBe((await world.outcome('whole.csv')).bytes);
+    expect(world.service.repeated).toBe(0);
+  });
+});

@@ -1,0 +1,161 @@
+/** Shards and commands for the whole job: who goes on with what, and who is refused. */
+import { watch } from 'node:fs';
+import { appendFile, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { expect, test } from 'vitest';
+import { JobLock } from '../../../src/checkpoint/job-lock.ts';
+import { EXIT } from '../../../src/errors.ts';
+import type { ShardPlan } from '../../../src/job/shards/shard-plan.ts';
+import { csvJob } from '../../support/crash-jobs.ts';
+import { oneIn, refusing } from '../../support/failing.ts';
+import { leads } from '../../support/leads.ts';
+import { InProcess } from './world.ts';
+
+const ROWS = leads(120, 31);
+const JOB = csvJob(ROWS, { steps: 'enrich', concurrency: '4' });
+
+test('under way in shards: in one piece, in another number and with another definition it is refused', async () => {
+  const world = await InProcess.with(JOB);
+  await world.runFor(20, 'out.csv', { index: 1, of: 4 });
+  const onePiece = { exitCode: EXIT.config, code: 'job_in_shards', message: 'this job is under way in 4 shards, and cannot go on in one piece' };
+  await expect(world.run('out.csv')).rejects.toMatchObject(onePiece);
+  await expect(world.retry('out.csv')).rejects.toMatchObject(onePiece);
+  await expect(world.plan('out.csv')).rejects.toMatchObject(onePiece);
+  const another = { exitCode: EXIT.config, code: 'job_in_shards', message: 'this job is under way in 4 shards, and is to go on in 3' };
+  await expect(world.run('out.csv', { index: 0, of: 3 })).rejects.toMatchObject(another);
+  await expect(world.plan('out.csv', { index: 0, of: 3 })).rejects.toMatchObject(another);
+  await expect(world.run('out.csv', { index: 1, of: 4 }, { steps: 'verify' })).rejects.toMatchObject({ exitCode: EXIT.config, code: 'job_changed', message: expect.stringContaining('steps was ["enrich"] and is now ["verify"]') });
+});
+
+test('under way in one piece, it cannot go on in shards', async () => {
+  const world = await InProcess.with(JOB);
+  await world.runFor(20, 'out.csv', null);
+  await expect(world.run('out.csv', { index: 0, of: 4 })).rejects.toMatchObject({ exitCode: EXIT.config, code: 'job_in_shards', message: expect.stringMatching(/^this job is under way in one piece, with \d+ rows written, and cannot go on in shards$/) });
+  expect(await world.run('out.csv')).toBe(EXIT.ok);
+});
+
+test('the joined job is one like any other: its code by all failures, retry, and a changed input in shards again', async () => {
+  const world = await InProcess.with(JOB);
+  await world.run('whole.csv');
+  world.service.script = refusing(oneIn(3));
+  const strict = { 'max-errors': '5' };
+  expect(await world.run('out.csv', { index: 1, of: 2 }, strict)).toBe(EXIT.ok);
+  expect(await world.run('out.csv', { index: 0, of: 2 }, strict)).toBe(EXIT.tooManyFailed);
+  expect(await world.run('out.csv', { index: 1, of: 2 }, strict)).toBe(EXIT.tooManyFailed);
+  world.service.script = (_asked, _response, reply, usual) => reply(usual());
+  world.service.forget();
+  expect(await world.retry('out.csv')).toBe(EXIT.ok);
+  expect((await world.outcome('out.csv')).bytes).toBe((await world.outcome('whole.csv')).bytes);
+  expect(world.service.requests.length).toBeGreaterThan(10);
+  expect(world.service.repeated).toBe(0);
+
+  await appendFile(world.folder.at('in.csv'), 'Näme 240,new@works1.example,,\n');
+  const before = await world.folder.read('out.csv');
+  expect(await world.run('out.csv', { index: 0, of: 2 })).toBe(EXIT.ok);
+  // The old output stays until the new one is whole.
+  expect(await world.folder.read('out.csv')).toBe(before);
+  expect(await world.run('out.csv', { index: 1, of: 2 })).toBe(EXIT.ok);
+  expect((await world.folder.json('out.csv.report.json'))['records']).toMatchObject({ total: ROWS.length + 1 });
+});
+
+test('the input changed while shards were under way; shard 0 starts all over, and --fresh in one piece takes over', async () => {
+  const world = await InProcess.with(JOB);
+  await world.runFor(20, 'out.csv', { index: 1, of: 2 });
+  await appendFile(world.folder.at('in.csv'), '\n');
+  for (const index of [0, 1]) await expect(world.run('out.csv', { index, of: 2 })).rejects.toMatchObject({ exitCode: EXIT.input, code: 'input_changed' });
+  expect(await world.run('out.csv', { index: 0, of: 3 }, {}, true)).toBe(EXIT.ok);
+  expect(await world.folder.json('out.csv.checkpoint.json.shards')).toMatchObject({ of: 3, generation: 2 });
+  expect((await world.folder.files()).filter((name) => name.includes('-of-2'))).toEqual([]);
+  expect(await world.run('out.csv', null, {}, true)).toBe(EXIT.ok);
+  // Each begins a generation of Idempotency-Keys.
+  expect(await world.folder.json('out.csv.checkpoint.json')).toMatchObject({ generation: 3 });
+  expect(await world.left()).toEqual([]);
+  await world.run('whole.csv');
+  expect((await world.outcome('out.csv')).bytes).toBe((await world.outcome('whole.csv')).bytes);
+});
+
+test('a part that was removed or damaged is written again, from the ledger', async () => {
+  const world = await InProcess.with(JOB);
+  await world.run('whole.csv');
+  const first = 'out.csv.shard-0-of-3';
+  for (const index of [0, 1]) await world.run('out.csv', { index, of: 3 });
+  await truncate(world.folder.at(first), 10);
+  world.service.forget();
+  await expect(world.run('out.csv', { index: 2, of: 3 })).rejects.toMatchObject({ exitCode: EXIT.input, code: 'output_not_ours', message: expect.stringContaining(first) });
+  const { length } = world.service.requests;
+  await rm(world.folder.at(first));
+  expect(await world.run('out.csv', { index: 2, of: 3 })).toBe(EXIT.ok);
+  expect(await world.run('out.csv', { index: 0, of: 3 })).toBe(EXIT.ok);
+  expect(world.service.requests).toHaveLength(length);
+  expect((await world.outcome('out.csv')).bytes).toBe((await world.outcome('whole.csv')).bytes);
+});
+
+test('limits.maxCalls is shared by records: the shards together never send more', async () => {
+  const world = await InProcess.with(JOB);
+  for (const index of [0, 1, 2]) await expect(world.run('out.csv', { index, of: 3 }, { 'max-calls': '31' })).rejects.toMatchObject({ exitCode: EXIT.refused, code: 'max_calls' });
+  expect(world.service.requests).toHaveLength(31);
+  for (const index of [0, 1, 2]) expect(await world.run('out.csv', { index, of: 3 }, { 'max-calls': '1000' })).toBe(EXIT.ok);
+  expect(await world.folder.json('out.csv.report.json')).toMatchObject({ calls: { enrich: world.service.requests.length } });
+});
+
+test('a file that is not the job’s is not touched', async () => {
+  const world = await InProcess.with({ ...JOB, files: { ...JOB.files, 'out.csv': 'mine', 'other.csv.shard-1-of-2': 'mine too' } });
+  await expect(world.run('out.csv', { index: 0, of: 2 })).rejects.toMatchObject({ exitCode: EXIT.input, code: 'output_not_ours' });
+  await expect(world.run('other.csv', { index: 1, of: 2 })).rejects.toMatchObject({ exitCode: EXIT.input, code: 'output_not_ours' });
+  expect(await world.folder.read('out.csv')).toBe('mine');
+  expect(await world.folder.read('other.csv.shard-1-of-2')).toBe('mine too');
+});
+
+test('a shard that has waited for another process asks again what there is to do', async () => {
+  const world = await InProcess.with(JOB);
+  expect(await world.run('out.csv', { index: 0, of: 2 })).toBe(EXIT.ok);
+  const lock = await JobLock.acquire({ path: world.folder.at('out.csv.checkpoint.json.shard-1-of-2.lock'), now: Date.now, monotonicNow: () => performance.now(), onLost: () => undefined });
+  // The lock of the whole job has been let go: it knows what there is to do, and waits for its shard.
+  const settled = new Promise<void>((resolve) => {
+    const watcher = watch(world.folder.path, (_event, name) => {
+      if (!/json\.lock\..*\.stale$/.test(name ?? '')) return;
+      watcher.close();
+      resolve();
+    });
+  });
+  const run = world.run('out.csv', { index: 1, of: 2 });
+  await settled;
+  // Shared out anew meanwhile, and nothing is left for this shard.
+  await changePlan(world, (plan) => ({ ...plan, run: 'another', ranges: [{ from: null, before: 0, records: ROWS.length }, { from: null, before: ROWS.length, records: 0 }] }));
+  world.service.forget();
+  await lock.release();
+  expect(await run).toBe(EXIT.ok);
+  expect(world.service.requests).toEqual([]);
+  expect(await world.folder.json('out.csv.checkpoint.json.shard-1-of-2')).toMatchObject({ run: 'another', state: 'finished' });
+  expect(await world.folder.files()).not.toContain('out.csv');
+});
+
+test('two that are through at once: one joins, and the other exits with 0, whatever failed', async () => {
+  const world = await InProcess.with(JOB);
+  const held: (() => void)[] = [];
+  const refused = refusing(oneIn(3));
+  world.service.script = (...asked) => held.push(() => refused(...asked));
+  const runs = [0, 1].map((index) => world.run('out.csv', { index, of: 2 }, { 'max-errors': '5' }));
+  // At most four of either: both have begun.
+  await world.service.when(() => held.length > 4);
+  // Neither can ask what there is to do before both are through.
+  const lock = await JobLock.acquire({ path: world.folder.at('out.csv.checkpoint.json.lock'), now: Date.now, monotonicNow: () => performance.now(), onLost: () => undefined });
+  world.service.script = refused;
+  for (const answer of held) answer();
+  for (const index of [0, 1]) while ((await world.folder.json(`out.csv.checkpoint.json.shard-${index}-of-2`))['state'] !== 'finished');
+  await lock.release();
+  expect((await Promise.all(runs)).sort((one, other) => one - other)).toEqual([EXIT.ok, EXIT.tooManyFailed]);
+});
+
+test('a shard that finds fewer records than were counted: the input is another', async () => {
+  const world = await InProcess.with(JOB);
+  await world.runFor(10, 'out.csv', { index: 1, of: 2 });
+  await changePlan(world, ({ ranges: [first, last], ...plan }) => ({ ...plan, ranges: [first, { ...last, records: (last?.records ?? 0) + 5 }] }));
+  for (const name of ['', '.shard-1-of-2']) await rm(world.folder.at(`out.csv.checkpoint.json${name}`), { force: true });
+  for (const name of await world.left()) if (name.startsWith('out.csv.shard-1-of-2')) await rm(world.folder.at(name));
+  await expect(world.run('out.csv', { index: 1, of: 2 })).rejects.toMatchObject({ exitCode: EXIT.input, code: 'input_changed', message: expect.stringMatching(/shard 1 was to have \d+ records and has \d+/) });
+});
+
+async function changePlan(world: InProcess, change: (plan: ShardPlan) => object): Promise<void> {
+  const path = world.folder.at('out.csv.checkpoint.json.shards');
+  await writeFile(path, JSON.stringify(change(JSON.parse(await readFile(path, 'utf8')) as ShardPlan)));
+}

@@ -1,0 +1,79 @@
+import * as fc from 'fast-check';
+import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { KEPT } from '../../src/processor/result.ts';
+import { csvRow } from '../../src/writer/csv-format.ts';
+import { joinParts, type WrittenPart } from '../../src/writer/joined-file.ts';
+import { START_MARK } from '../../src/writer/mark.ts';
+import { OutputWriter } from '../../src/writer/output-writer.ts';
+import type { OutputCompression } from '../../src/job/types.ts';
+import { ALONE } from '../support/fence.ts';
+import { csvRecord, text } from './samples.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'joined-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** `JOIN_SEED=123` repeats a run. */
+const SEED = Number(process.env['JOIN_SEED'] ?? Date.now() % 1_000_000);
+const HEADER = Buffer.from('name,"two\nlines"\n');
+const MEMBER = { rows: 3, bytes: 60 };
+const signal = new AbortController().signal;
+
+let made = 0;
+
+/** What a run would leave of these rows. */
+async function write(rows: readonly Buffer[], header: Buffer | null, compression: OutputCompression): Promise<WrittenPart> {
+  const path = join(folder, `out-${made++}`);
+  const writer = await OutputWriter.open({ path, errorsPath: `${path}.errors`, fence: ALONE, compression, member: MEMBER, mark: START_MARK, errorLine: () => null, format: { header, row: () => Buffer.alloc(0) } });
+  for (const [i, row] of rows.entries()) writer.write({ ...csvRecord([], i), finished: { row, error: null } }, KEPT);
+  const { bytes, mark } = await writer.finish();
+  await writer.commit();
+  return { path, version: '', bytes, fullBytes: mark.bytes, header: header !== null };
+}
+
+describe(`joined parts (JOIN_SEED=${SEED})`, () => {
+  const row = fc.tuple(text, text).map((cells) => csvRow(',')(cells.map((cell) => cell.replaceAll(/[\ud800-\udfff]/g, ''))));
+  test.each<OutputCompression>(['none', 'gzip', 'zstd'])('are, byte for byte, what one run writes: %s', async (compression) => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.array(row, { maxLength: 8 }), { minLength: 1, maxLength: 5 }), fc.boolean(), async (rows, withHeader) => {
+        const header = withHeader ? HEADER : null;
+        const whole = await write(rows.flat(), header, compression);
+        const parts = await Promise.all(rows.map((part, i) => write(part, i === 0 ? header : null, compression)));
+        const path = join(folder, `joined-${made++}`);
+        const joined = await joinParts({ path, parts, compression, quoted: true, fence: ALONE, signal, member: MEMBER });
+        expect(joined).toEqual({ bytes: whole.bytes, sha256: createHash('sha256').update(await readFile(whole.path)).digest('hex'), kept: undefined });
+        expect(await readFile(`${path}.partial`)).toEqual(await readFile(whole.path));
+      }),
+      { seed: SEED, numRuns: 25 },
+    );
+  });
+
+  test('of full members are taken as they are, without being unpacked', async () => {
+    const rows = Array.from({ length: 6 }, (_, i) => Buffer.from(`${i}\n`));
+    const written = await Promise.all([rows.slice(0, 3), rows.slice(3)].map((part) => write(part, null, 'gzip')));
+    expect(written.map(({ bytes, fullBytes }) => bytes - fullBytes)).toEqual([0, 0]);
+    // Nothing that could be unpacked.
+    for (const { path, bytes } of written) await writeFile(path, 'x'.repeat(bytes));
+    const path = join(folder, 'aligned');
+    const { bytes } = await joinParts({ path, parts: written, compression: 'gzip', quoted: true, fence: ALONE, signal, member: MEMBER });
+    expect(await readFile(`${path}.partial`, 'utf8')).toBe('x'.repeat(bytes));
+  });
+
+  test('begin anew over what an earlier attempt has left, and stop at a signal', async () => {
+    const part = await write([Buffer.from('a\n')], null, 'none');
+    const options = { path: join(folder, 'again'), parts: [part, part, part], compression: 'none' as const, quoted: true, fence: ALONE };
+    await joinParts({ ...options, signal });
+    await joinParts({ ...options, parts: [part], signal });
+    expect(await readFile(join(folder, 'again.partial'), 'utf8')).toBe('a\n');
+    await expect(joinParts({ ...options, signal: AbortSignal.abort(new Error('stopped')) })).rejects.toThrow('stopped');
+  });
+
+  test('that are shorter than they were are a failure of the disk', async () => {
+    const part = await write([Buffer.from('a\n')], null, 'none');
+    await expect(joinParts({ path: join(folder, 'short'), parts: [{ ...part, bytes: 9, fullBytes: 9 }], compression: 'none', quoted: true, fence: ALONE, signal })).rejects.toMatchObject({ exitCode: 74, code: 'output_failed', message: expect.stringContaining('could not be read to be joined') });
+  });
+});

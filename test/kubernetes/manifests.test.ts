@@ -31,8 +31,8 @@ const manifest = (folder: string, kind: string): Manifest => {
 };
 const cronJob = (folder: string): NonNullable<CronJob['spec']> => (manifest(folder, 'CronJob') as unknown as { spec: NonNullable<CronJob['spec']> }).spec;
 
-test('there is a base, and an overlay for each way to S3', () => {
-  expect(folders.sort()).toEqual(['base', 'overlays/aws', 'overlays/other-s3']);
+test('there is a base, an overlay for each way to S3, and one for a night in shards', () => {
+  expect(folders.sort()).toEqual(['base', 'overlays/aws', 'overlays/other-s3', 'overlays/sharded']);
 });
 
 check('the check finds wrong types, missing fields and unknown ones', () => {
@@ -124,4 +124,21 @@ check('the overlays lead to S3: by a role, and by keys of a Secret', () => {
   expect(manifest('overlays/aws', 'ServiceAccount').metadata.annotations).toMatchObject({ 'eks.amazonaws.com/role-arn': expect.stringMatching(/^arn:aws:iam::/) });
   const other = cronJob('overlays/other-s3').jobTemplate.spec?.template.spec?.containers[0]?.env?.map(({ name }) => name);
   expect(other).toEqual(expect.arrayContaining(['AWS_ENDPOINT_URL', 'AWS_REGION', 'AWS_SHARED_CREDENTIALS_FILE']));
+});
+
+check('the night in shards: each index is one, all at once, on one node', () => {
+  const spec = cronJob('overlays/sharded').jobTemplate.spec;
+  const pod = spec?.template.spec;
+  expect(spec).toMatchObject({ completionMode: 'Indexed', backoffLimitPerIndex: expect.any(Number) });
+  // It would count the tries of all shards together.
+  expect(spec?.backoffLimit).toBeUndefined();
+  const env = Object.fromEntries(pod?.containers[0]?.env?.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]])) ?? []) as NodeJS.ProcessEnv;
+  const shards = Array.from({ length: spec?.completions ?? 0 }, (_, index) => compileRunOptions({ ...env, JOB_COMPLETION_INDEX: String(index) }, new Map()).options.shard);
+  expect(shards).toEqual([0, 1, 2, 3].map((index) => ({ index, of: 4 })));
+  expect(spec?.parallelism).toBe(spec?.completions);
+  // The volume is one node's: whoever comes first chooses it, and the labels that the others look for are its own.
+  expect(manifest('overlays/sharded', 'PersistentVolumeClaim')).toMatchObject({ spec: { accessModes: ['ReadWriteOnce'] } });
+  const [term] = pod?.affinity?.podAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
+  expect(term?.topologyKey).toBe('kubernetes.io/hostname');
+  expect(spec?.template.metadata?.labels).toMatchObject(term?.labelSelector?.matchLabels ?? { none: true });
 });

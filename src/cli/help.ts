@@ -157,8 +157,8 @@ Example: millrace import --store service.sqlite --contacts crm.csv`;
 
 const EXPORT = `Usage: millrace export --store FILE --contacts FILE [flags]
 
-Writes what a service's store holds, as it is at one moment, also while it is served. JSON lines hold
-whole records and can be imported again; a table holds what fits its cells.
+Writes what a service's store holds, as it is at one moment, also while it is served. JSON lines
+hold whole records and can be imported again; a table holds what fits its cells.
 
   --store FILE       the store
   --contacts FILE    people into .csv or .jsonl, .gz or .zst after it; - is standard output
@@ -186,7 +186,7 @@ API keys of the data service. create prints the key, once: the store has only it
 replaces a key by one with what is left of its credits. A running service knows within a second.
 
   --store FILE     the store; made when missing
-  --plan PLAN      trial (60 a minute, 1,000 calls in all), growth (1,000), scale (5,000), enterprise
+  --plan PLAN      trial (60 a minute, 1,000 calls), growth (1,000), scale (5,000), enterprise
   --region NAME    us, eu or apac (us)         --credits N   credits it may spend; else not counted
   --label TEXT     what it is for              --json        list as JSON on a terminal too
 

@@ -195,6 +195,8 @@ describe('search', () => {
     suppress(store, [String(gone?.['email'])], 0);
     expect(findAll({ name: ['xyzzyplugh'] }).ids).toEqual([]);
     expect(findAll({}).total).toBe(before - 1);
+    const colleagues = findAll({ domain: [String(gone?.['company_domain'])] });
+    expect(colleagues.total).toBe(colleagues.ids.length);
     expect(store.prepare("SELECT term FROM person_terms WHERE term LIKE '%xyzzyplugh%'").all()).toEqual([]);
   });
 });

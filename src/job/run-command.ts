@@ -5,6 +5,7 @@ import type { JobLock } from '../checkpoint/job-lock.ts';
 import { EXIT, InputError, UsageError, type ExitCode } from '../errors.ts';
 import { openRunLedger } from '../ledger/open-run-ledger.ts';
 import { isShared } from '../ledger/place.ts';
+import { stopWaiting } from '../storage/storages.ts';
 import { OutputWriter } from '../writer/output-writer.ts';
 import { rowFormat, type RowFormat } from '../writer/row-format.ts';
 import { CallBudget } from './call-budget.ts';
@@ -82,6 +83,7 @@ async function monitored(job: CompiledJob, address: MonitorAddress, reporter: Re
 
 async function runLocked(job: CompiledJob, options: RunOptions, context: RunContext, reporter: Reporter, command: Command, decide: Decide = DECIDES[command]): Promise<ExitCode> {
   const named = jobPaths(job, options);
+  context.abort.addEventListener('abort', () => void Promise.all([named.output, named.checkpoint].map(stopWaiting)), { once: true });
   const hold = { signal: context.drain, reporter };
   const before = (): Promise<void> => (command === 'run' ? refuseOthersFiles(named) : Promise.resolve());
   return holdJob(named, { ...hold, before }, async (lock, lost) => {

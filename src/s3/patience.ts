@@ -11,6 +11,8 @@ export interface Patience {
   readonly capMs: number;
   /** An attempt during which nothing comes for so long has failed. */
   readonly idleMs: number;
+  /** Nobody waits longer than this, whatever the attempts left. */
+  readonly until?: AbortSignal | undefined;
 }
 
 /** Outlives a throttled prefix and a restart of a server: about half a minute of waiting in all. */
@@ -25,9 +27,11 @@ export interface Attempt {
 
 /**
  * Does `work` until it succeeds, for as long as what fails may pass.
- * @throws whatever `work` threw last; the signal's reason when it is aborted
+ * @throws whatever `work` threw last; the reason of `unwanted`, or of `until`, when it is aborted
  */
-export async function patiently<T>(work: (attempt: Attempt) => Promise<T>, patience: Patience, signal: AbortSignal | undefined): Promise<T> {
+export async function patiently<T>(work: (attempt: Attempt) => Promise<T>, patience: Patience, unwanted: AbortSignal | undefined): Promise<T> {
+  const signals = [unwanted, patience.until].filter((one) => one !== undefined);
+  const signal = signals.length > 1 ? AbortSignal.any(signals) : signals[0];
   for (let failures = 0; ; ) {
     signal?.throwIfAborted();
     const idle = new AbortController();

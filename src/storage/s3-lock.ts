@@ -41,7 +41,7 @@ export class S3LockPlace implements LockPlace {
 
   constructor(options: S3LockOptions, storage: Pick<S3Storage, 'access' | 'conditional'>) {
     this.#options = options;
-    this.#access = { ...storage.access, patience: PATIENCE };
+    this.#access = { ...storage.access, patience: { ...PATIENCE, until: storage.access.patience.until } };
     this.#conditional = storage.conditional;
     const place = parseS3Uri(options.path);
     if (place === null) throw new Error(`${options.path} names no bucket`);

@@ -24,8 +24,17 @@ const LONGEST_TEXT = 256 * 1024 * 1024;
 /** One for the process: what it has learnt of the server, and of the texts that it wrote, is good for all of a run. */
 let shared: Promise<S3Storage> | null = null;
 
+/** Aborted when a run that was told to stop at once has waited long enough. */
+const giveUp = new AbortController();
+const LAST_WORDS_MS = 5_000;
+
 export function s3Storage(): Promise<S3Storage> {
-  return (shared ??= s3Client().then((client) => new S3Storage({ client, patience: PATIENCE })));
+  return (shared ??= s3Client().then((client) => new S3Storage({ client, patience: { ...PATIENCE, until: giveUp.signal } })));
+}
+
+/** What is still to be said to S3 is said within seconds, or not at all. */
+export function stopWaiting(): void {
+  setTimeout(() => giveUp.abort(new Error('this run was told to stop at once')), LAST_WORDS_MS).unref();
 }
 
 export class S3Storage implements Storage {

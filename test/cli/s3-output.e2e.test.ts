@@ -94,6 +94,17 @@ await describeWith('s3', 'output in S3', async (server) => {
     expect(await names()).not.toContain('out.csv.checkpoint.json.lock');
   });
 
+  test('a second signal ends a run whose S3 does not answer any more: 75', async () => {
+    const { folder, service, args } = await makeWorld(INPUT);
+    service.script = ({ number }, _response, reply, usual) => (number <= 10 ? reply(usual()) : undefined);
+    const run = folder.start(args({ output: at('out.csv'), ledger: 'ledger' }), { env });
+    await service.when(() => service.answered === 10 && service.unanswered.size > 0);
+    proxy.faultFor = () => ({ kind: 'hang' });
+    run.kill('SIGTERM');
+    run.kill('SIGINT');
+    expect(await run.ended).toMatchObject({ code: 75, stderr: expect.stringContaining('stopped by') });
+  });
+
   test('a pilot goes on, and retry asks again for what failed', async () => {
     const world = await makeWorld(INPUT);
     const { folder, service, args } = world;

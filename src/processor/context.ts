@@ -7,7 +7,7 @@ import type { TrustGate } from './trust-gate.ts';
 export interface StepContext {
   readonly client: DataServiceClient;
   readonly pool: CallPool;
-  readonly ledger: Ledger;
+  readonly ledger: Pick<Ledger, 'get' | 'put'>;
   readonly gate: TrustGate;
   /** The `Idempotency-Key` of a request body: the same for every attempt and every resume that sends it. */
   readonly idempotencyKey: (body: string) => string;

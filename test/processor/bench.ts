@@ -65,7 +65,7 @@ export function makeBench(options: { trusted?: boolean } = {}): Bench {
           bench.kept.push([...entries]);
           for (const { scope, key, answer } of entries) ledger.set(`${scope} ${key}`, answer);
         },
-      } as unknown as StepContext['ledger'],
+      },
       gate: new TrustGate({
         trusted: options.trusted ?? true,
         onDistrust: (answers, kind) => {

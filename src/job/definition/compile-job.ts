@@ -76,7 +76,7 @@ export function compileJob(sources: JobSources): { job: CompiledJob; warnings: s
 }
 
 /** Later layers win, key by key; in maps entry by entry, where null takes all entries back. */
-function merge(layers: readonly Layer[]): Layer {
+export function merge(layers: readonly Layer[]): Layer {
   const merged: Layer = new Map();
   const maps = KEYS.filter((key) => key.kind === 'map');
   for (const layer of layers) {
@@ -93,7 +93,7 @@ function merge(layers: readonly Layer[]): Layer {
 }
 
 /** Dotted paths back into the shape of a job file. */
-function nest(merged: Layer): unknown {
+export function nest(merged: Layer): unknown {
   const root: Record<string, unknown> = {};
   const set = (segments: readonly string[], value: unknown): void => {
     let at = root;
@@ -116,7 +116,7 @@ function compile(raw: RawJob, scene: Scene): Omit<CompiledJob, 'fingerprint'> {
   const uris = compileInput(raw, scene);
   const output = compileOutput(raw, scene);
   const steps = compileSteps(raw.steps, scene.originOf('steps'));
-  const { baseUrl, embedded, plan, rpm } = chooseService(raw.service, scene.originOf, scene.warnings);
+  const service = compileService(raw, scene.originOf, scene.warnings);
   warnOfIdleColumns(output.fields, steps, scene);
   const job = {
     name: compileName(raw, output.uri, scene),
@@ -129,7 +129,7 @@ function compile(raw: RawJob, scene: Scene): Omit<CompiledJob, 'fingerprint'> {
       ifMissing: raw.input.ifMissing,
     },
     steps,
-    service: { baseUrl, embedded, rpm, plan, concurrency: raw.service.concurrency, timeoutMs: raw.service.timeoutMs, domainField: raw.service.fields.domain },
+    service,
     verify: { when: raw.verify.when, patienceMs: raw.verify.patienceMs },
     output,
     checkpoint: compileCheckpoint(raw, output.uri, scene),
@@ -142,6 +142,12 @@ function compile(raw: RawJob, scene: Scene): Omit<CompiledJob, 'fingerprint'> {
   }
   checkDistinct(job, scene);
   return job;
+}
+
+/** Exactly one service, and how it is asked. */
+export function compileService({ service }: RawJob, originOf: Scene['originOf'], warnings: string[]): CompiledJob['service'] {
+  const { baseUrl, embedded, plan, rpm } = chooseService(service, originOf, warnings);
+  return { baseUrl, embedded, rpm, plan, concurrency: service.concurrency, timeoutMs: service.timeoutMs, domainField: service.fields.domain };
 }
 
 function compileInput(raw: RawJob, scene: Scene): readonly string[] {

@@ -32,7 +32,7 @@ export function apiRoute(context: ServiceContext, endpoint: Endpoint): (request:
       context.keys.charge(key, answer.credits);
       call.credits = answer.credits;
       first = answer.again ? { kind: 'again', status: answer.status } : { kind: 'text', status: answer.status, text: answer.text };
-      return send(reply, call, answer.status, answer.text);
+      return send(reply.headers(answer.headers ?? {}), call, answer.status, answer.text);
     } finally {
       if (ticket !== null) context.idempotency.finish(ticket, first);
     }
@@ -64,7 +64,8 @@ function claim(context: ServiceContext, request: FastifyRequest, key: ActiveKey)
   }
 }
 
-function afford({ keys }: ServiceContext, key: ActiveKey, credits: number): void {
+/** @throws ServiceError when the key has not that much left */
+export function afford({ keys }: Pick<ServiceContext, 'keys'>, key: ActiveKey, credits: number): void {
   if (!keys.affords(key, credits)) throw new ServiceError('insufficient_credits', 'this key has no calls or credits left for this request');
 }
 
@@ -73,13 +74,13 @@ async function sendReplay(endpoint: Endpoint, answer: FirstAnswer, request: Fast
   if (answer.kind === 'text') return send(reply, request.call, answer.status, answer.text);
   const again = await attempt(endpoint, request);
   if (again instanceof ServiceError) return sendProblem(reply, again, problemText(again, request));
-  return send(reply, request.call, again.status, again.text);
+  return send(reply.headers(again.headers ?? {}), request.call, again.status, again.text);
 }
 
 /** Runs the endpoint; what it refuses is an answer too. Anything else that it throws is a bug, and passes. */
 async function attempt(endpoint: Endpoint, request: FastifyRequest): Promise<Answer | ServiceError> {
   try {
-    return await endpoint(request.body);
+    return await endpoint(request.body, request);
   } catch (error) {
     if (error instanceof ServiceError) return error;
     throw error;

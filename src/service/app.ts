@@ -10,7 +10,8 @@ import type { Call, Endpoint, ServiceContext } from './context.ts';
 import { problem, PROBLEM_TYPE, ServiceError } from './errors.ts';
 import { quotaHeaders } from './quota.ts';
 import { enrichEndpoint } from './routes/enrich.ts';
-import { verifyEndpoint } from './routes/verify.ts';
+import { pollVerification, VERIFY_PATH, verifyEndpoint } from './routes/verify.ts';
+import { VerificationJobs } from './verification-jobs.ts';
 
 const MAX_BODY_BYTES = 1024 * 1024;
 /** How long a client may take to send a whole request, and an idle connection stays open. */
@@ -109,7 +110,10 @@ export function buildApp(context: ServiceContext): App {
     app.post(path, apiRoute(context, endpoint));
   };
   post('/v1/enrich', enrichEndpoint(context.directory));
-  post('/v1/emails/verify', verifyEndpoint(context));
+  const jobs = new VerificationJobs({ ...context, evidence: context.directory });
+  app.addHook('onClose', async () => jobs.close());
+  post(VERIFY_PATH, verifyEndpoint(context, jobs));
+  app.get(`${VERIFY_PATH}/:id`, pollVerification(context, jobs));
   for (const [path, ok] of [['/healthz', () => true], ['/readyz', () => context.directory.ready()]] as const) {
     methods.set(path, ['GET', 'HEAD']);
     app.get(path, (_request, reply) => {
@@ -171,7 +175,7 @@ function readBodies(app: FastifyInstance): void {
   });
   // A request without a body has no content type and never reaches a parser.
   app.addHook('preHandler', (request, _reply, done) => {
-    if (request.body === undefined && !request.is404 && isApi(request)) done(new ServiceError('invalid_json', 'the body is empty; send a JSON object'));
+    if (request.method === 'POST' && request.body === undefined && !request.is404 && isApi(request)) done(new ServiceError('invalid_json', 'the body is empty; send a JSON object'));
     else done();
   });
 }

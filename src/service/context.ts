@@ -1,4 +1,5 @@
 /** What the service's parts share, and what is known of one request. Types only. */
+import type { FastifyRequest } from 'fastify';
 import type { Fate } from './faults.ts';
 import type { Idempotency } from './idempotency.ts';
 import type { ActiveKey, KeyRing } from './key-ring.ts';
@@ -44,10 +45,12 @@ export interface Answer {
   readonly credits: number;
   /** The text is read from the store and not to be kept elsewhere; see `FirstAnswer`. */
   readonly again: boolean;
+  /** Further response headers, names in lower case. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** An endpoint: from a parsed body to an answer. @throws ServiceError for every answer of 400 and above. */
-export type Endpoint = (body: unknown) => Answer | Promise<Answer>;
+export type Endpoint = (body: unknown, request: FastifyRequest) => Answer | Promise<Answer>;
 
 declare module 'fastify' {
   interface FastifyRequest {

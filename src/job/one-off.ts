@@ -119,10 +119,11 @@ class OneOff {
       gate: new TrustGate({ trusted: true, onDistrust: () => undefined }),
       idempotencyKey: (body: string) => hash('sha256', `${run}\n${body}`, 'base64url'),
       onProgress: () => this.#moveOn(),
+      onPending: (addresses: number, waitMs: number) => notices.pending(addresses, waitMs),
     };
     const scopes = lookupScopes((step, options) => ledger.scope(serviceOrigin(parts.settings), step, options), service.domainField);
     this.#enrich = new EnrichStep(context, scopes);
-    this.#verify = new VerifyStep(context, scopes.verify);
+    this.#verify = new VerifyStep(context, scopes.verify, parts.settings.verify);
   }
 
   async run(keys: AsyncIterator<GivenKey>): Promise<void> {
@@ -140,6 +141,7 @@ class OneOff {
     } catch (error) {
       this.#stopFor(error);
     } finally {
+      this.#verify.stop();
       const timer = setTimeout(onAbort, DRAIN_MS);
       await this.#pool.drain();
       clearTimeout(timer);

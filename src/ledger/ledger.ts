@@ -18,6 +18,8 @@ export interface LedgerEntry {
   readonly scope: number;
   readonly key: string;
   readonly answer: LedgerAnswer;
+  /** It was kept before in this run, with an answer that was not final: no lookup more. */
+  readonly again?: boolean;
 }
 
 export interface LedgerOptions {
@@ -214,7 +216,7 @@ export class Ledger {
     }
   }
 
-  #add({ scope, key, answer }: LedgerEntry): void {
+  #add({ scope, key, answer, again }: LedgerEntry): void {
     let answers = this.#waiting.get(scope);
     if (answers === undefined) this.#waiting.set(scope, (answers = new Map()));
     const hash = keyHash(scope, key);
@@ -222,7 +224,7 @@ export class Ledger {
     this.#waitingEntries++;
     this.#known?.add(hash);
     this.#waitingChars += key.length + ('text' in answer ? answer.text.length : 16);
-    this.#countLookup(scope, key);
+    if (again !== true) this.#countLookup(scope, key);
   }
 
   /** The newest answer that this run may use. `counted`: it is one of its lookups already. */

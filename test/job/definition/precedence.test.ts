@@ -26,6 +26,7 @@ const SAMPLES: Readonly<Record<string, readonly [unknown, unknown, unknown]>> = 
   'service.timeoutMs': [1001, 1002, 1003],
   'service.fields.domain': ['a', 'b', 'c'],
   'verify.when': ['always', 'unverified', 'always'],
+  'verify.patienceMs': [1, 2, 3],
   'output.uri': ['a.csv', 'b.csv', 'c.csv'],
   'output.format': ['csv', 'tsv', 'jsonl'],
   'output.escapeFormulas': [true, false, true],
@@ -41,7 +42,7 @@ const SAMPLES: Readonly<Record<string, readonly [unknown, unknown, unknown]>> = 
   'ledger.maxAgeDays': [1, 2, 3],
 };
 /** Tested by themselves: maps merge, and these take one value only or need another key. */
-const APART = new Set(['output.fields', 'service.regions', 'service.region', 'service.quota', 'verify.patienceMs']);
+const APART = new Set(['output.fields', 'service.regions', 'service.region', 'service.quota']);
 
 const asText = (value: unknown): string => (Array.isArray(value) ? value.join(',') : String(value));
 

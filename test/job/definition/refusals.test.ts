@@ -50,7 +50,7 @@ const CASES: readonly (readonly [string, 64 | 78, RegExp, Parameters<typeof sour
   ['not_available', 78, /^ledger\.uri: s3:\/\/ is not in this version/, { file: { ...INPUT, output: { uri: 'a.csv' }, ledger: { uri: 's3://bucket/ledger' } }, flags: { embedded: true } }],
   ['not_available', 64, /^--ledger: redis:\/\/ is not/, { flags: { ...LEAST, ledger: 'redis://localhost' } }],
   ['not_available', 78, /^service\.quota: one quota for several processes/, { file: { service: { quota: 'redis://localhost' } } }],
-  ['not_available', 64, /^--verify\.patienceMs: /, { flags: { ...LEAST, 'verify.patienceMs': '5' } }],
+  ['bad_value', 64, /^--verify\.patienceMs must be milliseconds, a whole number from 0 to 604800000/, { flags: { ...LEAST, 'verify.patienceMs': '-1' } }],
   ['not_available', 64, /^--shard: /, { flags: { ...LEAST, shard: '0/4' } }],
   ['not_available', 78, /^MILLRACE_SHARD: /, { env: { MILLRACE_SHARD: '0/4' }, flags: LEAST }],
   ['bad_date', 64, /^--date must be a day written YYYY-MM-DD, got "2026-02-30"$/, { flags: LEAST, date: '2026-02-30' }],

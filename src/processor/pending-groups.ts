@@ -11,12 +11,14 @@ export class PendingGroups {
   readonly #timers = new Timers();
   readonly #patienceMs: number;
   readonly #due: (group: PendingGroup, members: Members) => void;
+  readonly #onHold: (addresses: number, waitMs: number) => void;
   readonly #returning = new Map<string, { readonly group: PendingGroup; readonly members: Map<string, Answered<VerificationResult>> }>();
 
-  /** @param due called when a group's time has come */
-  constructor(patienceMs: number, due: (group: PendingGroup, members: Members) => void) {
+  /** @param due called when a group's time has come. @param onHold told who waits, and how long */
+  constructor(patienceMs: number, due: (group: PendingGroup, members: Members) => void, onHold: (addresses: number, waitMs: number) => void) {
     this.#patienceMs = patienceMs;
     this.#due = due;
+    this.#onHold = onHold;
   }
 
   /** Groups of a run before of which members are missing. */
@@ -26,7 +28,9 @@ export class PendingGroups {
 
   hold(group: PendingGroup, members: Members): void {
     // A clock that was set back must not make the wait longer than patience.
-    this.#timers.after(Math.max(0, Math.min(group.dueMs - Date.now(), this.#patienceMs)), () => this.#due(group, members));
+    const waitMs = Math.max(0, Math.min(group.dueMs - Date.now(), this.#patienceMs));
+    this.#onHold(members.size, waitMs);
+    this.#timers.after(waitMs, () => this.#due(group, members));
   }
 
   /** An address that the run before was waiting for. */

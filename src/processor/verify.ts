@@ -47,7 +47,7 @@ export class VerifyStep {
     this.#scope = scope;
     this.#batch = batch;
     this.#patienceMs = patienceMs;
-    this.#pending = new PendingGroups(patienceMs, (group, members) => this.#askAgain(group, members));
+    this.#pending = new PendingGroups(patienceMs, (group, members) => this.#askAgain(group, members), context.onPending);
   }
 
   /** Calls on their way or waiting for their turn. */
@@ -208,9 +208,7 @@ export class VerifyStep {
     for (const [key, { text }] of pending) entries.push({ scope: this.#scope, key, answer: { kind: 'unsettled', text: withGroup(text, group) }, again });
     this.#context.ledger.put(entries);
     for (const [email, answer] of final) this.#deliver(email, { kind: 'verdict', answer });
-    if (pending.size === 0) return;
-    this.#context.onPending(pending.size, dueMs - nowMs);
-    this.#pending.hold(group, pending);
+    if (pending.size > 0) this.#pending.hold(group, pending);
   }
 
   #fail(emails: readonly string[], { code, attempts, requestId }: { code: string; attempts: number; requestId: string | null }): void {

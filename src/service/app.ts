@@ -110,7 +110,7 @@ export function buildApp(context: ServiceContext): App {
     app.post(path, apiRoute(context, endpoint));
   };
   post('/v1/enrich', enrichEndpoint(context.directory));
-  const jobs = new VerificationJobs({ ...context, evidence: context.directory });
+  const jobs = new VerificationJobs(context);
   app.addHook('onClose', async () => jobs.close());
   post(VERIFY_PATH, verifyEndpoint(context, jobs));
   app.get(`${VERIFY_PATH}/:id`, pollVerification(context, jobs));

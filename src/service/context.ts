@@ -5,12 +5,15 @@ import type { Idempotency } from './idempotency.ts';
 import type { ActiveKey, KeyRing } from './key-ring.ts';
 import type { Region } from './keys.ts';
 import type { QuotaDecision, QuotaLedger } from './quota.ts';
+import type { EvidenceSource } from '../verification/types.ts';
 import type { Verifier } from '../verification/verifier.ts';
 import type { Directory } from './store/directory.ts';
 
 export interface ServiceContext {
   readonly directory: Directory;
   readonly verifier: Verifier;
+  /** What the store says of addresses. */
+  readonly evidence: EvidenceSource;
   readonly keys: KeyRing;
   readonly quota: QuotaLedger;
   readonly idempotency: Idempotency;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { EmailVerification } from '../../src/verification/types.ts';
-import { makeKey, serveStore, type Reply } from './harness.ts';
+import { loadPeople } from '../../src/service/store/load.ts';
+import { makeKey, makeStore, serveStore, type Reply } from './harness.ts';
 
 describe('POST /v1/emails/verify', () => {
   it('answers in the order sent, duplicates kept, with a summary, and charges each mailbox that got an answer once', async () => {
@@ -35,6 +36,18 @@ describe('POST /v1/emails/verify', () => {
       { result: 'undeliverable', reason: 'no_domain' },
     ]);
     expect((await service.post('/v1/emails/verify', { email: 'hired@acme.example', mode: 'dns' })).json).toMatchObject({ reason: 'smtp_not_asked', smtp: null });
+  });
+
+  it("learns how a domain writes its people's addresses from those that the store knows, and holds a stranger to it", async () => {
+    const person = (n: number, first: string, last: string, more: Record<string, unknown> = {}) => ({ id: `pe_1${n}`, email: `${first[0]}.${last}@works.example`.toLowerCase(), name: `${first} ${last}`, first_name: first, last_name: last, company_domain: 'works.example', ...more });
+    const store = await makeStore((open) => loadPeople(open, [person(0, 'Ana', 'Lopez'), person(1, 'Bob', 'Stone'), person(2, 'Cy', 'Young'), person(3, 'Dee', 'Fox', { email: 'deefox@works.example', email_status: 'bounced' })]));
+    const world = { hosts: { 'mx.works.example': {} }, domains: { 'works.example': { mx: [[10, 'mx.works.example']], catchAll: true } } } as const;
+    const service = await serveStore({ store, mail: { world } });
+    const { json } = await service.post('/v1/emails/verify', { emails: ['e.new@works.example', 'newcomer@works.example'] });
+    expect((json['data'] as EmailVerification[]).map(({ confidence, score_factors: factors }) => [confidence, factors.map(({ factor }) => factor)])).toEqual([
+      [60, ['accept_all', 'fits_domain_pattern']],
+      [50, ['accept_all']],
+    ]);
   });
 
   it('says by the deadline what is not known yet, and is not kept from closing by it', async () => {

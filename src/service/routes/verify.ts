@@ -20,12 +20,12 @@ const TIMEOUT_MS = 25_000;
 const MAX_AGE_S = 315_360_000;
 const FIELDS = ['emails', 'email', 'mode', 'timeout_ms', 'max_age_s'];
 
-export function verifyEndpoint({ directory, verifier }: Pick<ServiceContext, 'directory' | 'verifier'>, jobs: VerificationJobs): Endpoint {
+export function verifyEndpoint({ evidence, verifier }: Pick<ServiceContext, 'evidence' | 'verifier'>, jobs: VerificationJobs): Endpoint {
   return async (body, request) => {
     const asked = readRequest(body);
     if (wantsAsync(request)) return begin(jobs, request, asked);
     const { emails, single, mode, maxAgeS, timeoutMs } = asked;
-    const data = await verifier.verify(emails, { mode, maxAgeS, timeoutMs: timeoutMs ?? TIMEOUT_MS, evidence: directory });
+    const data = await verifier.verify(emails, { mode, maxAgeS, timeoutMs: timeoutMs ?? TIMEOUT_MS, evidence });
     return { status: 200, text: resultText(data, single), credits: creditsFor(data), again: false };
   };
 }

@@ -123,11 +123,12 @@ export class VerifyStep {
     // By the body alone the service would repeat what it said before.
     const idempotencyKey = this.#context.idempotencyKey(`${body}\n${group.round}`);
     this.#submit(body, idempotencyKey, (settled) => {
+      if (settled.kind === 'suppressed' && emails.length === 1) return this.#end(emails, { kind: 'suppressed' }, true);
       const found = new Map(emails.map((email) => {
         const record = settled.kind === 'ok' ? settled.value.byEmail.get(email) : undefined;
         return [email, record === undefined ? null : { record, text: JSON.stringify(record) }] as const;
       }));
-      this.#keep(found, members, { id: idempotencyKey, round: group.round + 1, endMs: group.endMs });
+      return this.#keep(found, members, { id: idempotencyKey, round: group.round + 1, endMs: group.endMs });
     });
   }
 
@@ -215,9 +216,9 @@ export class VerifyStep {
     this.#end(emails, { kind: 'failed', code, attempts, requestId });
   }
 
-  /** The same end for all of them. */
-  #end(emails: readonly string[], outcome: Exclude<VerifyOutcome, { kind: 'verdict' }>): void {
-    this.#context.ledger.put(emails.map((key) => ({ scope: this.#scope, key, answer: outcome })));
+  /** The same end for all of them. `again`: the ledger has them already. */
+  #end(emails: readonly string[], outcome: Exclude<VerifyOutcome, { kind: 'verdict' }>, again = false): void {
+    this.#context.ledger.put(emails.map((key) => ({ scope: this.#scope, key, answer: outcome, again })));
     for (const email of emails) this.#deliver(email, outcome);
   }
 

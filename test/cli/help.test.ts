@@ -59,7 +59,6 @@ test.each([
   [['serve', '--port', '65536'], 64, /--port must be a whole number from 0 to 65535/],
   [['enrich', '--embedded'], 64, /give at least one e-mail address or domain, or -/],
   [['enrich', '--embeded', 'jane@acme.example'], 64, /no flag --embeded; did you mean --embedded\?/],
-  [['enrich', '--max-errors', '1', 'jane@acme.example'], 64, /no flag --max-errors/],
   [['enrich', '--verify.patienceMs', '1', 'jane@acme.example'], 64, /no flag --verify\.patienceMs/],
   [['verify', '--mode', 'dns', '--embedded', 'jane@acme.example'], 64, /--mode goes with --local alone/],
   [['verify', 'jane@acme.example'], 78, /No service is chosen/],

@@ -5,7 +5,7 @@ import type { VerifyAnswer } from '../../src/client/data-service-client.ts';
 import type { Settled } from '../../src/pool/call-pool.ts';
 import { pendingMs, readGroup, withGroup } from '../../src/processor/pending.ts';
 import { VerifyStep, type VerifyOutcome } from '../../src/processor/verify.ts';
-import { emailsIn, GAVE_UP, makeBench, type Bench } from './bench.ts';
+import { emailsIn, GAVE_UP, makeBench, SUPPRESSED, type Bench } from './bench.ts';
 
 const NOW = Date.parse('2026-05-01T12:00:00Z');
 const at = (ms: number): string => new Date(NOW + ms).toISOString();
@@ -106,6 +106,15 @@ describe('VerifyStep with patience', () => {
     await vi.advanceTimersByTimeAsync(2_000);
     bench.next().settle(GAVE_UP);
     expect(inWords(got)).toEqual({ a: 'unknown', b: 'deliverable', c: 'unknown' });
+  });
+
+  it('of a person who asked to be removed meanwhile nothing is left', async () => {
+    const bench = makeBench();
+    const got = askAll(patient(bench), EMAILS);
+    bench.next().settle(answer(EMAILS, { a: 1_000 }));
+    await vi.advanceTimersByTimeAsync(1_000);
+    bench.next().settle(SUPPRESSED);
+    expect([inWords(got), bench.kept.flat().at(-1)]).toEqual([{ a: 'suppressed', b: 'deliverable', c: 'deliverable' }, { scope: 3, key: 'a@a.test', answer: { kind: 'suppressed' }, again: true }]);
   });
 
   it('a run that was killed sends the same request again as soon as all of its group have come by, and pays for nobody else', async () => {

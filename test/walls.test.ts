@@ -22,6 +22,7 @@ const OWNERS: Readonly<Record<string, RegExp>> = {
   yargs: /^src\/cli\//,
   undici: /^src\/client\//,
   fastify: /^src\/service\//,
+  ioredis: /^src\/redis\//,
   '@aws-sdk/client-s3': /^src\/s3\//,
   zod: /^src\/(job\/definition|service)\//,
   tldts: /^src\/verification\/registrable\.ts$/,
@@ -29,7 +30,7 @@ const OWNERS: Readonly<Record<string, RegExp>> = {
 };
 
 /** Pure modules: no clock, file or network, whatever else they import. */
-const PURE = ['src/limiter/rate-headers.ts', 'src/limiter/quota-model.ts', 'src/limiter/call-log.ts', 'src/limiter/comeback.ts', 'src/limiter/evidence.ts', 'src/limiter/latencies.ts', 'src/limiter/looks.ts', 'src/limiter/plan-pace.ts', 'src/limiter/small-bucket.ts', 'src/limiter/told-answers.ts', 'src/limiter/reset-unit.ts', 'src/pool/retry-policy.ts', 'src/pool/circuit.ts', 'src/pool/adaptive-concurrency.ts', 'src/checkpoint/low-watermark.ts', 'src/processor/keys.ts', 'src/client/retry-after.ts', 'src/service/quota.ts', 'src/pool/retry-budget.ts', 'src/pool/patience.ts', 'src/s3/uri.ts', 'src/storage/names.ts', 'src/storage/part-sizes.ts', 'src/storage/resumable-sha256.ts', 'src/reader/names.ts', 'src/job/definition/run-date.ts', 'src/cli/tables.ts'];
+const PURE = ['src/limiter/rate-headers.ts', 'src/limiter/quota-model.ts', 'src/limiter/call-log.ts', 'src/limiter/comeback.ts', 'src/limiter/evidence.ts', 'src/limiter/latencies.ts', 'src/limiter/looks.ts', 'src/limiter/plan-pace.ts', 'src/limiter/small-bucket.ts', 'src/limiter/told-answers.ts', 'src/limiter/reset-unit.ts', 'src/limiter/shared/leader.ts', 'src/limiter/shared/member.ts', 'src/limiter/shared/messages.ts', 'src/limiter/shared/scripts.ts', 'src/pool/retry-policy.ts', 'src/pool/circuit.ts', 'src/pool/adaptive-concurrency.ts', 'src/checkpoint/low-watermark.ts', 'src/processor/keys.ts', 'src/client/retry-after.ts', 'src/service/quota.ts', 'src/pool/retry-budget.ts', 'src/pool/patience.ts', 'src/s3/uri.ts', 'src/redis/uri.ts', 'src/ledger/place.ts', 'src/ledger/reuse.ts', 'src/ledger/redis/answers.ts', 'src/storage/names.ts', 'src/storage/part-sizes.ts', 'src/storage/resumable-sha256.ts', 'src/reader/names.ts', 'src/job/definition/run-date.ts', 'src/cli/tables.ts'];
 const IMPURE = /Date\.now\(|new Date\(\)|performance\.now\(|setTimeout|setInterval|Math\.random\(|from 'node:(fs|net|http|https|dns|child_process|timers)/;
 
 const files = globSync('src/**/*.ts');
@@ -57,10 +58,10 @@ describe('the walls of the house', () => {
     expect(strangers).toEqual([]);
   });
 
-  it('the AWS SDK is loaded only for what lies in S3: it takes a tenth of a second', () => {
+  it('the AWS SDK and the Redis client are loaded only for what lies there: that takes a tenth of a second', () => {
     const reached = loadedWith('src/job/run-command.ts');
     expect(reached).toContain('src/reader/sources.ts');
-    expect(reached.filter((file) => file.startsWith('src/s3/'))).toEqual(['src/s3/uri.ts']);
+    expect(reached.filter((file) => /^src\/(s3|redis)\//.test(file)).sort()).toEqual(['src/redis/uri.ts', 'src/s3/uri.ts']);
   });
 
   it.each(PURE)('%s is pure', (file) => {

@@ -9,9 +9,12 @@ Enrich and verify files of contacts: as fast as the plan permits, never over it,
   status [JOB]   progress of a running, stopped or finished job
   retry [JOB]    call again only for what failed, and put the results in their places
   ledger         answers already paid for: what is there (stats), take some out (purge)
-  serve          the data service, on this machine
   enrich KEY     look people and companies up one by one
   verify EMAIL   check addresses one by one
+  serve          the data service, on this machine
+  import, export its store: load files into it, and write them out again
+  suppress EMAIL remove a person from it for good
+  keys           its API keys: create, list, revoke, rotate
 
   --help         of each command: its flags and an example
   --version      the version of Millrace
@@ -154,4 +157,61 @@ MILLRACE_SMTP_SENDER the sender that they are shown (the null sender). Many netw
 
 Example: millrace verify --local --mode dns jane@example.com`;
 
-export const HELP: Readonly<Record<string, string>> = { '': MAIN, run: RUN, plan: PLAN, status: STATUS, retry: RETRY, ledger: LEDGER, serve: SERVE, enrich: ENRICH, verify: VERIFY };
+const IMPORT = `Usage: millrace import --store FILE --contacts FILE [flags]
+
+Loads csv, tsv or jsonl, .gz and .zst too, into the service's store: files of your own, what export
+wrote, or an enriched output of Millrace. Rows about somebody who is there already are merged, field
+by field, the newer first. A running service has them at once. Prints the counts as JSON.
+
+  --store FILE        the store; made when missing
+  --contacts FILE     people: path, glob, folder, s3:// or -   --companies FILE   companies
+  --signals FILE      funding, hiring, moves, technologies
+  --columns.FIELD X   the column of a field, such as --columns.email "Primary contact"
+  --as-of DAY         of when rows are that do not say so (now); rows have updated_at
+  --rejected FILE     rows that could not be kept (STORE.rejected.jsonl)
+  --input.encoding, --input.delimiter, --input.format: where they are not found out
+
+Which columns are found by themselves: docs/operating.md. Importing a file again does no harm.
+
+Example: millrace import --store service.sqlite --contacts crm.csv`;
+
+const EXPORT = `Usage: millrace export --store FILE --contacts FILE [flags]
+
+Writes what a service's store holds, as it is at one moment, also while it is served. JSON lines hold
+whole records and can be imported again; a table holds what fits its cells.
+
+  --store FILE       the store
+  --contacts FILE    people into .csv or .jsonl, .gz or .zst after it; - is standard output
+  --companies FILE   companies             --signals FILE   buying signals
+  --sources          with each record, which of its fields comes from where (jsonl)
+
+Example: millrace export --store service.sqlite --contacts contacts.jsonl.gz`;
+
+const SUPPRESS = `Usage: millrace suppress EMAIL... | - --store FILE
+
+Removes people who asked for it: gone from every answer and export, and never loaded again. Lookups
+by what they were known by are answered with 451. The store keeps digests of their addresses and of
+their profile, and nothing else. With - addresses come from standard input, one a line.
+
+  --store FILE   the store; the service may run meanwhile
+
+Example: millrace suppress jane@example.com --store service.sqlite`;
+
+const KEYS = `Usage: millrace keys create --store FILE --plan PLAN [flags]
+       millrace keys list --store FILE
+       millrace keys revoke ID --store FILE
+       millrace keys rotate ID --store FILE
+
+API keys of the data service. create prints the key, once: the store has only its digest. rotate
+replaces a key by one with what is left of its credits. A running service knows within a second.
+
+  --store FILE     the store; made when missing
+  --plan PLAN      trial (60 a minute, 1,000 calls in all), growth (1,000), scale (5,000), enterprise
+  --region NAME    us, eu or apac (us)         --credits N   credits it may spend; else not counted
+  --label TEXT     what it is for              --json        list as JSON on a terminal too
+
+Example: millrace keys create --store service.sqlite --plan growth --label crm`;
+
+export const HELP: Readonly<Record<string, string>> = {
+  '': MAIN, run: RUN, plan: PLAN, status: STATUS, retry: RETRY, ledger: LEDGER, serve: SERVE, enrich: ENRICH, verify: VERIFY, import: IMPORT, export: EXPORT, suppress: SUPPRESS, keys: KEYS,
+};

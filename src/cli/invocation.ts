@@ -6,7 +6,7 @@ import type { FlagValue } from '../job/definition/layers.ts';
 export interface Invocation {
   /** The word after the command, for commands that do several things. */
   readonly action: string | null;
-  /** A path or a name, or null. */
+  /** A path or a name (of `keys`: an id), or null. */
   readonly job: string | null;
   /** What a one-off command is to look up. */
   readonly keys: readonly string[];
@@ -16,7 +16,7 @@ export interface Invocation {
 }
 
 /** The switches of other commands than run. */
-const OTHER_SWITCHES = ['fresh', 'json', 'sample', 'local'];
+const OTHER_SWITCHES = ['fresh', 'json', 'sample', 'local', 'sources'];
 
 /**
  * What must be refused before yargs sees it: a switch with a value that is neither true nor false (yargs takes it for

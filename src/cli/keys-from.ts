@@ -22,6 +22,18 @@ export function keysFrom(given: readonly string[], what: string, stdin: Readable
   return fromLines(stdin);
 }
 
+/** The same keys, at most `size` at a time. */
+export async function* inBatches(keys: AsyncIterable<GivenKey>, size: number): AsyncGenerator<GivenKey[]> {
+  let batch: GivenKey[] = [];
+  for await (const key of keys) {
+    batch.push(key);
+    if (batch.length < size) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+}
+
 async function* fromArguments(given: readonly string[]): AsyncGenerator<GivenKey> {
   for (const [index, text] of given.entries()) yield { place: index + 1, text: text.includes(REPLACEMENT) ? null : text };
 }

@@ -54,6 +54,22 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     options: { ...SERVICE_OPTIONS, json: flag },
     load: async () => (await import('./commands/enrich.ts')).enrich,
   },
+  import: {
+    usage: 'import',
+    options: Object.fromEntries(['store', 'contacts', 'companies', 'signals', 'as-of', 'rejected', 'input.format', 'input.delimiter', 'input.encoding'].map((name) => [name, value])),
+    load: async () => (await import('./commands/import.ts')).importFilesCommand,
+  },
+  export: {
+    usage: 'export',
+    options: { ...Object.fromEntries(['store', 'contacts', 'companies', 'signals'].map((name) => [name, value])), sources: flag },
+    load: async () => (await import('./commands/export.ts')).exportStore,
+  },
+  suppress: { usage: 'suppress', keys: true, options: { store: value }, load: async () => (await import('./commands/suppress.ts')).suppressPeople },
+  keys: {
+    usage: 'keys [ACTION] [JOB]',
+    options: { ...Object.fromEntries(['store', 'plan', 'region', 'credits', 'label'].map((name) => [name, value])), json: flag },
+    load: async () => (await import('./commands/keys.ts')).keys,
+  },
   verify: {
     usage: 'verify',
     keys: true,
@@ -61,9 +77,6 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     load: async () => (await import('./commands/verify.ts')).verify,
   },
 };
-
-/** Commands of the contract that this version does not have yet. */
-const LATER_COMMANDS = ['import', 'export', 'suppress', 'keys'];
 
 /** Runs the command line (without node and the script); sets the exit code and returns when all is closed. */
 export async function main(argv: readonly string[]): Promise<void> {
@@ -121,7 +134,6 @@ async function withoutCommand(parsed: Readonly<Record<string, unknown>>): Promis
 }
 
 function unknownCommand(word: string): UsageError {
-  if (LATER_COMMANDS.includes(word)) return new UsageError('not_available', `millrace ${word} is not in this version`, { hint: 'millrace --help lists the commands.' });
   const shown = JSON.stringify(word.slice(0, 80));
   return new UsageError('unknown_command', `There is no command ${shown}${didYouMean(nearest(word, Object.keys(COMMANDS)))}`, {
     hint: `To run a job of that name: millrace run ${word.slice(0, 80)}`,

@@ -6,6 +6,7 @@ import type { GivenKey } from '../job/one-off.ts';
 import type { EmailVerification, VerifyMode, VerifyRequest } from '../verification/types.ts';
 import type { Verifier } from '../verification/verifier.ts';
 import type { Invocation } from './invocation.ts';
+import { inBatches } from './keys-from.ts';
 import { KINDS, withKeys, type Printer } from './one-off.ts';
 import { smtpIdentity } from './smtp-identity.ts';
 
@@ -30,7 +31,7 @@ export async function verifyHere(invocation: Invocation): Promise<ExitCode> {
     };
     drain.addEventListener('abort', stop, { once: true });
     try {
-      for await (const batch of inBatches(keys)) {
+      for await (const batch of inBatches(keys, BATCH)) {
         const found = await verifier.verify(batch.flatMap(({ text: email }) => email ?? []), request);
         drain.throwIfAborted();
         printAll(batch, found, printer);
@@ -44,17 +45,6 @@ export async function verifyHere(invocation: Invocation): Promise<ExitCode> {
       verifier.close();
     }
   });
-}
-
-async function* inBatches(keys: AsyncGenerator<GivenKey>): AsyncGenerator<GivenKey[]> {
-  let batch: GivenKey[] = [];
-  for await (const key of keys) {
-    batch.push(key);
-    if (batch.length < BATCH) continue;
-    yield batch;
-    batch = [];
-  }
-  if (batch.length > 0) yield batch;
 }
 
 /** `found`: one for each key that has a text, in order. */

@@ -1,23 +1,30 @@
 /** `millrace ledger`: what is in it, and what shall not be. */
 import { EXIT, type ExitCode } from '../errors.ts';
-import { purgeLedger, type PurgeFilter } from '../ledger/purge.ts';
-import { ledgerStats, type LedgerStats, type ScopeStats } from '../ledger/stats.ts';
+import { rm } from 'node:fs/promises';
+import { openContents, type LedgerContents } from '../ledger/contents.ts';
+import type { LedgerPlace } from '../ledger/place.ts';
+import type { PurgeFilter } from '../ledger/purge.ts';
+import type { LedgerStats, ScopeStats } from '../ledger/stats.ts';
+import { withoutSecret } from '../redis/uri.ts';
 import { count, printable } from './words.ts';
 
-/** The ledger meant, absolute; `maxAgeDays` 0: as within one job, whatever their age. */
-export interface ChosenLedger { readonly path: string; readonly maxAgeDays: number }
+/** The ledger meant, absolute; `maxAgeDays` 0: as within one job, whatever their age. `copy`: a file of this machine that holds some of it, and is in nobody's hands. */
+export interface ChosenLedger { readonly place: LedgerPlace; readonly maxAgeDays: number; readonly copy: string | null }
 
 /** What each kind of answer is called where people see it. */
 const KINDS = [['match', 'hit'], ['miss', 'miss'], ['suppressed', 'suppressed'], ['unknown', 'unsettled'], ['failed', 'failed']] as const;
 
-export async function ledgerStatsCommand({ path, maxAgeDays }: ChosenLedger, options: { json: boolean }): Promise<ExitCode> {
-  const stats = await ledgerStats(path, { maxAgeDays, now: Date.now() });
+export async function ledgerStatsCommand({ place, maxAgeDays }: ChosenLedger, options: { json: boolean }): Promise<ExitCode> {
+  const path = nameOf(place);
+  const stats = await within(place, (contents) => contents.stats({ maxAgeDays, now: Date.now() }));
   process.stdout.write(options.json ? `${JSON.stringify(statsAsJson(path, maxAgeDays, stats))}\n` : statsAsTable(path, maxAgeDays, stats));
   return EXIT.ok;
 }
 
-export async function ledgerPurgeCommand({ path }: ChosenLedger, filter: PurgeFilter, options: { json: boolean }): Promise<ExitCode> {
-  const { answers, steps, bytes } = await purgeLedger(path, filter);
+export async function ledgerPurgeCommand({ place, copy }: ChosenLedger, filter: PurgeFilter, options: { json: boolean }): Promise<ExitCode> {
+  const path = nameOf(place);
+  const { answers, steps, bytes } = await within(place, (contents) => contents.purge(filter));
+  for (const suffix of copy === null ? [] : ['', '-wal', '-shm']) await rm(`${copy}${suffix}`, { force: true });
   if (options.json) {
     process.stdout.write(`${JSON.stringify({ ledger: path, purged: answers, steps, bytes })}\n`);
     return EXIT.ok;
@@ -25,6 +32,20 @@ export async function ledgerPurgeCommand({ path }: ChosenLedger, filter: PurgeFi
   const byStep = Object.entries(steps).map(([step, n]) => `${printable(step)} ${count(n)}`).join(', ');
   process.stdout.write(`${count(answers)} ${answers === 1 ? 'answer' : 'answers'} purged${byStep === '' ? '' : ` (${byStep})`} from ${path}: ${count(bytes.before)} bytes before, ${count(bytes.after)} now\n`);
   return EXIT.ok;
+}
+
+async function within<T>(place: LedgerPlace, work: (contents: LedgerContents) => Promise<T>): Promise<T> {
+  const contents = await openContents(place);
+  try {
+    return await work(contents);
+  } finally {
+    contents.close();
+  }
+}
+
+/** What people see. */
+function nameOf(place: LedgerPlace): string {
+  return place.kind === 'file' ? place.path : withoutSecret(place.uri);
 }
 
 function statsAsJson(path: string, maxAgeDays: number, { bytes, jobs, runs, scopes }: LedgerStats): Record<string, unknown> {

@@ -9,6 +9,7 @@ import { LowWatermark } from '../checkpoint/low-watermark.ts';
 import { DataServiceClient } from '../client/data-service-client.ts';
 import { MillraceError } from '../errors.ts';
 import { Ledger } from '../ledger/ledger.ts';
+import { FileLedger, type RunLedger } from '../ledger/run-ledger.ts';
 import { Limiter } from '../limiter/limiter.ts';
 import { AUTO_BOUNDS } from '../pool/adaptive-concurrency.ts';
 import { CallPool } from '../pool/call-pool.ts';
@@ -64,13 +65,13 @@ const WINDOW_KEYS = 4_096;
 /** Asks for every key. @throws MillraceError whatever ended it early; what was answered by then is written, as far as the order lets it */
 export async function lookUp(keys: AsyncIterator<GivenKey>, parts: OneOffParts): Promise<void> {
   const folder = await scratchFolder(null);
-  const ledger = Ledger.open({ path: join(folder, 'ledger'), job: 'one-off', run: randomUUID(), maxAgeDays: 0, now: Date.now });
+  const ledger = new FileLedger(Ledger.open({ path: join(folder, 'ledger'), job: 'one-off', run: randomUUID(), maxAgeDays: 0, now: Date.now }));
   try {
     await new OneOff(parts, ledger).run(keys);
   } catch (error) {
     throw error instanceof MillraceError ? withoutResume(error) : error;
   } finally {
-    ledger.close();
+    await ledger.close();
     await rm(folder, { recursive: true, force: true });
   }
 }
@@ -87,7 +88,7 @@ class OneOff {
   #stopped: () => void = () => undefined;
   #wake: (() => void) | null = null;
 
-  constructor(parts: OneOffParts, ledger: Ledger) {
+  constructor(parts: OneOffParts, ledger: RunLedger) {
     this.#parts = parts;
     const { settings: { service, limits: { maxCalls, maxWaitMs, maxOutageMs } }, service: { baseUrl, apiKey }, tell } = parts;
     const monotonicNow = (): number => performance.now();

@@ -3,6 +3,8 @@ import { createHash } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { temporaryOf } from '../checkpoint/fence.ts';
+import { isShared, ledgerPlace, type LedgerPlace } from '../ledger/place.ts';
+import { withoutSecret } from '../redis/uri.ts';
 import { isS3Uri } from '../s3/uri.ts';
 import { partialPath, partOf } from '../storage/names.ts';
 import type { CompiledJob, RunOptions } from './types.ts';
@@ -13,7 +15,10 @@ export interface JobPaths {
   readonly report: string;
   readonly checkpoint: string;
   readonly lock: string;
+  /** The ledger's file; of one that lies elsewhere, the file on this machine in which a run works. */
   readonly ledger: string;
+  /** Where it lies, when that is elsewhere: a uri without its secret; or null. */
+  readonly sharedLedger: string | null;
   /** Where standard input is kept while the job needs it. */
   readonly spool: string;
   /** Where it arrives: it takes the spool's name only once the run is sure to go on with it. */
@@ -25,7 +30,7 @@ export function jobPaths(job: CompiledJob, options: Pick<RunOptions, 'scratch'>)
   const output = absolute(job.output.uri);
   const checkpoint = absolute(job.checkpoint.uri);
   const id = createHash('sha256').update(`${job.name}\n${output}`).digest('hex').slice(0, 12);
-  const ledger = ledgerPath(job, options, id);
+  const ledger = ledgerFile(job, options, id);
   const scratch = options.scratch === null ? (job.output.uri === '-' ? tmpdir() : dirname(ledger)) : resolve(options.scratch);
   const spool = join(scratch, `.millrace-stdin-${id}`);
   return {
@@ -35,14 +40,27 @@ export function jobPaths(job: CompiledJob, options: Pick<RunOptions, 'scratch'>)
     checkpoint,
     lock: `${checkpoint}.lock`,
     ledger,
+    sharedLedger: isShared(job.ledger.uri) ? withoutSecret(job.ledger.uri) : null,
     spool,
     arriving: `${spool}.new`,
   };
 }
 
-/** A ledger beside an output in S3 would lie there, too, and is kept on this machine instead. */
-function ledgerPath(job: CompiledJob, { scratch }: Pick<RunOptions, 'scratch'>, id: string): string {
-  return isS3Uri(job.ledger.uri) ? resolve(scratch ?? tmpdir(), `millrace-${id}.ledger`) : resolve(job.ledger.uri);
+/** Where the job's ledger is, and where a run works in it. */
+export function jobLedger(job: CompiledJob, paths: JobPaths): LedgerPlace {
+  return ledgerPlace(job.ledger.uri, paths.ledger);
+}
+
+/** Of a shared ledger each job has a file of its own: it is emptied when the ledger was purged. */
+function ledgerFile({ ledger: { uri } }: CompiledJob, { scratch }: Pick<RunOptions, 'scratch'>, id: string): string {
+  if (!isShared(uri)) return resolve(uri);
+  const ofLedger = createHash('sha256').update(withoutSecret(uri)).digest('hex').slice(0, 12);
+  return join(scratch === null ? ownTemporaryFolder() : resolve(scratch), `.millrace-ledger-${id}-${ofLedger}`);
+}
+
+/** For what stays between runs and is for nobody else to read: see `makeOwnFolder`. */
+export function ownTemporaryFolder(): string {
+  return join(tmpdir(), `millrace-${process.getuid?.() ?? 'user'}`);
 }
 
 function absolute(uri: string): string {
@@ -58,6 +76,7 @@ export function namedFiles(paths: JobPaths): string[] {
 export function ownFiles(paths: JobPaths): (absolutePath: string) => boolean {
   const own = new Set([paths.output, paths.errors, paths.report, paths.checkpoint, paths.lock, paths.ledger, paths.spool]);
   const prefixes = [paths.report, paths.checkpoint, paths.lock, paths.ledger, paths.spool].map((path) => `${path}.`);
+  if (paths.sharedLedger !== null) prefixes.push(`${paths.sharedLedger.replace(/\/+$/, '')}/`);
   for (const path of [paths.output, paths.errors]) own.add(partialPath(path));
   for (const suffix of ['-wal', '-shm', '-journal']) own.add(`${paths.ledger}${suffix}`);
   for (const suffix of ['', '.tmp']) own.add(`${paths.output}.report.html${suffix}`);

@@ -1,17 +1,20 @@
-import { statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { currentHolder } from '../checkpoint/job-lock.ts';
 import { EXIT, type ExitCode } from '../errors.ts';
 import type { PersonRecord } from '../client/types.ts';
-import { Ledger, type LedgerAnswer } from '../ledger/ledger.ts';
+import type { LedgerAnswer } from '../ledger/ledger.ts';
+import { tellNobody } from '../ledger/options.ts';
+import { peekLedger, type Lookup, type PeekedLedger } from '../ledger/peek.ts';
+import { isShared, ledgerPlace } from '../ledger/place.ts';
 import { enrichKey, verifyKey, type EnrichLookup } from '../processor/keys.ts';
 import { lookupScopes, type LookupScopes } from '../processor/scopes.ts';
 import { VERIFY_BATCH } from '../processor/verify.ts';
 import { readRecords } from '../reader/read-records.ts';
 import type { InputManifest, InputRecord } from '../reader/types.ts';
 import { adoptSpool } from './frozen-input.ts';
+import { ledgerRights } from './ledger-rights.ts';
 import { jobPaths, type JobPaths } from './paths.ts';
 import { scratchFolder } from './scratch.ts';
 import { serviceOrigin } from './service-origin.ts';
@@ -62,14 +65,16 @@ async function planIn(scratch: string, job: CompiledJob, serviceOrigin: string):
   const paths = { ...jobPaths(job, { scratch: null }), spool: join(scratch, 'stdin'), arriving: join(scratch, 'arriving') };
   const start = await howItWouldStart(job, paths);
   await adoptSpool(paths, null);
-  const { manifest, run } = start.checkpoint;
-  const ledger = job.ledger.uri !== '' && (statSync(paths.ledger, { throwIfNoEntry: false })?.size ?? 0) > 0 ? Ledger.open({ path: paths.ledger, job: job.name, run, maxAgeDays: job.ledger.maxAgeDays, now: Date.now, peek: true, failedUpTo: start.checkpoint.retry?.failedUpTo ?? 0 }) : null;
+  const { manifest } = start.checkpoint;
+  const place = ledgerPlace(job.ledger.uri, isShared(job.ledger.uri) ? join(scratch, 'ledger') : paths.ledger);
+  const ledger = job.ledger.uri === '' ? null : await peekLedger(place, { ...ledgerRights(job, start.checkpoint), tell: tellNobody });
   const seen = new KeySet(join(scratch, 'keys'));
   try {
     const counting = new Counting(job, seen, ledger, serviceOrigin);
     // A retry has as many records as its output has rows.
     const limit = start.checkpoint.retry?.before.result.tally.total ?? job.limits.limit ?? Infinity;
     reading: for await (const batch of readRecords(manifest, null)) {
+      await counting.fetch(batch);
       for (const record of batch) {
         if (counting.records >= limit) break reading;
         counting.add(record);
@@ -92,7 +97,7 @@ async function planIn(scratch: string, job: CompiledJob, serviceOrigin: string):
       seconds: job.service.rpm === null ? null : Math.ceil((requests.total / job.service.rpm) * 60),
     };
   } finally {
-    ledger?.close();
+    await ledger?.close();
     seen.close();
   }
 }
@@ -117,14 +122,38 @@ class Counting {
   #verifyAddresses = 0;
   readonly #job: CompiledJob;
   readonly #seen: KeySet;
-  readonly #ledger: Ledger | null;
+  readonly #ledger: PeekedLedger | null;
   readonly #scopes: LookupScopes;
 
-  constructor(job: CompiledJob, seen: KeySet, ledger: Ledger | null, origin: string) {
+  constructor(job: CompiledJob, seen: KeySet, ledger: PeekedLedger | null, origin: string) {
     this.#job = job;
     this.#seen = seen;
     this.#ledger = ledger;
     this.#scopes = lookupScopes((step, options) => ledger?.scope(origin, step, options) ?? -1, job.service.domainField);
+  }
+
+  /** Asks the ledger for all that these records will look up, and then for what its answers lead to. */
+  async fetch(records: readonly InputRecord[]): Promise<void> {
+    const ask = this.#ledger?.fetch ?? null;
+    if (ask === null) return;
+    const first = records.flatMap((record) => this.#firstLookup(record));
+    await ask(first.map(({ kind, key }) => ({ scope: this.#scopes[kind], key })));
+    if (this.#job.steps[0] === 'verify' || !this.#job.steps.includes('verify')) return;
+    const second = first.flatMap(({ record, kind, key }): Lookup[] => {
+      const email = this.#verifiedAddress(record, this.#look(kind, key));
+      return email === null ? [] : [{ scope: this.#scopes.verify, key: email }];
+    });
+    await ask(second);
+  }
+
+  #firstLookup(record: InputRecord): { readonly record: InputRecord; readonly kind: LookupKind; readonly key: string }[] {
+    if (record.bad !== null) return [];
+    if (this.#job.steps[0] === 'verify') {
+      const key = verifyKey(record.email);
+      return key === null ? [] : [{ record, kind: 'verify', key }];
+    }
+    const lookup = enrichKey(record.email, record.domain);
+    return typeof lookup === 'string' ? [] : [{ record, kind: lookup.by, key: lookup.key }];
   }
 
   add(record: InputRecord): void {

@@ -1,12 +1,16 @@
 import { readCheckpoint, type Checkpoint, type FinishedOutput, type Retry } from '../checkpoint/checkpoint-file.ts';
 import { InputError } from '../errors.ts';
 import { Ledger } from '../ledger/ledger.ts';
+import { openRunLedger } from '../ledger/open-run-ledger.ts';
+import { tellNobody } from '../ledger/options.ts';
+import { isShared } from '../ledger/place.ts';
 import type { InputManifest } from '../reader/types.ts';
 import { START_MARK, type Mark } from '../writer/mark.ts';
 import { changedSince, readsStandardInput } from './frozen-input.ts';
-import type { JobPaths } from './paths.ts';
+import { ledgerRights } from './ledger-rights.ts';
+import { jobLedger, type JobPaths } from './paths.ts';
 import type { Start, StartOptions } from './start.ts';
-import { exists, FRESH_HINT, isUnchanged, isWhole, refuseChangedDefinition, refuseForeignCheckpoint } from './start-checks.ts';
+import { exists, FRESH_HINT, isUnchanged, isWhole, ledgerExists, refuseChangedDefinition, refuseForeignCheckpoint } from './start-checks.ts';
 import type { CompiledJob } from './types.ts';
 import { finishedExitCode } from './verdict.ts';
 import { count } from './words.ts';
@@ -93,18 +97,20 @@ async function refuseChangedOutput(paths: JobPaths, result: FinishedOutput): Pro
   }
 }
 
-async function ledgerNow(job: CompiledJob, paths: JobPaths, { run, totals: { lookups } }: Checkpoint): Promise<Pick<Retry, 'failedUpTo' | 'forgotten'>> {
-  if (!(await exists(paths.ledger))) return { failedUpTo: 0, forgotten: lookups };
-  const ledger = Ledger.open({ path: paths.ledger, job: job.name, run, maxAgeDays: job.ledger.maxAgeDays, now: Date.now, peek: true });
+async function ledgerNow(job: CompiledJob, paths: JobPaths, found: Checkpoint): Promise<Pick<Retry, 'failedUpTo' | 'forgotten'>> {
+  const { lookups } = found.totals;
+  const rights = ledgerRights(job, found);
+  if (!(await ledgerExists(job, paths))) return { failedUpTo: 0, forgotten: lookups };
+  const ledger = isShared(job.ledger.uri) ? await openRunLedger(jobLedger(job, paths), { ...rights, tell: tellNobody }) : Ledger.open({ ...rights, path: paths.ledger, peek: true });
   try {
     const known = ledger.totals();
     return { failedUpTo: ledger.lastAnswer(), forgotten: { unique: Math.max(0, lookups.unique - known.lookups), fromLedger: Math.max(0, lookups.fromLedger - known.reused) } };
   } finally {
-    ledger.close();
+    await ledger.close();
   }
 }
 
 async function withoutLedger(job: CompiledJob, paths: JobPaths): Promise<string | null> {
-  if (job.steps.length === 1 || (await exists(paths.ledger))) return null;
+  if (job.steps.length === 1 || (await ledgerExists(job, paths))) return null;
   return `the ledger ${paths.ledger} is gone: records that failed after their first step are asked for from the first step on; no row loses what it has`;
 }

@@ -1,8 +1,10 @@
+import { dirname } from 'node:path';
 import { writeCheckpoint, type Checkpoint, type RunTotals } from '../checkpoint/checkpoint-file.ts';
 import type { Fence } from '../checkpoint/fence.ts';
 import { JobLock } from '../checkpoint/job-lock.ts';
 import { EXIT, InputError, UsageError, type ExitCode } from '../errors.ts';
-import { Ledger } from '../ledger/ledger.ts';
+import { openRunLedger } from '../ledger/open-run-ledger.ts';
+import { isShared } from '../ledger/place.ts';
 import { storageOf } from '../storage/storages.ts';
 import { OutputWriter } from '../writer/output-writer.ts';
 import { rowFormat } from '../writer/row-format.ts';
@@ -11,14 +13,17 @@ import { Counters } from './counters.ts';
 import { errorLine } from './error-line.ts';
 import { commitAgain, dropRemains, markFinishing, putInPlace } from './finish.ts';
 import { adoptSpool, dropArriving } from './frozen-input.ts';
-import { jobPaths, namedFiles, type JobPaths } from './paths.ts';
+import { ledgerRights } from './ledger-rights.ts';
+import { jobLedger, jobPaths, namedFiles, type JobPaths } from './paths.ts';
 import { openReporter, type Reporter } from './reporter.ts';
 import { buildReport } from './report.ts';
 import { retryParts, retryWords } from './retry-parts.ts';
 import { decideRetry, firstMark } from './retry-start.ts';
 import { RunningJob, type RowSink } from './run-job.ts';
 import { runToStandardOutput } from './run-to-stdout.ts';
+import { makeOwnFolder } from './scratch.ts';
 import { serviceOrigin } from './service-origin.ts';
+import { sharedQuotaOf } from './shared-quota.ts';
 import { exists } from './start-checks.ts';
 import { decideStart, refuseForeignOutput, reopenOutput, type Start, type StartOptions } from './start.ts';
 import type { CompiledJob, MonitorAddress, RunOptions } from './types.ts';
@@ -87,6 +92,7 @@ async function runLocked(job: CompiledJob, options: RunOptions, context: RunCont
     // Not a file is touched before it is known not to be another job's.
     if (command === 'run' && !(await exists(paths.checkpoint))) await refuseForeignOutput(paths);
     await takePossession(paths, lock);
+    if (isShared(job.ledger.uri)) await makeOwnFolder(dirname(paths.ledger));
     const start = await settleStart(job, paths, lock, command, { fresh: options.fresh, now: () => new Date(), signal: AbortSignal.any([context.drain, lost.signal]) });
     if (start.kind === 'go') return await execute(job, paths, start, context, lock, lost.signal, reporter);
     // A crash just before the end may have left it.
@@ -130,7 +136,8 @@ async function execute(job: CompiledJob, paths: JobPaths, start: Start & { kind:
   await adoptSpool(paths, lock);
   // The checkpoint comes first: from here on, the partial files are this job's.
   await writeCheckpoint(paths.checkpoint, checkpoint, lock);
-  const ledger = Ledger.open({ path: paths.ledger, job: job.name, run: checkpoint.run, maxAgeDays: job.ledger.maxAgeDays, now: Date.now, mayWrite: lock.checkNow, failedUpTo: checkpoint.retry?.failedUpTo ?? 0 });
+  const abort = AbortSignal.any([context.abort, lost]);
+  const ledger = await openRunLedger(jobLedger(job, paths), { ...ledgerRights(job, checkpoint), mayWrite: lock.checkNow, tell: reporter, drain: context.drain, abort });
   const counters = new Counters(checkpoint.totals, () => performance.now());
   const budget = new CallBudget({ maxCalls: job.limits.maxCalls, counters, uncounted: Math.max(0, checkpoint.callsAtMost - counters.allCalls), record: () => keep({}) });
   const totals = (): RunTotals => counters.totals(ledger.totals(), checkpoint.retry?.forgotten);
@@ -162,11 +169,12 @@ async function execute(job: CompiledJob, paths: JobPaths, start: Start & { kind:
         counters,
         budget,
         reporter,
+        quota: await sharedQuotaOf(job, context, reporter),
         retry: checkpoint.retry === null ? null : retryParts(job, paths, checkpoint.manifest, checkpoint.retry),
         service: { baseUrl: context.baseUrl, origin: serviceOrigin(job), apiKey: context.apiKey },
         keep: (mark, state, trusted, spent) => keep({ mark, state, trusted, spent }),
         drain: context.drain,
-        abort: AbortSignal.any([context.abort, lost]),
+        abort,
       });
       if (checkpoint.retry !== null) reporter.info('retrying', retryWords(checkpoint, start.resumed));
       reporter.start({ checkpoint, resumed: start.resumed, running, counters, sink });
@@ -180,7 +188,7 @@ async function execute(job: CompiledJob, paths: JobPaths, start: Start & { kind:
       const finished = await sink.finish();
       // Calls may just have been claimed: what follows writes the checkpoint, too.
       await writing;
-      ledger.flush();
+      await ledger.keep();
       latest = await markFinishing(job, paths, { ...latest, trusted: end.trusted, spent: end.spent, totals: totals(), callsAtMost: budget.sent }, finished, lock);
       reporter.finished(await putInPlace(job, paths, latest, () => sink.commit(), lock), paths);
       return (latest.exitCode ?? EXIT.ok) as ExitCode;
@@ -194,7 +202,7 @@ async function execute(job: CompiledJob, paths: JobPaths, start: Start & { kind:
       await sink.close();
     }
   } finally {
-    ledger.close();
+    await ledger.close();
   }
 }
 

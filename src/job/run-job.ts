@@ -5,9 +5,10 @@ import { hash } from 'node:crypto';
 import { LowWatermark } from '../checkpoint/low-watermark.ts';
 import type { Checkpoint } from '../checkpoint/checkpoint-file.ts';
 import { DataServiceClient } from '../client/data-service-client.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { RunLedger } from '../ledger/run-ledger.ts';
 import { Limiter } from '../limiter/limiter.ts';
 import type { Spent } from '../limiter/quota-model.ts';
+import type { SharedQuota } from '../limiter/shared/shared-quota.ts';
 import { AUTO_BOUNDS } from '../pool/adaptive-concurrency.ts';
 import { CallPool } from '../pool/call-pool.ts';
 import { notSuchAServiceError } from '../pool/fatal-errors.ts';
@@ -56,12 +57,16 @@ export interface JobParts {
   readonly checkpoint: Checkpoint;
   /** The run before did not live to say how it ended. */
   readonly wasKilled: boolean;
-  readonly ledger: Ledger;
+  readonly ledger: RunLedger;
   readonly sink: RowSink;
   readonly counters: Counters;
   readonly budget: CallBudget;
   /** Null: a run. */
   readonly retry: RetryParts | null;
+  /** One quota for several pods; null: this run alone has it, or `share` of it. */
+  readonly quota: SharedQuota | null;
+  /** The part of the plan that is this run's; default: all. */
+  readonly share?: number;
   /** Who is told when the service holds the run up. */
   readonly reporter: Pick<Reporter, 'detail' | 'info' | 'warn'>;
   readonly service: { readonly baseUrl: string; readonly origin: string; readonly apiKey: string | null };
@@ -138,6 +143,8 @@ export class RunningJob {
       monotonicNow,
       wallNow: Date.now,
       spent: spentBefore(parts),
+      shared: parts.quota,
+      share: parts.share ?? 1,
       onThrottled: (wait) => {
         counters.throttled(wait);
         notices.throttled(wait);
@@ -149,7 +156,7 @@ export class RunningJob {
       concurrency: job.service.concurrency,
       mostAtOnce,
       rpm: job.service.rpm,
-      mayCall: () => parts.budget.ask(),
+      mayCall: () => mayCall(parts),
       limitReached: () => parts.budget.reached(),
       hasAnswered: parts.checkpoint.trusted,
       maxWaitMs: job.limits.maxWaitMs,
@@ -165,6 +172,7 @@ export class RunningJob {
       monotonicNow,
       random: Math.random,
     });
+    ledger.listen({ moved: () => this.#moveOn(), failed: (error) => this.#stopFor(error) });
     this.#gate = new TrustGate({ trusted: parts.checkpoint.trusted || job.limits.trustMisses, onDistrust: (answers, kind) => this.#stopFor(notSuchAServiceError(answers, kind)) });
     const context = { client: this.#client, pool: this.pool, ledger, gate: this.#gate, idempotencyKey: idempotencyKeys(parts.checkpoint), onProgress: () => this.#moveOn(), onPending: (addresses: number, waitMs: number) => notices.pending(addresses, waitMs) };
     const scopes = lookupScopes((step, options) => ledger.scope(service.origin, step, options), job.service.domainField);
@@ -220,6 +228,7 @@ export class RunningJob {
       drain.removeEventListener('abort', onDrain);
       abort.removeEventListener('abort', onAbort);
       await this.#client.close();
+      await this.limiter.close();
     }
     return { kind: 'stopped', error: this.#stop?.error };
   }
@@ -289,7 +298,12 @@ export class RunningJob {
         this.#moveOn();
       });
     }
-    return this.pool.room() ?? this.#parts.sink.room();
+    return this.pool.room() ?? this.#parts.ledger.room() ?? this.#parts.sink.room();
+  }
+
+  /** What other runs are asking for does not count: they may wait for what is not full here. */
+  get #inFlight(): number {
+    return (this.#enrich?.callsPending ?? 0) + (this.#verify?.callsPending ?? 0) - this.#parts.ledger.waiting;
   }
 
   /**
@@ -300,7 +314,7 @@ export class RunningJob {
     if (this.#movingOn) return;
     this.#movingOn = true;
     // Letting go of held answers may give verify something to ask, and so on: until something is in flight again.
-    while (this.#readerWaits !== null && this.#stop === null && (this.#enrich?.callsPending ?? 0) === 0 && (this.#verify?.callsPending ?? 0) === 0) {
+    while (this.#readerWaits !== null && this.#stop === null && this.#inFlight === 0) {
       if ((this.#verify?.addressesWaiting ?? 0) > 0) this.#verify?.flush();
       else if (this.#gate.holding > 0) this.#gate.releaseHeld();
       else if ((this.#verify?.groupsIncomplete ?? 0) > 0) this.#verify?.giveUpOnMissing();
@@ -326,10 +340,11 @@ export class RunningJob {
   }
 
   async #keepNow(state: 'running' | 'stopped'): Promise<void> {
-    this.#parts.ledger.flush();
-    const mark = await this.#parts.sink.sync();
+    const { ledger, sink } = this.#parts;
+    // Both begin now: what the rows' mark counts on is in the ledger, and durable there before the checkpoint says so.
+    const [mark] = await Promise.all([sink.sync(), ledger.keep()]);
     await this.#keep(mark, state);
-    await this.#parts.sink.settled(mark);
+    await sink.settled(mark);
   }
 
   async #keep(mark: Mark, state: 'running' | 'stopped'): Promise<void> {
@@ -369,4 +384,10 @@ function spentBefore({ checkpoint: { spent }, wasKilled, job }: JobParts): Spent
 function idempotencyKeys(checkpoint: Checkpoint): (body: string) => string {
   const prefix = `${checkpoint.job}\n${checkpoint.generation}\n`;
   return (body) => hash('sha256', prefix + body, 'base64url');
+}
+
+/** Whether one more request may be sent: what others may be asking for as well first, then the job's own limit. */
+function mayCall({ ledger, budget }: JobParts): boolean | Promise<void> {
+  const claimed = ledger.mayCall();
+  return claimed === true ? budget.ask() : claimed;
 }

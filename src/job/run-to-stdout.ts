@@ -1,7 +1,8 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ExitCode } from '../errors.ts';
-import { Ledger } from '../ledger/ledger.ts';
+import { openRunLedger } from '../ledger/open-run-ledger.ts';
+import { isShared, ledgerPlace } from '../ledger/place.ts';
 import { START_MARK, type Mark } from '../writer/mark.ts';
 import type { RowFormat } from '../writer/row-format.ts';
 import { rowFormat } from '../writer/row-format.ts';
@@ -15,8 +16,10 @@ import { buildReport } from './report.ts';
 import type { Reporter } from './reporter.ts';
 import type { RunContext } from './run-command.ts';
 import { RunningJob, type RowSink } from './run-job.ts';
+import { ledgerRights } from './ledger-rights.ts';
 import { scratchFolder } from './scratch.ts';
 import { serviceOrigin } from './service-origin.ts';
+import { sharedQuotaOf } from './shared-quota.ts';
 import { freshStart } from './start.ts';
 import type { CompiledJob, RunOptions } from './types.ts';
 import { finishedExitCode } from './verdict.ts';
@@ -29,13 +32,16 @@ export async function runToStandardOutput(job: CompiledJob, options: RunOptions,
     const paths = { ...jobPaths(job, options), spool: join(folder, 'stdin'), arriving: join(folder, 'arriving') };
     const { checkpoint } = await freshStart(job, paths, { now: () => new Date(), signal: context.drain });
     await adoptSpool(paths, null);
-    const ledger = Ledger.open({ path: job.ledger.maxAgeDays > 0 ? paths.ledger : join(folder, 'ledger'), job: job.name, run: checkpoint.run, maxAgeDays: job.ledger.maxAgeDays, now: Date.now });
+    const own = join(folder, 'ledger');
+    const place = isShared(job.ledger.uri) ? ledgerPlace(job.ledger.uri, own) : ledgerPlace('', job.ledger.maxAgeDays > 0 ? paths.ledger : own);
+    const ledger = await openRunLedger(place, { ...ledgerRights(job, checkpoint), tell: reporter, drain: context.drain, abort: context.abort });
     try {
       const counters = new Counters(null, () => performance.now());
       const sink = new StandardOutput(rowFormat(job, checkpoint.manifest));
       const running = new RunningJob({
         job, checkpoint,
         wasKilled: false, ledger, sink, counters, reporter, retry: null,
+        quota: await sharedQuotaOf(job, context, reporter),
         budget: new CallBudget({ maxCalls: job.limits.maxCalls, counters, uncounted: 0, record: null }),
         service: { baseUrl: context.baseUrl, origin: serviceOrigin(job), apiKey: context.apiKey },
         keep: async () => undefined,
@@ -47,12 +53,13 @@ export async function runToStandardOutput(job: CompiledJob, options: RunOptions,
       reporter.stop();
       if (end.kind === 'stopped') throw end.error;
       await sink.finish();
+      await ledger.keep();
       const { tally } = sink;
       const exitCode = finishedExitCode(job, tally);
       reporter.finished(buildReport({ ...checkpoint, state: 'finished', exitCode, finishedAt: new Date().toISOString(), totals: counters.totals(ledger.totals()), result: { tally, bytes: 0, errorBytes: 0, sha256: '', errorsSha256: '' } }, '-', job.service.rpm), null);
       return exitCode;
     } finally {
-      ledger.close();
+      await ledger.close();
     }
   } finally {
     await rm(folder, { recursive: true, force: true });

@@ -1,6 +1,6 @@
-import { mkdir, mkdtemp } from 'node:fs/promises';
+import { lstat, mkdir, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { StorageError } from '../errors.ts';
 
 /** A new folder, in `scratch` or the temporary directory, for what is of no use after the command. @throws StorageError */
@@ -11,5 +11,21 @@ export async function scratchFolder(scratch: string | null): Promise<string> {
     return await mkdtemp(join(parent, 'millrace-'));
   } catch (error) {
     throw new StorageError('scratch_failed', `No scratch folder could be made in ${parent}: ${(error as Error).message}`, { hint: 'Name another one with --scratch, or in TMPDIR.', cause: error });
+  }
+}
+
+/**
+ * Makes the folder of a file that stays. In the temporary directory it must be this user's alone, because others can make
+ * one there before us. @throws StorageError
+ */
+export async function makeOwnFolder(folder: string): Promise<void> {
+  const hint = 'Name another one with --scratch, or in TMPDIR.';
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    if (dirname(folder) !== tmpdir()) return;
+    const { uid, mode } = await lstat(folder);
+    if (process.getuid !== undefined && (uid !== process.getuid() || (mode & 0o077) !== 0)) throw new Error('others may look into it');
+  } catch (error) {
+    throw new StorageError('scratch_failed', `The folder ${folder} cannot be used for the ledger's copy: ${(error as Error).message}`, { hint, cause: error });
   }
 }

@@ -1,6 +1,7 @@
 /** What every start and every retry looks at before it begins. */
 import type { Checkpoint, FinishedOutput } from '../checkpoint/checkpoint-file.ts';
 import { ConfigError, InputError } from '../errors.ts';
+import { isShared } from '../ledger/place.ts';
 import { storageOf } from '../storage/storages.ts';
 import { changedDefinition } from './changed-definition.ts';
 import type { JobPaths } from './paths.ts';
@@ -39,4 +40,9 @@ export async function exists(path: string): Promise<boolean> {
 export async function isUnchanged(paths: JobPaths, which: 'output' | 'errors', { bytes, errorBytes, sha256, errorsSha256, versions }: FinishedOutput): Promise<boolean> {
   const was = which === 'output' ? { bytes, sha256, version: versions?.output } : { bytes: errorBytes, sha256: errorsSha256, version: versions?.errors };
   return (await storageOf(paths[which])).isUnchanged(paths[which], was);
+}
+
+/** One that lies elsewhere may be empty, and is there all the same. */
+export async function ledgerExists(job: CompiledJob, paths: JobPaths): Promise<boolean> {
+  return isShared(job.ledger.uri) || exists(paths.ledger);
 }

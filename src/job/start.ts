@@ -10,7 +10,7 @@ import { keptFiles, START_MARK, type Mark } from '../writer/mark.ts';
 import { changedSince, freezeJobInput, readsStandardInput, spooledBytes } from './frozen-input.ts';
 import type { JobPaths } from './paths.ts';
 import { beforeRetry, resumeRetry } from './retry-start.ts';
-import { exists, FRESH_HINT, isUnchanged, isWhole, refuseChangedDefinition, refuseForeignCheckpoint } from './start-checks.ts';
+import { exists, FRESH_HINT, isUnchanged, isWhole, ledgerExists, refuseChangedDefinition, refuseForeignCheckpoint } from './start-checks.ts';
 import type { CompiledJob } from './types.ts';
 
 /** How a run begins. */
@@ -111,7 +111,7 @@ async function resume(job: CompiledJob, paths: JobPaths, found: Checkpoint, opti
   if (changed !== null) throw new InputError('input_changed', `the input changed while the job was under way: ${changed}`, { hint: `Put the input back as it was to resume. ${FRESH_HINT}` });
   const checkpoint = { ...found, manifest, limit: job.limits.limit };
   if (await isWhole(paths, found)) return { ...go(checkpoint), resumed: true };
-  const notice = `the unfinished output ${partialPath(paths.output)} is missing or was cut: its rows are written again, ${await fromWhat(paths)}`;
+  const notice = `the unfinished output ${partialPath(paths.output)} is missing or was cut: its rows are written again, ${await fromWhat(job, paths)}`;
   return { ...go({ ...checkpoint, mark: START_MARK }), notice };
 }
 
@@ -131,14 +131,14 @@ async function afterFinish(job: CompiledJob, paths: JobPaths, found: Checkpoint,
   if (compareManifests(found.manifest, manifest) !== null) return go(newCheckpoint(job, paths, manifest, found.generation, options.now()));
   const unfinished: Checkpoint = { ...found, manifest, limit: job.limits.limit, state: 'stopped', finishedAt: null, exitCode: null, result: null };
   // The output was taken away: it is written again, by the same run and so from the ledger alone, where there is one.
-  if (!outputThere) return { ...go({ ...unfinished, mark: START_MARK }), notice: `the output ${paths.output} is gone: it is written again, ${await fromWhat(paths)}` };
+  if (!outputThere) return { ...go({ ...unfinished, mark: START_MARK }), notice: `the output ${paths.output} is gone: it is written again, ${await fromWhat(job, paths)}` };
   const reachedLimit = found.limit !== null && (found.result?.tally.total ?? 0) >= found.limit;
   if (!reachedLimit || (job.limits.limit ?? Infinity) === found.limit) return done;
   if (found.result === null || !(await isUnchanged(paths, 'output', found.result))) {
     throw new InputError('output_not_ours', `${paths.output} is no longer as this job wrote it, so its rows cannot be added to`, { hint: 'Move it away and run the same command: all of it is written again, and nothing is paid twice.' });
   }
   if (!(await exists(paths.errors)) && (found.result.errorBytes ?? 0) > 0) {
-    return { ...go({ ...unfinished, mark: START_MARK }), notice: `the errors file ${paths.errors} is gone: all rows are written again, ${await fromWhat(paths)}` };
+    return { ...go({ ...unfinished, mark: START_MARK }), notice: `the errors file ${paths.errors} is gone: all rows are written again, ${await fromWhat(job, paths)}` };
   }
   return { ...go(unfinished), resumed: true, reopen: true };
 }
@@ -158,6 +158,6 @@ export async function reopenOutput(paths: JobPaths, { kept: before, ...mark }: M
   }
 }
 
-async function fromWhat(paths: JobPaths): Promise<string> {
-  return (await exists(paths.ledger)) ? 'from the ledger' : `and everything is asked for again, because the ledger ${paths.ledger} is gone too`;
+async function fromWhat(job: CompiledJob, paths: JobPaths): Promise<string> {
+  return (await ledgerExists(job, paths)) ? 'from the ledger' : `and everything is asked for again, because the ledger ${paths.ledger} is gone too`;
 }

@@ -27,6 +27,8 @@ export interface CompiledJob {
     readonly plan: 'growth' | 'scale' | 'enterprise' | null;
     readonly concurrency: number | 'auto';
     readonly timeoutMs: number;
+    /** `redis://` or `rediss://`, with its password: where pods share the quota; null: nowhere. */
+    readonly quota: string | null;
     /** The name under which /v1/enrich takes a domain. */
     readonly domainField: string;
   };

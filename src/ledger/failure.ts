@@ -12,6 +12,12 @@ const BUSY = 5;
 /** What the system calls those that SQLite has words of its own for. */
 const SYSTEM_CODES: Readonly<Record<number, string>> = { 8: 'EROFS', 13: 'ENOSPC' };
 
+/** Whether a file is beyond use: damaged, cut off, or none at all. A disk that is full or gone says nothing of the kind. */
+export function isDamage(error: unknown): boolean {
+  const { cause } = error as { cause?: { errcode?: number; message?: string } };
+  return [CORRUPT, NOT_A_LEDGER].includes((cause?.errcode ?? 0) & 0xff) || (cause?.message ?? '').endsWith(': it was cut off');
+}
+
 /** What a failure of SQLite or the disk means for the person who meets it. A bug is thrown on as it is. */
 export function ledgerFailure(path: string, error: unknown): MillraceError {
   if (error instanceof MillraceError) return error;

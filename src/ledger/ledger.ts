@@ -5,49 +5,21 @@ import { decode, encode, type LedgerAnswer } from './answer.ts';
 import { ledgerFailure } from './failure.ts';
 import { keyHash } from './key-hash.ts';
 import { KnownKeys } from './known-keys.ts';
+import type { LedgerEntry, LedgerOptions, NewRow, SharedAnswer } from './options.ts';
 import { PLACE_AT, Places } from './places.ts';
-import { DAY_MS, isReusable } from './reuse.ts';
+import { maySpare } from './reuse.ts';
+import { RunRows } from './run-rows.ts';
 import { checkLedger, prepareLedger } from './schema.ts';
+import { makeScope, scopeNumber, ScopeRows } from './scope-rows.ts';
 import { UsedAnswers } from './used-answers.ts';
+import { WaitingAnswers, type Given } from './waiting-answers.ts';
 import { checkWhole } from './whole-file.ts';
 
 export type { LedgerAnswer } from './answer.ts';
-
-export interface LedgerEntry {
-  /** From `Ledger.scope`. */
-  readonly scope: number;
-  readonly key: string;
-  readonly answer: LedgerAnswer;
-  /** It was kept before in this run, with an answer that was not final: no lookup more. */
-  readonly again?: boolean;
-}
-
-export interface LedgerOptions {
-  readonly path: string;
-  readonly job: string;
-  /** Identifies the run over all its resumes; a new one for each `--fresh`. */
-  readonly run: string;
-  /** Answers of other jobs up to this age are good too; 0: only this job's own, of any age. */
-  readonly maxAgeDays: number;
-  readonly now: () => number;
-  /** `retry`: this run's failures up to that answer (see `lastAnswer`) are asked again; 0: none. */
-  readonly failedUpTo?: number;
-  /** Only `look`, `lastAnswer`, `totals` and `scope` are wanted: nothing is written. The file must exist. */
-  readonly peek?: boolean;
-  /** Asked within each write transaction: throws when the job is another run's by now. One that comes later waits for the transaction. */
-  readonly mayWrite?: () => void;
-  /** Answers that go into the index together; fewer than usual for tests. */
-  readonly placeAt?: number;
-}
-
-/** A flush in mid-interval keeps one transaction short enough (about 20 ms) not to stall the calls in flight. */
-const FLUSH_AT_ENTRIES = 2_000;
-const FLUSH_AT_CHARS = 8 * 1024 * 1024;
+export type { LedgerEntry, LedgerOptions } from './options.ts';
 
 /** Runs of a job, besides the present one, whose use of other runs' answers is kept: more have begun since than anybody resumes. */
 const RUNS_REMEMBERED = 32;
-
-interface Waiting { readonly answer: LedgerAnswer; readonly hash: number }
 
 /** A row of `answers`, and the job it was asked for. */
 type Row = readonly [run: number, at: number, kind: number, body: string, job: string, scope: number, key: string];
@@ -66,15 +38,14 @@ export class Ledger {
   readonly #insert: StatementSync;
   readonly #keepUsed: StatementSync;
   readonly #count: StatementSync;
+  readonly #counted: StatementSync;
+  readonly #runs: RunRows;
   readonly #version: StatementSync;
   readonly #places: Places;
   readonly #used = new UsedAnswers();
   /** Null when only `has` is wanted: keys that few are asked for are not worth a filter. */
   readonly #known: KnownKeys | null;
-  /** By scope, then by key. */
-  #waiting = new Map<number, Map<string, Waiting>>();
-  #waitingEntries = 0;
-  #waitingChars = 0;
+  readonly #waiting = new WaitingAnswers();
   #lookups = 0;
   #reused = 0;
   /** `PRAGMA data_version` (it changes when others write) as it was when their answers were last read. */
@@ -84,23 +55,26 @@ export class Ledger {
     this.#db = db;
     this.#options = options;
     this.#failedUpTo = options.failedUpTo ?? 0;
+    this.#runs = new RunRows(db);
     if (options.peek !== true) {
       this.#write(() => {
-        db.prepare('INSERT OR IGNORE INTO runs (job, run) VALUES (?, ?)').run(options.job, options.run);
+        this.#runs.idOf(options.job, options.run);
         // One job may have several runs that are not over, with `{date}` in its output: what they have used stays theirs.
         db.prepare('DELETE FROM used WHERE run IN (SELECT id FROM runs WHERE job = ? AND run <> ? ORDER BY id DESC LIMIT -1 OFFSET ?)').run(options.job, options.run, RUNS_REMEMBERED);
       });
     }
-    this.#runId = Number(db.prepare('SELECT id FROM runs WHERE run = ?').get(options.run)?.['id'] ?? -1);
+    this.#runId = this.#runs.find(options.run);
     this.#read = db.prepare('SELECT a.run, a.at, a.kind, a.body, r.job, a.scope, a.key FROM answers a JOIN runs r ON r.id = a.run WHERE a.id = ?');
     this.#read.setReturnArrays(true);
     this.#insert = db.prepare('INSERT INTO answers (scope, key, run, at, kind, body) VALUES (?, ?, ?, ?, ?, ?)');
     this.#keepUsed = db.prepare('INSERT INTO used (run, block, bits) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET bits = excluded.bits');
     this.#count = db.prepare('UPDATE runs SET lookups = lookups + ?, reused = reused + ? WHERE id = ?');
+    this.#counted = db.prepare('SELECT lookups, reused FROM runs WHERE id = ?');
+    this.#counted.setReturnArrays(true);
     this.#version = db.prepare('PRAGMA data_version');
     this.#version.setReturnArrays(true);
     for (const { block, bits } of db.prepare('SELECT block, bits FROM used WHERE run = ?').iterate(this.#runId)) this.#used.load(Number(block), bits as Uint8Array);
-    this.#othersVersion = this.#dataVersion();
+    [this.#othersVersion] = this.#version.get() as unknown as [number];
     this.#known = options.peek === true ? null : new KnownKeys(db);
     this.#places = new Places(db, options.placeAt ?? PLACE_AT, (hash) => this.#known?.add(hash));
     this.#known?.readFirst();
@@ -128,16 +102,13 @@ export class Ledger {
 
   /** A number for (origin, step, options): the part of an entry's key that a whole job shares. */
   scope(origin: string, step: string, options: string): number {
-    return this.#guard(() => {
-      if (this.#options.peek !== true) this.#write(() => this.#db.prepare('INSERT OR IGNORE INTO scopes (origin, step, options) VALUES (?, ?, ?)').run(origin, step, options));
-      return Number(this.#db.prepare('SELECT id FROM scopes WHERE origin = ? AND step = ? AND options = ?').get(origin, step, options)?.['id'] ?? -1);
-    });
+    return this.#guard(() => (this.#options.peek === true ? scopeNumber(this.#db, origin, step, options) : this.#write(() => makeScope(this.#db, origin, step, options))));
   }
 
   /** The answer kept for a key, if this run may use it. */
   get(scope: number, key: string): LedgerAnswer | null {
-    const waiting = this.#waiting.get(scope)?.get(key);
-    if (waiting !== undefined) return waiting.answer;
+    const waiting = this.#waiting.get(scope, key);
+    if (waiting !== null) return waiting;
     return this.#guard(() => {
       // A ledger of its own has no other writers; one that is shared may have been written to a moment ago.
       if (this.#options.maxAgeDays > 0) this.#readOthers();
@@ -161,50 +132,57 @@ export class Ledger {
 
   /** What `get` would find; changes nothing. For `plan`. */
   look(scope: number, key: string): LedgerAnswer | null {
-    return this.#waiting.get(scope)?.get(key)?.answer ?? this.#guard(() => this.#find(scope, key, keyHash(scope, key)))?.answer ?? null;
+    return this.#waiting.get(scope, key) ?? this.#guard(() => this.#find(scope, key, keyHash(scope, key)))?.answer ?? null;
   }
 
   /** Keeps the answers of one request: all become durable together. */
   put(entries: readonly LedgerEntry[]): void {
-    for (const entry of entries) this.#add(entry);
-    if (this.#waitingEntries >= FLUSH_AT_ENTRIES || this.#waitingChars >= FLUSH_AT_CHARS) this.flush();
+    for (const entry of entries) this.#add(entry, null);
+    if (this.#waiting.isFull) this.flush();
+  }
+
+  /** Keeps an answer that a shared ledger has told, and counts it as used by this run unless it is its own. */
+  adopt(entry: LedgerEntry, given: Given): void {
+    this.#add(entry, given);
+    if (given.run !== this.#options.run) this.#reused++;
+    if (this.#waiting.isFull) this.flush();
   }
 
   /** Makes everything put so far durable. @throws StorageError */
   flush(): void {
-    const used = this.#used.changed();
-    if (this.#waitingEntries === 0 && used.length === 0) return;
-    const now = this.#options.now();
-    const added: { hash: number; id: number }[] = [];
-    const placed = this.#guard(() =>
-      this.#write(() => {
-        this.#places.readLater();
-        for (const [scope, answers] of this.#waiting) {
-          for (const [key, { answer, hash }] of answers) {
-            const { kind, body } = encode(answer);
-            added.push({ hash, id: Number(this.#insert.run(scope, key, this.#runId, now, kind, body).lastInsertRowid) });
-          }
-        }
-        for (const [block, bits] of used) this.#keepUsed.run(this.#runId, block, bits);
-        this.#count.run(this.#lookups, this.#reused, this.#runId);
-        return this.#places.place(added.length);
-      }),
-    );
-    placed();
-    this.#guard(() => this.#known?.readOn());
-    for (const { hash, id } of added) this.#places.add(hash, id);
+    if (this.#waiting.isEmpty && this.#used.changed().length === 0) return;
+    this.#insertAll(this.#waitingRows(), () => {
+      for (const [block, bits] of this.#used.changed()) this.#keepUsed.run(this.#runId, block, bits);
+      this.#count.run(this.#lookups, this.#reused, this.#runId);
+    });
     this.#used.kept();
-    this.#waiting = new Map();
-    this.#waitingEntries = 0;
-    this.#waitingChars = 0;
+    this.#waiting.clear();
     this.#lookups = 0;
     this.#reused = 0;
   }
 
+  /** Takes answers as other ledgers have them, durable together with what `alongside` writes; nothing is counted. @throws StorageError */
+  take(answers: readonly SharedAnswer[], alongside: (db: DatabaseSync) => void): void {
+    const scopes = new ScopeRows(this.#db);
+    const runs = this.#runs;
+    function* rows(): Generator<NewRow, void, void> {
+      for (const { scope: named, key, job, run, at, answer } of answers) {
+        const scope = scopes.idOf(named);
+        yield { scope, key, hash: keyHash(scope, key), run: runs.idOf(job, run), at, answer, counts: false };
+      }
+    }
+    for (const hash of this.#insertAll(rows(), () => alongside(this.#db))) this.#known?.add(hash);
+  }
+
+  /** Reads and writes of whoever keeps more in this file, in one transaction. @throws StorageError */
+  transact<T>(work: (db: DatabaseSync) => T): T {
+    return this.#guard(() => this.#write(() => work(this.#db)));
+  }
+
   /** Distinct lookups of this run over all its resumes, and how many of them an earlier run had paid for. */
   totals(): { lookups: number; reused: number } {
-    const row = this.#guard(() => this.#db.prepare('SELECT lookups, reused FROM runs WHERE id = ?').get(this.#runId));
-    return { lookups: Number(row?.['lookups'] ?? 0) + this.#lookups, reused: Number(row?.['reused'] ?? 0) + this.#reused };
+    const [lookups, reused] = this.#guard(() => this.#counted.get(this.#runId) as unknown as [number, number] | undefined) ?? [0, 0];
+    return { lookups: lookups + this.#lookups, reused: reused + this.#reused };
   }
 
   /** Flushes and closes. */
@@ -216,15 +194,42 @@ export class Ledger {
     }
   }
 
-  #add({ scope, key, answer, again }: LedgerEntry): void {
-    let answers = this.#waiting.get(scope);
-    if (answers === undefined) this.#waiting.set(scope, (answers = new Map()));
+  #add({ scope, key, answer, again }: LedgerEntry, given: Given | null): void {
     const hash = keyHash(scope, key);
-    answers.set(key, { answer, hash });
-    this.#waitingEntries++;
+    this.#waiting.add(scope, key, { answer, hash, given });
     this.#known?.add(hash);
-    this.#waitingChars += key.length + ('text' in answer ? answer.text.length : 16);
-    if (again !== true) this.#countLookup(scope, key);
+    if (again !== true && given?.run !== this.#options.run) this.#countLookup(scope, key);
+  }
+
+  *#waitingRows(): Generator<NewRow, void, void> {
+    // What a retry is told is younger than what it asks again for, whatever became of the clock.
+    const now = this.#options.failedBy === 'time' ? Math.max(this.#options.now(), this.#failedUpTo + 1) : this.#options.now();
+    for (const [scope, key, { answer, hash, given }] of this.#waiting.all()) {
+      const run = given === null ? this.#runId : this.#runs.idOf(given.job, given.run);
+      yield { scope, key, hash, run, at: given?.at ?? now, answer, counts: run !== this.#runId };
+    }
+  }
+
+  /** One transaction of rows and what belongs to them. Returns their hashes. */
+  #insertAll(rows: Iterable<NewRow>, also: () => void): readonly number[] {
+    const added: { hash: number; id: number }[] = [];
+    const placed = this.#guard(() =>
+      this.#write(() => {
+        this.#places.readLater();
+        for (const { scope, key, hash, run, at, answer, counts } of rows) {
+          const { kind, body } = encode(answer);
+          const id = Number(this.#insert.run(scope, key, run, at, kind, body).lastInsertRowid);
+          added.push({ hash, id });
+          if (counts) this.#used.add(id);
+        }
+        also();
+        return this.#places.place(added.length);
+      }),
+    );
+    placed();
+    this.#guard(() => this.#known?.readOn());
+    for (const { hash, id } of added) this.#places.add(hash, id);
+    return added.map(({ hash }) => hash);
   }
 
   /** The newest answer that this run may use. `counted`: it is one of its lookups already. */
@@ -235,41 +240,37 @@ export class Ledger {
       const [run, at, kind, body, job] = row;
       const answer = decode(kind, body);
       const counted = run === this.#runId || this.#used.has(id);
-      if (counted && answer.kind === 'failed' && id <= this.#failedUpTo) continue;
-      if (counted || this.#maySpare(answer, at, job)) return { id, answer, counted };
+      if (counted && answer.kind === 'failed' && this.#isAskedAgain(id, at)) continue;
+      if (counted || maySpare(answer.kind, at, job, this.#options)) return { id, answer, counted };
     }
     return null;
   }
 
+  /** Whether a failure is one that a retry asks again for. */
+  #isAskedAgain(id: number, at: number): boolean {
+    return (this.#options.failedBy === 'time' ? at : id) <= this.#failedUpTo;
+  }
+
   /** What failed before and is asked again was counted then. */
   #countLookup(scope: number, key: string): void {
-    if (this.#failedUpTo > 0 && this.#guard(() => this.#hasFailed(scope, key))) return;
+    if (this.#failedUpTo > 0 && this.hasFailed(scope, key)) return;
     this.#lookups++;
   }
 
-  #hasFailed(scope: number, key: string): boolean {
-    for (const id of this.#places.idsOf(keyHash(scope, key))) {
-      const row = id <= this.#failedUpTo ? (this.#read.get(id) as unknown as Row | undefined) : undefined;
-      if (row !== undefined && row[5] === scope && row[6] === key && row[0] === this.#runId && decode(row[2], row[3]).kind === 'failed') return true;
-    }
-    return false;
+  /** Whether it knows of a failure that a retry asks again for. */
+  hasFailed(scope: number, key: string): boolean {
+    const isMeant = (id: number): boolean => {
+      const row = this.#read.get(id) as unknown as Row | undefined;
+      return row !== undefined && row[5] === scope && row[6] === key && row[0] === this.#runId && this.#isAskedAgain(id, row[1]) && decode(row[2], row[3]).kind === 'failed';
+    };
+    return this.#guard(() => [...this.#places.idsOf(keyHash(scope, key))].some(isMeant));
   }
 
   #readOthers(): void {
-    const version = this.#dataVersion();
+    const [version] = this.#version.get() as unknown as [number];
     if (version === this.#othersVersion) return;
     this.#places.readLater();
     this.#othersVersion = version;
-  }
-
-  #dataVersion(): number {
-    return (this.#version.get() as unknown as [number])[0];
-  }
-
-  #maySpare(answer: LedgerAnswer, at: number, job: string): boolean {
-    if (!isReusable(answer.kind)) return false;
-    const { maxAgeDays } = this.#options;
-    return maxAgeDays > 0 ? at >= this.#options.now() - maxAgeDays * DAY_MS : job === this.#options.job;
   }
 
   /** One transaction: all of it or nothing. */

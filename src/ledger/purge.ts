@@ -57,9 +57,15 @@ export function purgeLedger(path: string, filter: PurgeFilter): Promise<Purged> 
   });
 }
 
-async function removeAnswers(db: DatabaseSync, { email, before }: PurgeFilter): Promise<Record<string, number>> {
+/** A test of answers, by key, time and body. */
+export function purgeTest({ email, before }: PurgeFilter): (key: string, at: number, body: string) => boolean {
   const mentions = email === null ? null : mentionsOf(email);
-  const meant = ([, scope, key, at, body]: Row): boolean => scope !== NO_SCOPE && (before === null || at < before) && (mentions === null || key === email || mentions(body));
+  return (key, at, body) => (before === null || at < before) && (mentions === null || key === email || mentions(body));
+}
+
+async function removeAnswers(db: DatabaseSync, filter: PurgeFilter): Promise<Record<string, number>> {
+  const goes = purgeTest(filter);
+  const meant = ([, scope, key, at, body]: Row): boolean => scope !== NO_SCOPE && goes(key, at, body);
   const stepOf = new Map(db.prepare('SELECT id, step FROM scopes').all().map(({ id, step }) => [Number(id), String(step)]));
   const steps: Record<string, number> = {};
   const remover = new Remover(db);

@@ -31,8 +31,8 @@ export interface LedgerStats {
 /** @param maxAgeDays 0: whatever its age, as within one job */
 export function ledgerStats(path: string, options: { maxAgeDays: number; now: number }): Promise<LedgerStats> {
   return withLedger(path, (db) => {
-    const youngest = options.maxAgeDays > 0 ? options.now - options.maxAgeDays * DAY_MS : -Infinity;
-    const found = countAnswers(db, youngest);
+    const youngest = youngestOf(options);
+    const found = countAnswers(db, new AnswerCounts<number>(youngest));
     const { jobs, runs } = db.prepare('SELECT count(DISTINCT job) AS jobs, count(*) AS runs FROM runs').get() as { jobs: number; runs: number };
     const scopes = db.prepare('SELECT id, origin, step, options FROM scopes ORDER BY origin, step, options').all();
     return {
@@ -47,26 +47,40 @@ export function ledgerStats(path: string, options: { maxAgeDays: number; now: nu
   });
 }
 
+/** The time from which on an answer can be used. */
+export function youngestOf({ maxAgeDays, now }: { maxAgeDays: number; now: number }): number {
+  return maxAgeDays > 0 ? now - maxAgeDays * DAY_MS : -Infinity;
+}
+
 interface Counted { answers: number; readonly kinds: Record<AnswerKind, number>; reusable: number; oldest: number; newest: number }
 
 function nothing(): Counted {
   return { answers: 0, kinds: { hit: 0, miss: 0, suppressed: 0, unsettled: 0, failed: 0 }, reusable: 0, oldest: Infinity, newest: -Infinity };
 }
 
-function countAnswers(db: DatabaseSync, youngest: number): Map<number, Counted> {
-  const found = new Map<number, Counted>();
-  for (const rows of answersInPieces<[id: number, scope: number, kind: number, at: number]>(db, 'scope, kind, at')) {
-    for (const [, scope, kind, at] of rows) {
-      if (scope === NO_SCOPE) continue;
-      let counted = found.get(scope);
-      if (counted === undefined) found.set(scope, (counted = nothing()));
-      const name = kindName(kind);
-      counted.answers++;
-      counted.kinds[name]++;
-      if (isReusable(name) && at >= youngest) counted.reusable++;
-      counted.oldest = Math.min(counted.oldest, at);
-      counted.newest = Math.max(counted.newest, at);
-    }
+/** Answers added up by scope. */
+export class AnswerCounts<Scope> {
+  readonly found = new Map<Scope, Counted>();
+  readonly #youngest: number;
+
+  constructor(youngest: number) {
+    this.#youngest = youngest;
   }
-  return found;
+
+  add(scope: Scope, kind: AnswerKind, at: number): void {
+    let counted = this.found.get(scope);
+    if (counted === undefined) this.found.set(scope, (counted = nothing()));
+    counted.answers++;
+    counted.kinds[kind]++;
+    if (isReusable(kind) && at >= this.#youngest) counted.reusable++;
+    counted.oldest = Math.min(counted.oldest, at);
+    counted.newest = Math.max(counted.newest, at);
+  }
+}
+
+function countAnswers(db: DatabaseSync, counts: AnswerCounts<number>): ReadonlyMap<number, Counted> {
+  for (const rows of answersInPieces<[id: number, scope: number, kind: number, at: number]>(db, 'scope, kind, at')) {
+    for (const [, scope, kind, at] of rows) if (scope !== NO_SCOPE) counts.add(scope, kindName(kind), at);
+  }
+  return counts.found;
 }

@@ -34,13 +34,14 @@ export class Latencies {
     return this.#maxMs;
   }
 
-  add(latencyMs: number, nowMs: number): void {
+  /** @param itselfMs how long the call itself took, where others have told of it by roundabout ways: only so long its two ways take together for sure */
+  add(latencyMs: number, nowMs: number, itselfMs = latencyMs): void {
     if (nowMs - this.#from > SPAN_MS) {
       if (this.#now.count > 0) [this.#before, this.#now] = [this.#now, { min: Infinity, max: 0, count: 0 }];
       this.#from = nowMs;
     }
     const now = this.#now;
-    now.min = Math.min(now.min, latencyMs);
+    now.min = Math.min(now.min, itselfMs);
     now.max = Math.max(now.max, latencyMs);
     now.count++;
     const count = now.count + this.#before.count;

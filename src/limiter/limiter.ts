@@ -1,29 +1,11 @@
 import Bottleneck from 'bottleneck';
+import type { LimiterOptions } from './limiter-options.ts';
 import { QuotaModel, type Spent } from './quota-model.ts';
-import { readRateHeaders, type Headers, type RateReading } from './rate-headers.ts';
+import { readRateHeaders, shareOfReading, type Headers, type RateReading } from './rate-headers.ts';
 import { ResetUnit } from './reset-unit.ts';
+import { SharedQuota } from './shared/shared-quota.ts';
 
-export interface LimiterOptions {
-  /** Requests a minute; null: no pacing unless the service asks for it. */
-  readonly rpm: number | null;
-  /** Monotonic milliseconds. */
-  readonly monotonicNow: () => number;
-  /** Wall clock, milliseconds: for services that send no `Date`, because Bottleneck goes by it, and for what outlives the run. */
-  readonly wallNow: () => number;
-  /** What the run before has spent of the last window. */
-  readonly spent?: Spent | null;
-  /** The service said later, and everything waits, or waits longer than before. */
-  readonly onThrottled?: (wait: ThrottledWait) => void;
-  /** What `X-RateLimit-Reset` counts is known now: told once. */
-  readonly onResetUnit?: (unit: string) => void;
-}
-
-export interface ThrottledWait {
-  /** Monotonic milliseconds. */
-  readonly untilMs: number;
-  /** False: for the same reason as the wait before, because the call left before that was known. */
-  readonly isNew: boolean;
-}
+export type { LimiterOptions, ThrottledWait } from './limiter-options.ts';
 
 /** The right to start one call: its number, from 1. 0: no right, the limiter was stopped. */
 export type Ticket = number;
@@ -65,7 +47,7 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
  */
 export class Limiter {
   readonly #options: LimiterOptions;
-  readonly #model: QuotaModel;
+  readonly #model: QuotaModel | SharedQuota;
   readonly #unit = new ResetUnit();
   #unitTold = false;
   #stated: RateReading | null = null;
@@ -93,13 +75,15 @@ export class Limiter {
 
   constructor(options: LimiterOptions) {
     this.#options = options;
-    const { rpm, spent = null } = options;
+    const { spent = null, shared = null, share = 1 } = options;
+    const rpm = options.rpm === null || shared !== null ? options.rpm : Math.max(1, Math.floor(options.rpm * share));
     this.#leaseSize = rpm !== null && rpm <= EXACT_UP_TO_RPM ? 1 : Math.max(1, Math.floor((rpm ?? MOST_RPM) / 60 / LEASES_PER_SECOND));
-    this.#model = new QuotaModel({ rpm });
+    this.#model = shared ?? new QuotaModel({ rpm });
     this.#gate = rpm === null ? null : newGate();
     this.#wallOffset = options.wallNow() - options.monotonicNow();
     // A clock that was set back since must not make the calls older than they are.
     if (spent !== null) this.#model.restore(spent.calls, Math.max(0, options.wallNow() - spent.lastAtMs), options.monotonicNow());
+    shared?.start(() => (this.#pauseTimer === null ? this.#waiters.length - this.#head : 0), () => this.#serve());
   }
 
   /** Resolves to a ticket when one call may start now, to 0 when the limiter was stopped. Callers are served in order. */
@@ -117,7 +101,9 @@ export class Limiter {
     const now = this.#options.monotonicNow();
     const reading = this.#read(answer.headers, now);
     const throttleMs = answer.throttled ? Math.max(SHORTEST_THROTTLE_MS, answer.retryAfterMs ?? reading?.resetMs ?? DEFAULT_THROTTLE_MS) : null;
-    this.#model.answered(answer.ticket, now, reading, answer.throttled, throttleMs, answer.failed ?? false);
+    const { share = 1 } = this.#options;
+    if (this.#model instanceof SharedQuota) this.#model.answered(answer, now, reading, throttleMs);
+    else this.#model.answered(answer.ticket, now, reading === null || share === 1 ? reading : shareOfReading(reading, share), answer.throttled, throttleMs, answer.failed ?? false);
     if (answer.ticket === this.#scout) this.#scout = null;
     if (throttleMs !== null) this.#pause(throttleMs, answer.ticket);
     if (this.#gate === null && this.#model.limited) this.#gate = newGate();
@@ -145,10 +131,16 @@ export class Limiter {
     return { calls: this.#model.spent(this.#options.monotonicNow()), lastAtMs: this.#options.wallNow() };
   }
 
+  /** After `stop`, when every call was answered: what is shared is told, and let go of. */
+  async close(): Promise<void> {
+    await this.#options.shared?.close();
+  }
+
   /** Grants nothing more; who waits is told so. */
   async stop(): Promise<void> {
     if (this.#stopped) return;
     this.#stopped = true;
+    this.#options.shared?.stop();
     if (this.#pauseTimer !== null) clearTimeout(this.#pauseTimer);
     this.#lookNoMore();
     this.#leaseEnds();

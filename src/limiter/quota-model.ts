@@ -107,13 +107,14 @@ export class QuotaModel {
    * @param reading null: no answer, or one that says nothing of the quota
    * @param waitMs what a throttled answer asks for
    * @param failed the call came to nothing: how long that took is no latency, and that it has no headers says nothing of the service's
+   * @param itselfMs how long the call itself took, where it was granted and told of by others
    */
-  answered(ticket: number, nowMs: number, reading: RateReading | null, throttled = false, waitMs: number | null = null, failed = false): void {
+  answered(ticket: number, nowMs: number, reading: RateReading | null, throttled = false, waitMs: number | null = null, failed = false, itselfMs?: number): void {
     const { log, latencies, told, evidence, small } = this.#seen;
     const sentMs = log.answered(ticket, nowMs);
     const reckoned = this.#reckoned.delete(ticket);
     this.#answers++;
-    if (!failed || reading !== null) latencies.add(nowMs - sentMs, nowMs);
+    if (!failed || reading !== null) latencies.add(nowMs - sentMs, nowMs, itselfMs);
     if (reading === null || !isSensible(reading)) {
       if (!failed) this.#silent++;
       if (this.limited && this.#silent < SILENT_ANSWERS) {
@@ -142,6 +143,13 @@ export class QuotaModel {
       if (evidence.small && !wasSmall) small.sent(nowMs, Infinity);
     }
     told.add(answer);
+  }
+
+  /** A call that was to start has surely not been sent. */
+  withdrawn(ticket: number, nowMs: number): void {
+    const { log, evidence } = this.#seen;
+    evidence.uncounted(log.answered(ticket, nowMs), nowMs);
+    this.#reckoned.delete(ticket);
   }
 
   /** How many calls may start now. */

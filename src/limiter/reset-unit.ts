@@ -8,6 +8,8 @@ import { deltaOf, LARGEST_DELTA_SECONDS, readRateHeaders, resetFormOf, type Delt
 const CONFIRMATIONS = 2;
 /** Two readings are compared when so much time is between them: enough for whole seconds to show. */
 const APART_MS = 2_500;
+/** And when no more is: of two windows, the beginnings of which are stated a few milliseconds apart, the difference may look like the seconds between them. */
+const TOGETHER_MS = 30_000;
 /** How far a fall may be off, for rounding and latency. */
 const TOLERANCE = 0.3;
 /** Deltas too large for seconds that neither fall nor rise (a bucket's) pin milliseconds as well. */
@@ -47,7 +49,7 @@ export class ResetUnit {
     const last = this.#last;
     if (last !== null && nowMs - last.atMs < APART_MS && value <= last.value) return null;
     this.#last = { value, atMs: nowMs };
-    if (last === null || nowMs - last.atMs < APART_MS) return null;
+    if (last === null || nowMs - last.atMs < APART_MS || nowMs - last.atMs > TOGETHER_MS) return null;
     if (value <= last.value) this.#compare(last.value - value, nowMs - last.atMs);
     if (value > LARGEST_DELTA_SECONDS && this.#leaning === null && ++this.#large >= LARGE_ONES) this.#pinned = 'milliseconds';
     return this.#pinned;

@@ -1,13 +1,13 @@
 /** What the steps share. Types only. */
 import type { DataServiceClient } from '../client/data-service-client.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { RunLedger } from '../ledger/run-ledger.ts';
 import type { CallPool } from '../pool/call-pool.ts';
 import type { TrustGate } from './trust-gate.ts';
 
 export interface StepContext {
   readonly client: DataServiceClient;
   readonly pool: CallPool;
-  readonly ledger: Pick<Ledger, 'get' | 'put'>;
+  readonly ledger: Pick<RunLedger, 'get' | 'ask' | 'put'>;
   readonly gate: TrustGate;
   /** The `Idempotency-Key` of a request body: the same for every attempt and every resume that sends it. */
   readonly idempotencyKey: (body: string) => string;

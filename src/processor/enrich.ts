@@ -28,7 +28,7 @@ export class EnrichStep {
     this.#scopes = scopes;
   }
 
-  /** Calls on their way or waiting for their turn. */
+  /** Calls on their way or waiting for their turn, and lookups that other runs are asked about. */
   get callsPending(): number {
     return this.#calls;
   }
@@ -47,10 +47,22 @@ export class EnrichStep {
       return;
     }
     this.#inFlight.set(lookup.key, [done]);
+    this.#calls++;
+    this.#context.ledger.ask(scope, lookup.key, (told) => {
+      if (told === null) {
+        this.#send(scope, lookup);
+        return;
+      }
+      this.#calls--;
+      this.#tell(lookup.key, fromLedger(told));
+      this.#context.onProgress();
+    });
+  }
+
+  #send(scope: number, lookup: EnrichLookup): void {
     const { client } = this.#context;
     const body = client.enrichBody(lookup.by === 'email' ? { email: lookup.key } : { domain: lookup.key });
     const options = { idempotencyKey: this.#context.idempotencyKey(body) };
-    this.#calls++;
     this.#context.pool.submit<EnrichAnswer>({
       step: 'enrich',
       send: () => client.callEnrich(body, options),
@@ -97,6 +109,11 @@ export class EnrichStep {
 
   #deliver(scope: number, key: string, answer: LedgerAnswer, outcome: EnrichOutcome): void {
     this.#context.ledger.put([{ scope, key, answer }]);
+    this.#tell(key, outcome);
+  }
+
+  /** All records of one key. */
+  #tell(key: string, outcome: EnrichOutcome): void {
     const waiting = this.#inFlight.get(key) ?? [];
     this.#inFlight.delete(key);
     for (const done of waiting) done(outcome);

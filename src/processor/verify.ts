@@ -41,6 +41,8 @@ export class VerifyStep {
   readonly #inFlight = new Map<string, Done[]>();
   #filling: string[] = [];
   #sent = 0;
+  /** Addresses that other runs are asked about. */
+  #asking = 0;
 
   constructor(context: StepContext, scope: number, { patienceMs, batch = VERIFY_BATCH }: VerifyOptions) {
     this.#context = context;
@@ -50,9 +52,9 @@ export class VerifyStep {
     this.#pending = new PendingGroups(patienceMs, (group, members) => this.#askAgain(group, members), context.onPending);
   }
 
-  /** Calls on their way or waiting for their turn. */
+  /** Calls on their way or waiting for their turn, and addresses that other runs are asked about. */
   get callsPending(): number {
-    return this.#sent;
+    return this.#sent + this.#asking;
   }
 
   /** Addresses waiting for a request to fill up. */
@@ -72,15 +74,10 @@ export class VerifyStep {
       return;
     }
     const known = this.#context.ledger.get(this.#scope, email);
-    if (known?.kind === 'unsettled') {
-      const { text, group } = readGroup(known.text);
-      const answer = { record: JSON.parse(text) as VerificationResult, text };
-      if (group === null) {
-        done({ kind: 'verdict', answer });
-        return;
-      }
+    const group = known?.kind === 'unsettled' ? readGroup(known.text).group : null;
+    if (known?.kind === 'unsettled' && group !== null) {
       this.#inFlight.set(email, [done]);
-      this.#pending.rejoin(email, answer, group);
+      this.#pending.rejoin(email, answered(known.text), group);
       return;
     }
     if (known !== null) {
@@ -88,8 +85,17 @@ export class VerifyStep {
       return;
     }
     this.#inFlight.set(email, [done]);
-    this.#filling.push(email);
-    if (this.#filling.length >= this.#batch) this.flush();
+    this.#asking++;
+    this.#context.ledger.ask(this.#scope, email, (told) => {
+      this.#asking--;
+      if (told === null) {
+        this.#filling.push(email);
+        if (this.#filling.length >= this.#batch) this.flush();
+        return;
+      }
+      this.#deliver(email, fromLedger(told));
+      this.#context.onProgress();
+    });
   }
 
   /** Sends what has been gathered, full or not. */
@@ -231,10 +237,11 @@ export class VerifyStep {
   }
 }
 
-function fromLedger(known: Exclude<LedgerAnswer, { kind: 'unsettled' }>): VerifyOutcome {
+function fromLedger(known: LedgerAnswer): VerifyOutcome {
   switch (known.kind) {
     case 'hit':
-      return { kind: 'verdict', answer: { record: JSON.parse(known.text) as VerificationResult, text: known.text } };
+    case 'unsettled':
+      return { kind: 'verdict', answer: answered(known.text) };
     case 'failed':
     case 'suppressed':
       return known;
@@ -243,4 +250,10 @@ function fromLedger(known: Exclude<LedgerAnswer, { kind: 'unsettled' }>): Verify
     default:
       return known satisfies never;
   }
+}
+
+/** What the ledger has, without the group that it may wait in. */
+function answered(kept: string): Answered<VerificationResult> {
+  const { text } = readGroup(kept);
+  return { record: JSON.parse(text) as VerificationResult, text };
 }

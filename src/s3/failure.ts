@@ -167,6 +167,24 @@ export function objectError(error: unknown, uri: string): Error {
   }
 }
 
+/** What a failure means for a ledger. @param what what could not be done */
+export function ledgerError(error: unknown, uri: string, what: 'read' | 'written'): MillraceError {
+  if (error instanceof MillraceError) return error;
+  const fault = faultOf(error);
+  if (fault === 'credentials' || fault === 'region' || fault === 'endpoint') return accountError(fault, error, uri);
+  const hint: Readonly<Record<typeof fault, string>> = {
+    no_bucket: 'Check the name after s3://, and that the endpoint (AWS_ENDPOINT_URL) is the right one',
+    no_object: 'Put it back',
+    denied: 'Permit s3:GetObject and s3:PutObject on what lies below it, and s3:ListBucket on its bucket',
+    archived: 'Restore it to a class that can be read at once',
+    changed: 'See what else writes there',
+    refused: 'Check the name, the endpoint and the region',
+    unsupported: 'Choose another server',
+    passing: 'Wait until S3 answers',
+  };
+  return new StorageError('ledger_failed', `The ledger ${uri} could not be ${what} (${saidBy(error)}).`, { hint: `${hint[fault]}; then run the same command: the job resumes.`, cause: error });
+}
+
 /** What is wrong with the account's side, whatever was to be done. */
 function accountError(fault: 'credentials' | 'region' | 'endpoint', error: unknown, uri: string): MillraceError {
   const said = saidBy(error);

@@ -30,9 +30,10 @@ export async function headObject({ client, patience }: S3Access, { bucket, key }
   }
 }
 
-export interface ListedObject {
+export interface ListedObject extends ObjectFacts {
   readonly key: string;
-  readonly size: number;
+  /** By the server's clock, milliseconds since 1970; whole seconds on most servers. */
+  readonly modifiedAt: number;
 }
 
 /** The objects whose keys begin with `prefix`, page by page. @throws as the SDK does */
@@ -40,7 +41,7 @@ export async function* listObjects({ client, patience }: S3Access, bucket: strin
   let next: string | undefined;
   do {
     const page = await patiently((attempt) => client.send(new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix, ContinuationToken: next }), { abortSignal: attempt.signal }), patience, signal);
-    yield (page.Contents ?? []).flatMap(({ Key, Size = 0 }) => (Key === undefined ? [] : [{ key: Key, size: Size }]));
+    yield (page.Contents ?? []).flatMap(({ Key, Size = 0, ETag = '', LastModified }) => (Key === undefined ? [] : [{ key: Key, size: Size, etag: ETag, modifiedAt: LastModified?.getTime() ?? 0 }]));
     next = page.IsTruncated === true ? page.NextContinuationToken : undefined;
   } while (next !== undefined);
 }

@@ -31,7 +31,7 @@ export async function patiently<T>(work: (attempt: Attempt) => Promise<T>, patie
   for (let failures = 0; ; ) {
     signal?.throwIfAborted();
     const idle = new AbortController();
-    const timer = setTimeout(() => idle.abort(new Error(`nothing came for ${patience.idleMs / 1_000} s`)), patience.idleMs);
+    const timer = setTimeout(() => idle.abort(new Error(`nothing came for ${Number((patience.idleMs / 1_000).toFixed(1))} s`)), patience.idleMs);
     const attempt: Attempt = {
       signal: signal === undefined ? idle.signal : AbortSignal.any([signal, idle.signal]),
       progress: () => {

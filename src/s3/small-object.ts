@@ -20,11 +20,11 @@ export interface SmallObject {
   readonly modified: Date;
 }
 
-/** Null when there is none. @throws as the SDK does, and Error when it is longer than `mostBytes` */
-export async function getSmall({ client, patience }: S3Access, { bucket, key }: S3Place, mostBytes: number, signal?: AbortSignal): Promise<SmallObject | null> {
+/** Null when there is none. @param from the first byte that is wanted. @throws as the SDK does, and Error when that is more than `mostBytes` */
+export async function getSmall({ client, patience }: S3Access, { bucket, key }: S3Place, mostBytes: number, signal?: AbortSignal, from = 0): Promise<SmallObject | null> {
   try {
     return await patiently(async (attempt) => {
-      const command = new GetObjectCommand({ Bucket: bucket, Key: key });
+      const command = new GetObjectCommand({ Bucket: bucket, Key: key, ...(from === 0 ? {} : { Range: `bytes=${from}-` }) });
       let date: string | undefined;
       command.middlewareStack.add((next) => async (args) => {
         const result = await next(args);

@@ -8,6 +8,8 @@ import { ServiceError } from './errors.ts';
 import { nearest } from './nearest.ts';
 import type { ActiveKey } from './key-ring.ts';
 
+/** More names than this in an error help nobody. */
+const MANY_PARAMETERS = 20;
 const NO_KEY = 'send an API key that this service knows: Authorization: Bearer KEY';
 
 /** Admits a request to an API route, or throws what it is refused with. */
@@ -32,7 +34,7 @@ export function admit(context: ServiceContext, request: FastifyRequest): void {
   if (request.headers['content-encoding'] !== undefined && request.headers['content-encoding'] !== 'identity') {
     throw new ServiceError('unsupported_media_type', 'send the body as it is, without Content-Encoding');
   }
-  refuseUnknownParameters(request, []);
+  refuseUnknownParameters(request, request.routeOptions.config.parameters ?? []);
 }
 
 /** Fills in the quota of a request that costs none of it, for its headers. */
@@ -47,7 +49,7 @@ function refuseUnknownParameters(request: FastifyRequest, known: readonly string
   for (const name of Object.keys(request.query as Record<string, unknown>)) {
     if (known.includes(name)) continue;
     const near = nearest(name, known);
-    const advice = near !== null ? `did you mean ${near}?` : known.length === 0 ? `${pathOf(request.url)} takes none: send fields in the body` : `known are ${known.join(', ')}`;
+    const advice = near !== null ? `did you mean ${near}?` : known.length > MANY_PARAMETERS ? 'see the reference for those that are' : known.length === 0 ? `${pathOf(request.url)} takes none: send fields in the body` : `known are ${known.join(', ')}`;
     const detail = `unknown query parameter ${JSON.stringify(name.slice(0, 64))}; ${advice}`;
     throw new ServiceError('unknown_parameter', detail, { errors: [{ parameter: name.slice(0, 64), code: 'unknown_parameter', detail }] });
   }

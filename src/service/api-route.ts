@@ -1,4 +1,4 @@
-/** What happens around every POST endpoint: idempotency, the balance, the work, the charge, and remembering the answer. */
+/** What happens around every endpoint: idempotency, the balance, the work, the charge, and remembering the answer. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Answer, Call, Endpoint, ServiceContext } from './context.ts';
 import { problem, PROBLEM_TYPE, ServiceError } from './errors.ts';
@@ -10,8 +10,8 @@ export const JSON_TYPE = 'application/json; charset=utf-8';
 /** Seconds after which a request that is still in flight elsewhere is worth asking for again. */
 const IN_FLIGHT_RETRY_S = '1';
 
-/** Makes a Fastify handler of an endpoint. */
-export function apiRoute(context: ServiceContext, endpoint: Endpoint): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
+/** Makes a Fastify handler of an endpoint. `least` is what a key must have left, so that the work is begun at all; 0 for what is free. */
+export function apiRoute(context: ServiceContext, endpoint: Endpoint, least: 0 | 1 = 1): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
   return async (request, reply) => {
     const { call } = request;
     const key = call.key as ActiveKey;
@@ -20,7 +20,7 @@ export function apiRoute(context: ServiceContext, endpoint: Endpoint): (request:
     let first: FirstAnswer | null = null;
     try {
       // An empty account is refused before any work; what the work then costs must be there as well.
-      afford(context, key, 1);
+      afford(context, key, least);
       const answer = await attempt(endpoint, request);
       if (answer instanceof ServiceError) {
         context.keys.charge(key, 0);
@@ -41,6 +41,8 @@ export function apiRoute(context: ServiceContext, endpoint: Endpoint): (request:
 
 /** Takes the request's idempotency key: a ticket when it is the first, the first answer when it is not, null when it has none. */
 function claim(context: ServiceContext, request: FastifyRequest, key: ActiveKey): Ticket | { answer: FirstAnswer } | null {
+  // Reading is harmless as often as one likes (RFC 9110 9.2.2).
+  if (request.method !== 'POST') return null;
   const header = request.headers['idempotency-key'];
   if (header === undefined) return null;
   if (typeof header !== 'string' || !isIdempotencyKey(header)) {
@@ -93,6 +95,7 @@ function send(reply: FastifyReply, call: Call, status: number, text: string): Fa
     reply.raw.destroy();
     return reply;
   }
+  if (status === 304) return reply.code(status).send();
   return reply
     .code(status)
     .header('content-type', status >= 400 ? PROBLEM_TYPE : JSON_TYPE)

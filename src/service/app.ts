@@ -9,7 +9,12 @@ import { apiRoute, JSON_TYPE, pathOf, problemText, sendProblem } from './api-rou
 import type { Call, Endpoint, ServiceContext } from './context.ts';
 import { problem, PROBLEM_TYPE, ServiceError } from './errors.ts';
 import { quotaHeaders } from './quota.ts';
+import { companyEndpoint } from './routes/companies.ts';
+import { bulkEnrichEndpoint } from './routes/enrich-bulk.ts';
 import { enrichEndpoint } from './routes/enrich.ts';
+import { revealEndpoint } from './routes/reveal.ts';
+import { SEARCH_PARAMETERS, searchByBody, searchByQuery } from './routes/search.ts';
+import { signalRoutes, SIGNALS_PATH } from './routes/signals.ts';
 import { pollVerification, VERIFY_PATH, verifyEndpoint } from './routes/verify.ts';
 import { VerificationJobs } from './verification-jobs.ts';
 
@@ -18,6 +23,8 @@ const MAX_BODY_BYTES = 1024 * 1024;
 const REQUEST_TIMEOUT_MS = 30_000;
 const KEEP_ALIVE_MS = 75_000;
 const MAX_HEADER_BYTES = 16 * 1024;
+/** Of a part of a path, such as a domain. */
+const MAX_PARAMETER_LENGTH = 2_048;
 const MAX_CONNECTIONS = 10_000;
 
 const NO_BODY = Buffer.alloc(0);
@@ -47,6 +54,7 @@ export function buildApp(context: ServiceContext): App {
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     http: { maxHeaderSize: MAX_HEADER_BYTES },
+    routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH },
     // While closing, what still arrives on an open connection is answered like anything else.
     return503OnClosing: false,
     exposeHeadRoutes: true,
@@ -105,17 +113,30 @@ export function buildApp(context: ServiceContext): App {
   if (context.log !== null) logAccess(app, context, context.log);
 
   const methods = new Map<string, string[]>();
-  const post = (path: string, endpoint: Endpoint): void => {
-    methods.set(path, ['POST']);
-    app.post(path, apiRoute(context, endpoint));
+  const allow = (path: string, ...more: string[]): void => void methods.set(path, [...(methods.get(path) ?? []), ...more]);
+  const post = (path: string, endpoint: Endpoint, least?: 0 | 1): void => {
+    allow(path, 'POST');
+    app.post(path, apiRoute(context, endpoint, least));
+  };
+  const get = (path: string, endpoint: Endpoint, { parameters, least = 0 }: { parameters: readonly string[]; least?: 0 | 1 }): void => {
+    allow(path, 'GET', 'HEAD');
+    app.get(path, { config: { parameters } }, apiRoute(context, endpoint, least));
   };
   post('/v1/enrich', enrichEndpoint(context.directory));
+  post('/v1/enrich/bulk', bulkEnrichEndpoint(context));
+  get('/v1/contacts/search', searchByQuery(context), { parameters: SEARCH_PARAMETERS });
+  post('/v1/contacts/search', searchByBody(context), 0);
+  post('/v1/contacts/reveal', revealEndpoint(context));
+  get('/v1/companies/:domain', companyEndpoint(context.directory), { parameters: [], least: 1 });
+  allow(SIGNALS_PATH, 'GET', 'HEAD');
+  signalRoutes(app, context);
   const jobs = new VerificationJobs(context);
   app.addHook('onClose', async () => jobs.close());
   post(VERIFY_PATH, verifyEndpoint(context, jobs));
+  allow(`${VERIFY_PATH}/:id`, 'GET', 'HEAD');
   app.get(`${VERIFY_PATH}/:id`, pollVerification(context, jobs));
   for (const [path, ok] of [['/healthz', () => true], ['/readyz', () => context.directory.ready()]] as const) {
-    methods.set(path, ['GET', 'HEAD']);
+    allow(path, 'GET', 'HEAD');
     app.get(path, (_request, reply) => {
       const good = ok();
       return reply.code(good ? 200 : 503).header('content-type', JSON_TYPE).send(good ? '{"status":"ok"}' : '{"status":"unavailable"}');
@@ -124,7 +145,7 @@ export function buildApp(context: ServiceContext): App {
 
   app.setNotFoundHandler((request) => {
     const path = pathOf(request.url);
-    const allowed = methods.get(path);
+    const allowed = methodsOf(methods, path);
     if (allowed === undefined) throw new ServiceError('not_found', 'there is no such path');
     throw new ServiceError('method_not_allowed', `${path} takes ${allowed.join(', ')}`, { headers: { allow: allowed.join(', ') } });
   });
@@ -144,6 +165,18 @@ export function buildApp(context: ServiceContext): App {
       return app.close();
     },
   };
+}
+
+/** The methods that some route has for a path; undefined when none has it. */
+function methodsOf(methods: ReadonlyMap<string, readonly string[]>, path: string): readonly string[] | undefined {
+  const exact = methods.get(path);
+  if (exact !== undefined) return exact;
+  const parts = path.split('/');
+  for (const [route, found] of methods) {
+    const pattern = route.split('/');
+    if (pattern.length === parts.length && pattern.every((part, at) => part === parts[at] || (part.startsWith(':') && parts[at] !== ''))) return found;
+  }
+  return undefined;
 }
 
 function newCall(requestId: string, startedMs: number): Call {

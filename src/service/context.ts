@@ -7,10 +7,14 @@ import type { Region } from './keys.ts';
 import type { QuotaDecision, QuotaLedger } from './quota.ts';
 import type { EvidenceSource } from '../verification/types.ts';
 import type { Verifier } from '../verification/verifier.ts';
+import type { SearchIndex } from './search/search-index.ts';
 import type { Directory } from './store/directory.ts';
+import type { SignalFeed } from './store/signal-feed.ts';
 
 export interface ServiceContext {
   readonly directory: Directory;
+  readonly search: SearchIndex;
+  readonly signals: SignalFeed;
   readonly verifier: Verifier;
   /** What the store says of addresses. */
   readonly evidence: EvidenceSource;
@@ -58,5 +62,9 @@ export type Endpoint = (body: unknown, request: FastifyRequest) => Answer | Prom
 declare module 'fastify' {
   interface FastifyRequest {
     call: Call;
+  }
+  interface FastifyContextConfig {
+    /** Query parameters that the route takes; default none. */
+    parameters?: readonly string[];
   }
 }

@@ -1,6 +1,6 @@
 /** API keys: made once and shown once, kept as digests, bound to a plan, a region and a credit balance. */
 import { hash, randomBytes } from 'node:crypto';
-import { transaction, type Store } from './store/open-store.ts';
+import { transaction, type Store } from './store/transaction.ts';
 
 export const REGIONS = ['us', 'eu', 'apac'] as const;
 export type Region = (typeof REGIONS)[number];

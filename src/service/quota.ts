@@ -17,7 +17,7 @@ export interface QuotaDecision {
   readonly remaining: number;
   /** Seconds until the bucket is full again if nothing more is asked, rounded up. */
   readonly resetS: number;
-  /** Seconds until one token is there, rounded up; 0 when one is there already. */
+  /** Seconds until the tokens that were asked for are there, rounded up; 0 when they are already. */
   readonly retryAfterS: number;
 }
 
@@ -32,30 +32,30 @@ export function refill(bucket: Bucket, rpm: number, nowMs: number): Bucket {
   return { tokens: Math.min(rpm, bucket.tokens + (elapsed * rpm) / MINUTE_MS), atMs: Math.max(nowMs, bucket.atMs) };
 }
 
-/** Takes one token when a whole one is there. */
-export function take(bucket: Bucket, rpm: number, nowMs: number): { bucket: Bucket; decision: QuotaDecision } {
+/** Takes `count` tokens when as many whole ones are there, else none. */
+export function take(bucket: Bucket, rpm: number, nowMs: number, count = 1): { bucket: Bucket; decision: QuotaDecision } {
   const filled = refill(bucket, rpm, nowMs);
-  const allowed = filled.tokens >= 1 - EPSILON;
-  const after = allowed ? { tokens: Math.max(0, filled.tokens - 1), atMs: filled.atMs } : filled;
-  return { bucket: after, decision: describe(after, rpm, allowed) };
+  const allowed = filled.tokens >= count - EPSILON;
+  const after = allowed ? { tokens: Math.max(0, filled.tokens - count), atMs: filled.atMs } : filled;
+  return { bucket: after, decision: describe(after, rpm, allowed, count) };
 }
 
 /** What the headers say of a bucket already filled up to now. */
-export function describe(bucket: Bucket, rpm: number, allowed: boolean): QuotaDecision {
+export function describe(bucket: Bucket, rpm: number, allowed: boolean, count = 1): QuotaDecision {
   const secondsFor = (tokens: number): number => Math.max(0, Math.ceil(((tokens - EPSILON) * 60) / rpm));
   return {
     allowed,
     limit: rpm,
     remaining: Math.floor(bucket.tokens + EPSILON),
     resetS: secondsFor(rpm - bucket.tokens),
-    retryAfterS: bucket.tokens >= 1 - EPSILON ? 0 : Math.max(1, secondsFor(1 - bucket.tokens)),
+    retryAfterS: bucket.tokens >= count - EPSILON ? 0 : Math.max(1, secondsFor(count - bucket.tokens)),
   };
 }
 
 /** Where the buckets of all keys are kept. */
 export interface QuotaLedger {
-  /** Takes a token from the key's bucket. */
-  take(keyId: string, rpm: number, nowMs: number): QuotaDecision;
+  /** Takes tokens from the key's bucket: all, or none when there are too few. */
+  take(keyId: string, rpm: number, nowMs: number, count?: number): QuotaDecision;
   /** What `take` would find, taking nothing. */
   peek(keyId: string, rpm: number, nowMs: number): QuotaDecision;
 }
@@ -64,8 +64,8 @@ export interface QuotaLedger {
 export class MemoryQuota implements QuotaLedger {
   readonly #buckets = new Map<string, Bucket>();
 
-  take(keyId: string, rpm: number, nowMs: number): QuotaDecision {
-    const { bucket, decision } = take(this.#buckets.get(keyId) ?? fullBucket(rpm, nowMs), rpm, nowMs);
+  take(keyId: string, rpm: number, nowMs: number, count = 1): QuotaDecision {
+    const { bucket, decision } = take(this.#buckets.get(keyId) ?? fullBucket(rpm, nowMs), rpm, nowMs, count);
     this.#buckets.set(keyId, bucket);
     return decision;
   }

@@ -6,13 +6,18 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { StorageError } from '../errors.ts';
 import type { MailWorld } from './mail-world/world.ts';
-import { loadCompanies, loadPeople, parseJsonLines, suppress } from './store/load.ts';
+import { loadCompanies, loadPeople, loadSignals, parseJsonLines } from './store/load.ts';
 import { MIGRATIONS } from './store/migrations.ts';
-import { openStore, transaction, type Store } from './store/open-store.ts';
+import { openStore } from './store/open-store.ts';
+import { suppress } from './store/suppress.ts';
+import { transaction, type Store } from './store/transaction.ts';
 
 /** The files of the package; as far from `src/service` as from `dist/service`. */
 const FOLDER = new URL('../../fixtures/sample/', import.meta.url);
-const FILES = ['companies.jsonl', 'contacts.jsonl', 'suppressed.jsonl'] as const;
+const FILES = ['companies.jsonl', 'contacts.jsonl', 'signals.jsonl', 'suppressed.jsonl'] as const;
+
+/** What the store says its records are from. */
+const SOURCE = 'sample';
 
 /** Accepted by a service that serves the sample set, on the enterprise plan. */
 export const SAMPLE_KEY = 'sample-key';
@@ -34,8 +39,7 @@ export async function readSampleWorld(): Promise<MailWorld> {
 }
 
 async function readSample(): Promise<Record<(typeof FILES)[number], string>> {
-  const [companies, contacts, suppressed] = await Promise.all(FILES.map(read));
-  return { 'companies.jsonl': companies ?? '', 'contacts.jsonl': contacts ?? '', 'suppressed.jsonl': suppressed ?? '' };
+  return Object.fromEntries(await Promise.all(FILES.map(async (name) => [name, await read(name)] as const))) as Record<(typeof FILES)[number], string>;
 }
 
 /** Loads the sample set into a store that holds no people and no companies yet; leaves any other as it is. */
@@ -47,8 +51,9 @@ export async function loadSample(store: Store): Promise<void> {
     if (!isEmpty(store)) return;
     const suppressed = [...parseJsonLines(sample['suppressed.jsonl'], 'suppressed.jsonl')].map(({ email }) => String(email));
     suppress(store, suppressed, 0);
-    loadCompanies(store, parseJsonLines(sample['companies.jsonl'], 'companies.jsonl'));
-    loadPeople(store, parseJsonLines(sample['contacts.jsonl'], 'contacts.jsonl'));
+    loadCompanies(store, parseJsonLines(sample['companies.jsonl'], 'companies.jsonl'), SOURCE);
+    loadPeople(store, parseJsonLines(sample['contacts.jsonl'], 'contacts.jsonl'), SOURCE);
+    loadSignals(store, parseJsonLines(sample['signals.jsonl'], 'signals.jsonl'), SOURCE);
   });
 }
 
@@ -58,15 +63,16 @@ function isEmpty(store: Store): boolean {
 
 /**
  * Path of a sample store shared by the runs of this user on this machine: below the temporary directory, in a folder only the user may
- * enter, named after the digest of the sample files. It is made beside its place and renamed into it, so two runs may start at once.
+ * enter, named after the digest of the sample files and the schema. It is made beside its place and renamed into it, so two runs may start at once.
  * @throws StorageError when the folder cannot be made, or is somebody else's.
  */
 export async function sampleStorePath(): Promise<string> {
   const sample = await readSample();
   const digest = createHash('sha256');
   for (const name of FILES) digest.update(sample[name]);
+  for (const { sql } of MIGRATIONS) digest.update(sql);
   const folder = await privateFolder();
-  const path = join(folder, `sample-${digest.digest('hex').slice(0, 16)}-v${MIGRATIONS.at(-1)?.version ?? 0}.sqlite`);
+  const path = join(folder, `sample-${digest.digest('hex').slice(0, 16)}.sqlite`);
   if (await exists(path)) return path;
   const building = `${path}.${process.pid}.${randomBytes(4).toString('hex')}.new`;
   try {

@@ -10,9 +10,11 @@ import type { Region } from './keys.ts';
 import { MemoryQuota } from './quota.ts';
 import { openMail, type MailOptions, type OpenMail } from './mail.ts';
 import { loadSample, readSampleWorld, SAMPLE_KEY } from './sample-store.ts';
+import { SearchIndex } from './search/search-index.ts';
 import { openDirectory } from './store/directory.ts';
 import { Journal } from './store/journal.ts';
 import { openStore } from './store/open-store.ts';
+import { SignalFeed } from './store/signal-feed.ts';
 
 export type { Faults } from './faults.ts';
 export type { MailOptions } from './mail.ts';
@@ -20,6 +22,9 @@ export { sampleStorePath } from './sample-store.ts';
 
 /** How long `close` waits for what is in flight, milliseconds. */
 const CLOSE_WITHIN_MS = 10_000;
+
+/** While serving, a write that has to wait for an import is put off instead: the whole service would wait with it. */
+const BUSY_TIMEOUT_MS = 20;
 
 export interface ServiceOptions {
   /** SQLite file; made when missing. */
@@ -65,6 +70,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   const journal = new Journal(store, (error) => log?.({ event: 'store_write_failed', error: error instanceof Error ? error.message : String(error) }));
   try {
     if (options.sample === true) await loadSample(store);
+    store.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     const keys = new KeyRing(store, journal, clock);
     if (options.sample === true) keys.accept(SAMPLE_KEY, { id: 'key_sample', policy: 'enterprise', rpm: null, region });
     if (options.embeddedKey !== undefined) {
@@ -76,6 +82,8 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     const directory = openDirectory(store, clock);
     const app = buildApp({
       directory,
+      search: new SearchIndex(store, now),
+      signals: new SignalFeed(store),
       verifier: opened.verifier,
       evidence: withLearntPatterns(directory, store, clock),
       keys,

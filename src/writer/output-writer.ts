@@ -112,8 +112,10 @@ export class OutputWriter {
 
   /** Makes what can be kept durable. Returns the mark a resume may start from. @throws StorageError */
   async sync(): Promise<Mark> {
+    // As it is now: the ledger is made durable up to the same moment.
+    const here = this.#options.compression === 'none' ? this.#placeHere() : null;
     await this.#settleMembers();
-    const place = this.#options.compression === 'none' ? this.#placeHere() : this.#mark;
+    const place = here ?? this.#mark;
     await this.#rows.sync();
     await this.#errors.sync();
     return this.#markAt(place);

@@ -4,7 +4,7 @@ import { afterAll, expect, test } from 'vitest';
 import { makeBucket } from '../s3/bucket.ts';
 import { FaultProxy, type Relayed } from '../services/fault-proxy.ts';
 import { describeWith } from '../services/needed.ts';
-import { csvJob } from '../support/crash-jobs.ts';
+import { csvJob, type Job } from '../support/crash-jobs.ts';
 import { leads } from '../support/leads.ts';
 import { standsStill } from '../support/paused-run.ts';
 import { changes, killStepByStep, objects, putInput, resultIn, s3Args, start, type S3Site } from '../support/s3-job.ts';
@@ -17,6 +17,8 @@ const SWEEP = process.env['CRASH_SWEEP'] === '1';
 const STRIDE = SWEEP ? 1 : 5;
 const ROWS = leads(60, SEED % 1_000);
 const JOB = csvJob(ROWS);
+/** The same job on other input. */
+const OTHER = csvJob(leads(50, (SEED + 1) % 1_000));
 const PATIENT = { timeout: 300_000 };
 /** What a job leaves that is finished. */
 const LEFT = ['out.csv', 'out.csv.checkpoint.json', 'out.csv.errors.jsonl', 'out.csv.report.json'];
@@ -59,11 +61,12 @@ await describeWith('s3', `in S3 (CRASH_SEED=${SEED})`, async (server) => {
     await expectUnharmed(site);
   });
 
-  const USUAL: readonly [string, RegExp, number, number][] = [
+  const USUAL: readonly [string, RegExp, number, number, boolean?][] = [
     ['a checkpoint', /^PUT .*out\.csv\.checkpoint\.json\?/, 3, 75],
-    ['the word that makes the output appear', /^POST .*out\.csv\?.*uploadId=/, 1, 75],
+    // By the time that it arrives, its output has been replaced by another night's.
+    ['the word that makes the output appear', /^POST .*out\.csv\?.*uploadId=/, 1, 75, true],
   ];
-  const MORE: readonly [string, RegExp, number, number][] = [
+  const MORE: readonly [string, RegExp, number, number, boolean?][] = [
     ['a part', /^PUT .*out\.csv\.partial\.[0-9a-f]{8}\.\d+\?/, 2, 75],
     ['its first checkpoint', /^PUT .*out\.csv\.checkpoint\.json\?/, 1, 75],
     ['the word that its output is about to appear', /^PUT .*out\.csv\.partial\.[0-9a-f]{8}\.upload\?/, 2, 75],
@@ -73,7 +76,7 @@ await describeWith('s3', `in S3 (CRASH_SEED=${SEED})`, async (server) => {
     ['its last checkpoint', /^PUT .*out\.csv\.checkpoint\.json\?/, -1, 0],
   ];
 
-  test.each([...USUAL, ...(SWEEP ? MORE : [])])('a run that stood still with %s on its way, and that another one has taken over, changes nothing', PATIENT, async (_what, pattern, nth, exit) => {
+  test.each([...USUAL, ...(SWEEP ? MORE : [])])('a run that stood still with %s on its way, and that another one has taken over, changes nothing', PATIENT, async (_what, pattern, nth, exit, replaced = false) => {
     const site = await prepare();
     site.service.latencyMs = 10;
     const args = s3Args(site, JOB, { concurrency: '4' });
@@ -95,6 +98,7 @@ await describeWith('s3', `in S3 (CRASH_SEED=${SEED})`, async (server) => {
     await standsStill(holder);
     expect(holder.child.exitCode).toBeNull();
     await takeOver(site, args);
+    if (replaced) await runOn(site, args, OTHER);
     const before = await objects(site, JOB);
     held.resolve();
     await expect.poll(() => request?.answered, { timeout: 50_000 }).toBe(true);
@@ -105,9 +109,15 @@ await describeWith('s3', `in S3 (CRASH_SEED=${SEED})`, async (server) => {
     const after = new Map([...(await objects(site, JOB))].filter(([name]) => !/\.partial\.[0-9a-f]{8}\.(?:\d+|upload)$/.test(name)));
     expect([...after.keys()].sort()).toEqual(LEFT);
     expect([...after].filter(([name, bytes]) => before.get(name)?.equals(bytes) !== true).map(([name]) => name)).toEqual([]);
-    await start(site, args).ended;
+    if (replaced) return;
+    await runOn(site, args, JOB);
     await expectUnharmed(site);
   });
+
+  async function runOn(site: S3Site, args: readonly string[], input: Job): Promise<void> {
+    await putInput(site, input);
+    expect(await start(site, args).ended).toMatchObject({ code: 0, stderr: '' });
+  }
 
   /** As another machine sees it, the holder has not renewed for a minute. */
   async function takeOver(site: S3Site, args: readonly string[]): Promise<void> {

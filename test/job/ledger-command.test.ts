@@ -24,6 +24,7 @@ afterEach(() => {
 
 it('says what is there as a table, and what went', async () => {
   const path = join(folder, 'l');
+  const place = { kind: 'file', path } as const;
   const at = Date.now() - 3 * 86_400_000;
   const open = (job: string, now: number): Ledger => Ledger.open({ path, job, run: job, maxAgeDays: 1, now: () => now });
   const old = open('a', at);
@@ -34,7 +35,7 @@ it('says what is there as a table, and what went', async () => {
   const verify = young.scope('https://api.example', 'verify', '');
   young.put([{ scope: verify, key: 'ada@works.example', answer: { kind: 'unsettled', text: '{}' } }, { scope: verify, key: 'cy@works.example', answer: { kind: 'hit', text: '{}' } }]);
   young.close();
-  await ledgerStatsCommand({ path, maxAgeDays: 0 }, { json: false });
+  await ledgerStatsCommand({ place, maxAgeDays: 0, copy: null }, { json: false });
   expect(said.split('\n')).toEqual([
     expect.stringMatching(/^ledger    .*, [\d,]+ bytes$/),
     `answers   4, of 2 runs of 2 jobs; the oldest of ${new Date(at).toISOString()}, the newest of ${new Date(at + 2.5 * 86_400_000).toISOString()}`,
@@ -46,14 +47,14 @@ it('says what is there as a table, and what went', async () => {
     '',
   ]);
   said = '';
-  await ledgerStatsCommand({ path, maxAgeDays: 2 }, { json: false });
+  await ledgerStatsCommand({ place, maxAgeDays: 2, copy: null }, { json: false });
   expect(said).toContain('reusable  1, by any job, up to an age of 2 days');
   said = '';
-  await ledgerPurgeCommand({ path, maxAgeDays: 0 }, { email: 'ada@works.example', before: null }, { json: false });
+  await ledgerPurgeCommand({ place, maxAgeDays: 0, copy: null }, { email: 'ada@works.example', before: null }, { json: false });
   expect(said).toMatch(/^2 answers purged \(enrich 1, verify 1\) from .*: [\d,]+ bytes before, [\d,]+ now\n$/);
   said = '';
-  await ledgerPurgeCommand({ path, maxAgeDays: 0 }, { email: null, before: Date.now() }, { json: false });
-  await ledgerStatsCommand({ path, maxAgeDays: 0 }, { json: false });
+  await ledgerPurgeCommand({ place, maxAgeDays: 0, copy: null }, { email: null, before: Date.now() }, { json: false });
+  await ledgerStatsCommand({ place, maxAgeDays: 0, copy: null }, { json: false });
   expect(said).toMatch(/answers {3}0, of 2 runs of 2 jobs\nreusable {2}0/);
 });
 

@@ -2,7 +2,7 @@ import { tmpdir } from 'node:os';
 import { dirname, isAbsolute, resolve } from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { jobPaths, ownFiles, type JobPaths } from '../../src/job/paths.ts';
+import { jobPaths, ownFiles, ownTemporaryFolder, type JobPaths } from '../../src/job/paths.ts';
 import { compiled, LEAST, type Flags } from './definition/support.ts';
 
 const pathsOf = (flags: Flags = {}, scratch: string | null = null): JobPaths => jobPaths(compiled({ flags: { ...LEAST, output: '/data/out.csv', ...flags } }), { scratch });
@@ -24,11 +24,12 @@ describe('the files of a job', () => {
     expect(dirname(pathsOf({ output: '-', 'output.format': 'csv' }).spool)).toBe(tmpdir());
   });
 
-  it('lie in S3 with it, but for the ledger and what grows: they are on this machine, named after the job', () => {
+  it('lie in S3 with it; what grows, and the copy of the ledger, are on this machine, named after the job', () => {
     const output = 's3://bucket/a b/out.csv';
     const paths = pathsOf({ output });
     expect(paths).toMatchObject({ output, errors: `${output}.errors.jsonl`, report: `${output}.report.json`, checkpoint: `${output}.checkpoint.json`, lock: `${output}.checkpoint.json.lock` });
-    expect([dirname(paths.ledger), dirname(paths.spool)]).toEqual([tmpdir(), tmpdir()]);
+    expect([dirname(paths.ledger), dirname(paths.spool)]).toEqual([ownTemporaryFolder(), ownTemporaryFolder()]);
+    expect(paths.sharedLedger).toBe(`${output}.ledger`);
     expect(pathsOf({ output }).ledger).toBe(paths.ledger);
     expect(pathsOf({ output, name: 'other' }).ledger).not.toBe(paths.ledger);
     expect(dirname(pathsOf({ output }, '/scratch').ledger)).toBe('/scratch');
@@ -40,7 +41,17 @@ describe('the files of a job', () => {
   });
 
   it('are absolute', () => {
-    for (const path of Object.values(pathsOf({ output: 'out.csv', checkpoint: 'c', ledger: '../l' }, 's'))) expect(isAbsolute(path)).toBe(true);
+    const { sharedLedger, ...paths } = pathsOf({ output: 'out.csv', checkpoint: 'c', ledger: '../l' }, 's');
+    for (const path of Object.values(paths)) expect(isAbsolute(path)).toBe(true);
+    expect(sharedLedger).toBeNull();
+  });
+
+  it('a ledger that lies elsewhere has a file for each job, in --scratch or in a folder that is nobody else\'s', () => {
+    const shared = { ledger: 'redis://cache.example/0' };
+    expect(pathsOf(shared, '/scratch')).toMatchObject({ ledger: expect.stringMatching(/^\/scratch\/\.millrace-ledger-/), sharedLedger: 'redis://cache.example/0' });
+    expect(dirname(pathsOf(shared).ledger)).toBe(ownTemporaryFolder());
+    const files = [shared, { ...shared, output: '/data/other.csv' }, { ledger: 'redis://cache.example/1' }, { ledger: 's3://bucket/l' }].map((flags) => pathsOf(flags).ledger);
+    expect(new Set(files).size).toBe(4);
   });
 
   it('the spool is another for another output or job, and the same for the same', () => {
@@ -63,6 +74,12 @@ describe('the job\'s own files', () => {
       paths.ledger, `${paths.ledger}-wal`, `${paths.ledger}-shm`, `${paths.ledger}-journal`, paths.spool, paths.arriving, `${paths.spool}.0a1b2c3d.tmp`,
     ];
     expect(own.filter((path) => !isOwn(path))).toEqual([]);
+  });
+
+  it('are all that lies in its ledger, too', () => {
+    const isOwnInS3 = ownFiles(pathsOf({ ledger: 's3://bucket/nightly.ledger' }));
+    expect(isOwnInS3('s3://bucket/nightly.ledger/run/1-ab-000001.gz')).toBe(true);
+    expect(isOwnInS3('s3://bucket/nightly.ledger2/leads.csv')).toBe(false);
   });
 
   it('are nothing else, however much it looks like one', () => {

@@ -272,6 +272,23 @@ describe('Limiter', () => {
     await Promise.all(takes);
   });
 
+  it('with a share of the plan uses that, and of what the service has left that part', async () => {
+    const times = await takeAll(makeLimiter(1_000, { share: 0.25 }), 180_000);
+    expect(mostInAMinute(times)).toBeLessThanOrEqual(250);
+    expect(times.filter((at) => at >= 60_000).length).toBeGreaterThanOrEqual(2 * 250 * 0.99);
+    const limiter = makeLimiter(1_000, { share: 0.25 });
+    const first = limiter.take();
+    await vi.advanceTimersByTimeAsync(20);
+    const served: number[] = [];
+    const takes = Array.from({ length: 20 }, async () => served.push(await limiter.take()));
+    limiter.observe(fine(await first, quota(1_000, 31, 60)));
+    await vi.advanceTimersByTimeAsync(90);
+    expect(served).toHaveLength(7);
+    expect(limiter.stated).toMatchObject({ limit: 1_000, remaining: 31 });
+    await stop(limiter);
+    await Promise.all(takes);
+  });
+
   it('asks one call how things stand once the stated reset is over', async () => {
     const limiter = makeLimiter(600);
     void limiter.take();

@@ -51,6 +51,12 @@ describe('ResetUnit', () => {
     expect(learns.pinned).toBe('seconds');
   });
 
+  it('does not take the milliseconds between the beginnings of windows for the seconds between them', () => {
+    const learns = new ResetUnit();
+    for (const [value, atMs] of [[59_900, 0], [59_842, 60_000], [59_781, 120_000], [59_720, 180_000]] as const) learns.read(says(value), atMs);
+    expect(learns.pinned).not.toBe('seconds');
+  });
+
   it('knows the interval of a service that holds one permit, and no other small number', () => {
     expect(new ResetUnit().read(says(120, 0, 500), 0)).toBe('milliseconds');
     expect(new ResetUnit().read(says(60, 0, 500), 0)).toBeNull();

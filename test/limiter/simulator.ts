@@ -56,7 +56,7 @@ export const WINDOWS = 10;
 /** Of a call that hangs. */
 const TIMEOUT_MS = 30_000;
 const END = WINDOWS * MINUTE;
-const EPOCH = Date.UTC(2036, 6, 15, 12);
+export const EPOCH = Date.UTC(2036, 6, 15, 12);
 
 /** mulberry32 */
 export function randomFrom(seed: number): () => number {
@@ -70,7 +70,7 @@ export function randomFrom(seed: number): () => number {
   };
 }
 
-function serviceOf(s: Scenario, random: () => number): Limited {
+export function serviceOf(s: Scenario, random: () => number): Limited {
   const size = s.burst === 'whole' ? s.rpm : s.burst === 'tenth' ? Math.max(1, Math.floor(s.rpm / 10)) : 1;
   switch (s.kind) {
     case 'fixed':
@@ -88,7 +88,7 @@ function serviceOf(s: Scenario, random: () => number): Limited {
   }
 }
 
-function headersOf(s: Scenario, service: Limited, t: number, random: () => number): Record<string, string> {
+export function headersOf(s: Scenario, service: Limited, t: number, random: () => number): Record<string, string> {
   const clock = EPOCH + t + s.clockMs;
   const date = new Date(clock).toUTCString();
   if (s.faults === 'missing' || (s.faults === 'stop' && t > END / 2)) return { date };
@@ -104,7 +104,7 @@ function headersOf(s: Scenario, service: Limited, t: number, random: () => numbe
 }
 
 /** A binary heap of events by time, then by order of arrival. */
-class Events {
+export class Events {
   readonly #heap: { at: number; n: number; run: () => void }[] = [];
   #n = 0;
   push(at: number, run: () => void): void {

@@ -64,6 +64,7 @@ export function makeBench(options: { trusted?: boolean } = {}): Bench {
       } as unknown as StepContext['pool'],
       ledger: {
         get: (scope: number, key: string) => ledger.get(`${scope} ${key}`) ?? null,
+        ask: (_scope: number, _key: string, told: (answer: null) => void) => told(null),
         put: (entries: readonly LedgerEntry[]) => {
           bench.kept.push([...entries]);
           for (const { scope, key, answer } of entries) ledger.set(`${scope} ${key}`, answer);

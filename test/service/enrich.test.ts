@@ -48,7 +48,7 @@ describe('POST /v1/enrich', () => {
 
   it('answers 451 for a person who asked to be removed, even after the same data is loaded again', async () => {
     const store = await makeStore((open) => {
-      expect(loadPeople(open, [{ id: 'pe_4', email: 'GONE@acme.example' }])).toEqual({ loaded: 0, rejected: 1 });
+      expect(loadPeople(open, [{ id: 'pe_4', email: 'GONE@acme.example' }], 'test')).toEqual({ loaded: 0, rejected: 1 });
     });
     const service = await serveStore({ store });
     const { status, json } = await service.post('/v1/enrich', { email: 'Gone@acme.example' });
@@ -69,7 +69,10 @@ describe('POST /v1/enrich', () => {
     [{ email: 'jane@' }, '/email', 'invalid_email'],
     [{ domain: 'localhost' }, '/domain', 'invalid_domain'],
     [{ email: 'a@acme.example', domain: 'acme.example' }, '/domain', 'ambiguous'],
-    [{ linkedin_url: 'https://profiles.example/in/jane' }, '/linkedin_url', 'unsupported_lookup'],
+    [{ linkedin_url: 'jane' }, '/linkedin_url', 'invalid_url'],
+    [{ phone: '555-0100' }, '/phone', 'invalid_phone'],
+    [{ name: 'Jane Doe' }, '', 'required'],
+    [{ name: 'Jane Doe', company: 'Acme' }, '/company', 'unknown_field'],
     [{ emial: 'a@acme.example' }, '/emial', 'unknown_field'],
     [{ 'a/b~c': 1, email: 'a@acme.example' }, '/a~1b~0c', 'unknown_field'],
     [{ email: 'a@acme.example', min_likelihood: 101 }, '/min_likelihood', 'range'],

@@ -122,15 +122,24 @@ describe('the error table', () => {
 
   it('never makes a 500 of what a client sends', async () => {
     const service = await serveStore();
-    const field = fc.constantFrom('email', 'domain', 'id', 'emails', 'fields', 'required', 'min_likelihood', 'mode', 'max_age_s', '__proto__', 'constructor', 'toString');
+    const field = fc.constantFrom('email', 'domain', 'id', 'emails', 'fields', 'required', 'min_likelihood', 'mode', 'max_age_s', 'requests', 'linkedin_url', 'phone', 'name', 'title', 'near', 'headcount', 'cursor', 'sort', '__proto__', 'constructor', 'toString');
     const body = fc.oneof(fc.json(), fc.dictionary(field, fc.oneof(fc.jsonValue(), fc.array(fc.string({ unit: 'binary' })), fc.string({ unit: 'binary' }))).map((value) => JSON.stringify(value)), fc.constant('['.repeat(100_000)));
     await fc.assert(
-      fc.asyncProperty(fc.constantFrom('/v1/enrich', '/v1/emails/verify'), body, async (path, sent) => {
+      fc.asyncProperty(fc.constantFrom('/v1/enrich', '/v1/emails/verify', '/v1/enrich/bulk', '/v1/contacts/reveal', '/v1/contacts/search'), body, async (path, sent) => {
         const reply = await service.post(path, sent);
         expect([200, 400, 404, 422, 451]).toContain(reply.status);
         if (reply.status !== 200) expect(reply.json).toMatchObject({ status: reply.status, request_id: reply.headers.get('x-request-id') });
       }),
       { numRuns: 300 },
+    );
+    const parameter = fc.constantFrom('q', 'title', 'near', 'headcount', 'updated_since', 'domain', 'type', 'since', 'cursor', 'limit', 'sort', 'fields', 'linkedin_url', '__proto__', 'country');
+    const value = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('1-', '-', '1e9-', '-9999999999999999-', 'W10', '0', '2026-01-01', ','.repeat(2_000)));
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom('/v1/contacts/search', '/v1/signals', '/v1/companies/x.example'), fc.array(fc.tuple(parameter, value), { maxLength: 4 }), async (path, parameters) => {
+        const reply = await service.request(`${path}?${parameters.map(([name, text]) => `${name}=${encodeURIComponent(text.toWellFormed())}`).join('&')}`, { headers: AUTH });
+        expect([200, 400, 404]).toContain(reply.status);
+      }),
+      { numRuns: 200 },
     );
     const afterwards = await service.request('/readyz', { headers: JSON_AUTH });
     expect(afterwards.json).toEqual({ status: 'ok' });

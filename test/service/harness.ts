@@ -7,8 +7,10 @@ import type { MailWorld } from '../../src/service/mail-world/world.ts';
 import type { Plan, Region } from '../../src/service/keys.ts';
 import { createKey } from '../../src/service/keys.ts';
 import { startService, type RunningService, type ServiceOptions } from '../../src/service/start-service.ts';
-import { loadCompanies, loadPeople, suppress } from '../../src/service/store/load.ts';
-import { openStore, type Store } from '../../src/service/store/open-store.ts';
+import { loadCompanies, loadPeople } from '../../src/service/store/load.ts';
+import { openStore } from '../../src/service/store/open-store.ts';
+import { suppress } from '../../src/service/store/suppress.ts';
+import type { Store } from '../../src/service/store/transaction.ts';
 
 export interface Reply {
   readonly status: number;
@@ -50,12 +52,12 @@ export async function makeStore(fill: (store: Store) => void = () => undefined):
   const path = join(await temporaryFolder(), 'store.sqlite');
   const store = openStore(path);
   suppress(store, ['gone@acme.example'], 0);
-  loadCompanies(store, [{ id: 'co_1', name: 'Acme', domain: 'acme.example', employees: 42, revenue: '$12M', stack: ['PostgreSQL'], accepts_all: false, email_pattern: '{first}.{last}' }]);
+  loadCompanies(store, [{ id: 'co_1', name: 'Acme', domain: 'acme.example', employees: 42, revenue: '$12M', stack: ['PostgreSQL'], accepts_all: false, email_pattern: '{first}.{last}' }], 'test');
   loadPeople(store, [
     { id: 'pe_1', email: 'jane.doe@acme.example', name: 'Jane Doe', title: 'CTO', email_status: 'verified', email_verified_at: '2024-03-01T00:00:00Z', company_domain: 'acme.example' },
     { id: 'pe_2', email: 'max.past@acme.example', name: 'Max Past', email_status: 'bounced', email_verified_at: '2024-03-01T00:00:00Z', company_domain: 'acme.example' },
     { id: 'pe_3', email: 'solo@nowhere.example', name: 'Søren Solo', email_status: 'unverified' },
-  ]);
+  ], 'test');
   fill(store);
   store.close();
   return path;

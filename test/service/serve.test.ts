@@ -32,6 +32,12 @@ describe('serve', () => {
       body: '{"domain":"brückner-präzision.example"}',
     });
     expect([reply.status, reply.headers.get('x-ratelimit-limit')]).toEqual([200, '0']);
+    const headers = { authorization: 'Bearer sample-key' };
+    for (const path of ['contacts/search?title=engineer&limit=1', 'signals?type=executive_move&limit=1', 'companies/xn--brckner-przision-4nb73b.example']) {
+      expect((await fetch(`${url}/v1/${path}`, { headers })).status).toBe(200);
+    }
+    const { data } = (await (await fetch(`${url}/v1/signals?type=funding,exec_moves`, { headers })).json()) as { data: unknown[] };
+    expect(data).toHaveLength(25);
     stop.abort();
     await serving;
     expect(lines.trim().split('\n')).toHaveLength(1);

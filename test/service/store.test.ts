@@ -1,11 +1,14 @@
-import { stat, writeFile } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { EXIT } from '../../src/errors.ts';
-import { loadCompanies, loadPeople, parseJsonLines, suppress } from '../../src/service/store/load.ts';
+import { loadCompanies, loadPeople, loadSignals, parseJsonLines } from '../../src/service/store/load.ts';
+import { openDirectory } from '../../src/service/store/directory.ts';
 import { MIGRATIONS } from '../../src/service/store/migrations.ts';
-import { openStore, transaction } from '../../src/service/store/open-store.ts';
+import { openStore } from '../../src/service/store/open-store.ts';
+import { forgetLog, suppress } from '../../src/service/store/suppress.ts';
+import { transaction } from '../../src/service/store/transaction.ts';
 import { makeStore, temporaryFolder } from './harness.ts';
 
 describe('the store', () => {
@@ -44,7 +47,7 @@ describe('the store', () => {
     const count = (): unknown => store.prepare('SELECT count(*) AS n FROM people').get()?.['n'];
     expect(() =>
       transaction(store, () => {
-        loadPeople(store, [{ id: 'new', email: 'new@acme.example' }]);
+        loadPeople(store, [{ id: 'new', email: 'new@acme.example' }], 'test');
         expect(count()).toBe(4);
         throw new Error('no');
       }),
@@ -53,21 +56,66 @@ describe('the store', () => {
     store.close();
   });
 
-  it('replaces what it has, and rejects what has no name', async () => {
+  it('merges what it is told of somebody it knows, under the id that they have, and rejects what has no name', async () => {
     const store = openStore(await makeStore());
-    expect(loadCompanies(store, [{ id: 'co_9', domain: 'https://WWW.Acme.example/', name: 'New' }, { id: 'co_8' }, { domain: 'x.example' }])).toEqual({ loaded: 1, rejected: 2 });
-    expect(store.prepare('SELECT id, domain FROM companies').all()).toEqual([{ id: 'co_9', domain: 'acme.example' }]);
-    expect(loadPeople(store, [{ id: 'pe_1', name: 'Again' }, { name: 'Nobody' }])).toEqual({ loaded: 1, rejected: 1 });
-    expect(store.prepare("SELECT email FROM people WHERE id = 'pe_1'").get()).toEqual({ email: null });
+    expect(loadCompanies(store, [{ id: 'co_9', domain: 'https://WWW.Acme.example/', name: 'New' }, { id: 'co_8' }, { domain: 'x' }], 'crm')).toEqual({ loaded: 1, rejected: 2 });
+    expect(store.prepare("SELECT id, doc ->> 'name' AS name, doc ->> 'employees' AS employees FROM companies").all()).toEqual([{ id: 'co_1', name: 'New', employees: 42 }]);
+    expect(loadPeople(store, [{ email: 'JANE.DOE@acme.example', mobile: '+1 (212) 555-0100', id: 'crm-7' }, { name: 'Nobody' }, { title: 'CTO' }], 'crm')).toEqual({ loaded: 1, rejected: 2 });
+    expect(store.prepare("SELECT id, mobile, doc ->> 'title' AS title FROM people WHERE email = 'jane.doe@acme.example'").all()).toEqual([{ id: 'pe_1', mobile: '+12125550100', title: 'CTO' }]);
     store.close();
   });
 
-  it('erases a person and keeps nothing but a digest', async () => {
+  it('knows people by address, by profile, by id, and by name and company, in this order', async () => {
     const store = openStore(await makeStore());
-    suppress(store, ['Jane.Doe@acme.example', 'not an address'], 7);
-    expect(store.prepare("SELECT count(*) AS n FROM people WHERE id = 'pe_1'").get()).toEqual({ n: 0 });
-    expect(store.prepare('SELECT email_sha256, at FROM suppressions WHERE at = 7').all()).toMatchObject([{ at: 7 }]);
+    const profile = 'https://www.profiles.example/in/jane-doe/';
+    const jane = { email: 'jane.doe@acme.example', linkedin_url: profile, emails: [{ email: 'jd@home.example' }] };
+    const count = (): unknown => store.prepare('SELECT count(*) AS n FROM people').get()?.['n'];
+    loadPeople(store, [jane], 'a');
+    for (const again of [{ email: 'JD@home.example' }, { linkedin_url: 'http://profiles.example/in/Jane-Doe?x=1' }, { id: 'pe_1' }, { name: 'JANE  doe', company_domain: 'acme.example' }]) {
+      expect(loadPeople(store, [again], 'b')).toEqual({ loaded: 1, rejected: 0 });
+      expect(count()).toBe(3);
+    }
+    loadPeople(store, [{ email: 'other@acme.example', name: 'Jane Doe', company_domain: 'acme.example' }], 'b');
+    expect(count()).toBe(4);
     store.close();
+  });
+
+  it('erases a person by any address, with the signals about them, and keeps nothing but digests', async () => {
+    const path = await makeStore((open) => {
+      loadPeople(open, [{ email: 'jane.doe@acme.example', emails: ['jd@home.example'], linkedin_url: 'https://profiles.example/in/jane-doe' }], 'crm');
+      loadSignals(open, [{ type: 'exec_moves', domain: 'acme.example', occurred_at: '2026-01-01', person: { name: 'Jane Doe', linkedin_url: 'https://profiles.example/in/jane-doe' } }], 'crm');
+    });
+    const store = openStore(path);
+    expect(suppress(store, ['JD@home.example', 'not an address'], 7)).toEqual({ suppressed: 1, people: 1, signals: 1, invalid: ['not an address'] });
+    const comeback = [{ email: 'jane.doe@acme.example' }, { email: 'jd@home.example' }, { id: 'x', linkedin_url: 'profiles.example/in/jane-doe' }];
+    expect(loadPeople(store, comeback, 'crm')).toEqual({ loaded: 0, rejected: 3 });
+    expect(forgetLog(store)).toBe(true);
+    expect((await readFile(`${path}-wal`)).length).toBe(0);
+    store.close();
+    expect((await readFile(path)).includes('jane-doe')).toBe(false);
+  });
+
+  it('keeps signals once, however often they are told of', async () => {
+    const store = openStore(await makeStore());
+    const signal = { type: 'funding', company: { domain: 'acme.example' }, occurred_at: '2026-01-31', data: { round_type: 'seed', amount_usd: 5 } };
+    const bad = [{ ...signal, type: 'gossip' }, { ...signal, company: {} }, { ...signal, occurred_at: '31/01/2026' }];
+    expect(loadSignals(store, [signal, signal, ...bad], 'a')).toEqual({ loaded: 2, rejected: 3 });
+    expect(loadSignals(store, [signal], 'a')).toEqual({ loaded: 1, rejected: 0 });
+    expect(store.prepare('SELECT count(*) AS n FROM signals').get()).toEqual({ n: 1 });
+    store.close();
+  });
+
+  it('brings a store of the first schema up to date with all that is in it', async () => {
+    const path = join(await temporaryFolder(), 'old.sqlite');
+    const old = new DatabaseSync(path);
+    old.exec(`${MIGRATIONS[0]?.sql ?? ''}; PRAGMA user_version = 1`);
+    old.prepare('INSERT INTO companies (id, domain, accepts_all, doc) VALUES (?, ?, ?, ?)').run('co_1', 'acme.example', 1, '{"id":"co_1","domain":"acme.example","name":"Acme","accepts_all":true}');
+    old.prepare('INSERT INTO people (id, email, company_domain, doc) VALUES (?, ?, ?, ?)').run('pe_1', 'jane@acme.example', 'acme.example', '{"id":"pe_1","email":"jane@acme.example","name":"Jane","updated_at":"2025-03-28T00:00:00Z"}');
+    old.close();
+    const directory = openDirectory(openStore(path), () => 0);
+    expect(directory.personByEmail('jane@acme.example')).toEqual({ person: { id: 'pe_1', email: 'jane@acme.example', name: 'Jane', updated_at: '2025-03-28T00:00:00Z' }, companyDomain: 'acme.example', companyName: null });
+    expect(JSON.parse(directory.companyByDomain('acme.example') ?? '')).toMatchObject({ id: 'co_1', name: 'Acme', accepts_all: true });
+    expect(directory.domain('acme.example')).toEqual({ acceptsAll: true, emailPattern: null });
   });
 
   it('names the line of a file that is no JSON', () => {

@@ -40,7 +40,7 @@ describe('POST /v1/emails/verify', () => {
 
   it("learns how a domain writes its people's addresses from those that the store knows, and holds a stranger to it", async () => {
     const person = (n: number, first: string, last: string, more: Record<string, unknown> = {}) => ({ id: `pe_1${n}`, email: `${first[0]}.${last}@works.example`.toLowerCase(), name: `${first} ${last}`, first_name: first, last_name: last, company_domain: 'works.example', ...more });
-    const store = await makeStore((open) => loadPeople(open, [person(0, 'Ana', 'Lopez'), person(1, 'Bob', 'Stone'), person(2, 'Cy', 'Young'), person(3, 'Dee', 'Fox', { email: 'deefox@works.example', email_status: 'bounced' })]));
+    const store = await makeStore((open) => loadPeople(open, [person(0, 'Ana', 'Lopez'), person(1, 'Bob', 'Stone'), person(2, 'Cy', 'Young'), person(3, 'Dee', 'Fox', { email: 'deefox@works.example', email_status: 'bounced' })], 'test'));
     const world = { hosts: { 'mx.works.example': {} }, domains: { 'works.example': { mx: [[10, 'mx.works.example']], catchAll: true } } } as const;
     const service = await serveStore({ store, mail: { world } });
     const { json } = await service.post('/v1/emails/verify', { emails: ['e.new@works.example', 'newcomer@works.example'] });

@@ -58,6 +58,11 @@ export class Daemons {
     await ended;
   }
 
+  /** The server gets a signal and is still looked after. */
+  signal(name: string, signal: NodeJS.Signals): void {
+    this.#running.get(name)?.kill(signal);
+  }
+
   /** Ends everything and removes the folder. */
   async end(): Promise<void> {
     await Promise.all([...this.#running.keys()].map((name) => this.kill(name)));

@@ -7,6 +7,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import type { TestProject } from 'vitest/node';
 import { startRadosgw } from './radosgw.ts';
+import { startRedis } from './redis.ts';
 
 export interface Service {
   /** What a test must know to use it. */
@@ -17,6 +18,7 @@ export interface Service {
 /** By name: each starts, or says why it cannot. */
 const SERVICES: Readonly<Record<string, () => Promise<Service | string>>> = {
   s3: startRadosgw,
+  redis: startRedis,
 };
 
 declare module 'vitest' {

@@ -10,7 +10,8 @@ import { repeated, valueless, type FlagValue } from '../../job/definition/layers
 import { didYouMean, nearest } from '../../job/definition/nearest.ts';
 import { compileRunOptions } from '../../job/definition/run-options.ts';
 import type { ChosenLedger } from '../../job/ledger-command.ts';
-import { jobPaths } from '../../job/paths.ts';
+import { jobLedger, jobPaths } from '../../job/paths.ts';
+import { ledgerPlace } from '../../ledger/place.ts';
 import { verifyKey } from '../../processor/keys.ts';
 import type { Invocation } from '../invocation.ts';
 import { readJob } from '../read-job.ts';
@@ -62,18 +63,21 @@ async function chosenLedger(action: (typeof ACTIONS)[number], invocation: Invoca
     const { date } = compileRunOptions(env, new Map([...flags].filter(([flag]) => flag === 'date')));
     const named = new Map<string, FlagValue>([...flags].filter(([flag]) => LEDGER_FLAGS.includes(flag)));
     const chosen = chooseLedger({ env, flags: named, date: date ?? new Date().toISOString().slice(0, 10) });
-    if (chosen !== null) return { path: resolve(chosen.uri), maxAgeDays: chosen.maxAgeDays };
+    if (chosen !== null) return { place: ledgerPlace(chosen.uri, resolve(chosen.uri)), maxAgeDays: chosen.maxAgeDays, copy: null };
     if ((env[variableOf('output')] ?? '') === '') throw new UsageError('no_ledger', 'Nothing says which ledger is meant', { hint: 'Name the job that it belongs to, or its file: --ledger FILE.' });
   }
   const { job } = await readJob(`ledger ${action}`, invocation);
   if (job.ledger.uri === '') throw new UsageError('no_ledger', 'A run to standard output keeps no ledger unless one is named', { hint: 'Name its file: --ledger FILE.' });
   const paths = jobPaths(job, { scratch: null });
-  if (action === 'purge' && job.output.uri !== '-') await warnOfRun(paths.lock);
-  return { path: paths.ledger, maxAgeDays: job.ledger.maxAgeDays };
+  const runs = action === 'purge' && job.output.uri !== '-' && (await warnOfRun(paths.lock));
+  const place = jobLedger(job, paths);
+  return { place, maxAgeDays: job.ledger.maxAgeDays, copy: place.kind === 'file' || runs ? null : place.path };
 }
 
-async function warnOfRun(lock: string): Promise<void> {
+/** Whether the job is running. */
+async function warnOfRun(lock: string): Promise<boolean> {
   const holder = await currentHolder(lock, Date.now());
-  if (holder === null) return;
+  if (holder === null) return false;
   process.stderr.write(`millrace: the job is running (process ${holder.pid} on ${holder.host}): what it is told from now on is kept. Purge again once it has ended.\n`);
+  return true;
 }

@@ -1,7 +1,7 @@
 /** `millrace serve` */
 import { EXIT, UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../errors.ts';
-import { didYouMean, nearest } from '../../job/definition/nearest.ts';
+import { checkFlags, textOf } from '../flag-values.ts';
 import type { Invocation } from '../invocation.ts';
 import { withStopSignals } from '../signals.ts';
 import { smtpIdentity } from '../smtp-identity.ts';
@@ -15,11 +15,7 @@ const MAX_SEED = 2 ** 32 - 1;
 
 /** Serves until a signal comes; then what is in flight is answered. */
 export async function serve(invocation: Invocation): Promise<ExitCode> {
-  for (const flag of invocation.flags.keys()) {
-    if (FLAGS.includes(flag)) continue;
-    const near = nearest(flag, FLAGS);
-    throw new UsageError('unknown_flag', `\`millrace serve\` has no flag --${flag.slice(0, 80)}${didYouMean(near === null ? null : `--${near}`)}`);
-  }
+  checkFlags('serve', invocation, FLAGS);
   const text = (flag: string): string | null => textOf(invocation, flag);
   const whole = (flag: string, fallback: number, max: number): number => numberOf(flag, text(flag), fallback, max, /^\d{1,10}$/);
   const rate = (flag: string): number => numberOf(flag, text(flag), 0, 1, /^\d?\.?\d{1,12}$/);
@@ -49,14 +45,6 @@ function regionOf(text: string | null): (typeof REGIONS)[number] {
   const found = REGIONS.find((region) => region === (text ?? 'us'));
   if (found === undefined) throw new UsageError('bad_value', `--region must be ${REGIONS.join(', ')}, got ${JSON.stringify(text?.slice(0, 80))}`);
   return found;
-}
-
-function textOf(invocation: Invocation, flag: string): string | null {
-  const value = invocation.flags.get(flag);
-  if (value === undefined) return null;
-  if (typeof value === 'string' && value !== '') return value;
-  const problem = typeof value === 'object' ? 'is given more than once' : 'needs a value';
-  throw new UsageError(typeof value === 'object' ? 'repeated_flag' : 'missing_value', `--${flag} ${problem}`);
 }
 
 function numberOf(flag: string, text: string | null, fallback: number, max: number, shape: RegExp): number {

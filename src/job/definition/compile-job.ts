@@ -1,18 +1,22 @@
 /** Raw layers become a compiled job, once: defaults filled in, relations checked, frozen. */
 import { resolve } from 'node:path';
 import { ConfigError, UsageError } from '../../errors.ts';
+import { isShared } from '../../ledger/place.ts';
 import { isS3Uri, parseS3Uri } from '../../s3/uri.ts';
 import type { CompiledJob, Step } from '../types.ts';
+import { checkLocal } from './check-local.ts';
 import { expand, isDate } from './expand.ts';
 import { fingerprintOf } from './fingerprint.ts';
 import { KEYS } from './keys.ts';
-import { envLayer, fileLayer, flagLayer, notAvailable } from './layers.ts';
+import { envLayer, fileLayer, flagLayer } from './layers.ts';
 import type { FlagValue, JobFile, Layer } from './layers.ts';
+import { expandLedgerUri } from './ledger-uri.ts';
 import { nameOf, refusal, show } from './origin.ts';
 import type { Origin } from './origin.ts';
 import { bareName, checkField, outputShape } from './output-shape.ts';
 import { jobSchema } from './schema.ts';
 import type { RawJob } from './schema.ts';
+import { expandRedisUri } from './redis-address.ts';
 import { chooseService, dropReplacedChoices } from './service-choice.ts';
 
 export { describeDifference, WRITTEN_INPUT } from './fingerprint.ts';
@@ -66,7 +70,9 @@ export function compileJob(sources: JobSources): { job: CompiledJob; warnings: s
     expand: (uri, path) => {
       const origin = originOf(path);
       if (origin === null) return uri;
-      const expanded = expand(uri, origin, { date: sources.date ?? sources.today, env: sources.env });
+      const surroundings = { date: sources.date ?? sources.today, env: sources.env };
+      if (path === 'ledger.uri') return expandLedgerUri(uri, origin, surroundings);
+      const expanded = expand(uri, origin, surroundings);
       CHECKS[path]?.(expanded, origin);
       return expanded;
     },
@@ -129,7 +135,7 @@ function compile(raw: RawJob, scene: Scene): Omit<CompiledJob, 'fingerprint'> {
       ifMissing: raw.input.ifMissing,
     },
     steps,
-    service,
+    service: { ...service, quota: compileQuota(raw.service.quota, scene) },
     verify: { when: raw.verify.when, patienceMs: raw.verify.patienceMs },
     output,
     checkpoint: compileCheckpoint(raw, output.uri, scene),
@@ -138,14 +144,14 @@ function compile(raw: RawJob, scene: Scene): Omit<CompiledJob, 'fingerprint'> {
   };
   const kept = scene.originOf('ledger.maxAgeDays');
   if (raw.ledger.maxAgeDays > 0 && raw.ledger.uri === null && kept !== null) {
-    throw refusal(kept, 'ledger_uri', `${nameOf(kept)}: answers that later jobs may use need a ledger of their own`, 'Say where: --ledger FILE, or ledger.uri in the job file.');
+    throw refusal(kept, 'ledger_uri', `${nameOf(kept)}: answers that later jobs may use need a ledger of their own`, 'Say where: --ledger FILE, s3://bucket/name or redis://host, or ledger.uri in the job file.');
   }
   checkDistinct(job, scene);
   return job;
 }
 
 /** Exactly one service, and how it is asked. */
-export function compileService({ service }: RawJob, originOf: Scene['originOf'], warnings: string[]): CompiledJob['service'] {
+export function compileService({ service }: RawJob, originOf: Scene['originOf'], warnings: string[]): Omit<CompiledJob['service'], 'quota'> {
   const { baseUrl, embedded, plan, rpm } = chooseService(service, originOf, warnings);
   return { baseUrl, embedded, rpm, plan, concurrency: service.concurrency, timeoutMs: service.timeoutMs, domainField: service.fields.domain };
 }
@@ -174,6 +180,13 @@ function missing(code: string, key: string, flag: string, scene: Scene): Error {
   const hint = `Say ${flag}, or set ${key} in a job file.`;
   if (file === null) return new UsageError(code, `There is no job file, and ${flag} is not given`, { hint: `${hint} \`millrace run sample\` runs the sample job.` });
   return new ConfigError(code, `${key} is missing (${file.path})`, { hint });
+}
+
+function compileQuota(uri: string | null, scene: Scene): string | null {
+  const origin = scene.originOf('service.quota');
+  if (uri === null || origin === null) return null;
+  const { sources: { date, today, env } } = scene;
+  return expandRedisUri(uri, 'service.quota', origin, { date: date ?? today, env });
 }
 
 function compileSteps(steps: readonly Step[], origin: Origin | null): readonly Step[] {
@@ -221,7 +234,7 @@ function warnOfIdleColumns(fields: Readonly<Record<string, string>> | null, step
 }
 
 /** Where each may lie. */
-const CHECKS: Readonly<Record<string, (uri: string, origin: Origin) => void>> = { 'input.uri': checkInput, 'output.uri': checkObject, 'checkpoint.uri': checkObject, 'ledger.uri': checkLocal };
+const CHECKS: Readonly<Record<string, (uri: string, origin: Origin) => void>> = { 'input.uri': checkInput, 'output.uri': checkObject, 'checkpoint.uri': checkObject };
 
 function checkObject(uri: string, origin: Origin): void {
   if (!isS3Uri(uri)) return checkLocal(uri, origin);
@@ -233,14 +246,6 @@ function checkObject(uri: string, origin: Origin): void {
 function checkInput(uri: string, origin: Origin): void {
   if (!isS3Uri(uri)) checkLocal(uri, origin);
   else if (parseS3Uri(uri) === null) throw refusal(origin, 'bad_value', `${nameOf(origin)} names no bucket: ${show(uri)}`, 'Write s3://bucket/key, s3://bucket/prefix/ or a glob such as s3://bucket/2026/*.csv.');
-}
-
-/** A ledger in S3, and Redis, are of later versions; other schemes are nothing that Millrace reads or writes. */
-export function checkLocal(uri: string, origin: Origin): void {
-  const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):\/\//.exec(uri)?.[1]?.toLowerCase();
-  if (scheme === undefined) return;
-  if (scheme === 's3' || scheme.startsWith('redis')) throw notAvailable(origin, `${scheme}://`);
-  throw refusal(origin, 'bad_value', `${nameOf(origin)} must be a path on this machine, got ${show(uri)}`, 'Write the path without a scheme.');
 }
 
 /** The job's own files must not overwrite one another or what is read. */
@@ -255,7 +260,7 @@ function checkDistinct(job: Omit<CompiledJob, 'fingerprint'>, scene: Scene): voi
   ];
   for (const [key, uri] of named) {
     if (uri === '-' || uri === '') continue;
-    const path = isS3Uri(uri) ? uri : resolve(uri);
+    const path = isShared(uri) ? uri : resolve(uri);
     const other = seen.get(path);
     if (other !== undefined && other !== key) {
       const origin = scene.originOf(key) ?? scene.originOf(other);

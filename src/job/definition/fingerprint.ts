@@ -1,4 +1,5 @@
 /** What of a definition must stay the same between a start and its resumes. Pure. */
+import { withoutSecret } from '../../redis/uri.ts';
 import type { CompiledJob } from '../types.ts';
 import { show } from './origin.ts';
 
@@ -34,7 +35,7 @@ export function fingerprintOf(job: Omit<CompiledJob, 'fingerprint'>, writtenInpu
     'output.escapeFormulas': job.output.escapeFormulas,
     'checkpoint.uri': job.checkpoint.uri,
     'checkpoint.everyMs': job.checkpoint.everyMs,
-    'ledger.uri': job.ledger.uri,
+    'ledger.uri': withoutSecret(job.ledger.uri),
     'ledger.maxAgeDays': job.ledger.maxAgeDays,
   };
 }

@@ -1,7 +1,6 @@
 /** Which ledger is meant where no job is: by its flag or its variable alone. */
-import { checkLocal } from './compile-job.ts';
-import { expand } from './expand.ts';
 import { envLayer, flagLayer, type FlagValue } from './layers.ts';
+import { expandLedgerUri } from './ledger-uri.ts';
 
 export interface LedgerSources {
   readonly env: NodeJS.ProcessEnv;
@@ -22,7 +21,5 @@ export function chooseLedger({ env, flags, date }: LedgerSources): { readonly ur
   const merged = new Map([...envLayer(env, []), ...flagLayer(flags)]);
   const uri = merged.get('ledger.uri');
   if (typeof uri?.value !== 'string') return null;
-  const path = expand(uri.value, uri.origin, { date, env });
-  checkLocal(path, uri.origin);
-  return { uri: path, maxAgeDays: Number(merged.get('ledger.maxAgeDays')?.value ?? 0) };
+  return { uri: expandLedgerUri(uri.value, uri.origin, { date, env }), maxAgeDays: Number(merged.get('ledger.maxAgeDays')?.value ?? 0) };
 }

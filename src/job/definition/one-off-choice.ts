@@ -18,7 +18,8 @@ const MAX_OUTAGE_MS = 10_000;
 const PATHS = ['limits.maxCalls', 'limits.maxWaitMs', 'limits.maxOutageMs'];
 /** Of `verify` alone. */
 const PATIENCE = 'verify.patienceMs';
-const isServiceKey = (path: string): boolean => path.startsWith('service.');
+/** One quota for several runs is a matter of jobs. */
+const isServiceKey = (path: string): boolean => path.startsWith('service.') && path !== 'service.quota';
 
 /** @param own flags of the command itself. @throws UsageError for a flag that is neither of these nor one that says whom to ask and how */
 export function checkOneOffFlags(step: 'enrich' | 'verify', flags: ReadonlyMap<string, FlagValue>, own: readonly string[]): void {
@@ -42,7 +43,7 @@ export function chooseOneOff(env: NodeJS.ProcessEnv, flags: ReadonlyMap<string, 
   const { maxCalls, maxWaitMs, maxOutageMs } = raw.limits;
   return {
     settings: {
-      service: compileService(raw, (path) => merged.get(path)?.origin ?? null, warnings),
+      service: { ...compileService(raw, (path) => merged.get(path)?.origin ?? null, warnings), quota: null },
       limits: { maxCalls, maxWaitMs, maxOutageMs: merged.has('limits.maxOutageMs') ? maxOutageMs : MAX_OUTAGE_MS },
       verify: { patienceMs: raw.verify.patienceMs },
     },

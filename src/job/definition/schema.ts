@@ -108,7 +108,7 @@ const service = z.strictObject({
     `milliseconds, a whole number from ${BOUNDS.timeoutMs[0]} to ${BOUNDS.timeoutMs[1]}`,
     'Longest wait for one answer, in milliseconds.',
   ),
-  quota: key(z.null().default(null), { expected: 'null', later: 'one quota for several processes (redis://)' }, 'Only null in this version.'),
+  quota: key(uri.nullable().default(null), 'redis://host:port/database (rediss:// for TLS), or null', 'One quota for all runs that name the same Redis server, and have the same service and key. null: each run has the whole plan.'),
   fields: z
     .strictObject({
       domain: key(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,63}$/).default('domain'), 'a field name: letters, digits and _', 'The name under which /v1/enrich takes a domain.'),
@@ -182,7 +182,7 @@ export const jobSchema = z
       .describe('Progress, for resuming.'),
     ledger: z
       .strictObject({
-        uri: key(uri.nullable().default(null), 'a path, or null', "Where paid answers are kept. null: the output's path + .ledger; for an output in S3 a file in --scratch or the temporary directory."),
+        uri: key(uri.nullable().default(null), 'a path, s3://bucket/name, redis://host:port/database (rediss:// for TLS), or null', "Where paid answers are kept. null: the output's uri + .ledger. In Redis, runs that go on at the same time share them."),
         maxAgeDays: key(z.int().min(0).max(BOUNDS.ageDays).default(0), `days, a whole number from 0 to ${BOUNDS.ageDays}`, 'How long later jobs may use an answer, in days. 0: this job only. More needs a uri.'),
       })
       .prefault({})

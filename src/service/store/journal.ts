@@ -2,7 +2,7 @@
  * Writes that may wait a moment: collected, then written in one transaction, because one transaction a request would
  * allow a few hundred requests a second and not ten thousand. A crash loses at most what waited.
  */
-import { transaction, type Store } from './open-store.ts';
+import { transaction, type Store } from './transaction.ts';
 
 /** How long a write may wait, milliseconds. */
 const FLUSH_EVERY_MS = 100;

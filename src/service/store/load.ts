@@ -1,59 +1,35 @@
-/** Puts records of the definitions' shape into the store: JSON lines in, rows with their lookup columns out. */
-import { normaliseEmail } from '../../verification/address.ts';
-import { normaliseDomain } from '../../verification/domain.ts';
+/** Whole sets of records of the definitions' shape into the store, such as the sample: each kind in one transaction. */
 import type { SparseRecord } from '../records.ts';
-import { suppressionKey } from './directory.ts';
-import { transaction, type Store } from './open-store.ts';
+import { IndexWriter } from '../search/index-writer.ts';
+import { companyWriter, type Put } from './company-writer.ts';
+import type { Provenance } from './merge.ts';
+import { observedAt } from './observed-at.ts';
+import { personWriter } from './person-writer.ts';
+import { signalWriter } from './signal-writer.ts';
+import { sourceNumber } from './sources.ts';
+import { transaction, type Store } from './transaction.ts';
 
 export interface LoadCount {
   readonly loaded: number;
-  /** Records without what identifies them: an id, and for a company its domain. */
+  /** Records without what identifies them, and people who are suppressed. */
   readonly rejected: number;
 }
 
-/** Companies by domain: one that is there already is replaced. */
-export function loadCompanies(store: Store, companies: Iterable<SparseRecord>): LoadCount {
-  const insert = store.prepare(
-    'INSERT INTO companies (id, domain, accepts_all, email_pattern, doc) VALUES (?, ?, ?, ?, ?) ' +
-      'ON CONFLICT (domain) DO UPDATE SET id = excluded.id, accepts_all = excluded.accepts_all, email_pattern = excluded.email_pattern, doc = excluded.doc',
-  );
-  return inOneTransaction(store, companies, (company) => {
-    const id = text(company['id']);
-    const domain = normaliseDomain(text(company['domain']) ?? '');
-    if (id === null || domain === null) return false;
-    const acceptsAll = typeof company['accepts_all'] === 'boolean' ? Number(company['accepts_all']) : null;
-    insert.run(id, domain, acceptsAll, text(company['email_pattern']), JSON.stringify({ ...company, domain }));
-    return true;
-  });
+/** Companies by domain: one that is there already is merged. */
+export function loadCompanies(store: Store, companies: Iterable<SparseRecord>, source: string): LoadCount {
+  return load(store, companies, source, companyWriter);
 }
 
-/** People by id: one that is there already is replaced. `company_domain` says where one works; suppressed people are left out. */
-export function loadPeople(store: Store, people: Iterable<SparseRecord>): LoadCount {
-  const suppressed = store.prepare('SELECT 1 FROM suppressions WHERE email_sha256 = ?');
-  const insert = store.prepare(
-    'INSERT OR REPLACE INTO people (id, email, company_domain, email_status, email_verified_at, doc) VALUES (?, ?, ?, ?, ?, ?)',
-  );
-  return inOneTransaction(store, people, ({ company_domain: worksAt, ...person }) => {
-    const id = text(person['id']);
-    const email = normaliseEmail(text(person['email']) ?? '');
-    if (id === null || (email !== null && suppressed.get(suppressionKey(email)) !== undefined)) return false;
-    const verifiedMs = Date.parse(text(person['email_verified_at']) ?? '');
-    const doc = JSON.stringify(email === null ? person : { ...person, email });
-    insert.run(id, email, normaliseDomain(text(worksAt) ?? ''), text(person['email_status']), Number.isNaN(verifiedMs) ? null : verifiedMs, doc);
-    return true;
-  });
+/** People by what they are known by: one who is there already is merged. `company_domain` says where one works. */
+export function loadPeople(store: Store, people: Iterable<SparseRecord>, source: string): LoadCount {
+  return load(store, people, source, personWriter);
 }
 
-/** Erases the people with these addresses and remembers, as digests, that they are not to come back. */
-export function suppress(store: Store, emails: Iterable<string>, nowMs: number): LoadCount {
-  const remember = store.prepare('INSERT OR IGNORE INTO suppressions (email_sha256, at) VALUES (?, ?)');
-  const erase = store.prepare('DELETE FROM people WHERE email = ?');
-  return inOneTransaction(store, emails, (address) => {
-    const email = normaliseEmail(address);
-    if (email === null) return false;
-    remember.run(suppressionKey(email), nowMs);
-    erase.run(email);
-    return true;
+/** Signals by id. */
+export function loadSignals(store: Store, signals: Iterable<SparseRecord>, source: string): LoadCount {
+  return load(store, signals, source, (open, index) => {
+    const put = signalWriter(open, index);
+    return (signal, { atMs }) => put(signal, atMs);
   });
 }
 
@@ -74,18 +50,18 @@ export function* parseJsonLines(jsonl: string, name: string): Generator<SparseRe
   }
 }
 
-function inOneTransaction<T>(store: Store, items: Iterable<T>, put: (item: T) => boolean): LoadCount {
+function load(store: Store, records: Iterable<SparseRecord>, name: string, writer: (store: Store, index: IndexWriter) => (record: SparseRecord, from: Provenance) => Put): LoadCount {
   return transaction(store, () => {
+    const index = new IndexWriter(store);
+    const put = writer(store, index);
+    const source = sourceNumber(store, name);
     let loaded = 0;
     let rejected = 0;
-    for (const item of items) {
-      if (put(item)) loaded++;
+    for (const record of records) {
+      if (put(record, { source, atMs: observedAt(record) ?? 0 }).kind === 'put') loaded++;
       else rejected++;
     }
+    index.flush();
     return { loaded, rejected };
   });
-}
-
-function text(value: unknown): string | null {
-  return typeof value === 'string' && value !== '' ? value : null;
 }

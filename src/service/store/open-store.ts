@@ -3,6 +3,7 @@ import { closeSync, existsSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { StorageError } from '../../errors.ts';
 import { MIGRATIONS } from './migrations.ts';
+import { transaction, type Store } from './transaction.ts';
 
 /** A writer waits this long for another process's transaction. The event loop waits with it, so not long. */
 const BUSY_TIMEOUT_MS = 2_000;
@@ -10,19 +11,19 @@ const BUSY_TIMEOUT_MS = 2_000;
 /** Pages of 4 KiB in the write-ahead log before they are moved: rows under random digests touch many, again and again. */
 const CHECKPOINT_PAGES = 4_000;
 
-export type Store = DatabaseSync;
-
 /**
  * Opens `path`, creating the file (0600: it holds personal data) when it is missing. Write-ahead log: readers go on while someone writes.
+ * `timeoutMs` is how long a write waits for another process's.
  * @throws StorageError when the file cannot be opened, is no store, or is newer than this program.
  */
-export function openStore(path: string): Store {
+export function openStore(path: string, timeoutMs: number = BUSY_TIMEOUT_MS): Store {
   let db: DatabaseSync | undefined;
   try {
     if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600));
-    db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
+    db = new DatabaseSync(path, { timeout: timeoutMs });
     // NORMAL: a power cut may lose the last moments, never the file.
-    db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384;`);
+    // Who was erased or changed is overwritten with zeros: nothing of them stays in the file's free space.
+    db.exec(`PRAGMA secure_delete = ON; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384;`);
     migrate(db, path);
     return db;
   } catch (error) {
@@ -38,11 +39,12 @@ export function openStore(path: string): Store {
 /** Runs the steps that the file has not had yet, each in a transaction of its own; two processes may start at once. */
 function migrate(db: DatabaseSync, path: string): void {
   const newest = MIGRATIONS.at(-1)?.version ?? 0;
-  for (const { version, sql } of MIGRATIONS) {
+  for (const { version, sql, run } of MIGRATIONS) {
     if (schemaVersion(db) >= version) continue;
     transaction(db, () => {
       if (schemaVersion(db) >= version) return;
       db.exec(sql);
+      run?.(db);
       db.exec(`PRAGMA user_version = ${version}`);
     });
   }
@@ -56,20 +58,6 @@ function migrate(db: DatabaseSync, path: string): void {
 
 function schemaVersion(db: DatabaseSync): number {
   return Number(db.prepare('PRAGMA user_version').get()?.['user_version'] ?? 0);
-}
-
-/** Runs `work` in one write transaction, or as part of the one that is open: all of it, or nothing when it throws. */
-export function transaction<T>(db: DatabaseSync, work: () => T): T {
-  if (db.isTransaction) return work();
-  db.exec('BEGIN IMMEDIATE');
-  try {
-    const result = work();
-    db.exec('COMMIT');
-    return result;
-  } catch (error) {
-    if (db.isTransaction) db.exec('ROLLBACK');
-    throw error;
-  }
 }
 
 function reason(error: unknown): string {

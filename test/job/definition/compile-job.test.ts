@@ -9,7 +9,7 @@ test('the least job, with its defaults', () => {
     name: 'leads',
     input: { uris: ['leads.csv'], format: null, delimiter: null, encoding: null, columns: {}, ifMissing: 'fail' },
     steps: ['enrich', 'verify'],
-    service: { baseUrl: null, embedded: true, rpm: null, plan: 'enterprise', concurrency: 'auto', timeoutMs: 30_000, domainField: 'domain' },
+    service: { baseUrl: null, embedded: true, rpm: null, plan: 'enterprise', concurrency: 'auto', timeoutMs: 30_000, quota: null, domainField: 'domain' },
     verify: { when: 'always', patienceMs: 0 },
     output: { uri: 'out/leads.jsonl.gz', format: 'jsonl', compression: 'gzip', fields: null, escapeFormulas: false },
     checkpoint: { uri: 'out/leads.jsonl.gz.checkpoint.json', everyMs: 1000 },

@@ -40,9 +40,10 @@ const SAMPLES: Readonly<Record<string, readonly [unknown, unknown, unknown]>> = 
   'limits.maxOutageMs': [1, 2, 3],
   'limits.trustMisses': [true, false, true],
   'ledger.maxAgeDays': [1, 2, 3],
+  'service.quota': ['redis://a', 'rediss://b:1/2', 'redis://c'],
 };
 /** Tested by themselves: maps merge, and these take one value only or need another key. */
-const APART = new Set(['output.fields', 'service.regions', 'service.region', 'service.quota']);
+const APART = new Set(['output.fields', 'service.regions', 'service.region']);
 
 const asText = (value: unknown): string => (Array.isArray(value) ? value.join(',') : String(value));
 

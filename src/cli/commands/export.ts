@@ -1,0 +1,32 @@
+/** `millrace export` */
+import { EXIT, UsageError } from '../../errors.ts';
+import type { ExitCode } from '../../errors.ts';
+import { checkFlags, storeOf, textOf } from '../flag-values.ts';
+import type { Invocation } from '../invocation.ts';
+import { withStopSignals } from '../signals.ts';
+
+const KINDS = ['companies', 'contacts', 'signals'] as const;
+
+/** Writes what a store holds, while it is served as well as not. */
+export async function exportStore(invocation: Invocation): Promise<ExitCode> {
+  checkFlags('export', invocation, ['store', ...KINDS, 'sources']);
+  const store = storeOf('export', invocation);
+  const outputs = KINDS.flatMap((kind) => {
+    const path = textOf(invocation, kind);
+    return path === null ? [] : [{ kind, path, ...shapeOf(path) }];
+  });
+  if (outputs.length === 0) throw new UsageError('nothing_to_export', 'Nothing says what to export', { hint: 'Say --contacts FILE, --companies FILE or --signals FILE; - is standard output.' });
+  if (outputs.filter(({ path }) => path === '-').length > 1) throw new UsageError('repeated_output', 'Only one kind can go to standard output');
+  await withStopSignals(async ({ drain }) => {
+    const [{ exportCommand }, { csvRow }] = await Promise.all([import('../../service/export/export-command.ts'), import('../../writer/csv-format.ts')]);
+    await exportCommand({ store, outputs, withSources: invocation.flags.get('sources') === true, csvRow: csvRow(',') }, drain);
+  });
+  return EXIT.ok;
+}
+
+function shapeOf(path: string): { format: 'csv' | 'jsonl'; compression: 'none' | 'gzip' | 'zstd' } {
+  if (path === '-') return { format: 'jsonl', compression: 'none' };
+  const [, format, ending] = /\.(csv|jsonl|ndjson)(\.gz|\.zst)?$/i.exec(path) ?? [];
+  if (format === undefined) throw new UsageError('bad_value', `cannot tell the format of ${path.slice(0, 200)}`, { hint: 'Name it .csv or .jsonl, with .gz or .zst after it if it is to be compressed.' });
+  return { format: format.toLowerCase() === 'csv' ? 'csv' : 'jsonl', compression: ending === undefined ? 'none' : ending.toLowerCase() === '.gz' ? 'gzip' : 'zstd' };
+}

@@ -1,0 +1,42 @@
+/** `millrace import` */
+import { UsageError } from '../../errors.ts';
+import type { ExitCode } from '../../errors.ts';
+import { checkFlags, storeOf, textOf, wordOf } from '../flag-values.ts';
+import type { Invocation } from '../invocation.ts';
+import { withStopSignals } from '../signals.ts';
+
+/** Companies first: what people and signals belong to. */
+const KINDS = ['companies', 'contacts', 'signals'] as const;
+const COLUMNS = 'columns.';
+/** As of a job, so that the reader's hints hold here too. */
+const SHAPE = ['input.format', 'input.delimiter', 'input.encoding'] as const;
+
+/** Loads files into a store; a running service has them at once. */
+export async function importFilesCommand(invocation: Invocation): Promise<ExitCode> {
+  checkFlags('import', invocation, ['store', ...KINDS, 'as-of', 'rejected', ...SHAPE], COLUMNS);
+  const store = storeOf('import', invocation);
+  const columns = new Map([...invocation.flags.keys()].filter((flag) => flag.startsWith(COLUMNS)).map((flag) => [flag.slice(COLUMNS.length), textOf(invocation, flag) ?? '']));
+  const asOfMs = dayOf(textOf(invocation, 'as-of'));
+  const named = KINDS.flatMap((kind) => {
+    const uri = textOf(invocation, kind);
+    return uri === null ? [] : [{ kind, uri }];
+  });
+  if (named.length === 0) throw new UsageError('nothing_to_import', 'Nothing says what to import', { hint: 'Say --contacts FILE, --companies FILE or --signals FILE.' });
+  const shape = {
+    format: wordOf(invocation, 'input.format', ['csv', 'tsv', 'jsonl']),
+    delimiter: textOf(invocation, 'input.delimiter'),
+    encoding: wordOf(invocation, 'input.encoding', ['utf-8', 'utf-16', 'windows-1252']),
+  };
+  return withStopSignals(async ({ drain }) => {
+    const [{ importCommand }, { importFiles }, { ALIASES, plainName }] = await Promise.all([import('../../service/import/import-command.ts'), import('../import-files.ts'), import('../../reader/aliases.ts')]);
+    const inputs = named.map(({ kind, uri }) => ({ kind, files: () => importFiles(uri, shape, drain) }));
+    return importCommand({ store, inputs, columns, aliases: ALIASES, plainName, asOfMs, rejectedPath: textOf(invocation, 'rejected') ?? `${store}.rejected.jsonl` }, drain);
+  });
+}
+
+function dayOf(text: string | null): number | null {
+  if (text === null) return null;
+  const ms = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : NaN;
+  if (!Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text)) return ms;
+  throw new UsageError('bad_value', `--as-of must be a day, such as 2026-01-31, got ${JSON.stringify(text.slice(0, 80))}`);
+}

@@ -1,0 +1,49 @@
+/** `millrace keys create | list | revoke | rotate` */
+import { UsageError } from '../../errors.ts';
+import type { ExitCode } from '../../errors.ts';
+import { didYouMean, nearest } from '../../job/definition/nearest.ts';
+import type { KeysAction } from '../../service/keys-command.ts';
+import { checkFlags, storeOf, textOf, wholeOf, wordOf } from '../flag-values.ts';
+import type { Invocation } from '../invocation.ts';
+
+const PLANS = ['trial', 'growth', 'scale', 'enterprise'] as const;
+const REGIONS = ['us', 'eu', 'apac'] as const;
+const FLAGS = { create: ['store', 'plan', 'region', 'credits', 'label'], list: ['store', 'json'], revoke: ['store'], rotate: ['store'] } as const;
+const ACTIONS = Object.keys(FLAGS) as (keyof typeof FLAGS)[];
+const MAX_CREDITS = 1e12;
+
+/** Makes, shows and ends keys; a running service knows of it within a second. */
+export async function keys(invocation: Invocation): Promise<ExitCode> {
+  const kind = ACTIONS.find((name) => name === invocation.action);
+  if (kind === undefined) throw unknownAction(invocation.action);
+  checkFlags(`keys ${kind}`, invocation, FLAGS[kind]);
+  const store = storeOf(`keys ${kind}`, invocation);
+  const action = readAction(kind, invocation);
+  return (await import('../../service/keys-command.ts')).keysCommand(store, action);
+}
+
+function readAction(kind: keyof typeof FLAGS, invocation: Invocation): KeysAction {
+  const { job: id, flags } = invocation;
+  switch (kind) {
+    case 'create': {
+      if (id !== null) throw new UsageError('extra_argument', `millrace keys create takes no name: ${JSON.stringify(id.slice(0, 80))}`, { hint: 'Say --label NAME.' });
+      const plan = wordOf(invocation, 'plan', PLANS);
+      if (plan === null) throw new UsageError('no_plan', `millrace keys create needs to know the plan: --plan ${PLANS.join(', ')}`);
+      return { kind, plan, region: wordOf(invocation, 'region', REGIONS) ?? 'us', credits: wholeOf(invocation, 'credits', MAX_CREDITS), label: textOf(invocation, 'label') };
+    }
+    case 'list':
+      return { kind, json: flags.get('json') === true || !process.stdout.isTTY };
+    case 'revoke':
+    case 'rotate':
+      if (id === null) throw new UsageError('no_key', `millrace keys ${kind} needs the id of a key`, { hint: '`millrace keys list --store FILE` shows them.' });
+      return { kind, id };
+    default:
+      return kind satisfies never;
+  }
+}
+
+function unknownAction(word: string | null): UsageError {
+  const hint = `Such as: millrace keys create --store service.sqlite --plan growth`;
+  if (word === null) return new UsageError('unknown_command', `millrace keys needs to know what to do: ${ACTIONS.join(', ')}`, { hint });
+  return new UsageError('unknown_command', `There is no command "keys ${word.slice(0, 80)}"${didYouMean(nearest(word, ACTIONS))}`, { hint });
+}

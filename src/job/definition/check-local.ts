@@ -1,0 +1,7 @@
+import { nameOf, refusal, show, type Origin } from './origin.ts';
+
+/** Other schemes are nothing that Millrace reads or writes there. */
+export function checkLocal(uri: string, origin: Origin): void {
+  if (!/^[A-Za-z][A-Za-z0-9+.-]*:\/\//.test(uri)) return;
+  throw refusal(origin, 'bad_value', `${nameOf(origin)} must be a path on this machine, got ${show(uri)}`, 'Write the path without a scheme.');
+}

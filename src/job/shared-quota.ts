@@ -1,0 +1,29 @@
+/** The quota that this run shares with other pods, as its job says. */
+import { openSharedQuota } from '../limiter/shared/open-shared-quota.ts';
+import type { SharedQuota } from '../limiter/shared/shared-quota.ts';
+import { withoutSecret } from '../redis/uri.ts';
+import type { Reporter } from './reporter.ts';
+import type { RunContext } from './run-command.ts';
+import { serviceOrigin } from './service-origin.ts';
+import type { CompiledJob } from './types.ts';
+
+/**
+ * Null where the job shares none: an unlimited plan has nothing to share.
+ * @param pods how many share the plan at least: the job's shards
+ */
+export async function sharedQuotaOf(job: CompiledJob, context: Pick<RunContext, 'apiKey'>, reporter: Pick<Reporter, 'info' | 'warn'>, pods = 1): Promise<SharedQuota | null> {
+  const { quota, rpm } = job.service;
+  if (quota === null || rpm === null) return null;
+  return openSharedQuota({
+    uri: quota,
+    account: `${serviceOrigin(job)}\n${context.apiKey ?? ''}`,
+    rpm,
+    podsAtLeast: pods,
+    onStanding: (standing, ownRpm, why) => {
+      if (standing === 'alone') {
+        const said = withoutSecret(why instanceof Error ? why.message : String(why));
+        reporter.warn('quota_alone', `the shared quota at ${withoutSecret(quota)} cannot be reached (${said}): this run goes by its own share of the plan, ${ownRpm} requests a minute, until it can`);
+      } else reporter.info('quota_shared', `the quota is shared at ${withoutSecret(quota)}`);
+    },
+  });
+}

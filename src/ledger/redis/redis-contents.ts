@@ -1,0 +1,83 @@
+import { randomUUID } from 'node:crypto';
+import { openRedis } from '../../redis/client.ts';
+import { PatientRedis } from '../../redis/patient.ts';
+import type { LedgerContents } from '../contents.ts';
+import type { SharedAnswer } from '../options.ts';
+import type { Purged, PurgeFilter } from '../purge.ts';
+import { countStep, SharedCounts, sharedPurgeTest } from '../shared-counts.ts';
+import type { LedgerStats } from '../stats.ts';
+import { ANSWER_PATTERN, PURGED_KEY, unpackAnswer } from './answers.ts';
+import { FORGET } from './scripts.ts';
+
+const PATIENCE_MS = 15_000;
+/** Keys looked at in one step of a scan, about. */
+const SCANNED_AT_ONCE = 500;
+
+interface Found { readonly key: string; readonly value: string; readonly answer: SharedAnswer }
+
+/** A ledger in Redis as a whole: all answers of that database, read by scans that hold nobody up. */
+export class RedisContents implements LedgerContents {
+  readonly #redis: PatientRedis;
+
+  private constructor(redis: PatientRedis) {
+    this.#redis = redis;
+  }
+
+  static open(uri: string): RedisContents {
+    return new RedisContents(new PatientRedis(openRedis(uri), uri, { maxOutageMs: () => PATIENCE_MS, wentDown: () => undefined, cameBack: () => undefined, signal: undefined }));
+  }
+
+  async stats(options: { maxAgeDays: number; now: number }): Promise<LedgerStats> {
+    const counts = new SharedCounts(options);
+    for await (const found of this.#all()) {
+      const answers = found.map(({ answer }) => answer);
+      counts.add(found.reduce((sum, one) => sum + bytesOf(one), 0), answers, answers);
+    }
+    return counts.stats();
+  }
+
+  /** An answer that is replaced while it is looked at stays: whoever asked for it anew was told it anew. */
+  async purge(filter: PurgeFilter): Promise<Purged> {
+    const meant = sharedPurgeTest(filter);
+    const steps: Record<string, number> = {};
+    let [answers, before, freed] = [0, 0, 0];
+    for await (const found of this.#all()) {
+      const chosen = found.filter(({ answer }) => meant(answer));
+      const gone = await this.#redis.ask((client) => Promise.all(chosen.map(({ key, value }) => client.eval(FORGET, 1, key, value))));
+      before += found.reduce((sum, one) => sum + bytesOf(one), 0);
+      for (const [i, one] of chosen.entries()) {
+        if (gone[i] !== 1) continue;
+        countStep(steps, one.answer);
+        answers++;
+        freed += bytesOf(one);
+      }
+    }
+    if (answers > 0) await this.#redis.ask((client) => client.set(PURGED_KEY, randomUUID()));
+    return { answers, steps, bytes: { before, after: before - freed } };
+  }
+
+  close(): void {
+    this.#redis.close();
+  }
+
+  /** A scan may tell of a key twice (redis.io, SCAN): each batch is without doubles, and so is nearly all. */
+  async *#all(): AsyncGenerator<Found[], void, void> {
+    let cursor = '0';
+    do {
+      const [next, keys] = await this.#redis.ask((client) => client.scan(cursor, 'MATCH', ANSWER_PATTERN, 'COUNT', SCANNED_AT_ONCE));
+      cursor = next;
+      const names = [...new Set(keys)];
+      if (names.length === 0) continue;
+      const values = await this.#redis.ask((client) => client.mget(names));
+      yield names.flatMap((key, i) => {
+        const value = values[i] ?? null;
+        const answer = value === null ? null : unpackAnswer(value);
+        return value === null || answer === null ? [] : [{ key, value, answer }];
+      });
+    } while (cursor !== '0');
+  }
+}
+
+function bytesOf({ key, value }: Found): number {
+  return key.length + Buffer.byteLength(value);
+}

@@ -1,0 +1,48 @@
+/** What Redis does in one piece. Scripts in Lua (redis.io, "Scripting with Lua"). */
+
+/**
+ * KEYS: answer, claim, answer, claim ... ARGV: the holder, the prefix of holders' keys, milliseconds after which a claim is
+ * swept away, how many claims at most, then for each lookup the answer that is known and of no use ('': none).
+ * Returns for each: the answer; 1: it is the holder's to ask; 0: somebody alive is asking.
+ */
+export const CLAIM = `
+local out = {}
+local taken = 0
+for i = 1, #KEYS / 2 do
+  local answer = redis.call('GET', KEYS[2 * i - 1])
+  if answer and answer ~= ARGV[4 + i] then
+    out[i] = answer
+  else
+    local holder = redis.call('GET', KEYS[2 * i])
+    if holder == ARGV[1] then
+      out[i] = 1
+    elseif (holder and redis.call('EXISTS', ARGV[2] .. holder) == 1) or taken >= tonumber(ARGV[4]) then
+      out[i] = 0
+    else
+      redis.call('SET', KEYS[2 * i], ARGV[1], 'PX', ARGV[3])
+      taken = taken + 1
+      out[i] = 1
+    end
+  end
+end
+return out`;
+
+/** KEYS: the run, then answer, claim, answer, claim ... ARGV: the holder, the run's job, lookups, reused and latest time ('': as they were), then each answer. */
+export const KEEP = `
+if ARGV[3] ~= '' then redis.call('HSET', KEYS[1], 'job', ARGV[2], 'lookups', ARGV[3], 'reused', ARGV[4], 'lastAt', ARGV[5]) end
+for i = 1, (#KEYS - 1) / 2 do
+  redis.call('SET', KEYS[2 * i], ARGV[5 + i])
+  if redis.call('GET', KEYS[2 * i + 1]) == ARGV[1] then redis.call('DEL', KEYS[2 * i + 1]) end
+end
+return 1`;
+
+/** KEYS: the holder's. ARGV: milliseconds. Returns 1 when it was still there. */
+export const BEAT = `
+local there = redis.call('EXISTS', KEYS[1])
+redis.call('SET', KEYS[1], '1', 'PX', ARGV[1])
+return there`;
+
+/** KEYS: an answer. ARGV: what it was when it was looked at. Returns 1 when it is gone now. */
+export const FORGET = `
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+return redis.call('DEL', KEYS[1])`;

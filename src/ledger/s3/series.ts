@@ -1,0 +1,59 @@
+import { randomBytes } from 'node:crypto';
+import { packPart, type Part } from './segment.ts';
+import { FULL_BYTES } from './segments.ts';
+
+/** Where segments go. */
+export interface SegmentSink {
+  write(name: string, bytes: Buffer): Promise<void>;
+}
+
+/**
+ * The segments that one execution writes. The last one grows: it is written anew, longer, until it is full. So its
+ * objects are few, and none is ever taken back. No other execution writes under its names: one that was paused and
+ * lost the job cannot take anything from the one that took over.
+ */
+export class Series {
+  readonly #sink: SegmentSink;
+  readonly #prefix: string;
+  readonly #fullBytes: number;
+  #number = 1;
+  #members: Buffer[] = [];
+  #plainBytes = 0;
+  #written = true;
+
+  /** @param now milliseconds since 1970 */
+  constructor(sink: SegmentSink, run: string, now: number, fullBytes = FULL_BYTES) {
+    this.#sink = sink;
+    this.#prefix = `${run}/${now}-${randomBytes(8).toString('hex')}`;
+    this.#fullBytes = fullBytes;
+  }
+
+  get #name(): string {
+    return `${this.#prefix}-${String(this.#number).padStart(6, '0')}.gz`;
+  }
+
+  /** Adds a part; durable when `write` has returned. */
+  async add(part: Part): Promise<void> {
+    if (this.#plainBytes >= this.#fullBytes) await this.#begin();
+    const { packed, plainBytes } = await packPart(part);
+    this.#members.push(packed);
+    this.#plainBytes += plainBytes;
+    this.#written = false;
+  }
+
+  /** Makes all that was added durable. */
+  async write(): Promise<void> {
+    if (this.#written) return;
+    const bytes = Buffer.concat(this.#members);
+    await this.#sink.write(this.#name, bytes);
+    this.#members = [bytes];
+    this.#written = true;
+  }
+
+  async #begin(): Promise<void> {
+    await this.write();
+    this.#number++;
+    this.#members = [];
+    this.#plainBytes = 0;
+  }
+}

@@ -1,0 +1,158 @@
+/** The file on this machine in which a run works while its ledger lies elsewhere, and what it remembers of that. */
+import { rmSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { decode } from './answer.ts';
+import { isDamage, ledgerFailure } from './failure.ts';
+import { Ledger } from './ledger.ts';
+import type { LedgerOptions, SharedAnswer } from './options.ts';
+
+/**
+ * segments: what was taken over from where, up to which byte. published: this run's answers up to that number are in the
+ * shared ledger; last_at: the time of its latest. source: what the shared ledger was when this file was made from it.
+ */
+const TABLES = `CREATE TABLE IF NOT EXISTS segments (name TEXT PRIMARY KEY, bytes INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS published (run TEXT PRIMARY KEY, up_to INTEGER NOT NULL, last_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS source (mark TEXT NOT NULL) STRICT;`;
+
+const EMPTY = `PRAGMA busy_timeout = 15000; PRAGMA secure_delete = ON; BEGIN IMMEDIATE;
+  DELETE FROM answers; DELETE FROM places; DELETE FROM new_places; DELETE FROM used; DELETE FROM segments; DELETE FROM published; DELETE FROM source;
+  UPDATE runs SET lookups = 0, reused = 0; UPDATE placed SET up_to = 0, purges = purges + 1;
+  COMMIT; PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE);`;
+
+/** What the file was made from. */
+export interface Source {
+  /** Changes with each purge of the shared ledger. */
+  readonly mark: string;
+  /** Names of segments, with the bytes of each. */
+  readonly segments: ReadonlyMap<string, number>;
+}
+
+/** A run's totals, as they travel with its answers. */
+export interface SharedTotals { readonly lookups: number; readonly reused: number; readonly lastAt: number }
+
+/** A piece that is read at once: no more answers, and no more characters but for the last answer's. */
+const PIECE_ANSWERS = 5_000;
+const PIECE_CHARS = 4 * 1024 * 1024;
+
+export class WorkingFile {
+  readonly ledger: Ledger;
+  readonly #options: LedgerOptions;
+
+  private constructor(ledger: Ledger, options: LedgerOptions) {
+    this.ledger = ledger;
+    this.#options = options;
+  }
+
+  /**
+   * Opens it; emptied first where it holds what the shared ledger has no longer, and made anew where it is damaged: all that
+   * counts is in the shared ledger. @throws StorageError
+   */
+  static open(options: LedgerOptions, source: Source): WorkingFile {
+    const file = new WorkingFile(openWhole(options), options);
+    file.ledger.transact((db) => db.exec(TABLES));
+    if (file.#fits(source)) return file;
+    file.ledger.close();
+    empty(options.path);
+    const anew = new WorkingFile(Ledger.open(options), options);
+    anew.ledger.transact((again) => again.prepare('INSERT INTO source VALUES (?)').run(source.mark));
+    return anew;
+  }
+
+  /** Bytes that were taken over of each segment. */
+  segments(): Map<string, number> {
+    return this.ledger.transact((db) => new Map(db.prepare('SELECT name, bytes FROM segments').all().map(({ name, bytes }) => [String(name), Number(bytes)])));
+  }
+
+  /** Takes a segment's answers up to that byte; `totals`: as it tells them of this run. */
+  take(answers: readonly SharedAnswer[], name: string, bytes: number, totals: SharedTotals | null): void {
+    this.ledger.take(answers, (db) => {
+      this.#keepSegment(db, name, bytes);
+      if (totals !== null) this.#raise(db, totals);
+    });
+  }
+
+  /** What the shared ledger knows of this run's totals. */
+  raise(totals: SharedTotals): void {
+    this.ledger.transact((db) => this.#raise(db, totals));
+  }
+
+  /** This run's answers that the shared ledger does not have, the oldest first, and the number of the last one read. */
+  *unpublished(upTo: number): Generator<{ readonly answers: readonly SharedAnswer[]; readonly upTo: number }, void, void> {
+    for (let after = this.#published().upTo; after < upTo; ) {
+      const piece = this.ledger.transact((db) => this.#piece(db, after, upTo));
+      after = piece.upTo;
+      if (piece.answers.length > 0) yield piece;
+    }
+  }
+
+  #piece(db: DatabaseSync, after: number, upTo: number): { answers: SharedAnswer[]; upTo: number } {
+    const { job, run } = this.#options;
+    const answers: SharedAnswer[] = [];
+    let chars = 0;
+    const rows = db.prepare('SELECT a.id, s.origin, s.step, s.options, a.key, a.at, a.kind, a.body FROM answers a JOIN scopes s ON s.id = a.scope WHERE a.id > ? AND a.id <= ? AND a.run = (SELECT id FROM runs WHERE run = ?) ORDER BY a.id').iterate(after, upTo, run);
+    for (const { id, origin, step, options, key, at, kind, body } of rows) {
+      answers.push({ scope: [String(origin), String(step), String(options)], key: String(key), job, run, at: Number(at), answer: decode(Number(kind), String(body)) });
+      chars += String(body).length;
+      if (answers.length >= PIECE_ANSWERS || chars >= PIECE_CHARS) return { answers, upTo: Number(id) };
+    }
+    return { answers, upTo };
+  }
+
+  /** This run's answers up to that number are in the shared ledger, in these segments if it has any. */
+  published(upTo: number, segments: ReadonlyMap<string, number>): void {
+    this.ledger.transact((db) => {
+      db.prepare('INSERT INTO published VALUES (?, ?, 0) ON CONFLICT DO UPDATE SET up_to = max(up_to, excluded.up_to)').run(this.#options.run, upTo);
+      for (const [name, bytes] of segments) this.#keepSegment(db, name, bytes);
+    });
+  }
+
+  /** This run's totals; the time of its latest answer, milliseconds since 1970. */
+  totals(): SharedTotals {
+    const { lookups, reused } = this.ledger.totals();
+    return { lookups, reused, lastAt: this.#published().lastAt };
+  }
+
+  #published(): { upTo: number; lastAt: number } {
+    const row = this.ledger.transact((db) => db.prepare('SELECT up_to, last_at FROM published WHERE run = ?').get(this.#options.run));
+    return { upTo: Number(row?.['up_to'] ?? 0), lastAt: Number(row?.['last_at'] ?? 0) };
+  }
+
+  #keepSegment(db: DatabaseSync, name: string, bytes: number): void {
+    db.prepare('INSERT INTO segments VALUES (?, ?) ON CONFLICT DO UPDATE SET bytes = excluded.bytes').run(name, bytes);
+  }
+
+  #raise(db: DatabaseSync, { lookups, reused, lastAt }: SharedTotals): void {
+    const { run } = this.#options;
+    db.prepare('UPDATE runs SET lookups = max(lookups, ?), reused = max(reused, ?) WHERE run = ?').run(lookups, reused, run);
+    db.prepare('INSERT INTO published VALUES (?, 0, ?) ON CONFLICT DO UPDATE SET last_at = max(last_at, excluded.last_at)').run(run, lastAt);
+  }
+
+  /** Whether all that it holds is still in the shared ledger. */
+  #fits({ mark, segments }: Source): boolean {
+    const made = this.ledger.transact((db) => db.prepare('SELECT mark FROM source').get()?.['mark']);
+    if (made === undefined) return false;
+    return made === mark && [...this.segments()].every(([name, bytes]) => (segments.get(name) ?? -1) >= bytes);
+  }
+}
+
+/** What was in it leaves no trace. @throws StorageError, or 75 when another process keeps it locked */
+function empty(path: string): void {
+  const db = new DatabaseSync(path);
+  try {
+    db.exec(EMPTY);
+  } catch (error) {
+    throw ledgerFailure(path, error);
+  } finally {
+    db.close();
+  }
+}
+
+function openWhole(options: LedgerOptions): Ledger {
+  try {
+    return Ledger.open(options);
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    for (const suffix of ['', '-wal', '-shm']) rmSync(`${options.path}${suffix}`, { force: true });
+    return Ledger.open(options);
+  }
+}

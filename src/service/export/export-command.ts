@@ -1,0 +1,92 @@
+/** `millrace export`: a store's records into files, or to standard output. */
+import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
+import type { Writable } from 'node:stream';
+import { finished } from 'node:stream/promises';
+import { createGzip, createZstdCompress } from 'node:zlib';
+import { StorageError, storageHint } from '../../errors.ts';
+import type { ImportKind } from '../import/names.ts';
+import { storeFailure } from '../store/failure.ts';
+import { openStore } from '../store/open-store.ts';
+import type { Store } from '../store/transaction.ts';
+import { exportRecords, tableCells, tableColumns } from './export-records.ts';
+
+export interface ExportSettings {
+  readonly store: string;
+  /** `-` is standard output. */
+  readonly outputs: readonly { readonly kind: ImportKind; readonly path: string; readonly format: 'csv' | 'jsonl'; readonly compression: 'none' | 'gzip' | 'zstd' }[];
+  readonly withSources: boolean;
+  /** One line of a table, its end included. */
+  readonly csvRow: (cells: readonly string[]) => Uint8Array;
+}
+
+/** Bytes handed over at once. */
+const CHUNK = 64 * 1024;
+
+/** Writes every output, all of one moment; files appear at their names when they are whole (0600). Prints the counts unless standard output has records. @throws StorageError */
+export async function exportCommand(settings: ExportSettings, signal: AbortSignal): Promise<void> {
+  const store = openStore(settings.store);
+  try {
+    store.exec('BEGIN');
+    const counts: Record<string, number> = {};
+    for (const output of settings.outputs) counts[output.kind] = await exportTo(store, output, settings, signal);
+    if (settings.outputs.every(({ path }) => path !== '-')) process.stdout.write(`${JSON.stringify(counts)}\n`);
+  } catch (error) {
+    throw storeFailure(error, settings.store);
+  } finally {
+    store.close();
+  }
+}
+
+async function exportTo(store: Store, output: ExportSettings['outputs'][number], settings: ExportSettings, signal: AbortSignal): Promise<number> {
+  const lines = linesOf(store, output, settings);
+  if (output.path === '-') return pour(lines, process.stdout, signal);
+  const partial = `${output.path}.partial`;
+  try {
+    const file = createWriteStream(partial, { mode: 0o600, flush: true });
+    const compressed = output.compression === 'none' ? null : output.compression === 'gzip' ? createGzip() : createZstdCompress();
+    const done = finished(file);
+    const target: Writable = compressed ?? file;
+    compressed?.pipe(file);
+    const poured = pour(lines, target, signal).finally(() => target.end());
+    const [written] = await Promise.all([poured, done]);
+    await rename(partial, output.path);
+    return output.format === 'csv' ? written - 1 : written;
+  } catch (error) {
+    await rm(partial, { force: true });
+    signal.throwIfAborted();
+    throw new StorageError('export_failed', `cannot write ${output.path}: ${error instanceof Error ? error.message : String(error)}`, { hint: storageHint(error, 'it starts over'), cause: error });
+  }
+}
+
+function* linesOf(store: Store, { kind, format }: ExportSettings['outputs'][number], { withSources, csvRow }: ExportSettings): Generator<Uint8Array> {
+  const columns = tableColumns(kind);
+  if (format === 'csv') yield csvRow(columns);
+  for (const record of exportRecords(store, kind, withSources && format === 'jsonl')) {
+    yield format === 'csv' ? csvRow(tableCells(record, columns)) : Buffer.from(`${JSON.stringify(record)}\n`);
+  }
+}
+
+/** Returns how many lines it were. */
+async function pour(lines: Iterable<Uint8Array>, target: Writable, signal: AbortSignal): Promise<number> {
+  let count = 0;
+  let waiting: Uint8Array[] = [];
+  let bytes = 0;
+  const hand = async (): Promise<void> => {
+    signal.throwIfAborted();
+    if (target.destroyed) throw target.errored ?? new Error('it was closed');
+    const room = target.write(Buffer.concat(waiting));
+    waiting = [];
+    bytes = 0;
+    if (!room) await once(target, 'drain', { signal });
+  };
+  for (const line of lines) {
+    count++;
+    waiting.push(line);
+    bytes += line.length;
+    if (bytes >= CHUNK) await hand();
+  }
+  if (bytes > 0) await hand();
+  return count;
+}

@@ -1,0 +1,116 @@
+/** What each field of a person and a company record holds, as the definitions say; what cannot be such a value is not kept. Pure. */
+import { normaliseEmail } from '../verification/address.ts';
+import { normaliseDomain } from '../verification/domain.ts';
+import type { COMPANY_FIELDS, PERSON_FIELDS, SparseRecord } from './records.ts';
+import { isEmpty } from './values.ts';
+
+export type FieldType = 'string' | 'word' | 'integer' | 'number' | 'boolean' | 'date' | 'time' | 'email' | 'domain' | 'phone' | 'strings' | 'objects' | 'object';
+
+/** What an answer says of itself and not of the person. */
+type Computed = 'likelihood' | 'matched_on' | 'verified';
+
+export const PERSON_TYPES: Readonly<Record<Exclude<(typeof PERSON_FIELDS)[number], Computed> | 'company_domain' | 'company_name', FieldType>> = {
+  id: 'string', email: 'email', name: 'string', first_name: 'string', middle_name: 'string', last_name: 'string', name_aliases: 'strings', headline: 'string', title: 'string',
+  seniority: 'word', department: 'word', sub_department: 'string', summary: 'string', role_started_on: 'date', tenure_months: 'integer', years_experience: 'integer',
+  job_changed_at: 'time', email_status: 'word', email_type: 'word', email_confidence: 'integer', email_verified_at: 'time', emails: 'objects', personal_emails: 'strings',
+  mobile: 'phone', phones: 'objects', location: 'object', time_zone: 'string', linkedin_url: 'string', linkedin_id: 'string', twitter_url: 'string', github_url: 'string',
+  facebook_url: 'string', website_url: 'string', photo_url: 'string', skills: 'strings', languages: 'strings', certifications: 'objects', education: 'objects',
+  employment_history: 'objects', sources_count: 'integer', first_seen_at: 'time', updated_at: 'time', company_domain: 'domain', company_name: 'string',
+};
+
+export const COMPANY_TYPES: Readonly<Record<Exclude<(typeof COMPANY_FIELDS)[number], 'signals'>, FieldType>> = {
+  id: 'string', name: 'string', legal_name: 'string', domain: 'domain', employees: 'integer', employees_range: 'string', revenue: 'string', revenue_usd: 'integer', revenue_range: 'string',
+  industry: 'string', sector: 'string', type: 'word', description: 'string', founded_year: 'integer', stack: 'strings', technologies: 'objects', hq: 'object', locations: 'objects',
+  phone: 'string', logo_url: 'string', linkedin_url: 'string', linkedin_followers: 'integer', twitter_url: 'string', facebook_url: 'string', crunchbase_url: 'string', ticker: 'string',
+  exchange: 'string', parent_domain: 'domain', subsidiaries: 'objects', domain_aliases: 'strings', email_provider: 'word', email_pattern: 'string', accepts_all: 'boolean', naics: 'strings',
+  sic: 'strings', keywords: 'strings', employees_by_department: 'object', employees_by_country: 'object', headcount_growth: 'object', funding: 'object', hiring: 'object', updated_at: 'time',
+};
+
+const MAX_TEXT = 10_000;
+const MAX_ITEMS = 1_000;
+const LIST_SEPARATOR = /\s*[;|]\s*/;
+
+/** The fields of `raw` that have a good value, as it is kept; `dropped` names those whose value is none. */
+export function cleanRecord(raw: SparseRecord, types: Readonly<Record<string, FieldType>>): { record: Record<string, unknown>; dropped: string[] } {
+  const record: Record<string, unknown> = {};
+  const dropped: string[] = [];
+  for (const [field, value] of Object.entries(raw)) {
+    if (isEmpty(value) || !Object.hasOwn(types, field)) continue;
+    const kept = cleanValue(types[field] as FieldType, value);
+    if (kept === undefined) dropped.push(field);
+    else record[field] = kept;
+  }
+  return { record, dropped };
+}
+
+function cleanValue(type: FieldType, value: unknown): unknown {
+  switch (type) {
+    case 'string':
+      return textOf(value);
+    case 'word':
+      return textOf(value)?.toLowerCase().replaceAll(/[\s-]+/g, '_');
+    case 'integer': {
+      const number = numberOf(value);
+      return number === undefined || !Number.isSafeInteger(Math.round(number)) ? undefined : Math.round(number);
+    }
+    case 'number':
+      return numberOf(value);
+    case 'boolean':
+      return typeof value === 'boolean' ? value : /^(?:true|yes|1)$/i.test(String(value)) ? true : /^(?:false|no|0)$/i.test(String(value)) ? false : undefined;
+    case 'date':
+      return timeOf(value)?.slice(0, 10);
+    case 'time':
+      return timeOf(value);
+    case 'email':
+      return normaliseEmail(textOf(value) ?? '') ?? undefined;
+    case 'domain':
+      return normaliseDomain(textOf(value) ?? '') ?? undefined;
+    case 'phone':
+      return phoneOf(value);
+    case 'strings': {
+      const items = (typeof value === 'string' ? value.split(LIST_SEPARATOR) : Array.isArray(value) ? (value as readonly unknown[]) : []).map(textOf).filter((item) => item !== undefined);
+      return items.length === 0 || items.length > MAX_ITEMS ? undefined : items;
+    }
+    case 'objects':
+      return Array.isArray(value) && value.length <= MAX_ITEMS ? value : undefined;
+    case 'object':
+      return typeof value === 'object' && !Array.isArray(value) ? value : undefined;
+    default:
+      return type satisfies never;
+  }
+}
+
+function textOf(value: unknown): string | undefined {
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  if (typeof value !== 'string') return undefined;
+  const text = value.trim();
+  return text === '' || text.length > MAX_TEXT ? undefined : text;
+}
+
+/** Numbers as people write them: `1,200`, `$12M`, `3.5k`. */
+export function numberOf(value: unknown): number | undefined {
+  if (typeof value === 'number') return Number.isFinite(value) ? value : undefined;
+  if (typeof value !== 'string' || value.length > 40) return undefined;
+  const [, digits, unit = ''] = /^[$€£]?\s*(-?\d[\d,]*(?:\.\d+)?)\s*([kmb]n?)?$/i.exec(value.trim()) ?? [];
+  if (digits === undefined) return undefined;
+  const factor = { k: 1e3, m: 1e6, b: 1e9 }[unit.slice(0, 1).toLowerCase()] ?? 1;
+  return Number(digits.replaceAll(',', '')) * factor;
+}
+
+/** As times are kept; most are at midnight. */
+const UTC = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T00:00:00Z$/;
+
+/** RFC 3339 in UTC; only ISO 8601 is read, for 03/04/2026 is two days. */
+function timeOf(value: unknown): string | undefined {
+  if (typeof value !== 'string') return undefined;
+  if (UTC.test(value)) return value;
+  if (!/^\d{4}-\d{2}-\d{2}(?:$|[T ])/.test(value)) return undefined;
+  const ms = Date.parse(value.length === 10 ? value : value.replace(' ', 'T'));
+  return Number.isNaN(ms) ? undefined : new Date(ms).toISOString().replace('.000Z', 'Z');
+}
+
+/** E.164 (ITU-T): a plus and up to 15 digits. A number without its country is nobody's in particular. */
+export function phoneOf(value: unknown): string | undefined {
+  const text = textOf(value)?.replaceAll(/[\s().\-/]/g, '').replace(/^00/, '+');
+  return text !== undefined && /^\+[1-9]\d{6,14}$/.test(text) ? text : undefined;
+}

@@ -1,0 +1,32 @@
+/** Text as it is compared: without case, accents and differences of width. Pure. */
+
+const MARKS = /\p{M}+/gu;
+/** Signs that belong to a word, as in C++, C# and .NET. */
+const WORD = /[\p{L}\p{N}.]*[\p{L}\p{N}][+#]*/gu;
+
+/** Titles, skills and places come again and again: what was folded lately is remembered, where it is short. */
+const MAX_REMEMBERED = 20_000;
+const MAX_REMEMBERED_LENGTH = 80;
+
+function remembering<T>(make: (text: string) => T): (text: string) => T {
+  const known = new Map<string, T>();
+  return (text) => {
+    const before = known.get(text);
+    if (before !== undefined) return before;
+    const made = make(text);
+    if (text.length > MAX_REMEMBERED_LENGTH) return made;
+    if (known.size >= MAX_REMEMBERED) known.clear();
+    known.set(text, made);
+    return made;
+  };
+}
+
+/** `Žluťoučký  Kůň` and `zlutoucky kun` are the same. */
+export const fold: (text: string) => string = remembering((text) => {
+  // Most text is ASCII, and then case is all there is to it.
+  const plain = /^[\0-\x7f]*$/.test(text) ? text : text.normalize('NFKD').replaceAll(MARKS, '').replaceAll('ß', 'ss').replaceAll(/[øØ]/g, 'o').replaceAll(/[łŁ]/g, 'l');
+  return plain.toLowerCase().replaceAll(/\s+/g, ' ').trim();
+});
+
+/** The different words of a text, folded. */
+export const words: (text: string) => readonly string[] = remembering((text) => [...new Set(fold(text).match(WORD) ?? [])].map((word) => word.replace(/^\.(?!net$)+/, '')));

@@ -1,0 +1,103 @@
+/** What a row says of a contact, as a person record and the record of the company they work at. Pure. */
+import { splitAddress, normaliseEmail } from '../../verification/address.ts';
+import { normaliseDomain } from '../../verification/domain.ts';
+import { isFreeProvider } from '../../verification/lists.ts';
+import { numberOf } from '../field-types.ts';
+import type { SparseRecord } from '../records.ts';
+import { isEmpty, isObject, textOrNull } from '../values.ts';
+import { countryCode, countryName } from './countries.ts';
+import type { RowValues } from './row-values.ts';
+
+export interface Contact {
+  readonly person: SparseRecord;
+  /** Null: the row says nothing of a company but its domain. */
+  readonly company: SparseRecord | null;
+}
+
+const VERDICTS: Readonly<Record<string, string>> = { deliverable: 'verified', undeliverable: 'bounced', risky: 'unverified', unknown: 'unverified' };
+
+/** Null: a row of an enriched output for which nothing was found, so that it says nothing that was not known. */
+export function contactOf({ values, ownEmail }: RowValues): Contact | null {
+  const outcome = values['result.outcome'];
+  if (outcome !== undefined && outcome !== 'matched') return null;
+  const person: Record<string, unknown> = {};
+  const location: Record<string, unknown> = { ...(isObject(values['location']) ? values['location'] : {}) };
+  const company: Record<string, unknown> = { ...(isObject(values['company']) ? values['company'] : {}) };
+  for (const [target, value] of Object.entries(values)) {
+    if (target.startsWith('location.')) location[target.slice('location.'.length)] = value;
+    else if (target.startsWith('company.')) company[target.slice('company.'.length)] = value;
+    else person[target] = value;
+  }
+  Object.assign(person, emailState(values, ownEmail));
+  if (!isEmpty(values['first_name']) && isEmpty(values['name'])) person['name'] = [values['first_name'], values['last_name']].filter((part) => !isEmpty(part)).join(' ');
+  const place = placeOf(location);
+  if (place !== null) person['location'] = place;
+  const domain = typeof company['domain'] === 'string' ? normaliseDomain(company['domain']) : null;
+  const employer = domain ?? workDomain(person['email']);
+  if (employer !== null) person['company_domain'] = employer;
+  const record = employer === null ? null : companyOf({ ...company, domain: employer });
+  if (employer === null && typeof company['name'] === 'string') person['company_name'] = company['name'];
+  return { person, company: record };
+}
+
+/** A company's fields from flat ones (`hq.city`) and whole ones; null when nothing but its domain is known. */
+export function companyOf(values: SparseRecord): SparseRecord | null {
+  const { hq, ...rest } = values;
+  const record: Record<string, unknown> = {};
+  const seat: Record<string, unknown> = { ...(isObject(hq) ? hq : {}) };
+  for (const [field, value] of Object.entries(rest)) {
+    if (field.startsWith('hq.')) seat[field.slice('hq.'.length)] = value;
+    else if (!isEmpty(value)) record[field] = value;
+  }
+  const place = placeOf(seat);
+  if (place !== null) record['hq'] = place;
+  const size = record['employees'];
+  if (typeof size === 'string' && /^\d[\d,]*\s*[-–]\s*\d[\d,]*$|^\d[\d,]*\+$/.test(size.trim())) {
+    record['employees_range'] ??= size.replaceAll(/[\s,]/g, '').replace('–', '-');
+    delete record['employees'];
+  }
+  return Object.keys(record).some((field) => field !== 'domain' && field !== 'id') ? record : null;
+}
+
+function emailState(values: RowValues['values'], ownEmail: unknown): SparseRecord {
+  const verdict = VERDICTS[String(values['verify.result'])];
+  const aboutThis = ownEmail === undefined || normaliseEmail(textOrNull(ownEmail) ?? '') === normaliseEmail(textOrNull(values['email'] ?? ownEmail) ?? '');
+  if (verdict !== undefined && aboutThis) {
+    return { email: values['email'] ?? ownEmail, email_status: verdict, email_confidence: values['verify.confidence'], email_verified_at: values['verify.verified_at'] ?? values['email_verified_at'] };
+  }
+  if (!isEmpty(values['email_status'])) return {};
+  return /^true$/i.test(String(values['verified'])) ? { email_status: 'verified' } : {};
+}
+
+/** A place with its country by code and by name; null when it says nothing. */
+function placeOf(given: SparseRecord): SparseRecord | null {
+  const place: Record<string, unknown> = {};
+  for (const [part, value] of Object.entries(given)) {
+    if (isEmpty(value)) continue;
+    if (part !== 'lat' && part !== 'lng') place[part] = value;
+    else if (numberOf(value) !== undefined) place[part] = numberOf(value);
+  }
+  const code = countryCode(textOrNull(place['country_code']) ?? textOrNull(place['country']) ?? '');
+  if (code !== null) {
+    place['country_code'] = code;
+    place['country'] = countryName(code);
+  }
+  return Object.keys(place).length === 0 ? null : place;
+}
+
+const freeProviders = new Map<string, boolean>();
+const MAX_REMEMBERED = 10_000;
+
+/** The domain of somebody's address, where it is their employer's and no mailbox provider's. */
+function workDomain(email: unknown): string | null {
+  const address = typeof email === 'string' ? normaliseEmail(email) : null;
+  const domain = address === null ? undefined : splitAddress(address)?.domain;
+  if (domain === undefined) return null;
+  let free = freeProviders.get(domain);
+  if (free === undefined) {
+    free = isFreeProvider(domain);
+    if (freeProviders.size >= MAX_REMEMBERED) freeProviders.clear();
+    freeProviders.set(domain, free);
+  }
+  return free ? null : domain;
+}

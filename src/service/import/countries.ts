@@ -1,0 +1,54 @@
+/** Countries by ISO 3166-1 alpha-2 code and by English name, as ICU knows them. */
+
+const ENGLISH = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' });
+
+/** ISO 3166-1 leaves it to its users: somewhere that is not known. */
+const UNKNOWN = 'ZZ';
+
+/** What people write instead. */
+const ALSO: Readonly<Record<string, string>> = { usa: 'US', 'united states of america': 'US', uk: 'GB', england: 'GB', 'great britain': 'GB', korea: 'KR', russia: 'RU', turkey: 'TR', 'czech republic': 'CZ', holland: 'NL', uae: 'AE', vietnam: 'VN' };
+
+let byName: Map<string, string> | null = null;
+/** Codes asked for before: Intl takes microseconds for each. */
+const codes = new Map<string, string | null>();
+const names = new Map<string, string | null>();
+
+/** The code of a country given by code or English name; null when it is none. */
+export function countryCode(text: string): string | null {
+  const given = text.trim();
+  if (/^[a-z]{2}$/i.test(given)) return currentCode(given.toUpperCase());
+  const name = given.toLowerCase();
+  if (Object.hasOwn(ALSO, name)) return ALSO[name] ?? null;
+  byName ??= allNames();
+  return byName.get(name) ?? null;
+}
+
+/** The English name of a code, or null when there is no such country. */
+export function countryName(code: string): string | null {
+  if (code === UNKNOWN) return null;
+  let name = names.get(code);
+  if (name === undefined) {
+    name = ENGLISH.of(code) ?? null;
+    names.set(code, name);
+  }
+  return name;
+}
+
+/** The code that is in use now for one that is or was: `UK` is `GB`. */
+function currentCode(code: string): string | null {
+  const before = codes.get(code);
+  if (before !== undefined) return before;
+  const current = (Intl.getCanonicalLocales(`und-${code}`)[0] ?? '').slice('und-'.length);
+  const found = countryName(current) === null ? null : current;
+  codes.set(code, found);
+  return found;
+}
+
+function allNames(): Map<string, string> {
+  const found = new Map<string, string>();
+  const letters = Array.from({ length: 26 }, (_, at) => String.fromCharCode(65 + at));
+  for (const code of letters.flatMap((first) => letters.map((second) => first + second))) {
+    if (currentCode(code) === code) found.set((countryName(code) ?? '').toLowerCase(), code);
+  }
+  return found;
+}

@@ -1,0 +1,56 @@
+/** What became of the rows of an import. */
+import type { Put } from '../store/company-writer.ts';
+
+/** A row that is not in the store, and why. */
+export interface Rejection {
+  readonly file: string;
+  readonly line: number;
+  readonly code: string;
+  readonly detail: string;
+}
+
+export class ImportCounts {
+  read = 0;
+  added = 0;
+  updated = 0;
+  /** Nothing new, or only that it still holds. */
+  unchanged = 0;
+  /** Rows of an enriched output for which nothing was found. */
+  skipped = 0;
+  /** By code. */
+  readonly rejected: Record<string, number> = {};
+  /** Values that were no value of their field, by field; their rows are kept. */
+  readonly dropped: Record<string, number> = {};
+  readonly companies = { added: 0, updated: 0 };
+
+  count(put: Extract<Put, { kind: 'put' }>): void {
+    if (put.change === 'new') this.added++;
+    else if (put.change === 'fields') this.updated++;
+    else this.unchanged++;
+    for (const field of put.dropped) this.dropped[field] = (this.dropped[field] ?? 0) + 1;
+  }
+
+  company(put: Put): void {
+    if (put.kind === 'rejected') return;
+    if (put.change === 'new') this.companies.added++;
+    else if (put.change === 'fields') this.companies.updated++;
+  }
+
+  /** Counts a refused row; returns what is to be told of it. */
+  reject({ code, detail }: Pick<Rejection, 'code' | 'detail'>): Pick<Rejection, 'code' | 'detail'> {
+    this.rejected[code] = (this.rejected[code] ?? 0) + 1;
+    return { code, detail };
+  }
+
+  add(other: ImportCounts): void {
+    for (const name of ['read', 'added', 'updated', 'unchanged', 'skipped'] as const) this[name] += other[name];
+    for (const name of ['added', 'updated'] as const) this.companies[name] += other.companies[name];
+    for (const [mine, theirs] of [[this.rejected, other.rejected], [this.dropped, other.dropped]] as const) {
+      for (const [code, count] of Object.entries(theirs)) mine[code] = (mine[code] ?? 0) + count;
+    }
+  }
+
+  get rejectedRows(): number {
+    return Object.values(this.rejected).reduce((sum, count) => sum + count, 0);
+  }
+}

@@ -1,0 +1,124 @@
+/** `millrace import`: files into a store, and what became of their rows. */
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { EXIT, InputError, UsageError, type ExitCode } from '../../errors.ts';
+import { nearest } from '../nearest.ts';
+import { storeFailure } from '../store/failure.ts';
+import { openStore } from '../store/open-store.ts';
+import type { Store } from '../store/transaction.ts';
+import { ImportCounts, type Rejection } from './counts.ts';
+import { importRows, type ImportFile } from './import-rows.ts';
+import { nameTable, type ImportKind, type KeyAliases, type NameTable } from './names.ts';
+import { rowReader, type RowReader } from './row-values.ts';
+
+export interface ImportSettings {
+  readonly store: string;
+  /** Each kind with its files, in the order in which they are loaded. */
+  readonly inputs: readonly { readonly kind: ImportKind; readonly files: () => AsyncIterable<ImportFile> }[];
+  /** Columns named by hand, by target. */
+  readonly columns: ReadonlyMap<string, string>;
+  readonly aliases: KeyAliases;
+  readonly plainName: (name: string) => string;
+  /** Null: now. Epoch milliseconds. */
+  readonly asOfMs: number | null;
+  /** Where rejected rows are told of. */
+  readonly rejectedPath: string;
+}
+
+/** A command that writes may wait for another; milliseconds. */
+const WAIT_MS = 60_000;
+/** An import touches pages all over the file. KiB. */
+const CACHE_KIB = 131_072;
+
+/**
+ * Imports and prints one line of JSON with the counts of each kind. The exit code is 0 also when rows were rejected; 65 when all were.
+ * @throws UsageError for a column that names no field; StorageError; what the files' reader throws.
+ */
+export async function importCommand(settings: ImportSettings, signal: AbortSignal): Promise<ExitCode> {
+  const readers = settings.inputs.map(({ kind }) => readerOf(kind, settings));
+  const store = openStore(settings.store, WAIT_MS);
+  const rejected = new RejectedFile(settings.rejectedPath);
+  try {
+    store.exec(`PRAGMA cache_size = -${CACHE_KIB}`);
+    const result: Record<string, unknown> = {};
+    let rows = 0;
+    let lost = 0;
+    for (const [index, { kind, files }] of settings.inputs.entries()) {
+      const counts = await importKind(store, kind, files(), readers[index] as RowReader, settings, rejected, signal);
+      rows += counts.read;
+      lost += counts.rejectedRows;
+      result[kind] = summary(kind, counts);
+    }
+    store.exec('PRAGMA optimize');
+    process.stdout.write(`${JSON.stringify({ ...result, rejectedRows: rejected.rows === 0 ? null : settings.rejectedPath })}\n`);
+    if (rows === 0 || lost < rows) return EXIT.ok;
+    throw new InputError('all_rejected', `every row was rejected: ${rows} of ${rows}`, { hint: `See ${settings.rejectedPath}, and name columns with --columns.email NAME and the like.` });
+  } catch (error) {
+    throw storeFailure(error, settings.store);
+  } finally {
+    rejected.close();
+    store.close();
+  }
+}
+
+async function importKind(store: Store, kind: ImportKind, files: AsyncIterable<ImportFile>, reader: RowReader, settings: ImportSettings, rejected: RejectedFile, signal: AbortSignal): Promise<ImportCounts> {
+  const counts = new ImportCounts();
+  const nowMs = Date.now();
+  for await (const file of files) {
+    checkHeader(file, reader, settings.columns);
+    const options = { kind, reader, asOfMs: settings.asOfMs ?? nowMs, nowMs, signal, onReject: (rows: readonly Rejection[]) => rejected.write(rows) };
+    counts.add(await importRows(store, file, options));
+    const ignored = reader.unknown(file.header);
+    if (ignored.length > 0) process.stderr.write(`millrace: ${file.name}: columns without a meaning here: ${ignored.slice(0, 20).map((name) => JSON.stringify(name.slice(0, 60))).join(', ')}${ignored.length > 20 ? ` and ${ignored.length - 20} more` : ''}\n`);
+  }
+  return counts;
+}
+
+function readerOf(kind: ImportKind, { columns, aliases, plainName, inputs }: ImportSettings): RowReader {
+  const table = nameTable(kind, aliases, plainName);
+  const known = [table, ...inputs.map((input) => nameTable(input.kind, aliases, plainName))].flatMap(({ targets }) => targets);
+  for (const target of columns.keys()) if (!known.includes(target)) throw unknownTarget(target, table);
+  return rowReader(table, plainName, new Map([...columns].filter(([target]) => table.targets.includes(target))));
+}
+
+function unknownTarget(target: string, { targets }: NameTable): UsageError {
+  const near = nearest(target, targets);
+  return new UsageError('unknown_flag', `--columns.${target.slice(0, 80)} names no field${near === null ? '' : `; did you mean --columns.${near}?`}`);
+}
+
+function checkHeader({ name, header }: ImportFile, reader: RowReader, columns: ReadonlyMap<string, string>): void {
+  if (header.length === 0) return;
+  const lacking = [...columns].find(([, column]) => !header.includes(column));
+  if (lacking !== undefined && header.every((column) => column.trim().toLowerCase() !== lacking[1].trim().toLowerCase())) {
+    throw new InputError('input_no_columns', `${name} has no column ${JSON.stringify(lacking[1])} (--columns.${lacking[0]})`, { hint: `Its columns: ${header.slice(0, 20).join(', ')}.` });
+  }
+  if (reader.unknown(header).length < header.length) return;
+  throw new InputError('input_no_columns', `${name}: none of its columns is known: ${header.slice(0, 20).join(', ')}`, { hint: 'Name them, as in --columns.email "Primary contact". docs/operating.md lists the fields.' });
+}
+
+function summary(kind: ImportKind, { read, added, updated, unchanged, skipped, rejected, dropped, companies }: ImportCounts): Record<string, unknown> {
+  const counts = { read, added, updated, unchanged, rejected, dropped };
+  return kind === 'contacts' ? { ...counts, skipped, companies } : counts;
+}
+
+/** The report of rejected rows: made with the first, for its owner only; an old one is removed. */
+class RejectedFile {
+  readonly #path: string;
+  #file: number | null = null;
+  rows = 0;
+
+  constructor(path: string) {
+    this.#path = path;
+    rmSync(path, { force: true });
+  }
+
+  write(rejections: readonly Rejection[]): void {
+    this.#file ??= openSync(this.#path, 'wx', 0o600);
+    this.rows += rejections.length;
+    writeSync(this.#file, rejections.map((one) => `${JSON.stringify(one)}\n`).join(''));
+  }
+
+  close(): void {
+    if (this.#file !== null) closeSync(this.#file);
+    this.#file = null;
+  }
+}

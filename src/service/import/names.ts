@@ -1,0 +1,114 @@
+/** Under which names files keep the fields of contacts, companies and signals. Pure. */
+import { COMPANY_TYPES, PERSON_TYPES } from '../field-types.ts';
+
+export const IMPORT_KINDS = ['companies', 'contacts', 'signals'] as const;
+export type ImportKind = (typeof IMPORT_KINDS)[number];
+
+/** Where a value goes: a field of the record, or of the company that a contact works at (`company.name`). */
+export type Target = string;
+
+/** What the pipeline calls its key columns; the reader owns the lists. */
+export type KeyAliases = Readonly<Record<'email' | 'domain' | 'linkedin_url', readonly string[]>>;
+
+const PLACE = ['city', 'region', 'country', 'country_code', 'postal_code', 'lat', 'lng'];
+
+/** Best first, as exports of CRMs and other services call them. */
+const CONTACT_NAMES: Readonly<Record<Target, readonly string[]>> = {
+  id: ['contact id', 'person id', 'record id'],
+  name: ['full name', 'contact name', 'person name', 'contact'],
+  first_name: ['first name', 'firstname', 'given name', 'forename'],
+  last_name: ['last name', 'lastname', 'surname', 'family name'],
+  title: ['job title', 'position', 'role', 'job', 'current title'],
+  seniority: ['seniority level', 'management level'],
+  department: ['departments', 'function', 'job function'],
+  mobile: ['mobile phone', 'mobile number', 'cell', 'cell phone', 'phone', 'phone number', 'direct phone', 'work phone', 'telephone'],
+  skills: ['skill'],
+  updated_at: ['updated', 'last updated', 'last updated at', 'modified', 'last modified', 'last modified date'],
+  'location.city': ['contact city', 'person city'],
+  'location.region': ['state', 'province', 'contact state', 'person state'],
+  'location.country': ['contact country', 'person country'],
+  'location.postal_code': ['zip', 'zip code', 'postcode'],
+  'company.name': ['company', 'company name', 'organization', 'organization name', 'organisation', 'account', 'account name', 'employer'],
+  'company.domain': ['company_domain'],
+  'company.employees': ['employees', 'number of employees', '# employees', 'company size', 'headcount', 'employee count'],
+  'company.industry': ['industry', 'company industry'],
+  'company.revenue': ['revenue', 'annual revenue', 'company revenue'],
+  'company.hq.country_code': ['company country'],
+  'company.hq.city': ['company city'],
+};
+
+const COMPANY_NAMES: Readonly<Record<Target, readonly string[]>> = {
+  id: ['company id', 'account id'],
+  name: ['company', 'company name', 'organization', 'organization name', 'account name'],
+  employees: ['number of employees', '# employees', 'company size', 'headcount', 'employee count'],
+  revenue: ['annual revenue'],
+  founded_year: ['founded', 'year founded'],
+  stack: ['tech stack'],
+  linkedin_url: ['linkedin', 'company linkedin', 'company linkedin url'],
+  phone: ['company phone', 'phone number'],
+  updated_at: ['updated', 'last updated', 'modified', 'last modified'],
+  'hq.city': ['city'],
+  'hq.region': ['region', 'state'],
+  'hq.country': ['country'],
+  'hq.country_code': ['country code'],
+};
+
+const SIGNAL_FIELDS = ['id', 'type', 'subtype', 'occurred_at', 'detected_at', 'confidence', 'source_url', 'company', 'person', 'data'];
+
+export interface NameTable {
+  /** Names of one target, best first, in plain form. */
+  readonly byPlainName: ReadonlyMap<string, { readonly target: Target; readonly rank: number }>;
+  /** Every target, for the advice on a misspelt one. */
+  readonly targets: readonly Target[];
+}
+
+/**
+ * The names of a kind of file. A field's own name stands first (`title`, `company.employees`), what an enriched output of Millrace calls
+ * it before that (`enrich.title`): what was bought is better than what was asked with. @param plainName what is left when case, spaces and signs do not count
+ */
+export function nameTable(kind: ImportKind, aliases: KeyAliases, plainName: (name: string) => string): NameTable {
+  const names = targetNames(kind, aliases);
+  const byPlainName = new Map<string, { target: Target; rank: number }>();
+  for (const [target, list] of Object.entries(names)) {
+    for (const [rank, name] of list.entries()) {
+      const plain = plainName(name);
+      const known = byPlainName.get(plain);
+      if (known === undefined || rank < known.rank) byPlainName.set(plain, { target, rank });
+    }
+  }
+  return { byPlainName, targets: Object.keys(names) };
+}
+
+function targetNames(kind: ImportKind, aliases: KeyAliases): Record<Target, string[]> {
+  switch (kind) {
+    case 'contacts': {
+      const own = [...Object.keys(PERSON_TYPES).filter((field) => !['company_domain', 'company_name', 'location'].includes(field)), ...PLACE.map((part) => `location.${part}`)];
+      const names: Record<Target, string[]> = {};
+      for (const target of [...own, 'location', ...companyTargets().map((field) => `company.${field}`)]) {
+        names[target] = [`reveal.${target}`, `enrich.${target}`, target, ...(target.startsWith('location.') ? [target.slice('location.'.length)] : []), ...(CONTACT_NAMES[target] ?? [])];
+      }
+      names['email']?.push(...aliases.email);
+      names['linkedin_url']?.push(...aliases.linkedin_url);
+      names['company.domain']?.push(...aliases.domain);
+      names['company'] = [];
+      names['verified'] = ['enrich.verified', 'verified'];
+      names['verify.result'] = ['verify.result'];
+      names['verify.confidence'] = ['verify.confidence'];
+      names['result.outcome'] = ['result.outcome'];
+      return names;
+    }
+    case 'companies': {
+      const names = Object.fromEntries(companyTargets().map((field): [Target, string[]] => [field, [field, ...(COMPANY_NAMES[field] ?? [])]]));
+      names['domain']?.push(...aliases.domain);
+      return names;
+    }
+    case 'signals':
+      return Object.fromEntries([...SIGNAL_FIELDS.map((field): [Target, string[]] => [field, [field]]), ['domain', ['domain', ...aliases.domain]]]);
+    default:
+      return kind satisfies never;
+  }
+}
+
+function companyTargets(): string[] {
+  return [...Object.keys(COMPANY_TYPES), 'hq.city', 'hq.region', 'hq.country', 'hq.country_code'];
+}

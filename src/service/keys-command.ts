@@ -1,0 +1,82 @@
+/** `millrace keys`: the service's API keys. */
+import { EXIT, InputError, type ExitCode } from '../errors.ts';
+import { createKey, listKeys, revokeKey, rotateKey, type KeyRow, type NewKey } from './keys.ts';
+import { storeFailure } from './store/failure.ts';
+import { timeText } from './store/kept-columns.ts';
+import { openStore } from './store/open-store.ts';
+
+export type KeysAction =
+  | ({ readonly kind: 'create' } & NewKey)
+  | { readonly kind: 'list'; readonly json: boolean }
+  | { readonly kind: 'revoke'; readonly id: string }
+  | { readonly kind: 'rotate'; readonly id: string };
+
+/** A command that writes may wait for an import; milliseconds. */
+const WAIT_MS = 60_000;
+
+/** Does it and prints: a new key alone on its line, with its id on standard error; keys as a table or one JSON object a line. @throws InputError when there is no such key. */
+export function keysCommand(path: string, action: KeysAction): ExitCode {
+  const store = openStore(path, WAIT_MS);
+  try {
+    switch (action.kind) {
+      case 'create':
+        show(createKey(store, action));
+        break;
+      case 'list':
+        process.stdout.write(action.json ? listKeys(store).map((key) => `${JSON.stringify(shown(key))}\n`).join('') : table(listKeys(store)));
+        break;
+      case 'revoke':
+        if (!revokeKey(store, action.id)) throw noKey(action.id);
+        process.stderr.write(`millrace: ${action.id} is revoked; a running service refuses it within a second.\n`);
+        break;
+      case 'rotate': {
+        const made = rotateKey(store, action.id);
+        if (made === null) throw noKey(action.id);
+        show(made);
+        break;
+      }
+      default:
+        action satisfies never;
+    }
+    return EXIT.ok;
+  } catch (error) {
+    throw storeFailure(error, path);
+  } finally {
+    store.close();
+  }
+}
+
+function show({ id, key }: { readonly id: string; readonly key: string }): void {
+  process.stderr.write(`millrace: ${id}. The key is shown this once; the store has only its digest.\n`);
+  process.stdout.write(`${key}\n`);
+}
+
+function noKey(id: string): InputError {
+  return new InputError('no_such_key', `there is no key ${JSON.stringify(id.slice(0, 80))} that is in force`, { hint: '`millrace keys list` shows their ids.' });
+}
+
+function shown(key: KeyRow): Record<string, unknown> {
+  return {
+    id: key.id,
+    label: key.label,
+    plan: key.plan,
+    region: key.region,
+    credits: key.credits,
+    credits_used: key.creditsUsed,
+    calls_used: key.callsUsed,
+    created_at: timeText(key.createdMs),
+    revoked_at: key.revokedMs === null ? null : timeText(key.revokedMs),
+  };
+}
+
+function table(keys: readonly KeyRow[]): string {
+  if (keys.length === 0) return 'no keys yet: millrace keys create --store FILE --plan growth\n';
+  const rows = [['id', 'plan', 'region', 'credits', 'created', 'state', 'label'], ...keys.map(cells)];
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)));
+  return rows.map((row) => `${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd()}\n`).join('');
+}
+
+function cells({ id, plan, region, credits, creditsUsed, createdMs, revokedMs, label }: KeyRow): string[] {
+  const left = credits === null ? 'not counted' : `${credits - creditsUsed} of ${credits}`;
+  return [id, plan, region, left, timeText(createdMs).slice(0, 10), revokedMs === null ? 'in force' : 'revoked', label ?? ''];
+}

@@ -1,0 +1,17 @@
+/** Sums of money as the specification shows them: `$12M`. Pure. */
+
+/** `$12M`, `$1.4B`, `$950K`, `$80`. @param usd US dollars */
+export function formatUsd(usd: number): string {
+  const [unit, suffix]: readonly [number, string] = usd >= 1e9 ? [1e9, 'B'] : usd >= 1e6 ? [1e6, 'M'] : usd >= 1e3 ? [1e3, 'K'] : [1, ''];
+  const value = usd / unit;
+  return `$${value >= 10 ? Math.round(value) : Math.round(value * 10) / 10}${suffix}`;
+}
+
+/** US dollars in a text such as `$12M`, `12,000,000` or `$1.4 billion`; null when it is none, or in another currency. */
+export function parseUsd(text: string): number | null {
+  const [, digits = '', unit = ''] = /^(?:usd|us)?\s*\$?\s*(\d[\d,]{0,20}(?:\.\d{1,6})?)\s*(k|m|mn|b|bn|thousand|million|billion)?(?:\s*usd)?$/i.exec(text.trim().slice(0, 60)) ?? [];
+  if (digits === '') return null;
+  const factor = { k: 1e3, t: 1e3, m: 1e6, b: 1e9 }[unit.slice(0, 1).toLowerCase()] ?? 1;
+  const usd = Math.round(Number(digits.replaceAll(',', '')) * factor);
+  return Number.isSafeInteger(usd) ? usd : null;
+}

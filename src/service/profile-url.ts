@@ -1,0 +1,28 @@
+/** Addresses of professional profiles as keys: one form for all the ways in which one is written. Pure. */
+
+const MAX_LENGTH = 2_048;
+const SCHEME = /^(?:https?:)?\/\//i;
+/** `de.linkedin.com`, `www.linkedin.com` and `linkedin.com` show the same profile. */
+const REGIONAL = /^(?:[a-z]{2,3}|www)\.(?=linkedin\.com$)/;
+
+/** Host and path in lower case without scheme, query, country and trailing slash; null when there is no host with a path in it. */
+export function profileKey(url: string): string | null {
+  if (url.length > MAX_LENGTH) return null;
+  let rest = url.trim().replace(SCHEME, '');
+  const end = rest.search(/[?#\s]/);
+  if (end !== -1) rest = rest.slice(0, end);
+  const slash = rest.indexOf('/');
+  if (slash < 1) return null;
+  const host = rest.slice(0, slash).toLowerCase().replace(REGIONAL, '').replace(/^www\./, '');
+  if (!/^[^\s@:]+\.[^\s@:.]+$/.test(host)) return null;
+  const path = decoded(rest.slice(slash)).toLowerCase().normalize('NFC').replace(/\/+$/, '');
+  return path === '' ? null : host + path;
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}

@@ -1,0 +1,29 @@
+/** GET /v1/companies/{domain}: the whole company record. */
+import { hash } from 'node:crypto';
+import { normaliseDomain } from '../../verification/domain.ts';
+import { registrableDomain } from '../../verification/registrable.ts';
+import type { Endpoint } from '../context.ts';
+import { ServiceError } from '../errors.ts';
+import type { Directory } from '../store/directory.ts';
+
+const HIT_CREDITS = 1;
+
+/** A record that the client has already (RFC 9110 13.1.2) is not sent and costs nothing. */
+export function companyEndpoint(directory: Directory): Endpoint {
+  return (_body, request) => {
+    const domain = normaliseDomain((request.params as { domain: string }).domain);
+    if (domain === null) {
+      const detail = 'this is no domain name, such as acme.example';
+      throw new ServiceError('invalid_parameter', detail, { errors: [{ parameter: 'domain', code: 'invalid_domain', detail }] });
+    }
+    const text = directory.companyByDomain(domain) ?? directory.companyByDomain(registrableDomain(domain));
+    if (text === null) throw new ServiceError('no_match', 'no company is known by this domain');
+    const etag = `"${hash('sha256', text, 'base64url').slice(0, 22)}"`;
+    if (matches(request.headers['if-none-match'], etag)) return { status: 304, text: '', credits: 0, again: true, headers: { etag } };
+    return { status: 200, text, credits: HIT_CREDITS, again: true, headers: { etag } };
+  };
+}
+
+function matches(header: string | undefined, etag: string): boolean {
+  return header?.split(',').some((one) => one.trim() === '*' || one.trim().replace(/^W\//, '') === etag) ?? false;
+}

@@ -1,0 +1,32 @@
+/** Opaque cursors: where a page ended, and of which question it was a page. Pure. */
+import { hash } from 'node:crypto';
+
+/** Tells one question from any other: a cursor belongs to one. */
+export function questionId(question: unknown): string {
+  return hash('sha256', JSON.stringify(question), 'base64url').slice(0, 12);
+}
+
+export function writeCursor(question: string, place: readonly (string | number)[]): string {
+  return Buffer.from(JSON.stringify([question, ...place])).toString('base64url');
+}
+
+/** The place, or null when it is no cursor of this question. */
+export function readCursor(cursor: string, question: string): readonly unknown[] | null {
+  try {
+    const read = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8')) as unknown;
+    return Array.isArray(read) && read[0] === question ? (read.slice(1) as unknown[]) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** What to say of one that is none. */
+export const BAD_CURSOR = 'cursor is none of this search: pass next_cursor as it was, with the same filters and order';
+
+/** The path and query of the next page. */
+export function nextUrl(url: string, cursor: string): string {
+  const [path = '', query = ''] = url.split('?');
+  const parameters = new URLSearchParams(query);
+  parameters.set('cursor', cursor);
+  return `${path}?${parameters.toString()}`;
+}

@@ -1,0 +1,172 @@
+/** GET and POST /v1/contacts/search: filters in, a page of contacts out, without the addresses and numbers that reveal is for. */
+import type { Endpoint, ServiceContext } from '../context.ts';
+import { nearest } from '../nearest.ts';
+import { COMPANY_FIELDS, PERSON_FIELDS, type SparseRecord } from '../records.ts';
+import { BadValue } from '../search/bad-value.ts';
+import { FILTERS } from '../search/filters.ts';
+import { SORTS, type After, type Clause, type SearchIndex, type SearchRequest, type Sort } from '../search/search-index.ts';
+import { toPerson, type Directory } from '../store/directory.ts';
+import { isObject } from '../values.ts';
+import { BAD_CURSOR, nextUrl, questionId, readCursor, writeCursor } from './cursor.ts';
+import { Findings, type Origin } from './findings.ts';
+
+const OPTIONS = ['limit', 'cursor', 'sort', 'fields'] as const;
+/** Every name that a search takes. */
+export const SEARCH_PARAMETERS: readonly string[] = [...Object.keys(FILTERS), ...OPTIONS];
+
+const LIMIT = 25;
+const MAX_LIMIT = 100;
+/** Of a filter by key: as many domains as the definitions allow. */
+const MAX_KEYS = 1_000;
+/** Of all other filters together: a range takes some tens of sets. */
+const MAX_VALUES = 200;
+const MAX_VALUE_LENGTH = 2_048;
+
+/** Revealed, and not searched for; `likelihood` and the like belong to lookups. */
+const HIDDEN: readonly string[] = ['email', 'emails', 'personal_emails', 'mobile', 'phones', 'likelihood', 'matched_on', 'verified'];
+const PERSON_ROW = PERSON_FIELDS.filter((field) => !HIDDEN.includes(field));
+const COMPANY_ROW = COMPANY_FIELDS.filter((field) => ['id', 'name', 'domain', 'employees', 'employees_range', 'revenue', 'industry', 'type', 'hq', 'linkedin_url'].includes(field));
+export const ROW_FIELDS: readonly string[] = [...PERSON_ROW, 'has_email', 'has_mobile', 'company'];
+
+type SearchContext = Pick<ServiceContext, 'search' | 'directory'>;
+
+/** What was given, by name, and where it came from. */
+interface Given {
+  readonly values: ReadonlyMap<string, readonly string[]>;
+  readonly origin: Origin;
+}
+
+export function searchByQuery(context: SearchContext): Endpoint {
+  return (_body, request) => {
+    const values = new Map<string, readonly string[]>();
+    for (const [name, value] of Object.entries(request.query as Readonly<Record<string, string | string[]>>)) {
+      const list = Array.isArray(value) ? value : [value];
+      // A filter that takes no list of its own, such as a circle, has commas within.
+      values.set(name, isDivided(name) ? list.flatMap((one) => one.split(',')) : list);
+    }
+    const page = findPage(context, { values, origin: 'query' });
+    const link = page.next === null ? {} : { link: `<${nextUrl(request.url, page.next)}>; rel="next"` };
+    return { status: 200, text: page.text, credits: 0, again: true, headers: link };
+  };
+}
+
+export function searchByBody(context: SearchContext): Endpoint {
+  return (body) => ({ status: 200, text: findPage(context, readBody(body)).text, credits: 0, again: true });
+}
+
+function isDivided(name: string): boolean {
+  return name === 'fields' || (Object.hasOwn(FILTERS, name) && FILTERS[name]?.divided === true);
+}
+
+function readBody(body: unknown): Given {
+  const findings = new Findings('body');
+  if (!isObject(body)) {
+    findings.add('', 'type', 'the body must be a JSON object');
+    throw findings.refusal();
+  }
+  const values = new Map<string, readonly string[]>();
+  for (const [name, value] of Object.entries(body)) {
+    if (value === null) continue;
+    if (!SEARCH_PARAMETERS.includes(name)) {
+      const near = nearest(name, SEARCH_PARAMETERS);
+      findings.add(name, 'unknown_field', `unknown field ${JSON.stringify(name.slice(0, 64))}${near === null ? '' : `; did you mean ${near}?`}`);
+      continue;
+    }
+    const list = Array.isArray(value) ? (value as readonly unknown[]) : [value];
+    if (list.every((one) => typeof one === 'string' || typeof one === 'number' || typeof one === 'boolean')) values.set(name, list.map(String));
+    else findings.add(name, 'type', `${name} must be a string, a number, true, false, or an array of these`);
+  }
+  findings.finish();
+  return { values, origin: 'body' };
+}
+
+function findPage({ search, directory }: SearchContext, given: Given): { text: string; next: string | null } {
+  const findings = new Findings(given.origin);
+  const clauses = readFilters(search, given, findings);
+  const options = readOptions(given, findings);
+  findings.finish();
+  const { rows, total, next } = search.find({ ...options, clauses });
+  const cursor = next === null ? null : writeCursor(options.question, [next.key, next.id]);
+  const data = rows.map((row) => shown(row, options.fields, directory));
+  return { text: JSON.stringify({ data, meta: { total, total_relation: 'eq', limit: options.limit, next_cursor: cursor } }), next: cursor };
+}
+
+function readFilters(search: SearchIndex, { values }: Given, findings: Findings): Clause[] {
+  const clauses: Clause[] = [];
+  let count = 0;
+  for (const [name, list] of values) {
+    const filter = FILTERS[name];
+    if (filter === undefined) continue;
+    const trimmed = list.map((value) => value.trim());
+    if (filter.many !== true) count += trimmed.length;
+    if (trimmed.includes('')) findings.add(name, 'empty', `${name} has an empty value`);
+    else if (trimmed.length > MAX_KEYS) findings.add(name, 'too_many', `${name} has ${trimmed.length} values; at most ${MAX_KEYS} are allowed`);
+    else if (filter.many !== true && count > MAX_VALUES) findings.add(name, 'too_many', `the filters have more than ${MAX_VALUES} values in all, keys such as domain aside`);
+    else if (trimmed.some((value) => value.length > MAX_VALUE_LENGTH)) findings.add(name, 'too_long', `a value of ${name} is longer than ${MAX_VALUE_LENGTH} characters`);
+    else {
+      try {
+        const meaning = filter.compile(trimmed, search.context, (other) => (values.get(other) ?? []).map((value) => value.trim()));
+        for (const one of [meaning].flat()) if (one.person !== undefined || one.company !== undefined) clauses.push({ ...one, exclude: filter.exclude });
+      } catch (error) {
+        if (!(error instanceof BadValue)) throw error;
+        findings.add(name, error.code, `${name} ${error.message}`);
+      }
+    }
+  }
+  return clauses;
+}
+
+interface Options extends Omit<SearchRequest, 'clauses'> {
+  readonly fields: readonly string[] | null;
+  readonly question: string;
+}
+
+function readOptions(given: Given, findings: Findings): Options {
+  const one = (name: (typeof OPTIONS)[number]): string | null => {
+    const [value, ...more] = given.values.get(name) ?? [];
+    if (more.length > 0) findings.add(name, 'repeated', `${name} is given more than once`);
+    return value ?? null;
+  };
+  const limit = one('limit');
+  if (limit !== null && !(/^\d{1,4}$/.test(limit) && Number(limit) >= 1 && Number(limit) <= MAX_LIMIT)) findings.add('limit', 'range', `limit must be a whole number from 1 to ${MAX_LIMIT}`);
+  const sorting = one('sort') ?? 'relevance';
+  const name = sorting.replace(/^-/, '');
+  const sort = (Object.keys(SORTS) as Sort[]).find((known) => known === name);
+  if (sort === undefined) findings.add('sort', 'enum', `sort must be one of ${Object.keys(SORTS).join(', ')}, with a leading - for descending`);
+  const fields = given.values.get('fields') ?? null;
+  for (const field of fields ?? []) {
+    const near = nearest(field, ROW_FIELDS);
+    if (!ROW_FIELDS.includes(field)) findings.add('fields', 'enum', `unknown name ${JSON.stringify(field.slice(0, 64))} in fields${near === null ? '' : `; did you mean ${near}?`}`);
+  }
+  const asked = question(given.values, sorting);
+  const cursor = one('cursor');
+  const after = cursor === null ? null : placeOf(cursor, asked);
+  if (cursor !== null && after === null) findings.add('cursor', 'invalid_cursor', BAD_CURSOR);
+  // The most relevant come first; `-` turns each order round.
+  const descending = sorting.startsWith('-') !== (sort === 'relevance');
+  return { sort: sort ?? 'relevance', descending, after, limit: Number(limit ?? LIMIT), fields, question: asked };
+}
+
+/** By its filters and its order, however they are written. */
+function question(values: Given['values'], sorting: string): string {
+  const filters = [...values].filter(([name]) => Object.hasOwn(FILTERS, name)).map(([name, list]) => [name, [...list].sort()] as const);
+  return questionId([sorting, filters.sort(([one], [other]) => (one < other ? -1 : 1))]);
+}
+
+function placeOf(cursor: string, of: string): After | null {
+  const [key, id, ...more] = readCursor(cursor, of) ?? [];
+  return (typeof key === 'string' || typeof key === 'number') && typeof id === 'string' && more.length === 0 ? { key, id } : null;
+}
+
+function shown(row: Readonly<Record<string, unknown>>, fields: readonly string[] | null, directory: Directory): Record<string, unknown> {
+  const found = toPerson(row);
+  const person: SparseRecord = found?.person ?? {};
+  const record: Record<string, unknown> = {};
+  for (const field of PERSON_ROW) record[field] = person[field] ?? null;
+  record['has_email'] = typeof person['email'] === 'string';
+  record['has_mobile'] = typeof person['mobile'] === 'string';
+  const text = found === null ? null : directory.companyOf(found);
+  const company = text === null ? null : (JSON.parse(text) as SparseRecord);
+  record['company'] = company === null ? null : Object.fromEntries(COMPANY_ROW.map((field) => [field, company[field] ?? null]));
+  return fields === null ? record : Object.fromEntries(ROW_FIELDS.filter((field) => fields.includes(field)).map((field) => [field, record[field]]));
+}

@@ -1,0 +1,79 @@
+/** What is asked of GET /v1/signals. */
+import type { FastifyRequest } from 'fastify';
+import { normaliseDomain } from '../../verification/domain.ts';
+import { fold } from '../fold.ts';
+import { BadValue, dateOf } from '../search/bad-value.ts';
+import { SIGNAL_NAMES, signalType, type SignalType } from '../signal-types.ts';
+import type { SignalFilter, SignalPlace } from '../store/signal-feed.ts';
+import { BAD_CURSOR, questionId, readCursor } from './cursor.ts';
+import { Findings } from './findings.ts';
+
+export const SIGNAL_PARAMETERS: readonly string[] = ['type', 'since', 'until', 'domain', 'country', 'industry', 'cursor', 'limit'];
+
+const MAX_LIMIT = 100;
+const MAX_VALUES = 1_000;
+const DAY_MS = 86_400_000;
+
+export interface SignalQuery {
+  readonly filter: SignalFilter;
+  readonly after: SignalPlace | null;
+  /** Null: not given. */
+  readonly limit: number | null;
+  readonly question: string;
+}
+
+/** @throws ServiceError naming each parameter that is wrong */
+export function readSignalQuery(request: FastifyRequest): SignalQuery {
+  const query = request.query as Readonly<Record<string, string | string[]>>;
+  const findings = new Findings('query');
+  const list = (name: string): string[] => {
+    const values = [query[name] ?? []].flat().flatMap((value) => value.split(',')).map((value) => value.trim());
+    if (values.includes('')) findings.add(name, 'empty', `${name} has an empty value`);
+    if (values.length > MAX_VALUES) findings.add(name, 'too_many', `${name} has ${values.length} values; at most ${MAX_VALUES} are allowed`);
+    return values;
+  };
+  const one = (name: string): string | null => {
+    const given = [query[name] ?? []].flat();
+    if (given.length > 1) findings.add(name, 'repeated', `${name} is given more than once`);
+    return given[0] ?? null;
+  };
+  const checked = <T>(name: string, read: (value: string) => T | null, wanted: string): T[] =>
+    list(name).flatMap((value) => {
+      const found = read(value);
+      if (found === null) findings.add(name, 'format', `${name} ${wanted}`);
+      return found ?? [];
+    });
+  const day = (name: string): number | null => {
+    const value = one(name);
+    try {
+      return value === null ? null : dateOf(value) * DAY_MS;
+    } catch (error) {
+      if (!(error instanceof BadValue)) throw error;
+      findings.add(name, error.code, `${name} ${error.message}`);
+      return null;
+    }
+  };
+  const until = day('until');
+  const filter: SignalFilter = {
+    types: checked<SignalType>('type', (value) => signalType(value.toLowerCase()), `must be one of ${SIGNAL_NAMES.join(', ')}`),
+    since: day('since'),
+    // The day is meant with all of its hours.
+    before: until === null ? null : until + DAY_MS,
+    domains: checked('domain', normaliseDomain, 'is no domain name, such as acme.example'),
+    countries: checked('country', (value) => (/^[a-z]{2}$/i.test(value) ? value.toUpperCase() : null), 'is no country code of two letters, such as DE'),
+    industries: checked('industry', (value) => fold(value) || null, 'has no word in it'),
+  };
+  const limit = one('limit');
+  if (limit !== null && !(/^\d{1,4}$/.test(limit) && Number(limit) >= 1 && Number(limit) <= MAX_LIMIT)) findings.add('limit', 'range', `limit must be a whole number from 1 to ${MAX_LIMIT}`);
+  const question = questionId(filter);
+  const cursor = one('cursor');
+  const after = cursor === null ? null : placeOf(cursor, question);
+  if (cursor !== null && after === null) findings.add('cursor', 'invalid_cursor', BAD_CURSOR);
+  findings.finish();
+  return { filter, after, limit: limit === null ? null : Number(limit), question };
+}
+
+function placeOf(cursor: string, question: string): SignalPlace | null {
+  const [occurredMs, seq, ...more] = readCursor(cursor, question) ?? [];
+  return typeof occurredMs === 'number' && typeof seq === 'number' && more.length === 0 ? { occurredMs, seq } : null;
+}

@@ -1,0 +1,96 @@
+/** GET /v1/signals: by what the client accepts a page of JSON, all of them as lines of JSON, or a live stream of events. */
+import { Readable } from 'node:stream';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { afford, apiRoute } from '../api-route.ts';
+import type { Endpoint, ServiceContext } from '../context.ts';
+import { ServiceError } from '../errors.ts';
+import type { ActiveKey } from '../key-ring.ts';
+import { EventStreams, signalEvents } from '../signal-events.ts';
+import type { SignalFeed } from '../store/signal-feed.ts';
+import { nextUrl, writeCursor } from './cursor.ts';
+import { readSignalQuery, SIGNAL_PARAMETERS, type SignalQuery } from './signal-query.ts';
+
+export const SIGNALS_PATH = '/v1/signals';
+
+const LIMIT = 25;
+/** Lines read from the store at a time. */
+const LINES_AT_ONCE = 500;
+const NDJSON = 'application/x-ndjson';
+const EVENTS = 'text/event-stream';
+/** Seconds until another stream may be free. */
+const RETRY_S = '30';
+
+/** Adds the route; streams end when the service closes. Nothing of it is charged. */
+export function signalRoutes(app: FastifyInstance, context: ServiceContext): void {
+  const streams = new EventStreams();
+  app.addHook('preClose', async () => streams.close());
+  const page = apiRoute(context, pageEndpoint(context.signals), 0);
+  app.get(SIGNALS_PATH, { config: { parameters: SIGNAL_PARAMETERS } }, async (request, reply) => {
+    const accept = request.headers.accept ?? '';
+    if (request.method === 'HEAD') return page(request, reply);
+    if (accept.includes(EVENTS)) return sendEvents(context, streams, request, reply);
+    return accept.includes(NDJSON) ? sendLines(context, request, reply) : page(request, reply);
+  });
+}
+
+function pageEndpoint(signals: SignalFeed): Endpoint {
+  return (_body, request) => {
+    const { filter, after, limit, question } = readSignalQuery(request);
+    const size = limit ?? LIMIT;
+    const found = signals.page(filter, after, size + 1);
+    const last = found.length > size ? found[size - 1] : undefined;
+    const cursor = last === undefined ? null : writeCursor(question, [last.occurredMs, last.seq]);
+    const text = JSON.stringify({ data: found.slice(0, size).map(({ record }) => record), meta: { limit: size, next_cursor: cursor } });
+    return { status: 200, text, credits: 0, again: true, headers: cursor === null ? {} : { link: `<${nextUrl(request.url, cursor)}>; rel="next"` } };
+  };
+}
+
+function begin(context: ServiceContext, request: FastifyRequest): SignalQuery {
+  const query = readSignalQuery(request);
+  if (query.after !== null) {
+    const detail = 'a stream takes no cursor: it begins at the first signal, or after Last-Event-ID';
+    throw new ServiceError('invalid_parameter', detail, { errors: [{ parameter: 'cursor', code: 'not_for_streams', detail }] });
+  }
+  const key = request.call.key as ActiveKey;
+  afford(context, key, 0);
+  context.keys.charge(key, 0);
+  return query;
+}
+
+/** In the order in which they became known, to the end of what is known now, or `limit` of them. */
+function sendLines(context: ServiceContext, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const { filter, limit } = begin(context, request);
+  const lines = function* (): Generator<string> {
+    const end = context.signals.last();
+    let left = limit ?? Infinity;
+    for (let seq = 0; seq < end && left > 0; ) {
+      const { signals, upTo } = context.signals.following(filter, seq, Math.min(left, LINES_AT_ONCE));
+      left -= signals.length;
+      seq = upTo;
+      if (signals.length > 0) yield signals.map(({ record }) => `${JSON.stringify(record)}\n`).join('');
+    }
+  };
+  return reply.header('content-type', NDJSON).send(Readable.from(lines(), { objectMode: false }));
+}
+
+function sendEvents(context: ServiceContext, streams: EventStreams, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const { filter } = begin(context, request);
+  const from = startOf(request, context.signals, filter.since !== null);
+  const stop = streams.open((request.call.key as ActiveKey).id);
+  if (stop === null) throw new ServiceError('overloaded', 'too many event streams are open', { headers: { 'retry-after': RETRY_S } });
+  // Whoever lost their key hears no more.
+  const mayHear = (): boolean => context.keys.resolve(request.headers.authorization) !== null;
+  const body = Readable.from(signalEvents(context.signals, filter, from, mayHear, stop.signal), { objectMode: false });
+  reply.raw.once('close', () => stop.abort());
+  body.once('close', () => stop.abort());
+  return reply.headers({ 'content-type': EVENTS, 'cache-control': 'no-store', 'x-accel-buffering': 'no' }).send(body);
+}
+
+/** After the event that was heard last; else, with `since`, from the first on, so that what matches is caught up with; else from now on. */
+function startOf(request: FastifyRequest, signals: SignalFeed, fromTheFirst: boolean): number {
+  const heard = request.headers['last-event-id'];
+  if (heard === undefined || heard === '') return fromTheFirst ? 0 : signals.last();
+  if (typeof heard === 'string' && /^\d{1,15}$/.test(heard)) return Number(heard);
+  const detail = 'Last-Event-ID must be the id of an event of this stream';
+  throw new ServiceError('invalid_parameter', detail, { errors: [{ parameter: 'Last-Event-ID', code: 'format', detail }] });
+}

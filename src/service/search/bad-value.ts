@@ -1,0 +1,59 @@
+/** Values of filters as they are written, and what is wrong with them. Pure. */
+import { dayOf } from './numbers.ts';
+
+/** What is wrong with a value, to be put after it: `is no range`. */
+export class BadValue extends Error {
+  override readonly name = 'BadValue';
+  readonly code: string;
+
+  constructor(code: string, detail: string) {
+    super(detail);
+    this.code = code;
+  }
+}
+
+export interface Range {
+  readonly min: number | null;
+  readonly max: number | null;
+}
+
+const NUMBER = String.raw`-?\d{1,15}(?:\.\d{1,6})?[kmb]?`;
+const RANGE = new RegExp(`^(${NUMBER})?-(${NUMBER})?$`, 'i');
+const FACTORS: Readonly<Record<string, number>> = { k: 1e3, m: 1e6, b: 1e9 };
+
+/** `min-max`, `min-`, `-max`, both included; K, M and B stand for thousands, millions and billions. @throws BadValue */
+export function rangeOf(value: string): Range {
+  const [, low, high] = RANGE.exec(value) ?? [];
+  if (low === undefined && high === undefined) throw new BadValue('range', 'is no range: write min-max, min- or -max');
+  const min = numberOf(low);
+  const max = numberOf(high);
+  if (min !== null && max !== null && min > max) throw new BadValue('range', 'is a range that ends before it begins');
+  return { min, max };
+}
+
+function numberOf(text: string | undefined): number | null {
+  if (text === undefined) return null;
+  const factor = FACTORS[text.slice(-1).toLowerCase()];
+  return factor === undefined ? Number(text) : Number(text.slice(0, -1)) * factor;
+}
+
+/** Days since 1970 of `YYYY-MM-DD`. @throws BadValue */
+export function dateOf(value: string): number {
+  const day = /^\d{4}-\d{2}-\d{2}$/.test(value) ? dayOf(value) : null;
+  if (day !== null && new Date(Date.parse(value)).toISOString().startsWith(value)) return day;
+  throw new BadValue('date', 'is no date: write YYYY-MM-DD');
+}
+
+/** @throws BadValue */
+export function flagOf(value: string): boolean {
+  if (value === 'true' || value === 'false') return value === 'true';
+  throw new BadValue('type', 'must be true or false');
+}
+
+/** `lat,lng,km`. @throws BadValue */
+export function circleOf(value: string): { lat: number; lng: number; km: number } {
+  const [lat, lng, km, ...more] = value.split(',').map((part) => (/^\s*-?\d{1,5}(?:\.\d{1,8})?\s*$/.test(part) ? Number(part) : NaN));
+  if (lat === undefined || lng === undefined || km === undefined || more.length > 0 || [lat, lng, km].some(Number.isNaN)) throw new BadValue('format', 'is no circle: write lat,lng,km such as 52.52,13.40,25');
+  if (Math.abs(lat) > 90 || Math.abs(lng) > 180 || km < 0 || km > 20_100) throw new BadValue('range', 'is a circle that is not on the Earth');
+  return { lat, lng, km };
+}

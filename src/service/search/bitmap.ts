@@ -1,0 +1,90 @@
+/** Sets of row numbers as bits, and how a block of them is kept. Pure. */
+
+/** Row numbers in one kept block. */
+export const BLOCK = 65_536;
+const WORDS_A_BLOCK = BLOCK / 32;
+/** A block with as many numbers as that is kept as bits, one with fewer as a list of 16-bit numbers. */
+const LIST_MAX = BLOCK / 16;
+
+/** Bit n is number n. */
+export type Bits = Uint32Array;
+
+/** An empty set that has room for numbers below `size`, rounded up to whole blocks. */
+export function emptyBits(size: number): Bits {
+  return new Uint32Array(Math.ceil(size / BLOCK) * WORDS_A_BLOCK);
+}
+
+export function hasBit(bits: Bits, n: number): boolean {
+  return ((bits[n >>> 5] ?? 0) & (1 << (n & 31))) !== 0;
+}
+
+export function setBit(bits: Bits, n: number): void {
+  bits[n >>> 5] = (bits[n >>> 5] ?? 0) | (1 << (n & 31));
+}
+
+/** `into` and also `other`. Sets of one size. */
+export function or(into: Bits, other: Bits): Bits {
+  for (let i = 0; i < into.length; i++) into[i] = (into[i] ?? 0) | (other[i] ?? 0);
+  return into;
+}
+
+export function and(into: Bits, other: Bits): Bits {
+  for (let i = 0; i < into.length; i++) into[i] = (into[i] ?? 0) & (other[i] ?? 0);
+  return into;
+}
+
+export function andNot(into: Bits, other: Bits): Bits {
+  for (let i = 0; i < into.length; i++) into[i] = (into[i] ?? 0) & ~(other[i] ?? 0);
+  return into;
+}
+
+export function countBits(bits: Bits): number {
+  let count = 0;
+  for (const word of bits) {
+    // Pairs, fours, bytes: H. S. Warren, Hacker's Delight, 5-1.
+    let x = word - ((word >>> 1) & 0x5555_5555);
+    x = (x & 0x3333_3333) + ((x >>> 2) & 0x3333_3333);
+    count += Math.imul((x + (x >>> 4)) & 0x0f0f_0f0f, 0x0101_0101) >>> 24;
+  }
+  return count;
+}
+
+/** The numbers in a set, in order. */
+export function* numbersIn(bits: Bits): Generator<number> {
+  for (let i = 0; i < bits.length; i++) {
+    for (let word = bits[i] ?? 0; word !== 0; word &= word - 1) yield i * 32 + (31 - Math.clz32(word & -word));
+  }
+}
+
+/** Adds a kept block to a set. */
+export function readBlock(kept: Uint8Array, block: number, into: Bits): void {
+  if (kept.length === BLOCK / 8) {
+    const words = new DataView(kept.buffer, kept.byteOffset, kept.length);
+    const from = block * WORDS_A_BLOCK;
+    for (let i = 0; i < WORDS_A_BLOCK; i++) into[from + i] = (into[from + i] ?? 0) | words.getUint32(i * 4, true);
+    return;
+  }
+  for (let i = 0; i < kept.length; i += 2) setBit(into, block * BLOCK + ((kept[i] ?? 0) | ((kept[i + 1] ?? 0) << 8)));
+}
+
+/** A kept block (null: none yet) without `removed` and with `added`, which count from the block's start; null when nothing is left. */
+export function changeBlock(kept: Uint8Array | null, added: readonly number[], removed: readonly number[]): Uint8Array | null {
+  const bits = emptyBits(BLOCK);
+  if (kept !== null) readBlock(kept, 0, bits);
+  for (const n of removed) bits[n >>> 5] = (bits[n >>> 5] ?? 0) & ~(1 << (n & 31));
+  for (const n of added) setBit(bits, n);
+  const count = countBits(bits);
+  if (count === 0) return null;
+  if (count >= LIST_MAX) {
+    const block = new DataView(new ArrayBuffer(BLOCK / 8));
+    for (let i = 0; i < WORDS_A_BLOCK; i++) block.setUint32(i * 4, bits[i] ?? 0, true);
+    return new Uint8Array(block.buffer);
+  }
+  const list = new Uint8Array(count * 2);
+  let at = 0;
+  for (const n of numbersIn(bits)) {
+    list[at++] = n & 0xff;
+    list[at++] = n >>> 8;
+  }
+  return list;
+}

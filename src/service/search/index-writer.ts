@@ -1,0 +1,96 @@
+/** Keeps what search looks into in step with the records: collected during a transaction, written at its end. */
+import type { SparseRecord } from '../records.ts';
+import type { Store } from '../store/transaction.ts';
+import { DomainNumbers, EmployerWriter } from './employers.ts';
+import { dayOf } from './numbers.ts';
+import { PostingWriter } from './postings.ts';
+import { companyTerms, personTerms, type SignalFacts } from './terms.ts';
+
+/** Hiring signals of a company that it is found by: the newest. */
+const MAX_HIRING_SIGNALS = 50;
+
+export class IndexWriter {
+  readonly #people: PostingWriter;
+  readonly #companies: PostingWriter;
+  readonly #domains: DomainNumbers;
+  readonly #employers: EmployerWriter;
+  readonly #version;
+  #seenVersion: unknown = null;
+  #begun = false;
+  readonly #changedCompanies = new Set<string>();
+  readonly #statements;
+
+  constructor(store: Store) {
+    this.#people = new PostingWriter(store, 'person');
+    this.#companies = new PostingWriter(store, 'company');
+    this.#domains = new DomainNumbers(store);
+    this.#employers = new EmployerWriter(store);
+    this.#version = store.prepare('PRAGMA data_version');
+    this.#statements = {
+      company: store.prepare('SELECT doc, employees, terms FROM companies WHERE domain = ?'),
+      keep: store.prepare('UPDATE companies SET terms = ? WHERE domain = ?'),
+      days: store.prepare('SELECT type, max(occurred_at) AS at FROM signals WHERE company_domain = ? GROUP BY type'),
+      hiring: store.prepare(`SELECT doc FROM signals WHERE company_domain = ? AND type = 'hiring' ORDER BY occurred_at DESC, seq DESC LIMIT ${MAX_HIRING_SIGNALS}`),
+      headcount: store.prepare('UPDATE people SET headcount = ? WHERE company_domain = ? AND headcount IS NOT ?'),
+    };
+  }
+
+  /** The person in row `seq` is as `person` says, and had the terms `before`; returns the terms to keep in the row. */
+  person(seq: number, before: Uint8Array | null, person: SparseRecord, domain: string | null, updatedMs: number): Uint8Array {
+    this.#begin();
+    this.#employers.change(seq, domain === null ? null : this.#domains.give(domain));
+    const { company_name: name } = person;
+    return this.#people.change(seq, before, personTerms(person, typeof name === 'string' ? name : null, updatedMs));
+  }
+
+  removePerson(seq: number, before: Uint8Array | null): void {
+    this.#begin();
+    this.#employers.change(seq, null);
+    this.#people.change(seq, before, []);
+  }
+
+  /** The company at this domain, or a signal of it, has changed. */
+  company(domain: string): void {
+    this.#begin();
+    this.#changedCompanies.add(domain);
+  }
+
+  /** Writes it all; to be called within the transaction, after its last change. */
+  flush(): void {
+    for (const domain of this.#changedCompanies) this.#indexCompany(domain);
+    this.#changedCompanies.clear();
+    this.#people.flush();
+    this.#companies.flush();
+    this.#employers.flush();
+    this.#begun = false;
+  }
+
+  /** What was remembered holds only while nobody else writes. */
+  #begin(): void {
+    if (this.#begun) return;
+    this.#begun = true;
+    const version = this.#version.get()?.['data_version'];
+    if (version === this.#seenVersion) return;
+    this.#people.forgetNumbers();
+    this.#companies.forgetNumbers();
+    this.#seenVersion = version;
+  }
+
+  #indexCompany(domain: string): void {
+    const { company, keep, days, hiring, headcount } = this.#statements;
+    const row = company.get(domain);
+    // Signals may be there before their company, and it is indexed when it comes.
+    if (row === undefined) return;
+    const facts: SignalFacts = {
+      days: Object.fromEntries(days.all(domain).map(({ type, at }) => [type as string, dayOf(new Date(at as number).toISOString()) ?? 0])),
+      hiring: hiring.all(domain).map(({ doc }) => ((JSON.parse(doc as string) as SparseRecord)['data'] ?? {}) as SparseRecord),
+    };
+    const terms = companyTerms(JSON.parse(row['doc'] as string) as SparseRecord, facts);
+    keep.run(this.#companies.change(this.#domains.give(domain), row['terms'] as Uint8Array | null, terms), domain);
+    const employees = (row['employees'] as number | null) ?? NO_HEADCOUNT;
+    headcount.run(employees, domain, employees);
+  }
+}
+
+/** Sorted before every headcount that is known. */
+export const NO_HEADCOUNT = -1;

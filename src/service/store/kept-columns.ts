@@ -1,0 +1,22 @@
+/** A merged record to and from the columns in which it is kept. */
+import type { SparseRecord } from '../records.ts';
+import type { KeptRecord } from './merge.ts';
+
+export function readKept(row: Readonly<Record<string, unknown>>, more: SparseRecord = {}): KeptRecord {
+  const others = row['field_sources'] as string | null;
+  return {
+    doc: { ...(JSON.parse(row['doc'] as string) as SparseRecord), ...more },
+    base: { source: row['source'] as number, atMs: row['observed_at'] as number },
+    others: others === null ? {} : (JSON.parse(others) as KeptRecord['others']),
+  };
+}
+
+/** The column `field_sources`: null when every field is of the record's own source and time. */
+export function fieldSources({ others }: KeptRecord): string | null {
+  return Object.keys(others).length === 0 ? null : JSON.stringify(others);
+}
+
+/** RFC 3339, UTC, whole seconds where they are whole. */
+export function timeText(ms: number): string {
+  return new Date(ms).toISOString().replace('.000Z', 'Z');
+}

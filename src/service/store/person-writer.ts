@@ -1,0 +1,158 @@
+/** People into the store: recognised by what they are known by, merged with what is known of them. */
+import { normaliseEmail } from '../../verification/address.ts';
+import { cleanRecord, PERSON_TYPES } from '../field-types.ts';
+import { fold } from '../fold.ts';
+import { profileKey } from '../profile-url.ts';
+import type { SparseRecord } from '../records.ts';
+import { textOrNull } from '../values.ts';
+import { digest, MAX_DOC, ownId, type Put } from './company-writer.ts';
+import { NO_HEADCOUNT, type IndexWriter } from '../search/index-writer.ts';
+import { fieldSources, readKept } from './kept-columns.ts';
+import { merge, type KeptRecord, type Provenance } from './merge.ts';
+import { suppressionTest } from './suppressions.ts';
+import type { Store } from './transaction.ts';
+
+export type PutPerson = (raw: SparseRecord, from: Provenance) => Put;
+
+type Row = Record<string, unknown>;
+
+const COLUMNS = ['id', 'email', 'profile', 'mobile', 'name_key', 'company_domain', 'email_status', 'email_verified_at', 'headcount', 'rank', 'doc', 'source', 'observed_at', 'field_sources'] as const;
+
+/** Puts one person; within a transaction, at whose end `index` is flushed. `company_domain` says where one works. */
+export function personWriter(store: Store, index: IndexWriter): PutPerson {
+  const find = finder(store);
+  const isSuppressed = suppressionTest(store);
+  const taken = store.prepare('SELECT 1 FROM people WHERE id = ?');
+  const insert = store.prepare(`INSERT INTO people (${COLUMNS.join(', ')}) VALUES (${COLUMNS.map(() => '?').join(', ')})`);
+  const update = store.prepare(`UPDATE people SET ${COLUMNS.map((name) => `${name} = ?`).join(', ')} WHERE seq = ?`);
+  const termsOf = store.prepare('SELECT terms FROM person_term_lists WHERE person = ?');
+  const keepTerms = store.prepare('INSERT OR REPLACE INTO person_term_lists (person, terms) VALUES (?, ?)');
+  const employees = store.prepare('SELECT employees FROM companies WHERE domain = ?');
+  const headcountAt = (domain: unknown): number => (typeof domain === 'string' ? ((employees.get(domain)?.['employees'] as number | null | undefined) ?? NO_HEADCOUNT) : NO_HEADCOUNT);
+  const forgetOthers = store.prepare('DELETE FROM other_addresses WHERE person = ?');
+  const addOther = store.prepare('INSERT OR IGNORE INTO other_addresses (email, person) VALUES (?, ?)');
+  return (raw, from) => {
+    const { record: known, dropped } = cleanRecord(raw, PERSON_TYPES);
+    delete known['updated_at'];
+    const keys = keysOf(known);
+    if (keys.email === null && keys.profile === null && keys.id === null && (keys.name === '' || keys.domain === null)) {
+      return { kind: 'rejected', code: dropped.includes('email') ? 'bad_email' : 'no_identity', detail: 'a person needs a good e-mail address, a profile URL, an id, or a name and a company domain' };
+    }
+    if (isSuppressed({ emails: addressesOf(known), profile: keys.profile })) return { kind: 'rejected', code: 'suppressed', detail: 'this person asked to be removed' };
+    const found = find(keys);
+    const kept = found === null ? null : keptPerson(found);
+    // Nobody was found by the id that was given, so it is free.
+    if (kept === null) known['id'] = ownId(known['id'], (id) => id === keys.id || taken.get(id) === undefined, () => `pe_${digest(identityOf(keys))}`);
+    const { record: merged, change } = merge(kept, known, from);
+    if (change === 'same') return { kind: 'put', change, dropped };
+    const { company_domain: domain, ...doc } = merged.doc;
+    const text = JSON.stringify(doc);
+    if (text.length > MAX_DOC) return { kind: 'rejected', code: 'too_large', detail: `the record is longer than ${MAX_DOC} characters` };
+    const columns = columnsOf(merged, text, headcountAt(domain));
+    const seq = found === null ? Number(insert.run(...columns).lastInsertRowid) : (found['seq'] as number);
+    if (found !== null) {
+      update.run(...columns, seq);
+      forgetOthers.run(seq);
+    }
+    for (const email of addressesOf(merged.doc)) if (email !== merged.doc['email']) addOther.run(email, seq);
+    const terms = found === null ? null : (termsOf.get(seq)?.['terms'] as Uint8Array | undefined);
+    keepTerms.run(seq, index.person(seq, terms ?? null, doc, textOrNull(domain), merged.base.atMs));
+    return { kind: 'put', change, dropped };
+  };
+}
+
+/** A kept person with where they work. */
+export function keptPerson(row: Row): KeptRecord {
+  const domain = row['company_domain'];
+  return readKept(row, domain === null ? {} : { company_domain: domain });
+}
+
+/** What a person is known by. */
+interface PersonKeys {
+  readonly email: string | null;
+  readonly profile: string | null;
+  readonly id: string | null;
+  readonly name: string;
+  readonly domain: string | null;
+}
+
+function keysOf(record: SparseRecord): PersonKeys {
+  return { email: textOrNull(record['email']), profile: profileOf(record), id: textOrNull(record['id']), name: nameKey(record), domain: textOrNull(record['company_domain']) };
+}
+
+/** Who this is, by the best of what is given: address, profile, id; a name alone is many people's, and one of a company's as a rule. */
+function finder(store: Store): (keys: PersonKeys) => Row | null {
+  const byEmail = store.prepare('SELECT * FROM people WHERE email = ?');
+  const byOther = store.prepare('SELECT people.* FROM other_addresses JOIN people ON people.seq = person WHERE other_addresses.email = ?');
+  const byProfile = store.prepare('SELECT * FROM people WHERE profile = ? ORDER BY seq LIMIT 1');
+  const byId = store.prepare('SELECT * FROM people WHERE id = ?');
+  const byName = store.prepare('SELECT * FROM people WHERE name_key = ? AND company_domain = ? ORDER BY id LIMIT 2');
+  return ({ email, profile, id, name, domain }) => {
+    const found = (email === null ? undefined : (byEmail.get(email) ?? byOther.get(email))) ?? (profile === null ? undefined : byProfile.get(profile)) ?? (id === null ? undefined : byId.get(id));
+    if (found !== undefined || email !== null || profile !== null || id !== null) return found ?? null;
+    const same = byName.all(name, domain);
+    return same.length === 1 ? (same[0] ?? null) : null;
+  };
+}
+
+/** What the id of somebody new is made of. */
+function identityOf({ email, profile, id, name, domain }: PersonKeys): string {
+  if (email !== null) return `email:${email}`;
+  if (profile !== null) return `profile:${profile}`;
+  return id === null ? `name:${name}\n${domain}` : `id:${id}`;
+}
+
+function columnsOf(merged: KeptRecord, text: string, headcount: number): (string | number | null)[] {
+  const { doc } = merged;
+  const verifiedMs = Date.parse((doc['email_verified_at'] as string | undefined) ?? '');
+  return [
+    doc['id'] as string,
+    textOrNull(doc['email']),
+    profileOf(doc),
+    textOrNull(doc['mobile']),
+    nameKey(doc),
+    textOrNull(doc['company_domain']),
+    textOrNull(doc['email_status']),
+    Number.isNaN(verifiedMs) ? null : verifiedMs,
+    headcount,
+    rankOf(doc),
+    text,
+    merged.base.source,
+    merged.base.atMs,
+    fieldSources(merged),
+  ];
+}
+
+/** What `relevance` sorts by, 0 to 100: those who can be reached for certain, and of whom most is known, come first. */
+function rankOf(person: SparseRecord): number {
+  const reach = (person['email_status'] === 'verified' ? 40 : typeof person['email'] === 'string' ? 15 : 0) + (typeof person['mobile'] === 'string' ? 20 : 0);
+  const confidence = typeof person['email_confidence'] === 'number' ? Math.max(0, Math.min(100, person['email_confidence'])) / 10 : 0;
+  return Math.round(reach + confidence + Math.min(30, Object.keys(person).length));
+}
+
+/** Every address of a person, the main one first. */
+export function addressesOf(person: SparseRecord): string[] {
+  const given: unknown[] = [];
+  for (const list of [person['emails'], person['personal_emails']]) {
+    if (!Array.isArray(list)) continue;
+    for (const entry of list as readonly unknown[]) given.push(typeof entry === 'object' && entry !== null ? ((entry as Row)['email'] ?? (entry as Row)['address']) : entry);
+  }
+  const found = new Set<string>();
+  // The main one is kept as a key already.
+  if (typeof person['email'] === 'string') found.add(person['email']);
+  for (const address of given) {
+    const email = typeof address === 'string' ? normaliseEmail(address) : null;
+    if (email !== null) found.add(email);
+  }
+  return [...found];
+}
+
+function profileOf(person: SparseRecord): string | null {
+  return typeof person['linkedin_url'] === 'string' ? profileKey(person['linkedin_url']) : null;
+}
+
+/** A person's name as it is compared and sorted. */
+export function nameKey(person: SparseRecord): string {
+  const { name, first_name: first, last_name: last } = person;
+  return fold(typeof name === 'string' ? name : [first, last].filter((part) => typeof part === 'string').join(' '));
+}

@@ -1,0 +1,108 @@
+/** Buying signals as they are asked for: pages with the newest first, and the stream in the order in which they became known. */
+import type { SignalType } from '../signal-types.ts';
+import type { SparseRecord } from '../records.ts';
+import type { Store } from './transaction.ts';
+
+export interface SignalFilter {
+  readonly types: readonly SignalType[];
+  /** Epoch milliseconds: from, and up to but not including. */
+  readonly since: number | null;
+  readonly before: number | null;
+  readonly domains: readonly string[];
+  readonly countries: readonly string[];
+  /** Folded. */
+  readonly industries: readonly string[];
+}
+
+export interface Signal {
+  /** Its place in the stream. */
+  readonly seq: number;
+  readonly occurredMs: number;
+  readonly record: SparseRecord;
+}
+
+/** Where a page ended. */
+export interface SignalPlace {
+  readonly occurredMs: number;
+  readonly seq: number;
+}
+
+const FIELDS = ['id', 'type', 'subtype', 'occurred_at', 'detected_at', 'confidence', 'source_url', 'company', 'person', 'data'] as const;
+const COMPANY_FIELDS = ['id', 'name', 'domain', 'employees', 'industry', 'hq'] as const;
+/** Rows of the stream that are looked at in one go: whoever else asks is not kept waiting for a rare one. */
+const WINDOW = 5_000;
+
+export class SignalFeed {
+  readonly #store: Store;
+  readonly #company;
+  readonly #last;
+
+  constructor(store: Store) {
+    this.#store = store;
+    this.#company = store.prepare('SELECT doc FROM companies WHERE domain = ?');
+    this.#last = store.prepare('SELECT max(seq) AS seq FROM signals');
+  }
+
+  /** The newest signals after `after`, at most `limit`. */
+  page(filter: SignalFilter, after: SignalPlace | null, limit: number): Signal[] {
+    const { conditions, values } = conditionsOf(filter);
+    if (after !== null) {
+      conditions.push('(occurred_at, seq) < (?, ?)');
+      values.push(after.occurredMs, after.seq);
+    }
+    return this.#read(`${where(conditions)} ORDER BY occurred_at DESC, seq DESC LIMIT ?`, [...values, limit]);
+  }
+
+  /** The next signals of the stream behind `seq`, and up to where it was looked: fewer than asked for, or none, do not mean that it has ended. */
+  following(filter: SignalFilter, seq: number, limit: number): { signals: Signal[]; upTo: number } {
+    const end = Math.min(seq + WINDOW, Math.max(seq, this.last()));
+    if (end === seq) return { signals: [], upTo: seq };
+    const { conditions, values } = conditionsOf(filter);
+    const signals = this.#read(`${where([...conditions, 'seq > ?', 'seq <= ?'])} ORDER BY seq LIMIT ?`, [...values, seq, end, limit]);
+    return { signals, upTo: signals.length === limit ? (signals.at(-1)?.seq ?? end) : end };
+  }
+
+  /** The end of the stream; 0 when there is none. */
+  last(): number {
+    return Number(this.#last.get()?.['seq'] ?? 0);
+  }
+
+  #read(clause: string, values: readonly (string | number)[]): Signal[] {
+    return this.#store.prepare(`SELECT seq, occurred_at, company_domain, doc FROM signals ${clause}`).all(...values).map((row) => ({
+      seq: row['seq'] as number,
+      occurredMs: row['occurred_at'] as number,
+      record: this.#record(JSON.parse(row['doc'] as string) as SparseRecord, row['company_domain'] as string),
+    }));
+  }
+
+  /** With what is known of the company now. */
+  #record(doc: SparseRecord, domain: string): SparseRecord {
+    const row = this.#company.get(domain);
+    const about: SparseRecord = { ...(doc['company'] as SparseRecord), ...(row === undefined ? {} : (JSON.parse(row['doc'] as string) as SparseRecord)) };
+    const company = Object.fromEntries(COMPANY_FIELDS.map((field) => [field, about[field] ?? null]));
+    return Object.fromEntries(FIELDS.map((field) => [field, field === 'company' ? company : (doc[field] ?? null)]));
+  }
+}
+
+function conditionsOf({ types, since, before, domains, countries, industries }: SignalFilter): { conditions: string[]; values: (string | number)[] } {
+  const conditions: string[] = [];
+  const values: (string | number)[] = [];
+  for (const [column, list] of [['type', types], ['company_domain', domains], ['country', countries], ['industry', industries]] as const) {
+    if (list.length === 0) continue;
+    conditions.push(`${column} IN (${list.map(() => '?').join(', ')})`);
+    values.push(...list);
+  }
+  if (since !== null) {
+    conditions.push('occurred_at >= ?');
+    values.push(since);
+  }
+  if (before !== null) {
+    conditions.push('occurred_at < ?');
+    values.push(before);
+  }
+  return { conditions, values };
+}
+
+function where(conditions: readonly string[]): string {
+  return conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
+}

@@ -1,0 +1,56 @@
+/** Buying signals into the store: recognised by their id, or by what they say. */
+import { normaliseEmail } from '../../verification/address.ts';
+import { normaliseDomain } from '../../verification/domain.ts';
+import { cleanRecord, type FieldType } from '../field-types.ts';
+import { profileKey } from '../profile-url.ts';
+import type { SparseRecord } from '../records.ts';
+import type { IndexWriter } from '../search/index-writer.ts';
+import { SIGNAL_TYPES, signalType } from '../signal-types.ts';
+import { isEmpty, isObject, textOrNull } from '../values.ts';
+import { digest, MAX_DOC, type Put } from './company-writer.ts';
+import { timeText } from './kept-columns.ts';
+import { suppressionTest } from './suppressions.ts';
+import type { Store } from './transaction.ts';
+
+export type PutSignal = (raw: SparseRecord, nowMs: number) => Put;
+
+const TYPES: Readonly<Record<string, FieldType>> = {
+  id: 'string', subtype: 'string', occurred_at: 'time', detected_at: 'time', confidence: 'number', source_url: 'string', person: 'object', data: 'object',
+};
+
+/** Puts one signal; within a transaction, at whose end `index` is flushed. It is about the company of `company.domain` or `domain`. One that is there already is replaced, and keeps its place in the stream. */
+export function signalWriter(store: Store, index: IndexWriter): PutSignal {
+  const isSuppressed = suppressionTest(store);
+  const find = store.prepare('SELECT doc FROM signals WHERE id = ?');
+  const company = store.prepare('SELECT country, industry FROM companies WHERE domain = ?');
+  const put = store.prepare(
+    'INSERT INTO signals (id, type, occurred_at, company_domain, country, industry, person_email, person_profile, doc) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET type = excluded.type, ' +
+      'occurred_at = excluded.occurred_at, company_domain = excluded.company_domain, country = excluded.country, industry = excluded.industry, person_email = excluded.person_email, person_profile = excluded.person_profile, doc = excluded.doc',
+  );
+  return (raw, nowMs) => {
+    const { record, dropped } = cleanRecord(raw, TYPES);
+    const type = typeof raw['type'] === 'string' ? signalType(raw['type'].trim().toLowerCase()) : null;
+    if (type === null) return { kind: 'rejected', code: 'bad_type', detail: `a signal's type is one of ${SIGNAL_TYPES.join(', ')}` };
+    const about = isObject(raw['company']) ? raw['company'] : {};
+    const domain = normaliseDomain(textOrNull(about['domain']) ?? textOrNull(raw['domain']) ?? textOrNull(raw['company_domain']) ?? '');
+    if (domain === null) return { kind: 'rejected', code: 'no_identity', detail: 'a signal needs the domain of its company' };
+    if (record['occurred_at'] === undefined) return { kind: 'rejected', code: 'bad_time', detail: 'a signal needs to say when it occurred, as 2026-01-31 or 2026-01-31T12:00:00Z' };
+    const person = (record['person'] ?? null) as SparseRecord | null;
+    const email = person === null ? null : normaliseEmail(textOrNull(person['email']) ?? '');
+    const profile = person === null ? null : profileKey(textOrNull(person['linkedin_url']) ?? '');
+    if (isSuppressed({ emails: email === null ? [] : [email], profile })) return { kind: 'rejected', code: 'suppressed', detail: 'the person of this signal asked to be removed' };
+    const named = isEmpty(about['name']) ? {} : { name: about['name'] };
+    const doc = { ...record, type, company: { domain, ...named } };
+    const id = typeof record['id'] === 'string' && record['id'].length <= 128 ? record['id'] : `sg_${digest(JSON.stringify([type, domain, record['occurred_at'], record['subtype'] ?? null, record['data'] ?? null, email, profile]))}`;
+    const before = find.get(id);
+    // Whoever told of it did not always say when it was noticed; then that was when it came here.
+    const noticed = record['detected_at'] ?? (before === undefined ? timeText(nowMs) : (JSON.parse(before['doc'] as string) as SparseRecord)['detected_at']);
+    const json = JSON.stringify({ ...doc, id, detected_at: noticed });
+    if (json.length > MAX_DOC) return { kind: 'rejected', code: 'too_large', detail: `the record is longer than ${MAX_DOC} characters` };
+    if (before?.['doc'] === json) return { kind: 'put', change: 'same', dropped };
+    const at = company.get(domain);
+    put.run(id, type, Date.parse(record['occurred_at'] as string), domain, (at?.['country'] as string | undefined) ?? null, (at?.['industry'] as string | undefined) ?? null, email, profile, json);
+    index.company(domain);
+    return { kind: 'put', change: before === undefined ? 'new' : 'fields', dropped };
+  };
+}

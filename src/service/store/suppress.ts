@@ -1,0 +1,91 @@
+/** Erasure: the person is removed, with every signal about them, and remembered as digests alone so that they do not come back. */
+import { normaliseEmail } from '../../verification/address.ts';
+import { profileKey } from '../profile-url.ts';
+import type { SparseRecord } from '../records.ts';
+import { IndexWriter } from '../search/index-writer.ts';
+import { textOrNull } from '../values.ts';
+import { addressesOf } from './person-writer.ts';
+import { profileSuppressionKey, suppressionKey } from './suppressions.ts';
+import { transaction, type Store } from './transaction.ts';
+
+export interface SuppressCount {
+  /** Addresses that are suppressed from now on and were not before. */
+  readonly suppressed: number;
+  /** People who were in the store. */
+  readonly people: number;
+  readonly signals: number;
+  /** What was given and is no address. */
+  readonly invalid: readonly string[];
+}
+
+/**
+ * Moves what was erased out of the write-ahead log too. False: somebody was reading or writing meanwhile; the log is emptied by
+ * whoever closes the store last, at the latest.
+ */
+export function forgetLog(store: Store): boolean {
+  return store.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.['busy'] === 0;
+}
+
+/** Erases the people with these addresses, whichever of their addresses it is, in one transaction. */
+export function suppress(store: Store, emails: Iterable<string>, nowMs: number): SuppressCount {
+  const remember = store.prepare('INSERT OR IGNORE INTO suppressions (email_sha256, at) VALUES (?, ?)');
+  const index = new IndexWriter(store);
+  const erase = eraser(store, index);
+  return transaction(store, () => {
+    const count = { suppressed: 0, people: 0, signals: 0, invalid: [] as string[] };
+    for (const address of emails) {
+      const email = normaliseEmail(address);
+      if (email === null) {
+        count.invalid.push(address);
+        continue;
+      }
+      count.suppressed += Number(remember.run(suppressionKey(email), nowMs).changes);
+      const { people, signals, addresses, profiles } = erase(email);
+      count.people += people;
+      count.signals += signals;
+      for (const other of addresses) remember.run(suppressionKey(other), nowMs);
+      for (const profile of profiles) remember.run(profileSuppressionKey(profile), nowMs);
+    }
+    index.flush();
+    return count;
+  });
+}
+
+interface Erased {
+  readonly people: number;
+  readonly signals: number;
+  readonly addresses: readonly string[];
+  readonly profiles: readonly string[];
+}
+
+function eraser(store: Store, index: IndexWriter): (email: string) => Erased {
+  const find = store.prepare('SELECT seq, profile, doc FROM people WHERE email = ? OR seq IN (SELECT person FROM other_addresses WHERE email = ?)');
+  const sameProfile = store.prepare('SELECT seq, profile, doc FROM people WHERE profile = ?');
+  const erasePerson = store.prepare('DELETE FROM people WHERE seq = ?');
+  const eraseOthers = store.prepare('DELETE FROM other_addresses WHERE person = ?');
+  const termsOf = store.prepare('DELETE FROM person_term_lists WHERE person = ? RETURNING terms');
+  const eraseSignals = store.prepare('DELETE FROM signals WHERE person_email = ? RETURNING company_domain');
+  const eraseProfileSignals = store.prepare('DELETE FROM signals WHERE person_profile = ? RETURNING company_domain');
+  return (email) => {
+    const rows = new Map<unknown, Record<string, unknown>>();
+    for (const row of find.all(email, email)) {
+      rows.set(row['seq'], row);
+      // The same person may be there twice, once without the address.
+      if (row['profile'] !== null) for (const twin of sameProfile.all(row['profile'] as string)) rows.set(twin['seq'], twin);
+    }
+    const addresses = new Set([email]);
+    const profiles = new Set<string>();
+    for (const { seq, doc } of rows.values()) {
+      const person = JSON.parse(doc as string) as SparseRecord;
+      for (const address of addressesOf(person)) addresses.add(address);
+      const profile = profileKey(textOrNull(person['linkedin_url']) ?? '');
+      if (profile !== null) profiles.add(profile);
+      index.removePerson(seq as number, (termsOf.get(seq as number)?.['terms'] as Uint8Array | undefined) ?? null);
+      erasePerson.run(seq as number);
+      eraseOthers.run(seq as number);
+    }
+    const erased = [...[...addresses].map((address) => eraseSignals.all(address)), ...[...profiles].map((profile) => eraseProfileSignals.all(profile))].flat();
+    for (const { company_domain: domain } of erased) index.company(domain as string);
+    return { people: rows.size, signals: erased.length, addresses: [...addresses], profiles: [...profiles] };
+  };
+}

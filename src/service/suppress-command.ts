@@ -1,0 +1,29 @@
+/** `millrace suppress`: people who asked to be removed. */
+import { storeFailure } from './store/failure.ts';
+import { openStore } from './store/open-store.ts';
+import { forgetLog, suppress, type SuppressCount } from './store/suppress.ts';
+import type { Store } from './store/transaction.ts';
+
+/** A command that writes may wait for an import; milliseconds. */
+const WAIT_MS = 60_000;
+
+/** Suppresses addresses, batch by batch, and prints one line of JSON with the counts; `invalid` are those that are no addresses. @throws StorageError */
+export async function suppressCommand(path: string, batches: AsyncIterable<readonly string[]>): Promise<{ invalid: number }> {
+  let store: Store | null = null;
+  try {
+    let total: Omit<SuppressCount, 'invalid'> & { invalid: number } = { suppressed: 0, people: 0, signals: 0, invalid: 0 };
+    for await (const emails of batches) {
+      // Only now: there may be nothing to do, and then no store is made.
+      store ??= openStore(path, WAIT_MS);
+      const found = suppress(store, emails, Date.now());
+      total = { suppressed: total.suppressed + found.suppressed, people: total.people + found.people, signals: total.signals + found.signals, invalid: total.invalid + found.invalid.length };
+    }
+    if (store !== null && !forgetLog(store)) process.stderr.write('millrace: the store is in use: what was erased is out of every answer, and leaves the log file beside the store when the store is closed or written to next.\n');
+    process.stdout.write(`${JSON.stringify(total)}\n`);
+    return { invalid: total.invalid };
+  } catch (error) {
+    throw storeFailure(error, path);
+  } finally {
+    store?.close();
+  }
+}

@@ -1,0 +1,55 @@
+import { writeFile } from 'node:fs/promises';
+import { expect, onTestFinished, test } from 'vitest';
+import { Bucket } from '../limiter/services.ts';
+import { describeWith } from '../services/needed.ts';
+import { RedisServer } from '../services/redis.ts';
+import type { Started } from '../support/cli.ts';
+import { flags, makeFolder, startService } from '../support/world.ts';
+
+const RPM = 1_200;
+const PODS = [0, 1, 2];
+const ROWS = 3_000;
+
+await describeWith('redis', 'one quota for several processes', () => {
+  test('they cause no 429 together, also when one is killed; while Redis is gone each has its share, says so, and shares again', async () => {
+    const [folder, service, redis] = await Promise.all([makeFolder(), startService(), RedisServer.start()]);
+    onTestFinished(() => redis.end());
+    const bucket = new Bucket(RPM, RPM / 10);
+    const refused: number[] = [];
+    service.script = (_asked, _response, reply, usual) => {
+      const now = performance.now();
+      const admitted = bucket.take(now);
+      if (!admitted) refused.push(now);
+      const headers = { 'x-ratelimit-limit': String(RPM), 'x-ratelimit-remaining': String(bucket.remaining(now)), 'x-ratelimit-reset': String(Math.ceil(bucket.resetMs(now))), ...(admitted ? {} : { 'retry-after': '1' }) };
+      reply(admitted ? { ...usual(), headers } : { status: 429, body: '{}', headers });
+    };
+    const asked = (pod: number): number => service.requests.filter(({ keys }) => keys[0]?.startsWith(`pod${pod}-`)).length;
+    const eachAsks = (pods: readonly number[], more: number): Promise<void> => {
+      const targets = pods.map((pod) => asked(pod) + more);
+      return service.when(() => pods.every((pod, i) => asked(pod) >= (targets[i] as number)));
+    };
+    const start = async (pod: number): Promise<Started> => {
+      await writeFile(folder.at(`in${pod}.csv`), `email\n${Array.from({ length: ROWS }, (_, i) => `pod${pod}-${i}@works.example\n`).join('')}`);
+      return folder.start(['run', ...flags({ input: `in${pod}.csv`, output: `out${pod}.csv`, steps: 'enrich', 'base-url': service.url, rpm: String(RPM), 'service.quota': `redis://127.0.0.1:${redis.port}/0`, progress: 'log' })]);
+    };
+    const [first, ...runs] = await Promise.all(PODS.map(start));
+    await Promise.all(runs.map((run) => run.says('"event":"quota_shared"')));
+    await eachAsks(PODS, 20);
+    first?.kill('SIGKILL');
+    await first?.ended;
+    const left = [1, 2];
+    await eachAsks(left, 20);
+    expect(refused).toEqual([]);
+
+    await redis.kill();
+    await Promise.all(runs.map((run) => run.says(/"event":"quota_alone"[^\n]*its own share of the plan, (?:400|600) requests a minute/)));
+    await eachAsks(left, 10);
+    await redis.startAgain();
+    await Promise.all(runs.map((run) => run.says(/"quota_alone"[\s\S]*"event":"quota_shared"/)));
+    await eachAsks(left, 20);
+    // One call is sent to see how things stand when they share again, and is refused where nothing is left.
+    expect(refused.length).toBeLessThanOrEqual(1);
+    for (const run of runs) run.kill('SIGTERM');
+    for (const run of runs) expect((await run.ended).code).toBe(75);
+  });
+});

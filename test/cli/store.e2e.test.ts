@@ -1,0 +1,85 @@
+import { stat, writeFile } from 'node:fs/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { Folder } from '../support/cli.ts';
+
+const CRM = `Full Name,Work Email,Company,Website,Job Title,Mobile
+Ada Example,ada@acme.example,Acme,acme.example,CTO,+12125550100
+Bob Sample,bob@acme.example,Acme,acme.example,Engineer,
+Nobody,,,,,
+`;
+
+let folder: Folder;
+let url = '';
+let key = '';
+
+beforeAll(async () => {
+  folder = await Folder.make();
+  await writeFile(folder.at('crm.csv'), CRM);
+});
+afterAll(() => folder.remove());
+
+async function enrich(email: string, withKey = key): Promise<number> {
+  const reply = await fetch(`${url}/v1/enrich`, { method: 'POST', headers: { authorization: `Bearer ${withKey}`, 'content-type': 'application/json' }, body: JSON.stringify({ email }) });
+  await reply.arrayBuffer();
+  return reply.status;
+}
+
+it('from a CSV of one\'s own to an enriched file through one\'s own service', async () => {
+  const imported = await folder.run(['import', '--store', 's.sqlite', '--contacts', 'crm.csv']);
+  expect(imported.code).toBe(0);
+  expect(JSON.parse(imported.stdout)).toMatchObject({ contacts: { read: 3, added: 2, rejected: { no_identity: 1 } }, rejectedRows: 's.sqlite.rejected.jsonl' });
+  expect(JSON.parse(await folder.read('s.sqlite.rejected.jsonl'))).toMatchObject({ file: 'crm.csv', line: 4, code: 'no_identity' });
+  expect((await stat(folder.at('s.sqlite'))).mode & 0o777).toBe(0o600);
+
+  const made = await folder.run(['keys', 'create', '--store', 's.sqlite', '--plan', 'enterprise', '--credits', '50', '--label', 'nightly']);
+  expect(made.stdout).toMatch(/^mr_us_[\w-]{43}\n$/);
+  key = made.stdout.trim();
+
+  const served = folder.start(['serve', '--store', 's.sqlite', '--port', '0']);
+  await served.says(/^\{"url":/m);
+  url = (JSON.parse(served.stdout()) as { url: string }).url;
+  await writeFile(folder.at('leads.csv'), 'email,note\nADA@acme.example,x\nzoe@acme.example,y\n');
+  const run = await folder.run(['run', '--input', 'leads.csv', '--output', 'out.jsonl', '--base-url', url, '--plan', 'enterprise', '--steps', 'enrich'], { env: { MILLRACE_API_KEY: key } });
+  expect(run.code).toBe(0);
+  const rows = (await folder.read('out.jsonl')).trim().split('\n').map((line) => JSON.parse(line) as Record<string, unknown>);
+  expect(rows).toMatchObject([{ result: { outcome: 'matched' }, enrich: { name: 'Ada Example', title: 'CTO', company: { name: 'Acme', domain: 'acme.example' } } }, { result: { outcome: 'no_match' }, enrich: null }]);
+
+  // What was paid for once can be served ever after.
+  expect(JSON.parse((await folder.run(['import', '--store', 'other.sqlite', '--contacts', 'out.jsonl'])).stdout)).toMatchObject({ contacts: { read: 2, added: 1, skipped: 1 } });
+  // While the service runs.
+  const more = 'email,title\nada@acme.example,CEO\nzoe@acme.example,CFO\n';
+  expect((await folder.run(['import', '--store', 's.sqlite', '--contacts', '-'], { stdin: more })).code).toBe(0);
+  expect(await enrich('zoe@acme.example')).toBe(200);
+});
+
+it('a person who asks for it is gone from answers, exports and imports, while the service runs', async () => {
+  expect(await enrich('bob@acme.example')).toBe(200);
+  const suppressed = await folder.run(['suppress', 'Bob@acme.example', '--store', 's.sqlite']);
+  expect(JSON.parse(suppressed.stdout)).toEqual({ suppressed: 1, people: 1, signals: 0, invalid: 0 });
+  expect(await enrich('bob@acme.example')).toBe(451);
+  expect(JSON.parse((await folder.run(['import', '--store', 's.sqlite', '--contacts', 'crm.csv'])).stdout)).toMatchObject({ contacts: { rejected: { suppressed: 1 } } });
+  const exported = await folder.run(['export', '--store', 's.sqlite', '--contacts', 'all.csv.gz', '--companies', 'all.jsonl']);
+  expect(exported).toMatchObject({ code: 0, stdout: '{"companies":1,"contacts":2}\n' });
+  const printed = await folder.run(['export', '--store', 's.sqlite', '--contacts', '-']);
+  expect(printed.stdout.trim().split('\n').map((line) => (JSON.parse(line) as { email: string }).email)).toEqual(['ada@acme.example', 'zoe@acme.example']);
+});
+
+it('keys are listed without themselves, rotated and revoked while the service runs', async () => {
+  const [listed] = (await folder.run(['keys', 'list', '--store', 's.sqlite'])).stdout.trim().split('\n').map((line) => JSON.parse(line) as Record<string, unknown>);
+  expect(listed).toMatchObject({ label: 'nightly', plan: 'enterprise', region: 'us', credits: 50, revoked_at: null });
+  expect(JSON.stringify(listed)).not.toContain(key.slice(6));
+  const rotated = (await folder.run(['keys', 'rotate', String(listed?.['id']), '--store', 's.sqlite'])).stdout.trim();
+  expect(await enrich('ada@acme.example', rotated)).toBe(200);
+  // Within a second: what a service has seen of a key it believes for so long.
+  while ((await enrich('ada@acme.example')) !== 401) await new Promise((resolve) => setImmediate(resolve));
+  expect(await folder.run(['keys', 'revoke', 'key_none', '--store', 's.sqlite'])).toMatchObject({ code: 65, stderr: expect.stringMatching(/there is no key "key_none"/) as string });
+});
+
+it('a file of nothing but rows that cannot be kept is told of', async () => {
+  await writeFile(folder.at('bad.csv'), 'email\nn/a\n-\n');
+  expect(await folder.run(['import', '--store', 'x.sqlite', '--contacts', 'bad.csv'])).toMatchObject({ code: 65, stderr: expect.stringMatching(/every row was rejected: 2 of 2/) as string });
+  expect(await folder.run(['import', '--store', 'x.sqlite', '--contacts', 'missing.csv'])).toMatchObject({ code: 65 });
+  await writeFile(folder.at('strange.csv'), 'foo,bar\n1,2\n');
+  expect(await folder.run(['import', '--store', 'x.sqlite', '--contacts', 'strange.csv'])).toMatchObject({ code: 65, stderr: expect.stringMatching(/none of its columns is known/) as string });
+  expect(await folder.run(['import', '--store', 'crm.csv', '--contacts', 'crm.csv'])).toMatchObject({ code: 74 });
+});

@@ -1,0 +1,192 @@
+/** Runs that go on at the same time over one ledger in Redis: who asks, and who waits. */
+import { Redis } from 'ioredis';
+import { expect, it } from 'vitest';
+import type { LedgerAnswer } from '../../src/ledger/ledger.ts';
+import { RedisContents } from '../../src/ledger/redis/redis-contents.ts';
+import type { RunLedger } from '../../src/ledger/run-ledger.ts';
+import { describeWith } from '../services/needed.ts';
+import { RedisServer } from '../services/redis.ts';
+import { freeDatabase, redisSite, START } from './shared.ts';
+
+const HIT = { kind: 'hit', text: '{"name":"Ada"}' } as const;
+
+const scopeOf = (ledger: RunLedger): number => ledger.scope('https://api.example', 'enrich', 'by email');
+
+/** Resolves with what the run is told, and says whether it was told yet. */
+function ask(ledger: RunLedger, key: string): { readonly told: Promise<LedgerAnswer | null>; isTold: () => boolean } {
+  let isTold = false;
+  const told = new Promise<LedgerAnswer | null>((resolve) => {
+    ledger.ask(scopeOf(ledger), key, (answer) => {
+      isTold = true;
+      resolve(answer);
+    });
+  });
+  return { told, isTold: () => isTold };
+}
+
+await describeWith('redis', 'claims in Redis', (facts) => {
+  it('one asks, and the others wait for its answer, whatever it is; only then anybody counts it', async () => {
+    const site = redisSite(await freeDatabase(facts));
+    const [a, b, c] = await Promise.all(['a', 'b', 'c'].map((run) => site.open({ job: run, run, machine: run, maxAgeDays: 7 })));
+    if (a === undefined || b === undefined || c === undefined) throw new Error('three were opened');
+    const kinds: readonly LedgerAnswer[] = [HIT, { kind: 'miss' }, { kind: 'suppressed' }, { kind: 'unsettled', text: '{"result":"unknown"}' }, { kind: 'failed', code: 'http_500', attempts: 5, requestId: null }];
+    for (const answer of kinds) {
+      expect(await ask(a, answer.kind).told).toBeNull();
+      const others = [b, c].map((ledger) => ask(ledger, answer.kind));
+      await expect.poll(() => [b.waiting, c.waiting]).toEqual([1, 1]);
+      expect(others.map(({ isTold }) => isTold())).toEqual([false, false]);
+      a.put([{ scope: scopeOf(a), key: answer.kind, answer }]);
+      expect(await Promise.all(others.map(({ told }) => told))).toEqual([answer, answer]);
+    }
+    expect([a, b, c].map((ledger) => ledger.totals())).toEqual([{ lookups: 5, reused: 0 }, { lookups: 5, reused: 5 }, { lookups: 5, reused: 5 }]);
+    expect([b.waiting, c.waiting]).toEqual([0, 0]);
+  });
+
+  it('jobs that keep their answers for themselves neither wait for each other nor see them; runs of one job do', async () => {
+    const site = redisSite(await freeDatabase(facts));
+    const [one, other, shard] = await Promise.all([['one', 'r1'], ['other', 'r2'], ['one', 'r3']].map(([job = '', run = '']) => site.open({ job, run, machine: run })));
+    if (one === undefined || other === undefined || shard === undefined) throw new Error('three were opened');
+    expect(await ask(one, 'k').told).toBeNull();
+    expect(await ask(other, 'k').told).toBeNull();
+    const waits = ask(shard, 'k');
+    one.put([{ scope: scopeOf(one), key: 'k', answer: HIT }]);
+    expect(await waits.told).toEqual(HIT);
+  });
+
+  it('what a run that ends has not asked for goes to others at once; what one leaves that dies, when it has not been heard of for a lease', async () => {
+    const uri = await freeDatabase(facts);
+    const site = redisSite(uri);
+    const [ends, dies, heir] = await Promise.all(['ends', 'dies', 'heir'].map((run) => site.open({ run, machine: run })));
+    if (ends === undefined || dies === undefined || heir === undefined) throw new Error('three were opened');
+    expect([await ask(ends, 'k1').told, await ask(dies, 'k2').told]).toEqual([null, null]);
+    const first = ask(heir, 'k1');
+    const second = ask(heir, 'k2');
+    await expect.poll(() => heir.waiting).toBe(2);
+    await ends.close();
+    expect(await first.told).toBeNull();
+    expect(second.isTold()).toBe(false);
+    const client = new Redis(uri);
+    // A lease is a key that Redis lets expire.
+    expect(await client.pttl('millrace:holder:dies')).toBeGreaterThan(20_000);
+    expect(await client.pttl('millrace:holder:dies')).toBeLessThanOrEqual(30_000);
+    await client.pexpire('millrace:holder:dies', 1);
+    expect(await second.told).toBeNull();
+    client.disconnect();
+  });
+
+  it('a run that was killed and is started again holds its own claims at once', async () => {
+    const site = redisSite(await freeDatabase(facts));
+    const killed = await site.open({ run: 'r', machine: 'one' });
+    expect(await ask(killed, 'k').told).toBeNull();
+    const again = await site.open({ run: 'r', machine: 'two' });
+    expect(await ask(again, 'k').told).toBeNull();
+  });
+
+  it('an answer that may not be used any more is asked for anew, by one', async () => {
+    const site = redisSite(await freeDatabase(facts));
+    const old = await site.open({ run: 'old', machine: 'old', maxAgeDays: 7 });
+    expect(await ask(old, 'k').told).toBeNull();
+    old.put([{ scope: scopeOf(old), key: 'k', answer: HIT }]);
+    await old.keep();
+    await old.close();
+    const now = (): number => START + 8 * 86_400_000;
+    const [a, b] = await Promise.all(['a', 'b'].map((run) => site.open({ run, machine: run, maxAgeDays: 7, now, since: now() })));
+    if (a === undefined || b === undefined) throw new Error('two were opened');
+    expect(await ask(a, 'k').told).toBeNull();
+    const waits = ask(b, 'k');
+    await expect.poll(() => b.waiting).toBe(1);
+    const fresh = { kind: 'hit', text: '{"name":"Ada anew"}' } as const;
+    a.put([{ scope: scopeOf(a), key: 'k', answer: fresh }]);
+    expect(await waits.told).toEqual(fresh);
+  });
+
+  it('what is purged is in no copy either, and what is not purged still is', async () => {
+    const uri = await freeDatabase(facts);
+    const site = redisSite(uri);
+    const first = await site.open();
+    for (const key of ['ada@works.example', 'bo@works.example']) {
+      expect(await ask(first, key).told).toBeNull();
+      first.put([{ scope: scopeOf(first), key, answer: HIT }]);
+    }
+    await first.keep();
+    await first.close();
+    const contents = RedisContents.open(uri);
+    expect(await contents.purge({ email: 'ada@works.example', before: null })).toMatchObject({ answers: 1, steps: { enrich: 1 } });
+    contents.close();
+    const again = await site.open();
+    expect(again.get(scopeOf(again), 'ada@works.example')).toBeNull();
+    expect([await ask(again, 'ada@works.example').told, await ask(again, 'bo@works.example').told]).toEqual([null, HIT]);
+  });
+
+  it('asks for thousands without holding all at once, and waits no longer than it must', async () => {
+    const site = redisSite(await freeDatabase(facts));
+    const ledger = await site.open();
+    const scope = scopeOf(ledger);
+    let told = 0;
+    for (let i = 0; i < 5_000; i++) {
+      for (let wait = ledger.room(); wait !== null; wait = ledger.room()) await wait;
+      ledger.ask(scope, `p${i}`, (answer) => {
+        expect(answer).toBeNull();
+        told++;
+        ledger.put([{ scope, key: `p${i}`, answer: HIT }]);
+      });
+      expect(i - told).toBeLessThan(128);
+    }
+    await ledger.keep();
+    expect(ledger.totals()).toEqual({ lookups: 5_000, reused: 0 });
+  });
+
+  it('Redis that is gone: nothing is called meanwhile; given up in time, with what the run ends with; without it nothing opens', async () => {
+    const server = await RedisServer.start();
+    try {
+      const said: string[] = [];
+      const ledger = await redisSite(server.uri).open({ maxOutageMs: 1_500, tell: { info: (event) => said.push(event), warn: (event) => said.push(event) } });
+      const failure = new Promise((resolve) => ledger.listen({ moved: () => undefined, failed: resolve }));
+      ledger.put([{ scope: scopeOf(ledger), key: 'kept', answer: HIT }]);
+      await ledger.keep();
+      await server.kill();
+      const never = ask(ledger, 'k');
+      ledger.put([{ scope: scopeOf(ledger), key: 'late', answer: HIT }]);
+      await expect(ledger.keep()).rejects.toMatchObject({ exitCode: 74, code: 'redis_unavailable' });
+      expect(await failure).toMatchObject({ exitCode: 74 });
+      expect([never.isTold(), said]).toEqual([false, ['ledger_down']]);
+      // Whoever stops does not wait for the same again.
+      await expect(ledger.keep()).rejects.toMatchObject({ exitCode: 74 });
+      await expect(redisSite(server.uri).open({ maxOutageMs: 300 })).rejects.toMatchObject({ exitCode: 74, code: 'redis_unavailable' });
+      await server.startAgain();
+      const again = await redisSite(server.uri).open({ machine: 'two' });
+      expect(await ask(again, 'kept').told).toEqual(HIT);
+    } finally {
+      await server.end();
+    }
+  });
+
+  it('a server that holds its tongue is given up as well', async () => {
+    const server = await RedisServer.start();
+    try {
+      const ledger = await redisSite(server.uri).open({ maxOutageMs: 100 });
+      server.pause();
+      ledger.put([{ scope: scopeOf(ledger), key: 'k', answer: HIT }]);
+      await expect(ledger.keep()).rejects.toMatchObject({ exitCode: 74 });
+    } finally {
+      await server.end();
+    }
+  });
+
+  it('what a run was told and could not send is sent by the next one on that machine', async () => {
+    const server = await RedisServer.start();
+    try {
+      const site = redisSite(server.uri);
+      const first = await site.open({ maxOutageMs: 100 });
+      await server.kill();
+      first.put([{ scope: scopeOf(first), key: 'k', answer: HIT }]);
+      await expect(first.keep()).rejects.toMatchObject({ exitCode: 74 });
+      await first.close();
+      await server.startAgain();
+      await (await site.open()).close();
+      expect(await ask(await site.open({ machine: 'two' }), 'k').told).toEqual(HIT);
+    } finally {
+      await server.end();
+    }
+  });
+});

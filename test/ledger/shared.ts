@@ -1,0 +1,97 @@
+/** Ledgers wherever they may lie, each in a place of its own. */
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { onTestFinished } from 'vitest';
+import { Ledger } from '../../src/ledger/ledger.ts';
+import { tellNobody } from '../../src/ledger/options.ts';
+import type { RunLedgerOptions } from '../../src/ledger/open-run-ledger.ts';
+import type { LedgerPlace } from '../../src/ledger/place.ts';
+import { RedisLedger } from '../../src/ledger/redis/redis-ledger.ts';
+import { FileLedger, type RunLedger } from '../../src/ledger/run-ledger.ts';
+import { S3Ledger } from '../../src/ledger/s3/s3-ledger.ts';
+import { Segments } from '../../src/ledger/s3/segments.ts';
+import type { S3Access } from '../../src/s3/objects.ts';
+import { clientOf, makeBucket } from '../s3/bucket.ts';
+import type { Facts } from '../services/needed.ts';
+
+export const START = 1_700_000_000_000;
+export const DAY = 86_400_000;
+export const QUICK = { attempts: 3, baseMs: 1, capMs: 5, idleMs: 5_000 };
+
+/** One ledger, of which each machine has its own copy where it lies elsewhere. */
+export interface Site {
+  readonly place: LedgerPlace;
+  open(options?: Partial<RunLedgerOptions> & { readonly machine?: string }): Promise<RunLedger>;
+}
+
+export interface SiteKind {
+  readonly name: string;
+  /** Whether it outlives a machine. */
+  readonly shared: boolean;
+  readonly make: () => Promise<Site>;
+}
+
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'ledger-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+function complete(options: Partial<RunLedgerOptions>): RunLedgerOptions {
+  return { job: 'nightly', run: 'run-1', maxAgeDays: 0, now: () => START, since: START, maxOutageMs: 5_000, tell: tellNobody, ...options };
+}
+
+/** Closed with the test, whatever became of it. */
+async function closing<T extends RunLedger>(ledger: Promise<T>): Promise<T> {
+  const opened = await ledger;
+  onTestFinished(() => opened.close().catch(() => undefined));
+  return opened;
+}
+
+export const FILE: SiteKind = {
+  name: 'file',
+  shared: false,
+  make: async () => {
+    const path = join(temporaryFolder(), 'answers.ledger');
+    return { place: { kind: 'file', path }, open: ({ machine: _one, ...options } = {}) => closing(Promise.resolve(new FileLedger(Ledger.open({ ...complete(options), path })))) };
+  },
+};
+
+export function s3Site(access: S3Access, bucket: string): Site {
+  const folder = temporaryFolder();
+  const uri = `s3://${bucket}/${randomUUID()}.ledger`;
+  return {
+    place: { kind: 's3', uri, path: join(folder, 'one') },
+    open: ({ machine = 'one', ...options } = {}) => closing(S3Ledger.open({ drain: undefined, ...complete(options), path: join(folder, machine), failedBy: 'time' }, Segments.on(access, uri))),
+  };
+}
+
+export async function s3Kind(server: Facts): Promise<SiteKind> {
+  const bucket = await makeBucket(server);
+  return { name: 's3', shared: true, make: async () => s3Site({ client: clientOf(server), patience: QUICK }, bucket.name) };
+}
+
+export function redisSite(uri: string): Site {
+  const folder = temporaryFolder();
+  return {
+    place: { kind: 'redis', uri, path: join(folder, 'one') },
+    open: ({ machine = 'one', ...options } = {}) => closing(RedisLedger.open(uri, { drain: undefined, abort: undefined, ...complete(options), path: join(folder, machine), failedBy: 'time' })),
+  };
+}
+
+export function redisKind(server: Facts): SiteKind {
+  return { name: 'redis', shared: true, make: async () => redisSite(await freeDatabase(server)) };
+}
+
+/** A database of the shared server that no other test uses. */
+export async function freeDatabase({ host = '', port = '' }: Facts): Promise<string> {
+  const client = new Redis(Number(port), host);
+  try {
+    return `redis://${host}:${port}/${await client.incr('test:databases')}`;
+  } finally {
+    client.disconnect();
+  }
+}

@@ -1,0 +1,74 @@
+/** The store of a shared quota in memory: what the Redis scripts do, at the test's own time. */
+import { LEADER_LEASE_MS, POD_LEASE_MS, type LeadReply, type LeadTurn, type PodState, type QuotaEvent, type Stamped, type Turn, type TurnReply } from '../../../src/limiter/shared/messages.ts';
+
+export class MemoryStore {
+  readonly #now: () => number;
+  #leader: { readonly token: string; readonly untilMs: number } | null = null;
+  #freeAtMs = 0;
+  #pods = new Map<string, PodState & { readonly seenMs: number }>();
+  #inbox: QuotaEvent[] = [];
+  #log: Stamped[] = [];
+  #grants = new Map<string, { readonly id: string; readonly atMs: number }[]>();
+
+  /** @param now milliseconds */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  turn({ token, events, ...state }: Turn): TurnReply {
+    const nowMs = this.#now();
+    const { pod } = state;
+    const led = this.#leader !== null && this.#leader.untilMs > nowMs;
+    if (!led || (this.#leader?.token !== token && this.#leader?.token.startsWith(`${pod}~`) === true)) this.#leader = { token, untilMs: nowMs + LEADER_LEASE_MS };
+    const grants = this.#grants.get(pod) ?? [];
+    this.#grants.delete(pod);
+    this.#pods.set(pod, { ...state, want: Math.max(0, state.want - grants.length), inFlight: state.inFlight + grants.length, seenMs: nowMs });
+    this.#inbox.push(...events);
+    return { nowMs, leader: this.#leader?.token ?? '', pods: this.#pods.size, spent: [...this.#pods.values()].reduce((sum, { spent }) => sum + spent, 0), freeAtMs: this.#freeAtMs, grants };
+  }
+
+  lead({ token, events, freeAtMs }: LeadTurn): LeadReply | null {
+    const nowMs = this.#now();
+    if (this.#leader === null || this.#leader.token !== token || this.#leader.untilMs <= nowMs) return null;
+    this.#leader = { token, untilMs: nowMs + LEADER_LEASE_MS };
+    this.#freeAtMs = freeAtMs;
+    for (const event of events) {
+      this.#log.push({ atMs: nowMs, event });
+      if (event.kind !== 'grant') continue;
+      const waiting = this.#grants.get(event.pod) ?? [];
+      this.#grants.set(event.pod, [...waiting, ...event.ids.map((id) => ({ id, atMs: nowMs }))]);
+      const state = this.#pods.get(event.pod);
+      if (state !== undefined) this.#pods.set(event.pod, { ...state, want: Math.max(0, state.want - event.ids.length), inFlight: state.inFlight + event.ids.length });
+    }
+    const told = this.#inbox;
+    this.#inbox = [];
+    this.#log.push(...told.map((event) => ({ atMs: nowMs, event })));
+    for (const [pod, { seenMs }] of this.#pods) {
+      if (seenMs > nowMs - POD_LEASE_MS) continue;
+      this.#pods.delete(pod);
+      this.#grants.delete(pod);
+    }
+    return { nowMs, pods: [...this.#pods.values()].map(({ pod, want, inFlight, spent }) => ({ pod, want, inFlight, spent })), events: told };
+  }
+
+  history(): readonly Stamped[] {
+    return [...this.#log];
+  }
+
+  leave(pod: string, token: string, events: readonly QuotaEvent[]): void {
+    this.#inbox.push(...events);
+    this.#pods.delete(pod);
+    this.#grants.delete(pod);
+    if (this.#leader?.token === token) this.#leader = null;
+  }
+
+  /** As after a restart without its data. */
+  forget(): void {
+    this.#leader = null;
+    this.#pods.clear();
+    this.#inbox = [];
+    this.#log = [];
+    this.#grants.clear();
+    this.#freeAtMs = 0;
+  }
+}

@@ -1,0 +1,116 @@
+/**
+ * Pods that share a quota, before every kind of limiter, in virtual time. Seeds are fixed so that a run can be repeated;
+ * `SIM_SEED=n SIM_RUNS=n SIM_RPM=n` tries others, more of them, and faster ones.
+ */
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { MINUTE } from '../services.ts';
+import { simulatePods, type Fault, type PodOutcome, type PodScenario } from './pods-simulator.ts';
+
+const SEED = Number(process.env['SIM_SEED'] ?? 20_360_715);
+const RUNS = Number(process.env['SIM_RUNS'] ?? 2);
+const WINDOWS = 5;
+
+function scenarios(fixed: { [K in keyof PodScenario]?: fc.Arbitrary<PodScenario[K]> }): fc.Arbitrary<PodScenario> {
+  return fc.record<PodScenario>({
+    seed: fc.integer({ min: 0, max: 2 ** 31 }),
+    kind: fc.constantFrom('fixed', 'sliding', 'bucket', 'gcra'),
+    burst: fc.constantFrom('whole', 'tenth'),
+    rpm: fc.integer({ min: 250, max: Number(process.env['SIM_RPM'] ?? 500) }),
+    unit: fc.constantFrom('delta s', 'delta ms', 'epoch s', 'epoch ms', 'http date'),
+    latencyMs: fc.integer({ min: 5, max: 300 }),
+    jitterMs: fc.integer({ min: 0, max: 200 }),
+    before: fc.double({ min: 0, max: 1, noNaN: true }),
+    clockMs: fc.integer({ min: -120_000, max: 120_000 }),
+    retryAfter: fc.constantFrom('permit', 'restored'),
+    lateMs: fc.constantFrom(0, 2),
+    storeMs: fc.constantFrom(0.5, 3, 20),
+    pods: fc.integer({ min: 2, max: 6 }),
+    podsAtLeast: fc.constant(1),
+    happens: fc.constant([]),
+    windows: fc.constant(WINDOWS),
+    ...fixed,
+  });
+}
+
+async function holds(arbitrary: fc.Arbitrary<PodScenario>, check: (outcome: PodOutcome, scenario: PodScenario) => void, runs = RUNS): Promise<void> {
+  await fc.assert(fc.asyncProperty(arbitrary, async (scenario) => check(await simulatePods(scenario), scenario)), { numRuns: runs, seed: SEED, endOnFailure: true });
+}
+
+/** When calls were refused, as whoever waits counts it: what follows within a moment left before that was known. */
+function flocks({ refused }: PodOutcome): number {
+  return refused.filter(({ atMs }, i) => i === 0 || atMs - (refused[i - 1] as { atMs: number }).atMs > 1_000).length;
+}
+
+/** What the way over the store adds to a latency, and how much that varies. */
+const STORE_SPREAD_MS = 250;
+const whyOf = ({ refused, said }: PodOutcome): string => `${refused[0]?.why}\n${said.join('\n')}`;
+/** As of the model for one: a spread of latencies costs a sliding window time, and what is under way stands in a bucket. */
+const lostTo = ({ kind, rpm, latencyMs, jitterMs }: PodScenario): number => {
+  if (kind === 'fixed') return 0;
+  return kind === 'sliding' ? (1.3 * (jitterMs + STORE_SPREAD_MS)) / MINUTE : (latencyMs + jitterMs + STORE_SPREAD_MS) / (WINDOWS * MINUTE) + 4 / rpm;
+};
+/** A bucket of a few permits overflows for a moment now and then while a permit is on its way to a pod. */
+const isTiny = ({ kind, burst, rpm }: PodScenario): boolean => (kind === 'bucket' || kind === 'gcra') && burst === 'tenth' && rpm < 600;
+
+const within = fc.integer({ min: 70_000, max: 200_000 });
+const aPod = fc.nat({ max: 1 });
+
+describe(`pods that share a quota, seed ${SEED}`, { timeout: 300_000 }, () => {
+  it('use 99 % of it together and cause no 429', async () => {
+    await holds(scenarios({}), (outcome, scenario) => {
+      expect(outcome.refused.length, whyOf(outcome)).toBe(0);
+      expect(outcome.share, JSON.stringify(scenario)).toBeGreaterThanOrEqual((isTiny(scenario) ? 0.9 : 0.99) - lostTo(scenario));
+      // Nobody goes short while another has its fill.
+      expect(Math.min(...outcome.byPod)).toBeGreaterThan((0.5 * outcome.admitted) / scenario.pods);
+    });
+  });
+
+  it('cause none when pods die, whoever led, and come again: what they held comes back', async () => {
+    const kill = fc.record({ kind: fc.constant('kill' as const), atMs: within, pod: aPod, againAfterMs: fc.option(fc.constantFrom(500, 3_000, 20_000)) });
+    await holds(scenarios({ pods: fc.integer({ min: 3, max: 6 }), happens: fc.array(kill, { minLength: 1, maxLength: 2 }).map((kills): Fault[] => kills.filter(({ pod }, i) => i === 0 || pod !== kills[0]?.pod)) }), (outcome, scenario) => {
+      expect(outcome.refused.length, whyOf(outcome)).toBe(0);
+      // A leader is missed for three seconds.
+      expect(outcome.share, JSON.stringify(scenario)).toBeGreaterThanOrEqual((isTiny(scenario) ? 0.9 : 0.99) - lostTo(scenario) - (scenario.happens.length * 5_000) / ((WINDOWS - 1) * MINUTE));
+    });
+  });
+
+  it('cause none when one stands still for a minute and goes on: what it was granted then is no longer its', async () => {
+    const pause = fc.record({ kind: fc.constant('pause' as const), atMs: within, pod: aPod, forMs: fc.constantFrom(1_500, 10_000, 60_000) });
+    await holds(scenarios({ happens: pause.map((one): Fault[] => [one]) }), (outcome, scenario) => {
+      expect(outcome.refused.length, whyOf(outcome)).toBe(0);
+      expect(outcome.share, JSON.stringify(scenario)).toBeGreaterThanOrEqual((isTiny(scenario) ? 0.9 : 0.99) - lostTo(scenario) - 5_000 / ((WINDOWS - 1) * MINUTE));
+    });
+  });
+
+  it('go by a static share while the store is gone, say so, and share again: one 429 at most, when it comes back', async () => {
+    const away = fc.record({ kind: fc.constant('away' as const), atMs: within, pods: fc.constant('all' as const), forMs: fc.constantFrom(800, 5_000, 45_000), forgets: fc.boolean() });
+    await holds(scenarios({ happens: away.map((one): Fault[] => [one]) }), (outcome, scenario) => {
+      expect(flocks(outcome), whyOf(outcome)).toBeLessThanOrEqual(1);
+      expect(outcome.share, JSON.stringify(scenario)).toBeGreaterThanOrEqual(0.8);
+      const [fault] = scenario.happens;
+      const alone = outcome.said.filter((line) => line.includes('alone'));
+      if (fault?.kind === 'away' && fault.forMs > 4_000) {
+        expect(alone.length).toBe(scenario.pods);
+        expect(alone.every((line) => line.endsWith(`alone ${Math.floor(scenario.rpm / scenario.pods)}`)), alone.join('\n')).toBe(true);
+      }
+      expect(outcome.said.filter((line) => line.endsWith('shared')).length).toBe(scenario.pods + alone.length);
+    });
+  });
+
+  it('meet in a flock or two of 429s at most when the network splits between one of them and the rest', async () => {
+    const away = fc.record({ kind: fc.constant('away' as const), atMs: within, pods: fc.tuple(aPod), forMs: fc.constantFrom(800, 20_000, 45_000), forgets: fc.constant(false) });
+    await holds(scenarios({ happens: away.map((one): Fault[] => [one]) }), (outcome, scenario) => {
+      expect(flocks(outcome), whyOf(outcome)).toBeLessThanOrEqual(scenario.kind === 'fixed' ? 1 : 3);
+      expect(outcome.share, JSON.stringify(scenario)).toBeGreaterThanOrEqual(0.8);
+    });
+  });
+
+  it('without a store keep to their parts of the plan', async () => {
+    const never = [{ kind: 'away', atMs: 0, pods: 'all', forMs: WINDOWS * MINUTE, forgets: false }] as const;
+    await holds(scenarios({ happens: fc.constant(never), pods: fc.constant(4), podsAtLeast: fc.constant(4) }), (outcome, scenario) => {
+      expect(outcome.worstMinute).toBeLessThanOrEqual(scenario.rpm);
+      expect(outcome.said).toHaveLength(4);
+    });
+  });
+});

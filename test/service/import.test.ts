@@ -1,0 +1,139 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { ALIASES, plainName } from '../../src/reader/aliases.ts';
+import { exportRecords, tableCells, tableColumns } from '../../src/service/export/export-records.ts';
+import { importRows, type ImportRow } from '../../src/service/import/import-rows.ts';
+import { nameTable, type ImportKind } from '../../src/service/import/names.ts';
+import { rowReader } from '../../src/service/import/row-values.ts';
+import type { ImportCounts, Rejection } from '../../src/service/import/counts.ts';
+import type { SparseRecord } from '../../src/service/records.ts';
+import { openStore } from '../../src/service/store/open-store.ts';
+import { suppress } from '../../src/service/store/suppress.ts';
+import type { Store } from '../../src/service/store/transaction.ts';
+import { temporaryFolder } from './harness.ts';
+
+async function emptyStore(): Promise<Store> {
+  return openStore(`${await temporaryFolder()}/store.sqlite`);
+}
+
+interface Given {
+  readonly kind?: ImportKind;
+  readonly name?: string;
+  readonly columns?: Record<string, string>;
+  readonly asOf?: string;
+}
+
+async function load(store: Store, rows: readonly (readonly string[])[] | readonly SparseRecord[], { kind = 'contacts', name = 'crm.csv', columns = {}, asOf = '2026-01-01' }: Given = {}): Promise<{ counts: ImportCounts; rejected: Rejection[] }> {
+  const rejected: Rejection[] = [];
+  const isTable = Array.isArray(rows[0]);
+  const given = (isTable ? rows.slice(1) : rows).map((row, index): ImportRow => ({ line: index + 2, cells: isTable ? (row as readonly string[]) : null, json: isTable ? null : JSON.stringify(row), bad: null }));
+  const counts = await importRows(
+    store,
+    { name, header: isTable ? (rows[0] as readonly string[]) : [], batches: (async function* () { yield given; })() },
+    { kind, reader: rowReader(nameTable(kind, ALIASES, plainName), plainName, new Map(Object.entries(columns))), asOfMs: Date.parse(asOf), nowMs: Date.parse('2026-06-01'), signal: new AbortController().signal, onReject: (some) => rejected.push(...some) },
+  );
+  return { counts, rejected };
+}
+
+const all = (store: Store, kind: ImportKind, withSources = false): SparseRecord[] => [...exportRecords(store, kind, withSources)];
+
+describe('importing', () => {
+  it('takes a table of a CRM: names of columns, employers, phones, places', async () => {
+    const store = await emptyStore();
+    const { counts, rejected } = await load(store, [
+      ['First Name', 'Last Name', 'Work Email', 'Company', 'Website', 'Job Title', 'Phone', 'Country', '# Employees', 'Annual Revenue', 'Shoe Size'],
+      ['Ada', 'Example', ' ADA@Acme.example ', 'Acme', 'https://www.acme.example/team', 'CTO', '+1 (212) 555-0100', 'United Kingdom', '1,200', '$12M', '38'],
+      ['Bob', 'Example', 'bob@gmail.com', 'Bobs', '', 'Owner', '555', 'uk', '11-50', '', ''],
+      ['No', 'Body', 'n/a', '', '', '', '', '', '', '', ''],
+    ]);
+    expect(rejected).toEqual([{ file: 'crm.csv', line: 4, code: 'bad_email', detail: expect.any(String) as string }]);
+    expect(counts).toMatchObject({ read: 3, added: 2, rejected: { bad_email: 1 }, dropped: { mobile: 1 }, companies: { added: 1 } });
+    expect(all(store, 'contacts')).toMatchObject([
+      { email: 'ada@acme.example', name: 'Ada Example', title: 'CTO', mobile: '+12125550100', location: { country: 'United Kingdom', country_code: 'GB' }, company_domain: 'acme.example', updated_at: '2026-01-01T00:00:00Z' },
+      { email: 'bob@gmail.com', company_name: 'Bobs', location: { country_code: 'GB' } },
+    ]);
+    expect(all(store, 'companies')).toMatchObject([{ name: 'Acme', domain: 'acme.example', employees: 1_200, revenue: '$12M', revenue_usd: 12_000_000 }]);
+    store.close();
+  });
+
+  it('takes an enriched output of Millrace, as a table and as JSON lines, and leaves out what was not found', async () => {
+    const record = { email: 'ada@acme.example', name: 'Ada Example', title: 'CTO', verified: true, company: { name: 'Acme', domain: 'acme.example', employees: 42, stack: ['Go', 'dbt'] }, updated_at: '2025-05-05T00:00:00Z' };
+    const verdict = { email: 'ada@acme.example', normalized: 'ada@acme.example', result: 'undeliverable', confidence: 0, verified_at: '2026-02-02T00:00:00Z' };
+    const header = ['Mail', 'result.outcome', 'enrich.email', 'enrich.name', 'enrich.title', 'enrich.company.name', 'enrich.company.employees', 'enrich.company.stack', 'enrich.verified', 'verify.result', 'verify.confidence'];
+    const rows: [readonly (readonly string[])[] | readonly SparseRecord[], Given][] = [
+      [[header, ['ada@acme.example', 'matched', 'ada@acme.example', 'Ada Example', 'CTO', 'Acme', '42', 'Go;dbt', 'true', 'undeliverable', '0'], ['max@acme.example', 'no_match', '', '', '', '', '', '', '', '', '']], {}],
+      [[{ input: { Mail: 'ADA@acme.example' }, result: { outcome: 'matched' }, enrich: record, verify: verdict }, { input: { Mail: 'max@acme.example' }, result: { outcome: 'no_match' }, enrich: null, verify: null }], { name: 'out.jsonl' }],
+    ];
+    for (const [given, how] of rows) {
+      const store = await emptyStore();
+      const { counts } = await load(store, given, how);
+      expect(counts).toMatchObject({ read: 2, added: 1, skipped: 1, rejected: {} });
+      expect(all(store, 'contacts')).toMatchObject([{ email: 'ada@acme.example', name: 'Ada Example', title: 'CTO', email_status: 'bounced', email_confidence: 0, company_domain: 'acme.example' }]);
+      expect(all(store, 'companies')).toMatchObject([{ name: 'Acme', domain: 'acme.example', employees: 42, stack: ['Go', 'dbt'] }]);
+      store.close();
+    }
+  });
+
+  it('takes a verdict for the address that it is of, and no other', async () => {
+    const store = await emptyStore();
+    await load(store, [{ input: { email: 'old@acme.example' }, result: { outcome: 'matched' }, enrich: { email: 'new@acme.example', name: 'Ada' }, verify: { email: 'old@acme.example', result: 'undeliverable', confidence: 0 } }]);
+    expect(all(store, 'contacts')[0]).not.toHaveProperty('email_status');
+    store.close();
+  });
+
+  it('takes the columns that are named by hand, and no others for their fields', async () => {
+    const store = await emptyStore();
+    await load(store, [['Email', 'Primary contact', 'Was'], ['info@acme.example', 'ada@acme.example', 'CTO']], { columns: { email: 'Primary contact', title: 'Was' } });
+    expect(all(store, 'contacts')).toMatchObject([{ email: 'ada@acme.example', title: 'CTO' }]);
+    store.close();
+  });
+
+  it('merges by recency and says of each field where it is from', async () => {
+    const store = await emptyStore();
+    await load(store, [['email', 'title', 'mobile'], ['ada@acme.example', 'CTO', '']], { name: 'new.csv', asOf: '2026-03-01' });
+    const { counts } = await load(store, [['email', 'title', 'mobile'], ['ada@acme.example', 'Engineer', '+12125550100']], { name: 'old.csv', asOf: '2020-01-01' });
+    expect(counts).toMatchObject({ updated: 1, added: 0 });
+    expect(all(store, 'contacts', true)).toMatchObject([{ title: 'CTO', mobile: '+12125550100', sources: { title: { source: 'new.csv', at: '2026-03-01T00:00:00Z' }, mobile: { source: 'old.csv', at: '2020-01-01T00:00:00Z' } } }]);
+    store.close();
+  });
+
+  it('does not bring back who asked to be removed, nor what is from the future', async () => {
+    const store = await emptyStore();
+    suppress(store, ['ada@acme.example'], 0);
+    const { counts } = await load(store, [['email', 'updated_at'], ['Ada@acme.example', ''], ['bob@acme.example', '2099-01-01']]);
+    expect(counts).toMatchObject({ added: 1, rejected: { suppressed: 1 } });
+    expect(all(store, 'contacts')).toMatchObject([{ email: 'bob@acme.example', updated_at: '2026-06-01T00:00:00Z' }]);
+    store.close();
+  });
+
+  it('gives back what it took: an export that is imported elsewhere is exported alike', async () => {
+    const text = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 }).filter((value) => value.trim() === value && !/[;|]/.test(value));
+    const person = fc.record({ id: fc.uuid(), email: fc.integer().map((n) => `p${Math.abs(n)}@acme.example`), name: text, title: text, skills: fc.array(text, { minLength: 1, maxLength: 3 }), location: fc.record({ city: text, country_code: fc.constantFrom('DE', 'US') }), updated_at: fc.constantFrom('2025-01-01T00:00:00Z', '2025-06-01T12:00:00Z') }, { requiredKeys: ['id', 'email', 'updated_at'] });
+    await fc.assert(
+      fc.asyncProperty(fc.uniqueArray(person, { selector: ({ email }) => email, maxLength: 5 }), async (people) => {
+        const [first, second, third] = [await emptyStore(), await emptyStore(), await emptyStore()];
+        await load(first, people);
+        await load(second, all(first, 'contacts'));
+        expect(all(second, 'contacts')).toEqual(all(first, 'contacts'));
+        const columns = tableColumns('contacts');
+        await load(third, [columns, ...all(first, 'contacts').map((record) => tableCells(record, columns))]);
+        expect(all(third, 'contacts')).toEqual(all(first, 'contacts'));
+        for (const store of [first, second, third]) store.close();
+      }),
+      { numRuns: 15 },
+    );
+  });
+
+  it('takes anything for a row without falling over', async () => {
+    const store = await emptyStore();
+    const name = fc.constantFrom('email', 'company', 'location', 'emails', 'updated_at', 'mobile', 'domain', 'type', 'person', 'input', 'result', 'enrich', 'verify', '__proto__', 'hq', 'employees');
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom<ImportKind>('contacts', 'companies', 'signals'), fc.dictionary(name, fc.jsonValue(), { maxKeys: 8 }), async (kind, row) => {
+        const { counts } = await load(store, [row], { kind });
+        expect(counts.added + counts.updated + counts.unchanged + counts.skipped + counts.rejectedRows).toBe(1);
+      }),
+      { numRuns: 500 },
+    );
+    store.close();
+  });
+});

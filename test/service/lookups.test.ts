@@ -1,0 +1,138 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { loadCompanies, loadPeople, loadSignals } from '../../src/service/store/load.ts';
+import { openStore } from '../../src/service/store/open-store.ts';
+import { suppress } from '../../src/service/store/suppress.ts';
+import { KEY, makeKey, makeStore, serveStore, type Reply, type Served } from './harness.ts';
+
+const AUTH = { authorization: `Bearer ${KEY}` };
+const ADA = { id: 'pe_a', email: 'ada@acme.example', emails: ['ada@home.example'], name: 'Ada Éxample', linkedin_url: 'https://www.linkedin.com/in/ada-example', mobile: '+12125550100', email_status: 'verified', email_confidence: 97, company_domain: 'acme.example' };
+
+let store: string;
+let service: Served;
+beforeEach(async () => {
+  store = await makeStore((open) => {
+    loadPeople(open, [ADA, { id: 'pe_t1', email: 'tim1@acme.example', name: 'Tim Twin', company_domain: 'acme.example' }, { id: 'pe_t2', email: 'tim2@acme.example', name: 'Tim Twin', company_domain: 'acme.example' }, { id: 'pe_b', name: 'Bare', linkedin_url: 'linkedin.com/in/bare' }], 'test');
+  });
+  service = await serveStore({ store });
+});
+
+const charged = ({ headers }: Reply): string | null => headers.get('x-credits-charged');
+
+describe('POST /v1/contacts/reveal', () => {
+  it.each([
+    [{ linkedin_url: 'http://de.linkedin.com/in/Ada-Example/?trk=x' }, ['linkedin_url'], 96],
+    [{ id: 'pe_a' }, ['id'], 100],
+    [{ email: 'ADA@acme.example' }, ['email'], 98],
+    [{ email: 'ada@home.example' }, ['email'], 98],
+    [{ phone: '+1 212 555 0100' }, ['phone'], 90],
+    [{ name: 'ADA example', domain: 'www.acme.example' }, ['name', 'domain'], 85],
+    [{ name: 'Ada Example', company: 'acme' }, ['name', 'company'], 85],
+  ])('finds by %j', async (body, matchedOn, likelihood) => {
+    const reply = await service.post('/v1/contacts/reveal', body);
+    expect(reply.json).toMatchObject({ id: 'pe_a', email: 'ada@acme.example', email_status: 'verified', email_confidence: 97, mobile: '+12125550100', emails: ['ada@home.example'], phones: [{ number: '+12125550100' }], likelihood, matched_on: matchedOn, credits_charged: 1, company: { name: 'Acme' } });
+    expect(charged(reply)).toBe('1');
+  });
+
+  it('keeps the number back when it is not wanted, and takes nothing for nothing', async () => {
+    expect((await service.post('/v1/contacts/reveal', { id: 'pe_a', reveal_mobile: false })).json).toMatchObject({ mobile: null, phones: [], email: 'ada@acme.example' });
+    const bare = await service.post('/v1/contacts/reveal', { id: 'pe_b' });
+    expect([bare.status, charged(bare), bare.json['credits_charged']]).toEqual([200, '0', 0]);
+  });
+
+  it('asks anew for the verdict on the address when told to, which costs a credit more', async () => {
+    // The store knows this one as verified, which is evidence.
+    const reply = await service.post('/v1/contacts/reveal', { id: 'pe_a', verify: true });
+    expect([charged(reply), reply.json['email_status'], reply.json['verified']]).toEqual(['2', 'verified', true]);
+  });
+
+  it('is less sure of a name that two have', async () => {
+    expect((await service.post('/v1/contacts/reveal', { name: 'Tim Twin', domain: 'acme.example' })).json['likelihood']).toBe(42);
+    expect((await service.post('/v1/enrich', { name: 'Tim Twin', domain: 'acme.example', min_likelihood: 50 })).json['code']).toBe('no_match');
+  });
+
+  it('knows nothing of who was erased, by whatever they were known', async () => {
+    const open = openStore(store);
+    suppress(open, ['ada@home.example'], 0);
+    open.close();
+    for (const body of [{ email: 'ada@acme.example' }, { email: 'ada@home.example' }, { linkedin_url: 'linkedin.com/in/ada-example' }]) {
+      const reply = await service.post('/v1/contacts/reveal', body);
+      expect([reply.status, reply.json['code'], charged(reply)]).toEqual([451, 'suppressed_person', '0']);
+    }
+    expect((await service.post('/v1/contacts/reveal', { id: 'pe_a' })).status).toBe(404);
+  });
+
+  it.each([
+    [{}, '', 'required'], [{ domain: 'acme.example' }, '', 'required'], [{ name: 'Ada' }, '', 'required'], [{ id: 'x', email: 'a@acme.example' }, '/id', 'ambiguous'], [{ id: 'x', domain: 'acme.example' }, '/domain', 'ambiguous'],
+    [{ name: 'x', domain: 'acme.example', company: 'Acme' }, '/company', 'ambiguous'], [{ linkedin_url: 'ada' }, '/linkedin_url', 'invalid_url'], [{ phone: '555' }, '/phone', 'invalid_phone'], [{ name: 'x', domain: 'y' }, '/domain', 'invalid_domain'],
+    [{ id: 'pe_a', reveal_mobile: 'no' }, '/reveal_mobile', 'type'], [{ linkedin: 'x' }, '/linkedin', 'unknown_field'],
+  ])('refuses %j at %j: %s', async (body, pointer, code) => {
+    const { status, json } = await service.post('/v1/contacts/reveal', body);
+    expect([status, json['code']]).toEqual([422, 'validation_failed']);
+    expect(json['errors']).toContainEqual(expect.objectContaining({ pointer, code }));
+  });
+});
+
+describe('GET /v1/companies/{domain}', () => {
+  it('answers the whole record with its signals, for whatever is written and for what lies below it', async () => {
+    const open = openStore(store);
+    loadSignals(open, [{ id: 'sg_1', type: 'funding', domain: 'acme.example', occurred_at: '2026-01-02', data: { round_type: 'seed' } }], 'test');
+    loadCompanies(open, [{ domain: 'brückner.example', name: 'Brückner' }], 'test');
+    open.close();
+    for (const domain of ['acme.example', 'WWW.Acme.example', 'shop.acme.example', 'https%3A%2F%2Facme.example%2Fteam']) {
+      const { status, json } = await service.request(`/v1/companies/${domain}`, { headers: AUTH });
+      expect([status, json]).toMatchObject([200, { id: 'co_1', name: 'Acme', domain: 'acme.example', ticker: null, signals: [{ id: 'sg_1', type: 'funding', data: { round_type: 'seed' } }] }]);
+    }
+    expect((await service.request(`/v1/companies/${encodeURIComponent('brückner.example')}`, { headers: AUTH })).json['name']).toBe('Brückner');
+  });
+
+  it('sends what the client has already neither again nor at a price', async () => {
+    const first = await service.request('/v1/companies/acme.example', { headers: AUTH });
+    expect(charged(first)).toBe('1');
+    const etag = first.headers.get('etag') ?? '';
+    const again = await service.request('/v1/companies/acme.example', { headers: { ...AUTH, 'if-none-match': `"other", W/${etag}` } });
+    expect([again.status, again.text, charged(again), again.headers.get('etag')]).toEqual([304, '', '0', etag]);
+  });
+
+  it('refuses what is no domain, and misses what it has not', async () => {
+    expect((await service.request('/v1/companies/localhost', { headers: AUTH })).json).toMatchObject({ status: 400, code: 'invalid_parameter', errors: [{ parameter: 'domain' }] });
+    const missed = await service.request('/v1/companies/nowhere.example', { headers: AUTH });
+    expect([missed.status, missed.json['code'], charged(missed)]).toEqual([404, 'no_match', '0']);
+    expect((await service.request('/v1/companies/acme.example?x=1', { headers: AUTH })).json['code']).toBe('unknown_parameter');
+    expect((await service.request('/v1/companies/acme.example', { method: 'POST', headers: AUTH })).headers.get('allow')).toBe('GET, HEAD');
+    expect((await service.request('/v1/companies/a/b', { headers: AUTH })).status).toBe(404);
+  });
+});
+
+describe('POST /v1/enrich/bulk', () => {
+  const requests = [{ params: { email: 'ada@acme.example', fields: ['name'] }, metadata: { row: 1 } }, { params: { email: 'nobody@acme.example' } }, { params: { emial: 'x' } }, { params: { domain: 'acme.example' }, metadata: 'two' }];
+
+  it('answers each in order as it would alone, charges the hits, and takes a request of the quota for each', async () => {
+    const key = await makeKey(store, 'growth', { credits: 10 });
+    const reply = await service.post('/v1/enrich/bulk', { requests }, { key });
+    expect(reply.json['data']).toMatchObject([
+      { status: 200, record: { name: 'Ada Éxample' }, error: null, metadata: { row: 1 } },
+      { status: 404, record: null, error: { code: 'no_match' }, metadata: null },
+      { status: 422, record: null, error: { code: 'validation_failed', errors: [{ pointer: '/emial' }, { pointer: '' }] }, metadata: null },
+      { status: 200, record: { company: { name: 'Acme' }, verified: false }, error: null, metadata: 'two' },
+    ]);
+    expect([charged(reply), reply.headers.get('x-ratelimit-remaining')]).toEqual(['2', '996']);
+  });
+
+  it('waits for a quota that holds it, and refuses what no quota ever will', async () => {
+    const key = await makeKey(store, 'trial');
+    const many = (count: number): unknown => ({ requests: Array.from({ length: count }, () => requests[0]) });
+    expect((await service.post('/v1/enrich/bulk', many(61), { key })).json).toMatchObject({ code: 'validation_failed', errors: [{ pointer: '/requests', code: 'too_many' }] });
+    expect((await service.post('/v1/enrich/bulk', many(40), { key })).status).toBe(200);
+    const refused = await service.post('/v1/enrich/bulk', many(40), { key });
+    expect([refused.status, refused.json['code'], Number(refused.headers.get('retry-after'))]).toEqual([429, 'rate_limited', expect.toSatisfy((seconds: number) => seconds >= 20 && seconds <= 22)]);
+  });
+
+  it.each([
+    [{}, '', 'required'], [{ requests: [] }, '/requests', 'too_few'], [{ requests: Array.from({ length: 101 }, () => ({ params: {} })) }, '/requests', 'too_many'],
+    [{ requests: [5] }, '/requests/0', 'type'], [{ requests: [{ metadata: 1 }] }, '/requests/0', 'required'], [{ requests: [{ params: {}, extra: 1 }] }, '/requests/0', 'unknown_field'],
+  ])('refuses %j', async (body, pointer, code) => {
+    const { status, json } = await service.post('/v1/enrich/bulk', body);
+    expect(status).toBe(422);
+    expect(json['errors']).toContainEqual(expect.objectContaining({ pointer, code }));
+  });
+});

@@ -1,0 +1,58 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { merge, stampOf, type KeptRecord, type Provenance } from '../../src/service/store/merge.ts';
+
+const record = fc.dictionary(fc.constantFrom('name', 'title', 'mobile', 'skills', 'city'), fc.oneof(fc.constantFrom('', null), fc.integer({ min: 1, max: 3 }), fc.array(fc.integer({ min: 1, max: 2 }), { maxLength: 2 })), { maxKeys: 5 });
+/** Reports of one record, each of another time: what is of the same time has no order of its own. */
+const reports = fc.uniqueArray(fc.tuple(record, fc.integer({ min: 1, max: 1_000 })), { selector: ([, atMs]) => atMs, minLength: 1, maxLength: 6 });
+
+function mergeAll(list: readonly (readonly [Record<string, unknown>, number])[]): KeptRecord | null {
+  let kept: KeptRecord | null = null;
+  for (const [incoming, atMs] of list) kept = merge(kept, incoming, from(atMs)).record;
+  return kept;
+}
+
+const from = (atMs: number): Provenance => ({ source: atMs % 3, atMs });
+
+describe('merging', () => {
+  it('comes to the same values from the same sources in whatever order the reports arrive', () => {
+    fc.assert(
+      fc.property(
+        reports.chain((list) => fc.tuple(fc.constant(list), fc.shuffledSubarray(list, { minLength: list.length }))),
+        ([list, shuffled]) => {
+          const [one, other] = [mergeAll(list), mergeAll(shuffled)] as [KeptRecord, KeptRecord];
+          expect(other.doc).toEqual(one.doc);
+          for (const field of Object.keys(one.doc)) expect(stampOf(other, field)).toEqual(stampOf(one, field));
+        },
+      ),
+    );
+  });
+
+  it('has of each field what the newest report says that says anything, and says whose it is', () => {
+    fc.assert(
+      fc.property(reports, (list) => {
+        const kept = mergeAll(list) as KeptRecord;
+        for (const field of ['name', 'title', 'mobile', 'skills', 'city']) {
+          const newest = [...list].sort(([, a], [, b]) => b - a).find(([incoming]) => !['', null, undefined].includes(incoming[field] as string) && !(Array.isArray(incoming[field]) && incoming[field].length === 0));
+          expect(kept.doc[field]).toEqual(newest?.[0][field]);
+          if (newest !== undefined) expect(stampOf(kept, field)).toEqual([newest[1] % 3, newest[1]]);
+        }
+      }),
+    );
+  });
+
+  it('has nothing to write for a report that is there already', () => {
+    fc.assert(
+      fc.property(reports, (list) => {
+        const kept = mergeAll(list);
+        const sorted = [...list].sort(([, a], [, b]) => b - a)[0] as readonly [Record<string, unknown>, number];
+        expect(merge(kept, sorted[0], from(sorted[1]))).toEqual({ record: kept, change: 'same' });
+      }),
+    );
+  });
+
+  it('keeps the id under which a record is known', () => {
+    const kept = merge(null, { id: 'a', name: 'x' }, from(1)).record;
+    expect(merge(kept, { id: 'b', name: 'y' }, from(2)).record.doc).toEqual({ id: 'a', name: 'y' });
+  });
+});

@@ -1,0 +1,128 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { loadCompanies, loadSignals } from '../../src/service/store/load.ts';
+import { openStore } from '../../src/service/store/open-store.ts';
+import { KEY, makeKey, makeStore, serveStore, type Reply, type Served } from './harness.ts';
+
+const AUTH = { authorization: `Bearer ${KEY}` };
+const signal = (n: number, type = 'funding', domain = 'acme.example'): Record<string, unknown> => ({ id: `sg_${n}`, type, company: { domain, name: 'Told' }, occurred_at: `2026-01-${String(n).padStart(2, '0')}`, data: { n } });
+
+let store: string;
+let service: Served;
+beforeEach(async () => {
+  store = await makeStore((open) => {
+    // Known out of order.
+    loadSignals(open, [signal(3), signal(1), signal(2, 'exec_moves', 'other.example'), signal(5, 'hiring'), signal(4)], 'test');
+    loadCompanies(open, [{ domain: 'other.example', name: 'Other', industry: 'Retail', hq: { country_code: 'DE' } }], 'test');
+  });
+  service = await serveStore({ store });
+});
+
+const get = (query = '', headers: Record<string, string> = {}): Promise<Reply> => service.request(`/v1/signals${query}`, { headers: { ...AUTH, ...headers } });
+const ids = ({ json }: Reply): unknown[] => (json['data'] as { id: string }[]).map(({ id }) => id);
+
+describe('GET /v1/signals', () => {
+  it('answers a page with the newest first, each as the definitions have it', async () => {
+    const reply = await get();
+    expect(ids(reply)).toEqual(['sg_5', 'sg_4', 'sg_3', 'sg_2', 'sg_1']);
+    expect(reply.headers.get('x-credits-charged')).toBe('0');
+    expect((reply.json['data'] as unknown[])[3]).toEqual({
+      id: 'sg_2', type: 'executive_move', subtype: null, occurred_at: '2026-01-02T00:00:00Z', detected_at: expect.any(String) as string, confidence: null, source_url: null,
+      company: { id: expect.any(String) as string, name: 'Other', domain: 'other.example', employees: null, industry: 'Retail', hq: { country_code: 'DE' } }, person: null, data: { n: 2 },
+    });
+  });
+
+  it.each([
+    ['?type=funding', ['sg_4', 'sg_3', 'sg_1']],
+    ['?type=exec_moves,hiring', ['sg_5', 'sg_2']],
+    ['?type=executive_move', ['sg_2']],
+    ['?since=2026-01-03', ['sg_5', 'sg_4', 'sg_3']],
+    ['?since=2026-01-02&until=2026-01-03', ['sg_3', 'sg_2']],
+    ['?domain=www.other.example', ['sg_2']],
+    ['?country=de', ['sg_2']],
+    ['?industry=RETAIL&type=funding', []],
+  ])('finds %s', async (query, expected) => {
+    expect(ids(await get(query))).toEqual(expected);
+  });
+
+  it('pages to the end, whatever comes in meanwhile', async () => {
+    const first = await get('?limit=2');
+    const { next_cursor: cursor } = first.json['meta'] as { next_cursor: string };
+    expect(first.headers.get('link')).toContain(encodeURIComponent(cursor));
+    const open = openStore(store);
+    loadSignals(open, [signal(9)], 'test');
+    open.close();
+    const second = await get(`?limit=2&cursor=${cursor}`);
+    const third = await get(`?limit=2&cursor=${(second.json['meta'] as { next_cursor: string }).next_cursor}`);
+    expect([...ids(first), ...ids(second), ...ids(third)]).toEqual(['sg_5', 'sg_4', 'sg_3', 'sg_2', 'sg_1']);
+    expect(third.json['meta']).toEqual({ limit: 2, next_cursor: null });
+  });
+
+  it.each([
+    ['?type=gossip', 'type', 'format'], ['?since=yesterday', 'since', 'date'], ['?until=2026-13-01', 'until', 'date'], ['?domain=x', 'domain', 'format'], ['?country=Germany', 'country', 'format'],
+    ['?limit=0', 'limit', 'range'], ['?cursor=x', 'cursor', 'invalid_cursor'], ['?type=', 'type', 'empty'], ['?since=2026-01-01&since=2026-01-02', 'since', 'repeated'], ['?tpye=funding', 'tpye', 'unknown_parameter'],
+  ])('refuses %s', async (query, parameter, code) => {
+    for (const accept of ['application/json', 'application/x-ndjson', 'text/event-stream']) {
+      const { status, json } = await get(query, { accept });
+      expect(status).toBe(400);
+      expect(json['errors']).toContainEqual(expect.objectContaining({ parameter, code }));
+    }
+  });
+
+  it('sends lines in the order in which they became known', async () => {
+    const reply = await get('?type=funding,hiring', { accept: 'application/x-ndjson' });
+    expect([reply.status, reply.headers.get('content-type')]).toEqual([200, 'application/x-ndjson']);
+    expect(reply.text.trim().split('\n').map((line) => (JSON.parse(line) as { id: string }).id)).toEqual(['sg_3', 'sg_1', 'sg_5', 'sg_4']);
+    expect((await get('?limit=1', { accept: 'application/x-ndjson' })).text.trim().split('\n')).toHaveLength(1);
+  });
+
+  /** Reads a stream of events until `count` have come. */
+  async function events(count: number, query = '', headers: Record<string, string> = {}, meanwhile: () => void = () => undefined): Promise<{ id: string; event: string; signal: string }[]> {
+    const stop = new AbortController();
+    const response = await fetch(`${service.url}/v1/signals${query}`, { headers: { ...AUTH, accept: 'text/event-stream', ...headers }, signal: stop.signal });
+    expect([response.status, response.headers.get('content-type'), response.headers.get('x-ratelimit-limit')]).toEqual([200, 'text/event-stream', '0']);
+    let text = '';
+    meanwhile();
+    const found: { id: string; event: string; signal: string }[] = [];
+    for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
+      text += Buffer.from(chunk).toString('utf8');
+      found.splice(0, Infinity, ...[...text.matchAll(/^id: (\d+)\nevent: (\w+)\ndata: (.+)\n\n/gm)].map(([, id = '', event = '', data = '{}']) => ({ id, event, signal: (JSON.parse(data) as { id: string }).id })));
+      if (found.length >= count) break;
+    }
+    stop.abort();
+    return found;
+  }
+
+  const tell = (...told: Record<string, unknown>[]): void => {
+    const open = openStore(store);
+    loadSignals(open, told, 'test');
+    open.close();
+  };
+
+  it('streams what becomes known from now on, and with since what is known first', async () => {
+    expect(await events(1, '', {}, () => tell(signal(8)))).toMatchObject([{ event: 'funding', signal: 'sg_8' }]);
+    expect((await events(4, '?since=2026-01-04', {}, () => tell(signal(7)))).map((one) => one.signal)).toEqual(['sg_5', 'sg_4', 'sg_8', 'sg_7']);
+  });
+
+  it('goes on after the event that was heard last', async () => {
+    const [, second] = await events(5, '?since=2026-01-01');
+    expect(second?.signal).toBe('sg_1');
+    expect((await events(3, '', { 'last-event-id': second?.id ?? '' })).map((one) => one.signal)).toEqual(['sg_2', 'sg_5', 'sg_4']);
+    expect((await get('', { accept: 'text/event-stream', 'last-event-id': 'x' })).json).toMatchObject({ status: 400, errors: [{ parameter: 'Last-Event-ID' }] });
+  });
+
+  it('ends with the service, and keeps it from closing no longer than others', async () => {
+    const response = await fetch(`${service.url}/v1/signals`, { headers: { ...AUTH, accept: 'text/event-stream' } });
+    const [text] = await Promise.all([response.text(), service.close()]);
+    expect(text).toBe('retry: 3000\n\n');
+  });
+
+  it('keeps the number of streams of a key in bounds', async () => {
+    const key = await makeKey(store, 'growth');
+    const stop = new AbortController();
+    const open = (): Promise<Response> => fetch(`${service.url}/v1/signals`, { headers: { authorization: `Bearer ${key}`, accept: 'text/event-stream' }, signal: stop.signal });
+    const replies = await Promise.all(Array.from({ length: 51 }, open));
+    expect(replies.filter(({ status }) => status === 503)).toHaveLength(1);
+    expect(replies.find(({ status }) => status === 503)?.headers.get('retry-after')).toBe('30');
+    stop.abort();
+  });
+});

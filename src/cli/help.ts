@@ -9,6 +9,7 @@ Enrich and verify files of contacts: as fast as the plan permits, never over it,
   status [JOB]   progress of a running, stopped or finished job
   retry [JOB]    call again only for what failed, and put the results in their places
   ledger         answers already paid for: what is there (stats), take some out (purge)
+  enrich KEY     look people and companies up one by one
   verify EMAIL   check addresses one by one
   serve          the data service, on this machine
   import, export its store: load files into it, and write them out again
@@ -119,21 +120,42 @@ To try out how a client takes trouble:
 
 Example: millrace serve --sample --port 8080`;
 
-const VERIFY = `Usage: millrace verify --local EMAIL... | - [flags]
+const ENRICH = `Usage: millrace enrich KEY... | - [flags]
 
-Checks e-mail addresses from this machine: syntax, lists, DNS, and the mail servers themselves.
-With - they come from standard input, one a line. Prints the checks and how the confidence adds up
-on a terminal, else one JSON object a line, in the same order. A bad address is a result: exit 0.
+Asks the data service about people, by e-mail address, or companies, by domain. With - the keys come
+from standard input, one a line. On a terminal it prints what is known, else a JSON object a line in
+the same order: the record as the service sent it, or {"key", "outcome", "error"} for want of one.
 
-  --local           here, without a service
-  --mode MODE       full; dns asks no mail server; syntax asks nobody
+  --base-url URL     the data service              --region NAME    with --service.regions.NAME
+  --embedded         or the sample, to try it      --json           JSON on a terminal too
+  --plan NAME        growth, scale or enterprise   --rpm N          or requests a minute
+  --concurrency N    requests in flight, or auto   --timeout-ms N   longest wait for one answer
+  --max-calls N      calls at most; then exit 77
+
+--limits.maxOutageMs (10000) and --limits.maxWaitMs: how long it waits for a service that is down,
+or says later. The API key comes from MILLRACE_API_KEY, or a file that MILLRACE_API_KEY_FILE names.
+Exit code: 0, also when nothing is known; 1 when a key could not be looked up.
+
+Example: millrace enrich --embedded jerome.noel@tundra-logistics.example`;
+
+const VERIFY = `Usage: millrace verify EMAIL... | - [flags]
+
+Checks e-mail addresses: by the data service, or with --local from this machine. With - they come
+from standard input, one a line. On a terminal it prints the checks and how the confidence adds up,
+else a JSON object a line in the same order. A bad address is a result: exit 0.
+
+  --base-url, --region, --embedded, --plan, --rpm, --concurrency, --timeout-ms, --max-calls:
+                    as millrace enrich
+  --verify.patienceMs N   wait so long for verdicts that are pending, and ask again (0)
   --json            JSON on a terminal too
 
-For a test bed of your own (then DNS may also point to this machine and to private networks):
-  --dns-server HOST:PORT   ask this server            --smtp-port N   connect to this port, not 25
+  --local           here, without a service: syntax, lists, DNS, and the mail servers themselves
+  --mode MODE       full; dns asks no mail server; syntax asks nobody
+  --dns-server HOST:PORT, --smtp-port N   a test bed of your own: this DNS server; this port, not 25
+                    (DNS may then point to this machine and to private networks)
 
-MILLRACE_SMTP_EHLO_NAME is the name said to mail servers (this machine's), MILLRACE_SMTP_SENDER the
-sender that they are shown (the null sender). Many networks block port 25: then it stays unknown.
+With --local MILLRACE_SMTP_EHLO_NAME is the name said to mail servers (this machine's), and
+MILLRACE_SMTP_SENDER the sender that they are shown (the null sender). Many networks block port 25.
 
 Example: millrace verify --local --mode dns jane@example.com`;
 
@@ -193,5 +215,5 @@ replaces a key by one with what is left of its credits. A running service knows 
 Example: millrace keys create --store service.sqlite --plan growth --label crm`;
 
 export const HELP: Readonly<Record<string, string>> = {
-  '': MAIN, run: RUN, plan: PLAN, status: STATUS, retry: RETRY, ledger: LEDGER, serve: SERVE, verify: VERIFY, import: IMPORT, export: EXPORT, suppress: SUPPRESS, keys: KEYS,
+  '': MAIN, run: RUN, plan: PLAN, status: STATUS, retry: RETRY, ledger: LEDGER, serve: SERVE, enrich: ENRICH, verify: VERIFY, import: IMPORT, export: EXPORT, suppress: SUPPRESS, keys: KEYS,
 };

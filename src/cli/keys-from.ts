@@ -1,22 +1,32 @@
 /** What one-off commands are given to look up: arguments, or with `-` one a line from standard input. */
+import { isUtf8 } from 'node:buffer';
 import type { Readable } from 'node:stream';
 import { InputError, UsageError } from '../errors.ts';
+import type { GivenKey } from '../job/one-off.ts';
 
 /** No key is longer; what has no line ends is no list. */
-const MAX_LINE_LENGTH = 64 * 1024;
+const MAX_LINE_BYTES = 64 * 1024;
+const LINE_END = 0x0a;
+const BYTE_ORDER_MARK = '\ufeff';
+/** What Node puts for bytes of an argument that are no UTF-8. */
+const REPLACEMENT = '\ufffd';
 
-/** Keys in batches of at most `size`, in order. @throws UsageError when there is none, or `-` stands beside others; InputError for a line without end. */
-export async function* keysFrom(given: readonly string[], what: string, stdin: Readable, size: number): AsyncGenerator<string[]> {
+/**
+ * The keys in order; those that are no UTF-8 have no text, for what was meant is not known. Iterating throws InputError for a line without end.
+ * @throws UsageError when there is none, or `-` stands beside others
+ */
+export function keysFrom(given: readonly string[], what: string, stdin: Readable): AsyncGenerator<GivenKey> {
   if (given.length === 0) throw new UsageError('no_key', `Nothing to do: give at least one ${what}, or - to read them from standard input, one a line`);
-  if (!given.includes('-')) {
-    for (let from = 0; from < given.length; from += size) yield given.slice(from, from + size);
-    return;
-  }
+  if (!given.includes('-')) return fromArguments(given);
   if (given.length > 1) throw new UsageError('extra_argument', '- stands alone: standard input, or arguments');
-  let batch: string[] = [];
-  for await (const line of lines(stdin)) {
-    if (line === '') continue;
-    batch.push(line);
+  return fromLines(stdin);
+}
+
+/** The same keys, at most `size` at a time. */
+export async function* inBatches(keys: AsyncIterable<GivenKey>, size: number): AsyncGenerator<GivenKey[]> {
+  let batch: GivenKey[] = [];
+  for await (const key of keys) {
+    batch.push(key);
     if (batch.length < size) continue;
     yield batch;
     batch = [];
@@ -24,14 +34,35 @@ export async function* keysFrom(given: readonly string[], what: string, stdin: R
   if (batch.length > 0) yield batch;
 }
 
-async function* lines(stdin: Readable): AsyncGenerator<string> {
-  let rest = '';
-  stdin.setEncoding('utf8');
-  for await (const chunk of stdin as AsyncIterable<string>) {
-    const parts = (rest + chunk).split('\n');
-    rest = parts.pop() ?? '';
-    if (rest.length > MAX_LINE_LENGTH) throw new InputError('line_too_long', `standard input has a line of more than ${MAX_LINE_LENGTH} characters`, { hint: 'Give one a line.' });
-    for (const line of parts) yield line.trim();
+async function* fromArguments(given: readonly string[]): AsyncGenerator<GivenKey> {
+  for (const [index, text] of given.entries()) yield { place: index + 1, text: text.includes(REPLACEMENT) ? null : text };
+}
+
+async function* fromLines(stdin: Readable): AsyncGenerator<GivenKey> {
+  let place = 0;
+  for await (const line of lines(stdin)) {
+    place++;
+    if (!isUtf8(line)) {
+      yield { place, text: null };
+      continue;
+    }
+    const text = line.toString('utf8');
+    const key = (place === 1 && text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text).trim();
+    if (key !== '') yield { place, text: key };
   }
-  yield rest.trim();
+}
+
+async function* lines(stdin: Readable): AsyncGenerator<Buffer> {
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const chunk of stdin as AsyncIterable<Buffer>) {
+    rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+    let from = 0;
+    for (let end = rest.indexOf(LINE_END); end !== -1; end = rest.indexOf(LINE_END, from)) {
+      yield rest.subarray(from, end);
+      from = end + 1;
+    }
+    rest = rest.subarray(from);
+    if (rest.length > MAX_LINE_BYTES) throw new InputError('line_too_long', `standard input has a line of more than ${MAX_LINE_BYTES} bytes`, { hint: 'Give one a line.' });
+  }
+  yield rest;
 }

@@ -21,6 +21,8 @@ const JOB_OPTIONS = Object.fromEntries([
 ]);
 const runOptions = (names: readonly string[]): Record<string, Options> => ({ ...JOB_OPTIONS, ...Object.fromEntries(names.map((name) => [name, name === 'fresh' ? flag : value])) });
 const REPORT_OPTIONS = { ...JOB_OPTIONS, date: value, json: flag };
+/** Which service is asked, how fast and how often at most, as for run. */
+const SERVICE_OPTIONS = Object.fromEntries(Object.entries(SHORT_FLAGS).filter(([path]) => path.startsWith('service.') || path === 'limits.maxCalls').map(([, name]) => [name, name === 'embedded' ? flag : value]));
 const SERVE_VALUES = ['host', 'port', 'store', 'region', 'latency-ms', 'latency-jitter-ms', 'error-rate', 'throttle-rate', 'drop-rate', 'hang-rate', 'fault-seed'];
 
 interface Command {
@@ -46,6 +48,12 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     options: { ...Object.fromEntries(SERVE_VALUES.map((name) => [name, value])), sample: flag },
     load: async () => (await import('./commands/serve.ts')).serve,
   },
+  enrich: {
+    usage: 'enrich',
+    keys: true,
+    options: { ...SERVICE_OPTIONS, json: flag },
+    load: async () => (await import('./commands/enrich.ts')).enrich,
+  },
   import: {
     usage: 'import',
     options: Object.fromEntries(['store', 'contacts', 'companies', 'signals', 'as-of', 'rejected', 'input.format', 'input.delimiter', 'input.encoding'].map((name) => [name, value])),
@@ -65,13 +73,10 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   verify: {
     usage: 'verify',
     keys: true,
-    options: { local: flag, mode: value, 'dns-server': value, 'smtp-port': value, json: flag },
+    options: { ...SERVICE_OPTIONS, local: flag, mode: value, 'dns-server': value, 'smtp-port': value, json: flag },
     load: async () => (await import('./commands/verify.ts')).verify,
   },
 };
-
-/** Commands of the contract that this version does not have yet. */
-const LATER_COMMANDS = ['enrich'];
 
 /** Runs the command line (without node and the script); sets the exit code and returns when all is closed. */
 export async function main(argv: readonly string[]): Promise<void> {
@@ -129,7 +134,6 @@ async function withoutCommand(parsed: Readonly<Record<string, unknown>>): Promis
 }
 
 function unknownCommand(word: string): UsageError {
-  if (LATER_COMMANDS.includes(word)) return new UsageError('not_available', `millrace ${word} is not in this version`, { hint: 'millrace --help lists the commands.' });
   const shown = JSON.stringify(word.slice(0, 80));
   return new UsageError('unknown_command', `There is no command ${shown}${didYouMean(nearest(word, Object.keys(COMMANDS)))}`, {
     hint: `To run a job of that name: millrace run ${word.slice(0, 80)}`,

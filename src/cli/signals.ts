@@ -10,13 +10,16 @@ export interface StopSignals {
   readonly abort: AbortSignal;
 }
 
-/** Runs `work` while listening; afterwards signals mean what they meant before. */
-export async function withStopSignals<T>(work: (signals: StopSignals) => Promise<T>): Promise<T> {
+/** What to do after a signal, where there is a job. */
+const RESUMES = 'Run the same command: the job resumes where it stopped.';
+
+/** Runs `work` while listening; afterwards signals mean what they meant before. `hint`: what to do after one. */
+export async function withStopSignals<T>(work: (signals: StopSignals) => Promise<T>, hint = RESUMES): Promise<T> {
   const drain = new AbortController();
   const abort = new AbortController();
   const onSignal = (name: string): void => {
-    if (!drain.signal.aborted) drain.abort(stoppedBy(name));
-    else abort.abort(stoppedBy(name));
+    if (!drain.signal.aborted) drain.abort(stoppedBy(name, hint));
+    else abort.abort(stoppedBy(name, hint));
   };
   for (const name of STOP_SIGNALS) process.on(name, onSignal);
   try {
@@ -26,6 +29,6 @@ export async function withStopSignals<T>(work: (signals: StopSignals) => Promise
   }
 }
 
-function stoppedBy(name: string): MillraceError {
-  return new MillraceError(EXIT.stopped, 'signalled', `stopped by ${name}`, { hint: 'Run the same command: the job resumes where it stopped.' });
+function stoppedBy(name: string, hint: string): MillraceError {
+  return new MillraceError(EXIT.stopped, 'signalled', `stopped by ${name}`, { hint });
 }

@@ -9,7 +9,7 @@ import type { Invocation } from './invocation.ts';
 import { readJob } from './read-job.ts';
 import { withStopSignals } from './signals.ts';
 
-interface Service {
+export interface Service {
   readonly baseUrl: string;
   readonly apiKey: string;
   close(): Promise<void>;
@@ -22,9 +22,9 @@ export async function withService(command: 'run' | 'retry', invocation: Invocati
   return withStopSignals(async ({ drain, abort }) => {
     const { job, options } = await readJob(command, invocation);
     // The key first: without one there is no reason to load the rest.
-    const apiKey = job.service.embedded ? null : await needApiKey(invocation.env);
+    const apiKey = await apiKeyFor(job.service, invocation.env);
     const work = await load();
-    const service = apiKey === null ? await startEmbedded(job) : { baseUrl: job.service.baseUrl ?? '', apiKey, close: async () => {} };
+    const service = await openService(job.service, apiKey);
     try {
       return await work(job, options, { baseUrl: service.baseUrl, apiKey: service.apiKey, drain, abort });
     } finally {
@@ -33,7 +33,9 @@ export async function withService(command: 'run' | 'retry', invocation: Invocati
   });
 }
 
-async function needApiKey(env: NodeJS.ProcessEnv): Promise<string> {
+/** Null: the service is embedded, and gets a key of its own. @throws ConfigError when there is none */
+export async function apiKeyFor({ embedded }: CompiledJob['service'], env: NodeJS.ProcessEnv): Promise<string | null> {
+  if (embedded) return null;
   const key = await readApiKey(env);
   if (key !== null) return key;
   throw new ConfigError('no_api_key', 'There is no API key', {
@@ -41,10 +43,15 @@ async function needApiKey(env: NodeJS.ProcessEnv): Promise<string> {
   });
 }
 
+/** The service that is asked: with `apiKey` the one that is configured, else one inside this process. */
+export async function openService(service: CompiledJob['service'], apiKey: string | null): Promise<Service> {
+  return apiKey === null ? startEmbedded(service.rpm) : { baseUrl: service.baseUrl ?? '', apiKey, close: async () => {} };
+}
+
 /** The sample service on a free port of the loopback interface, with a key that nobody else knows. */
-async function startEmbedded(job: CompiledJob): Promise<Service> {
+async function startEmbedded(rpm: number | null): Promise<Service> {
   const { startService, sampleStorePath } = await import('../service/start-service.ts');
   const key = randomBytes(24).toString('base64url');
-  const service = await startService({ store: await sampleStorePath(), sample: true, embeddedKey: { key, rpm: job.service.rpm } });
+  const service = await startService({ store: await sampleStorePath(), sample: true, embeddedKey: { key, rpm } });
   return { baseUrl: service.url, apiKey: key, close: () => service.close() };
 }

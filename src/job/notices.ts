@@ -38,6 +38,11 @@ export class Notices implements Pick<PoolEvents, 'wentDown' | 'cameBack'> {
     this.#reporter.detail('reset_unit', `the service states the reset of its quota in ${unit}`);
   }
 
+  /** Verdicts that the service could not give yet. */
+  pending(addresses: number, waitMs: number): void {
+    if (waitMs >= LONG_WAIT_MS) this.#reporter.info('pending', `${addresses} ${addresses === 1 ? 'address is' : 'addresses are'} pending; asking again in ${duration(waitMs)}`);
+  }
+
   throttled({ untilMs, isNew }: ThrottledWait): void {
     const waitMs = untilMs - this.#now();
     if (isNew && waitMs >= LONG_WAIT_MS) this.#reporter.info('throttled', `the service asks to wait ${duration(waitMs)}: nothing is sent until then`);

@@ -175,10 +175,10 @@ export class RunningJob {
     });
     ledger.listen({ moved: () => this.#moveOn(), failed: (error) => this.#stopFor(error) });
     this.#gate = new TrustGate({ trusted: parts.checkpoint.trusted || job.limits.trustMisses, onDistrust: (answers, kind) => this.#stopFor(notSuchAServiceError(answers, kind)) });
-    const context = { client: this.#client, pool: this.pool, ledger, gate: this.#gate, idempotencyKey: idempotencyKeys(parts.checkpoint), onProgress: () => this.#moveOn() };
+    const context = { client: this.#client, pool: this.pool, ledger, gate: this.#gate, idempotencyKey: idempotencyKeys(parts.checkpoint), onProgress: () => this.#moveOn(), onPending: (addresses: number, waitMs: number) => notices.pending(addresses, waitMs) };
     const scopes = lookupScopes((step, options) => ledger.scope(service.origin, step, options), job.service.domainField);
     this.#enrich = job.steps.includes('enrich') ? new EnrichStep(context, scopes) : null;
-    this.#verify = job.steps.includes('verify') ? new VerifyStep(context, scopes.verify) : null;
+    this.#verify = job.steps.includes('verify') ? new VerifyStep(context, scopes.verify, job.verify) : null;
     const steps = { enrich: this.#enrich, verify: this.#verify };
     this.#processor = parts.retry === null
       ? new RecordProcessor(job, steps)
@@ -318,6 +318,7 @@ export class RunningJob {
     while (this.#readerWaits !== null && this.#stop === null && this.#inFlight === 0) {
       if ((this.#verify?.addressesWaiting ?? 0) > 0) this.#verify?.flush();
       else if (this.#gate.holding > 0) this.#gate.releaseHeld();
+      else if ((this.#verify?.groupsIncomplete ?? 0) > 0) this.#verify?.giveUpOnMissing();
       else break;
     }
     this.#movingOn = false;
@@ -333,6 +334,7 @@ export class RunningJob {
 
   /** Sends nothing more and waits for what was sent; what takes too long is cancelled. */
   async #drainPool(): Promise<void> {
+    this.#verify?.stop();
     const timer = setTimeout(() => void this.#client.destroy(), DRAIN_MS);
     await this.pool.drain();
     clearTimeout(timer);

@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { StorageError, type ExitCode } from '../errors.ts';
+import type { ExitCode } from '../errors.ts';
 import { openRunLedger } from '../ledger/open-run-ledger.ts';
 import { isShared, ledgerPlace } from '../ledger/place.ts';
 import { START_MARK, type Mark } from '../writer/mark.ts';
@@ -10,6 +10,7 @@ import { EMPTY_TALLY, Tallying, type Tally } from '../writer/tally.ts';
 import { CallBudget } from './call-budget.ts';
 import { Counters } from './counters.ts';
 import { adoptSpool } from './frozen-input.ts';
+import { OutPipe } from './out-pipe.ts';
 import { jobPaths } from './paths.ts';
 import { buildReport } from './report.ts';
 import type { Reporter } from './reporter.ts';
@@ -22,8 +23,6 @@ import { sharedQuotaOf } from './shared-quota.ts';
 import { freshStart } from './start.ts';
 import type { CompiledJob, RunOptions } from './types.ts';
 import { finishedExitCode } from './verdict.ts';
-
-const HIGH_WATER_BYTES = 1024 * 1024;
 
 /** `--output -`: rows to standard output, without checkpoint, lock or resume. */
 export async function runToStandardOutput(job: CompiledJob, options: RunOptions, context: RunContext, reporter: Reporter): Promise<ExitCode> {
@@ -70,14 +69,11 @@ export async function runToStandardOutput(job: CompiledJob, options: RunOptions,
 class StandardOutput implements RowSink {
   readonly #format: RowFormat;
   readonly #tallying = new Tallying(EMPTY_TALLY);
-  #failure: StorageError | null = null;
+  readonly #pipe = new OutPipe('Whoever read it stopped reading; run again with a file as --output to be able to resume.');
 
   constructor(format: RowFormat) {
     this.#format = format;
-    process.stdout.on('error', (error) => {
-      this.#failure = new StorageError('output_closed', `standard output was closed before the last row: ${error.message}`, { hint: 'Whoever read it stopped reading; run again with a file as --output to be able to resume.' });
-    });
-    if (format.header !== null) process.stdout.write(format.header);
+    if (format.header !== null) this.#pipe.write(format.header);
   }
 
   get tally(): Tally {
@@ -85,38 +81,27 @@ class StandardOutput implements RowSink {
   }
 
   write(...[record, result]: Parameters<RowSink['write']>): void {
-    process.stdout.write(this.#format.row(record, result));
+    this.#pipe.write(this.#format.row(record, result));
     this.#tallying.add(result);
   }
 
   room(): Promise<void> | null {
-    if (this.#failure !== null) throw this.#failure;
-    if (process.stdout.writableLength < HIGH_WATER_BYTES) return null;
-    return this.#drained();
+    return this.#pipe.room();
   }
 
   async sync(): Promise<Mark> {
-    if (this.#failure !== null) throw this.#failure;
+    this.#pipe.check();
     return START_MARK;
   }
 
   async settled(): Promise<void> {}
 
   async finish(): ReturnType<RowSink['finish']> {
-    await this.#drained();
-    if (this.#failure !== null) throw this.#failure;
+    await this.#pipe.drained();
     return { mark: START_MARK, bytes: 0, errorBytes: 0, sha256: '', errorsSha256: '', tally: this.tally };
   }
 
   async commit(): Promise<void> {}
 
   async close(): Promise<void> {}
-
-  /** Resolves when what was written has left, or cannot. */
-  async #drained(): Promise<void> {
-    if (this.#failure !== null) return;
-    await new Promise<void>((resolve) => {
-      process.stdout.write('', () => resolve());
-    });
-  }
 }

@@ -1,4 +1,4 @@
-/** What is known of one lookup. `text` is the answer's own JSON. */
+/** What is known of one lookup. `text` is the answer's own JSON; where it is unsettled, a second line may say what is waited for. */
 export type LedgerAnswer =
   | { readonly kind: 'hit'; readonly text: string }
   | { readonly kind: 'miss' }

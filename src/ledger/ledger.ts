@@ -193,11 +193,11 @@ export class Ledger {
     }
   }
 
-  #add({ scope, key, answer }: LedgerEntry, given: Given | null): void {
+  #add({ scope, key, answer, again }: LedgerEntry, given: Given | null): void {
     const hash = keyHash(scope, key);
     this.#waiting.add(scope, key, { answer, hash, given });
     this.#known?.add(hash);
-    if (given?.run !== this.#options.run) this.#countLookup(scope, key);
+    if (again !== true && given?.run !== this.#options.run) this.#countLookup(scope, key);
   }
 
   *#waitingRows(): Generator<NewRow, void, void> {

@@ -6,6 +6,8 @@ export interface LedgerEntry {
   readonly scope: number;
   readonly key: string;
   readonly answer: LedgerAnswer;
+  /** It was kept before in this run, with an answer that was not final: no lookup more. */
+  readonly again?: boolean;
 }
 
 export interface LedgerOptions {

@@ -13,4 +13,6 @@ export interface StepContext {
   readonly idempotencyKey: (body: string) => string;
   /** A lookup was settled or shared: something may be able to move. */
   readonly onProgress: () => void;
+  /** So many verdicts are not final, and are asked for again after so many milliseconds. */
+  readonly onPending: (addresses: number, waitMs: number) => void;
 }

@@ -3,6 +3,8 @@ import type { VerificationResult } from '../client/types.ts';
 import type { LedgerAnswer, LedgerEntry } from '../ledger/ledger.ts';
 import type { Settled } from '../pool/call-pool.ts';
 import type { StepContext } from './context.ts';
+import { PendingGroups, type Members } from './pending-groups.ts';
+import { pendingMs, readGroup, withGroup, type PendingGroup } from './pending.ts';
 import type { Answered } from './result.ts';
 
 export type VerifyOutcome =
@@ -15,28 +17,39 @@ type Done = (outcome: VerifyOutcome) => void;
 
 /** The specification's limit for one request. */
 export const VERIFY_BATCH = 1_000;
+export interface VerifyOptions {
+  /** How long verdicts that are not final are waited for, from the first answer on, milliseconds; 0: not at all. */
+  readonly patienceMs: number;
+  /** Addresses in a full request. */
+  readonly batch?: number;
+}
+
 /** What an answer leaves out, some of its addresses or all, is asked for this often in all: once more. */
 const ASK_FOR_MISSING = 2;
 
 /**
  * The verify step: fills requests of 1,000 across records. Addresses are offered in input order, so that a job that was
- * killed fills the same requests again and a service that honours Idempotency-Key charges them once.
+ * killed fills the same requests again and a service that honours Idempotency-Key charges them once. With patience, what
+ * an answer leaves pending is asked about again, by itself and together, until it is known or patience ends.
  */
 export class VerifyStep {
   readonly #context: StepContext;
   readonly #scope: number;
   readonly #batch: number;
+  readonly #patienceMs: number;
+  readonly #pending: PendingGroups;
   readonly #inFlight = new Map<string, Done[]>();
   #filling: string[] = [];
   #sent = 0;
   /** Addresses that other runs are asked about. */
   #asking = 0;
 
-  /** @param batch addresses in a full request */
-  constructor(context: StepContext, scope: number, batch = VERIFY_BATCH) {
+  constructor(context: StepContext, scope: number, { patienceMs, batch = VERIFY_BATCH }: VerifyOptions) {
     this.#context = context;
     this.#scope = scope;
     this.#batch = batch;
+    this.#patienceMs = patienceMs;
+    this.#pending = new PendingGroups(patienceMs, (group, members) => this.#askAgain(group, members), context.onPending);
   }
 
   /** Calls on their way or waiting for their turn, and addresses that other runs are asked about. */
@@ -49,6 +62,11 @@ export class VerifyStep {
     return this.#filling.length;
   }
 
+  /** Groups that wait for members of a run before. */
+  get groupsIncomplete(): number {
+    return this.#pending.incomplete;
+  }
+
   ask(email: string, done: Done): void {
     const waiting = this.#inFlight.get(email);
     if (waiting !== undefined) {
@@ -56,6 +74,12 @@ export class VerifyStep {
       return;
     }
     const known = this.#context.ledger.get(this.#scope, email);
+    const group = known?.kind === 'unsettled' ? readGroup(known.text).group : null;
+    if (known?.kind === 'unsettled' && group !== null) {
+      this.#inFlight.set(email, [done]);
+      this.#pending.rejoin(email, answered(known.text), group);
+      return;
+    }
     if (known !== null) {
       done(fromLedger(known));
       return;
@@ -82,26 +106,56 @@ export class VerifyStep {
     this.#send(emails, 1);
   }
 
+  /** Groups that wait for members who will not come go without them. */
+  giveUpOnMissing(): void {
+    this.#pending.goAsTheyAre();
+  }
+
+  /** Nobody is asked about again; who waits for that is left to the next run. */
+  stop(): void {
+    this.#pending.stop();
+  }
+
   #send(emails: readonly string[], asked: number): void {
-    const { client, pool } = this.#context;
-    const body = client.verifyBody(emails);
-    const options = { idempotencyKey: this.#context.idempotencyKey(body) };
+    const body = this.#context.client.verifyBody(emails);
+    const idempotencyKey = this.#context.idempotencyKey(body);
+    this.#submit(body, idempotencyKey, (settled) => this.#settle(emails, asked, idempotencyKey, settled));
+  }
+
+  /** What comes of it or does not, there is a verdict already. */
+  #askAgain(group: PendingGroup, members: Members): void {
+    const emails = [...members.keys()];
+    const body = this.#context.client.verifyBody(emails);
+    // By the body alone the service would repeat what it said before.
+    const idempotencyKey = this.#context.idempotencyKey(`${body}\n${group.round}`);
+    this.#submit(body, idempotencyKey, (settled) => {
+      if (settled.kind === 'suppressed' && emails.length === 1) return this.#end(emails, { kind: 'suppressed' }, true);
+      const found = new Map(emails.map((email) => {
+        const record = settled.kind === 'ok' ? settled.value.byEmail.get(email) : undefined;
+        return [email, record === undefined ? null : { record, text: JSON.stringify(record) }] as const;
+      }));
+      return this.#keep(found, members, { id: idempotencyKey, round: group.round + 1, endMs: group.endMs });
+    });
+  }
+
+  #submit(body: string, idempotencyKey: string, settle: (settled: Settled<VerifyAnswer>) => void): void {
+    const { client, pool, onProgress } = this.#context;
     this.#sent++;
     pool.submit<VerifyAnswer>({
       step: 'verify',
-      send: () => client.callVerify(body, options),
+      send: () => client.callVerify(body, { idempotencyKey }),
       settle: (settled) => {
         this.#sent--;
-        this.#settle(emails, asked, settled);
-        this.#context.onProgress();
+        settle(settled);
+        onProgress();
       },
     });
   }
 
-  #settle(emails: readonly string[], asked: number, settled: Settled<VerifyAnswer>): void {
+  #settle(emails: readonly string[], asked: number, id: string, settled: Settled<VerifyAnswer>): void {
     if (settled.kind === 'ok') {
       this.#context.gate.vouch();
-      this.#answered(emails, asked, settled);
+      this.#answered(emails, asked, id, settled);
       return;
     }
     const refused = settled.kind !== 'failed' || settled.rejected;
@@ -122,34 +176,55 @@ export class VerifyStep {
     else deliver();
   }
 
-  #answered(emails: readonly string[], asked: number, settled: Settled<VerifyAnswer> & { kind: 'ok' }): void {
-    const entries: LedgerEntry[] = [];
-    const outcomes: [string, VerifyOutcome][] = [];
+  #answered(emails: readonly string[], asked: number, id: string, settled: Settled<VerifyAnswer> & { kind: 'ok' }): void {
+    const found = new Map<string, Answered<VerificationResult>>();
     const missing: string[] = [];
     for (const email of emails) {
       const record = settled.value.byEmail.get(email);
-      if (record === undefined) {
-        missing.push(email);
-        continue;
-      }
-      const text = JSON.stringify(record);
-      entries.push({ scope: this.#scope, key: email, answer: { kind: record.result === 'unknown' ? 'unsettled' : 'hit', text } });
-      outcomes.push([email, { kind: 'verdict', answer: { record, text } }]);
+      if (record === undefined) missing.push(email);
+      else found.set(email, { record, text: JSON.stringify(record) });
     }
-    this.#context.ledger.put(entries);
-    for (const [email, outcome] of outcomes) this.#deliver(email, outcome);
+    this.#keep(found, null, { id, round: 1, endMs: Date.now() + this.#patienceMs });
     if (missing.length === 0) return;
     if (asked < ASK_FOR_MISSING) this.#send(missing, asked + 1);
     else this.#fail(missing, { code: 'no_result', attempts: asked, requestId: settled.requestId });
+  }
+
+  /** Keeps what one request brought, all of it at once, and delivers what is final. `known`: what was said the time before, for those that the answer leaves out. */
+  #keep(found: ReadonlyMap<string, Answered<VerificationResult> | null>, known: Members | null, next: Pick<PendingGroup, 'id' | 'round' | 'endMs'>): void {
+    const final = new Map<string, Answered<VerificationResult>>();
+    const pending = new Map<string, Answered<VerificationResult>>();
+    const nowMs = Date.now();
+    let dueMs = nowMs;
+    for (const [email, said] of found) {
+      const answer = said ?? known?.get(email);
+      if (answer === undefined) continue;
+      const waitMs = said === null || this.#patienceMs === 0 ? null : pendingMs(said.record, next.round, nowMs);
+      // Patience would end before there is anything to learn.
+      if (waitMs === null || nowMs + waitMs > next.endMs) {
+        final.set(email, answer);
+        continue;
+      }
+      pending.set(email, answer);
+      dueMs = Math.max(dueMs, nowMs + waitMs);
+    }
+    const group = { ...next, size: pending.size, dueMs };
+    const again = known !== null;
+    const entries: LedgerEntry[] = [];
+    for (const [key, { record, text }] of final) entries.push({ scope: this.#scope, key, answer: { kind: record.result === 'unknown' ? 'unsettled' : 'hit', text }, again });
+    for (const [key, { text }] of pending) entries.push({ scope: this.#scope, key, answer: { kind: 'unsettled', text: withGroup(text, group) }, again });
+    this.#context.ledger.put(entries);
+    for (const [email, answer] of final) this.#deliver(email, { kind: 'verdict', answer });
+    if (pending.size > 0) this.#pending.hold(group, pending);
   }
 
   #fail(emails: readonly string[], { code, attempts, requestId }: { code: string; attempts: number; requestId: string | null }): void {
     this.#end(emails, { kind: 'failed', code, attempts, requestId });
   }
 
-  /** The same end for all of them. */
-  #end(emails: readonly string[], outcome: Exclude<VerifyOutcome, { kind: 'verdict' }>): void {
-    this.#context.ledger.put(emails.map((key) => ({ scope: this.#scope, key, answer: outcome })));
+  /** The same end for all of them. `again`: the ledger has them already. */
+  #end(emails: readonly string[], outcome: Exclude<VerifyOutcome, { kind: 'verdict' }>, again = false): void {
+    this.#context.ledger.put(emails.map((key) => ({ scope: this.#scope, key, answer: outcome, again })));
     for (const email of emails) this.#deliver(email, outcome);
   }
 
@@ -166,7 +241,7 @@ function fromLedger(known: LedgerAnswer): VerifyOutcome {
   switch (known.kind) {
     case 'hit':
     case 'unsettled':
-      return { kind: 'verdict', answer: { record: JSON.parse(known.text) as VerificationResult, text: known.text } };
+      return { kind: 'verdict', answer: answered(known.text) };
     case 'failed':
     case 'suppressed':
       return known;
@@ -175,4 +250,10 @@ function fromLedger(known: LedgerAnswer): VerifyOutcome {
     default:
       return known satisfies never;
   }
+}
+
+/** What the ledger has, without the group that it may wait in. */
+function answered(kept: string): Answered<VerificationResult> {
+  const { text } = readGroup(kept);
+  return { record: JSON.parse(text) as VerificationResult, text };
 }

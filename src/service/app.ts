@@ -15,7 +15,8 @@ import { enrichEndpoint } from './routes/enrich.ts';
 import { revealEndpoint } from './routes/reveal.ts';
 import { SEARCH_PARAMETERS, searchByBody, searchByQuery } from './routes/search.ts';
 import { signalRoutes, SIGNALS_PATH } from './routes/signals.ts';
-import { verifyEndpoint } from './routes/verify.ts';
+import { pollVerification, VERIFY_PATH, verifyEndpoint } from './routes/verify.ts';
+import { VerificationJobs } from './verification-jobs.ts';
 
 const MAX_BODY_BYTES = 1024 * 1024;
 /** How long a client may take to send a whole request, and an idle connection stays open. */
@@ -129,7 +130,11 @@ export function buildApp(context: ServiceContext): App {
   get('/v1/companies/:domain', companyEndpoint(context.directory), { parameters: [], least: 1 });
   allow(SIGNALS_PATH, 'GET', 'HEAD');
   signalRoutes(app, context);
-  post('/v1/emails/verify', verifyEndpoint(context));
+  const jobs = new VerificationJobs(context);
+  app.addHook('onClose', async () => jobs.close());
+  post(VERIFY_PATH, verifyEndpoint(context, jobs));
+  allow(`${VERIFY_PATH}/:id`, 'GET', 'HEAD');
+  app.get(`${VERIFY_PATH}/:id`, pollVerification(context, jobs));
   for (const [path, ok] of [['/healthz', () => true], ['/readyz', () => context.directory.ready()]] as const) {
     allow(path, 'GET', 'HEAD');
     app.get(path, (_request, reply) => {

@@ -5,6 +5,7 @@ import type { Idempotency } from './idempotency.ts';
 import type { ActiveKey, KeyRing } from './key-ring.ts';
 import type { Region } from './keys.ts';
 import type { QuotaDecision, QuotaLedger } from './quota.ts';
+import type { EvidenceSource } from '../verification/types.ts';
 import type { Verifier } from '../verification/verifier.ts';
 import type { SearchIndex } from './search/search-index.ts';
 import type { Directory } from './store/directory.ts';
@@ -15,6 +16,8 @@ export interface ServiceContext {
   readonly search: SearchIndex;
   readonly signals: SignalFeed;
   readonly verifier: Verifier;
+  /** What the store says of addresses. */
+  readonly evidence: EvidenceSource;
   readonly keys: KeyRing;
   readonly quota: QuotaLedger;
   readonly idempotency: Idempotency;

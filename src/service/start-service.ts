@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { ConfigError } from '../errors.ts';
 import { buildApp } from './app.ts';
+import { withLearntPatterns } from './evidence.ts';
 import { fates, type Faults } from './faults.ts';
 import { Idempotency } from './idempotency.ts';
 import { KeyRing } from './key-ring.ts';
@@ -78,11 +79,13 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     }
     const opened = await openMail(options.mail ?? (options.sample === true ? { world: await readSampleWorld() } : {}), clock, now);
     mail = opened;
+    const directory = openDirectory(store, clock);
     const app = buildApp({
-      directory: openDirectory(store, clock),
+      directory,
       search: new SearchIndex(store, now),
       signals: new SignalFeed(store),
       verifier: opened.verifier,
+      evidence: withLearntPatterns(directory, store, clock),
       keys,
       quota: new MemoryQuota(),
       idempotency: new Idempotency(store, journal, now),

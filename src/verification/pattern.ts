@@ -1,7 +1,7 @@
-/** Whether a local part has the shape that a domain gives its people's addresses. Pure. */
+/** The shape that a domain gives its people's addresses: whether a local part has it, and which it is. Pure. */
 
 /** What may stand between the names of a pattern such as `{first}.{last}`. */
-const PATTERN = /^\{(first|f)\}([._-])\{(last|l)\}$/;
+const PATTERN = /^\{(?:(first|last)|[fl])\}([._-])\{(?:(first|last)|[fl])\}$/;
 const LETTER = /^\p{L}$/u;
 const NAME = /^\p{L}[\p{L}'’]*$/u;
 
@@ -16,5 +16,42 @@ export function fitsPattern(local: string, pattern: string | null): boolean {
   const parts = local.split(shape[2] as string);
   const [first, last] = parts;
   if (parts.length !== 2 || first === undefined || last === undefined) return false;
-  return (shape[1] === 'f' ? LETTER : NAME).test(first) && (shape[3] === 'l' ? LETTER : NAME).test(last);
+  return (shape[1] === undefined ? LETTER : NAME).test(first) && (shape[3] === undefined ? LETTER : NAME).test(last);
+}
+
+/** Somebody whose address and names are known. */
+export interface NamedAddress {
+  /** Normalised. */
+  readonly local: string;
+  readonly first: string;
+  readonly last: string;
+}
+
+/** Fewer people than this could be a coincidence. */
+const LEAST_PEOPLE = 3;
+/** Of those whose names are known, so many must have addresses of that shape: there are always some who came with a merger. */
+const LEAST_SHARE = 2 / 3;
+const SEPARATORS = ['.', '_', '-', ''] as const;
+const NAMES = [['first', 'last'], ['f', 'last'], ['first', 'l'], ['last', 'first'], ['last', 'f'], ['first'], ['last']] as const;
+const SHAPES = NAMES.flatMap((names) => (names.length === 1 ? [''] : SEPARATORS).map((separator) => ({ names, separator, pattern: names.map((name) => `{${name}}`).join(separator) })));
+
+/** The shape that a domain gives its people's addresses, such as `{first}.{last}`, by those that are known; null when they do not agree. */
+export function learnPattern(people: Iterable<NamedAddress>): string | null {
+  const counts = new Map<string, number>();
+  let known = 0;
+  for (const { local, first, last } of people) {
+    const [given, family] = [plain(first), plain(last)];
+    if (given === '' || family === '') continue;
+    known++;
+    const written = { first: given, f: given.slice(0, 1), last: family, l: family.slice(0, 1) };
+    const address = local.normalize('NFD').replaceAll(/\p{M}/gu, '');
+    for (const { names, separator, pattern } of SHAPES) if (names.map((name) => written[name]).join(separator) === address) counts.set(pattern, (counts.get(pattern) ?? 0) + 1);
+  }
+  const [best] = [...counts].sort(([, one], [, other]) => other - one);
+  return best !== undefined && best[1] >= LEAST_PEOPLE && best[1] >= known * LEAST_SHARE ? best[0] : null;
+}
+
+/** A name as addresses write it: lower case, no accents, letters alone. */
+function plain(name: string): string {
+  return name.normalize('NFD').toLowerCase().replaceAll(/[^\p{L}]/gu, '');
 }

@@ -1,5 +1,5 @@
 /** A verification as a person reads it: the verdict, what each check found, and how the points add up. Pure. */
-import type { EmailVerification } from './types.ts';
+import type { ScoreFactor } from './score.ts';
 
 const FACTORS: Readonly<Record<string, string>> = {
   accepted_not_accept_all: 'the server takes mail for it, and not for just anybody',
@@ -22,19 +22,33 @@ const FACTORS: Readonly<Record<string, string>> = {
   cap_unknown: 'not known: never more than 60',
 };
 
+/** What is shown of a verification; one that another service made may lack all but the verdict. */
+export interface Shown {
+  readonly email: string;
+  readonly result: string;
+  readonly reason: string | null;
+  readonly confidence: number | null;
+  readonly did_you_mean: string | null;
+  readonly retry_at: string | null;
+  readonly checks: readonly { readonly name: string; readonly result: string; readonly detail: string | null; readonly ms: number }[];
+  readonly score_factors: readonly ScoreFactor[];
+  readonly score_version: number | null;
+}
+
 /** Lines without a final line end; control characters cannot be in them. */
-export function verificationTable(found: EmailVerification): string {
-  const head = `${found.email}   ${found.result} (${words(found.reason)}), confidence ${found.confidence}`;
+export function verificationTable(found: Shown): string {
+  const head = `${found.email}   ${found.result}${found.reason === null ? '' : ` (${words(found.reason)})`}${found.confidence === null ? '' : `, confidence ${found.confidence}`}`;
   const rows = found.checks.map(({ name, result, detail, ms }) => [name, words(result), detail ?? '', `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`] as const);
   const points = found.score_factors.map(({ factor, points }) => [points > 0 ? `+${points}` : String(points), FACTORS[factor] ?? words(factor)] as const);
   const wide = [0, 1].map((column) => Math.max(...rows.map((row) => (row[column] ?? '').length)));
+  const rules = found.score_version === null ? '' : ` (rules of version ${found.score_version})`;
   return [
     head,
     ...(found.did_you_mean === null ? [] : [`  did you mean ${found.did_you_mean}?`]),
     ...(found.retry_at === null ? [] : [`  ask again at ${found.retry_at}`]),
     ...rows.map(([name, result, detail, time]) => `  ${name.padEnd(wide[0] ?? 0)}  ${result.padEnd(wide[1] ?? 0)}  ${time.padStart(8)}  ${detail}`.trimEnd()),
     ...points.map(([amount, why]) => `  ${amount.padStart(4)}  ${why}`),
-    `  ${String(found.confidence).padStart(4)}  confidence, 0 to 100 (rules of version ${found.score_version})`,
+    ...(points.length === 0 ? [] : [`  ${String(found.confidence).padStart(4)}  confidence, 0 to 100${rules}`]),
   ]
     .map((line) => line.replaceAll(/\p{C}/gu, '\ufffd'))
     .join('\n');

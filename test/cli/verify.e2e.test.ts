@@ -43,7 +43,18 @@ it('reads addresses from standard input, more than fit a batch', async () => {
 
 it('a line without end is refused', async () => {
   const { folder, flags } = await start();
-  expect(await folder.run([...flags, '-'], { stdin: 'x'.repeat(200_000) })).toMatchObject({ code: 65, stderr: expect.stringMatching(/a line of more than 65536 characters/) as string });
+  expect(await folder.run([...flags, '-'], { stdin: 'x'.repeat(200_000) })).toMatchObject({ code: 65, stderr: expect.stringMatching(/a line of more than 65536 bytes/) as string });
+});
+
+it('a line that is no UTF-8 is no address, and is not judged as another', async () => {
+  const { folder, flags } = await start();
+  const stdin = Buffer.concat([Buffer.from('jane@plain.test\nb'), Buffer.from([0xfc]), Buffer.from('rn@plain.test\nnobody@plain.test\n')]);
+  const { code, stdout, stderr } = await folder.run([...flags, '-'], { stdin });
+  expect({ code, stderr, found: inShort(stdout) }).toEqual({
+    code: 1,
+    stderr: 'millrace: 1 of 3 could not be looked up\n',
+    found: [['jane@plain.test', 'deliverable', 'accepted'], [null, undefined, undefined], ['nobody@plain.test', 'undeliverable', 'no_mailbox']],
+  });
 });
 
 it('a signal stops it at once, with 75', async () => {

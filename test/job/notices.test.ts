@@ -26,6 +26,14 @@ describe('Notices', () => {
     expect(said).toEqual(['detail reset_unit: the service states the reset of its quota in seconds from now']);
   });
 
+  it('tell who is pending, where that takes long', () => {
+    const { said, notices } = listen();
+    notices.pending(3, LONG_WAIT_MS - 1);
+    notices.pending(1, LONG_WAIT_MS);
+    notices.pending(12, 360_000);
+    expect(said).toEqual(['info pending: 1 address is pending; asking again in 10 s', 'info pending: 12 addresses are pending; asking again in 6 min 0 s']);
+  });
+
   it('tell of long waits, once each', () => {
     const { said, notices } = listen();
     notices.throttled({ untilMs: 1_000 + LONG_WAIT_MS - 1, isNew: true });

@@ -65,6 +65,22 @@ describe('Ledger', () => {
     again.close();
   });
 
+  it('the newest answer of a key counts, and one that only settles what was unsettled is no lookup more', () => {
+    const ledger = open();
+    const scope = ledger.scope('o', 'verify', '');
+    for (const durable of [false, true]) {
+      const key = `a${durable}`;
+      ledger.put([{ scope, key, answer: { kind: 'unsettled', text: '{}' } }]);
+      if (durable) ledger.flush();
+      ledger.put([{ scope, key, answer: hit, again: true }]);
+      expect(ledger.get(scope, key)).toEqual(hit);
+    }
+    ledger.close();
+    const again = open();
+    expect([again.get(scope, 'afalse'), again.get(scope, 'atrue'), again.totals().lookups]).toEqual([hit, hit, 2]);
+    again.close();
+  });
+
   it('files answers under origin, step and options', () => {
     const ledger = open();
     const one = ledger.scope('https://api.example', 'enrich', 'by email');

@@ -26,6 +26,8 @@ export interface Bench {
   readonly ledger: Map<string, LedgerAnswer>;
   readonly distrusted: string[];
   progress: number;
+  /** Addresses that wait, and how long, milliseconds. */
+  readonly pending: [number, number][];
   /** The oldest call of a step, taken off the list. */
   next(step?: Step): Asked;
 }
@@ -45,6 +47,7 @@ export function makeBench(options: { trusted?: boolean } = {}): Bench {
     ledger,
     distrusted: [],
     progress: 0,
+    pending: [],
     next: (step) => {
       const at = bench.asked.findIndex((asked) => step === undefined || asked.step === step);
       if (at === -1) throw new Error(`no ${step ?? ''} call is waiting`);
@@ -76,6 +79,9 @@ export function makeBench(options: { trusted?: boolean } = {}): Bench {
       idempotencyKey: (body) => `key of ${body}`,
       onProgress: () => {
         bench.progress++;
+      },
+      onPending: (addresses, waitMs) => {
+        bench.pending.push([addresses, waitMs]);
       },
     },
   };

@@ -13,7 +13,7 @@ interface Line { readonly bench: Bench; readonly processor: RecordProcessor; rea
 function make(steps: readonly Step[], when: 'always' | 'unverified' = 'always', batch?: number): Line {
   const bench = makeBench();
   const enrich = steps.includes('enrich') ? new EnrichStep(bench.context, { email: 1, domain: 2 }) : null;
-  const verify = steps.includes('verify') ? new VerifyStep(bench.context, 3, batch) : null;
+  const verify = steps.includes('verify') ? new VerifyStep(bench.context, 3, { patienceMs: 0, ...(batch === undefined ? {} : { batch }) }) : null;
   return { bench, verify, processor: new RecordProcessor(job(steps, when), { enrich, verify }) };
 }
 

@@ -5,9 +5,9 @@ import { emailsIn, GAVE_UP, makeBench, REFUSED, SUPPRESSED, verdicts, type Bench
 
 const SCOPE = 3;
 
-function make(options: { trusted?: boolean; batch?: number } = {}): { bench: Bench; step: VerifyStep; ask: (email: string) => VerifyOutcome[] } {
+function make(options: { trusted?: boolean; batch?: number; patienceMs?: number } = {}): { bench: Bench; step: VerifyStep; ask: (email: string) => VerifyOutcome[] } {
   const bench = makeBench(options);
-  const step = new VerifyStep(bench.context, SCOPE, options.batch);
+  const step = new VerifyStep(bench.context, SCOPE, { patienceMs: options.patienceMs ?? 0, ...(options.batch === undefined ? {} : { batch: options.batch }) });
   return {
     bench,
     step,

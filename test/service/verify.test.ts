@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { EmailVerification } from '../../src/verification/types.ts';
-import { serveStore } from './harness.ts';
+import { loadPeople } from '../../src/service/store/load.ts';
+import { makeKey, makeStore, serveStore, type Reply } from './harness.ts';
 
 describe('POST /v1/emails/verify', () => {
   it('answers in the order sent, duplicates kept, with a summary, and charges each mailbox that got an answer once', async () => {
@@ -37,6 +38,18 @@ describe('POST /v1/emails/verify', () => {
     expect((await service.post('/v1/emails/verify', { email: 'hired@acme.example', mode: 'dns' })).json).toMatchObject({ reason: 'smtp_not_asked', smtp: null });
   });
 
+  it("learns how a domain writes its people's addresses from those that the store knows, and holds a stranger to it", async () => {
+    const person = (n: number, first: string, last: string, more: Record<string, unknown> = {}) => ({ id: `pe_1${n}`, email: `${first[0]}.${last}@works.example`.toLowerCase(), name: `${first} ${last}`, first_name: first, last_name: last, company_domain: 'works.example', ...more });
+    const store = await makeStore((open) => loadPeople(open, [person(0, 'Ana', 'Lopez'), person(1, 'Bob', 'Stone'), person(2, 'Cy', 'Young'), person(3, 'Dee', 'Fox', { email: 'deefox@works.example', email_status: 'bounced' })], 'test'));
+    const world = { hosts: { 'mx.works.example': {} }, domains: { 'works.example': { mx: [[10, 'mx.works.example']], catchAll: true } } } as const;
+    const service = await serveStore({ store, mail: { world } });
+    const { json } = await service.post('/v1/emails/verify', { emails: ['e.new@works.example', 'newcomer@works.example'] });
+    expect((json['data'] as EmailVerification[]).map(({ confidence, score_factors: factors }) => [confidence, factors.map(({ factor }) => factor)])).toEqual([
+      [60, ['accept_all', 'fits_domain_pattern']],
+      [50, ['accept_all']],
+    ]);
+  });
+
   it('says by the deadline what is not known yet, and is not kept from closing by it', async () => {
     const world = { hosts: { 'mx.slow.example': { quirk: 'silent' } }, domains: { 'slow.example': { mx: [[10, 'mx.slow.example']] } } } as const;
     const service = await serveStore({ mail: { world } });
@@ -45,6 +58,35 @@ describe('POST /v1/emails/verify', () => {
     await service.request('/healthz');
     await service.close();
     expect((await asked).json).toMatchObject({ result: 'unknown', reason: 'pending' });
+  });
+
+  it('verifies later for whoever prefers that: 202 with where to ask, then the same answer, paid for once, to the same key alone', async () => {
+    const service = await serveStore();
+    const key = await makeKey(service.store, 'scale', { credits: 3 });
+    const other = await makeKey(service.store, 'scale');
+    const emails = ['hired@acme.example', 'hired@acme.example', 'n/a', 'stranger@acme.example'];
+    const headers = { prefer: 'wait=10, Respond-Async', 'idempotency-key': 'k1' };
+    const begun = await service.post('/v1/emails/verify', { emails }, { key, headers });
+    expect(begun).toMatchObject({ status: 202, json: { status: 'in_progress', total: 3 } });
+    const get = (name: string, at = begun.headers.get('location') ?? ''): Promise<Reply> => service.request(at, { headers: { authorization: `Bearer ${name}` } });
+    expect(begun.headers.get('location')).toBe(begun.json['location']);
+    expect([begun.headers.get('preference-applied'), begun.headers.get('retry-after'), begun.headers.get('x-credits-charged')]).toEqual(['respond-async', '1', '0']);
+    let polled = await get(key);
+    for (; polled.status === 202; polled = await get(key)) expect(polled.headers.get('location')).toBe(begun.headers.get('location'));
+    expect(polled).toMatchObject({ status: 200, json: { summary: { deliverable: 2, undeliverable: 1, unknown: 1 } } });
+    expect((polled.json['data'] as EmailVerification[]).map(({ email }) => email)).toEqual(emails);
+    expect([polled.headers.get('x-credits-charged'), (await get(key)).headers.get('x-credits-charged')]).toEqual(['2', '0']);
+    expect(await get(other)).toMatchObject({ status: 404, json: { code: 'not_found' } });
+    expect(await get(key, '/v1/emails/verify/ver_no-such')).toMatchObject({ status: 404 });
+    const replayed = await service.post('/v1/emails/verify', { emails }, { key, headers });
+    expect([replayed.status, replayed.headers.get('location'), replayed.headers.get('idempotency-replayed')]).toEqual([202, begun.headers.get('location'), 'true']);
+
+    const single = await service.post('/v1/emails/verify', { email: 'max.past@acme.example' }, { key, headers: { prefer: 'respond-async' } });
+    let one = await get(key, single.headers.get('location') ?? '');
+    for (; one.status === 202; one = await get(key, single.headers.get('location') ?? '')) expect(one.json).toMatchObject({ total: 1 });
+    expect(one.json).toMatchObject({ result: 'undeliverable', reason: 'recorded_bounce' });
+    // Nothing is begun for an empty account.
+    expect(await service.post('/v1/emails/verify', { emails }, { key, headers: { prefer: 'respond-async' } })).toMatchObject({ status: 402 });
   });
 
   it('takes 1,000 addresses and not 1,001', async () => {

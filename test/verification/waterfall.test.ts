@@ -151,6 +151,24 @@ describe('manners', () => {
     expect(world.connectionsOf('mx.shared.test')).toBe(2);
   });
 
+  it('many batches at once wait for few hosts, each answered in full: whoever waits costs nobody time', async () => {
+    const hosts = { 'mx.one.test': {}, 'mx.two.test': {}, 'mx2.two.test': {} };
+    const names = Object.keys(hosts);
+    const domains = Object.fromEntries(Array.from({ length: 250 }, (_, n) => [`d${n}.test`, { mx: [[10, names[n % 3] ?? '']] as const, mailboxes: ['jane'] }]));
+    const { verify } = await inWorld({ commandMs: 10_000 }, {}, { hosts, domains });
+    const batches = await Promise.all(Array.from({ length: 12 }, (_, k) => verify(Object.keys(domains).map((domain) => `user${k}@${domain}`))));
+    expect(new Set(batches.flat().map(({ reason }) => reason))).toEqual(new Set(['no_mailbox']));
+  });
+
+  it('where there is room for few conversations in all, no provider keeps the others from their turn', async () => {
+    const names = Array.from({ length: 12 }, (_, n) => `mx.p${n}.test`);
+    const domains = Object.fromEntries(Array.from({ length: 48 }, (_, n) => [`d${n}.test`, { mx: [[10, names[n % 12] ?? '']] as const, mailboxes: ['jane'] }]));
+    const { verify, world } = await inWorld({ conversations: 2 }, {}, { hosts: Object.fromEntries(names.map((name) => [name, {}])), domains });
+    const found = await verify(Object.keys(domains).map((domain) => `jane@${domain}`));
+    expect(new Set(found.map(({ reason }) => reason))).toEqual(new Set(['accepted']));
+    expect(names.every((name) => world.connectionsOf(name) > 0)).toBe(true);
+  });
+
   it('a dead host is left alone after three failures', async () => {
     const domains = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`d${n}.test`, { mx: [[10, 'mx.busy.test']] as const }]));
     const { verify, world } = await inWorld({ conversationsPerProvider: 1 }, {}, { hosts: { 'mx.busy.test': { quirk: 'busy' } }, domains });

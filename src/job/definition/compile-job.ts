@@ -82,7 +82,7 @@ export function compileJob(sources: JobSources): { job: CompiledJob; warnings: s
 }
 
 /** Later layers win, key by key; in maps entry by entry, where null takes all entries back. */
-function merge(layers: readonly Layer[]): Layer {
+export function merge(layers: readonly Layer[]): Layer {
   const merged: Layer = new Map();
   const maps = KEYS.filter((key) => key.kind === 'map');
   for (const layer of layers) {
@@ -99,7 +99,7 @@ function merge(layers: readonly Layer[]): Layer {
 }
 
 /** Dotted paths back into the shape of a job file. */
-function nest(merged: Layer): unknown {
+export function nest(merged: Layer): unknown {
   const root: Record<string, unknown> = {};
   const set = (segments: readonly string[], value: unknown): void => {
     let at = root;
@@ -122,7 +122,7 @@ function compile(raw: RawJob, scene: Scene): Omit<CompiledJob, 'fingerprint'> {
   const uris = compileInput(raw, scene);
   const output = compileOutput(raw, scene);
   const steps = compileSteps(raw.steps, scene.originOf('steps'));
-  const { baseUrl, embedded, plan, rpm } = chooseService(raw.service, scene.originOf, scene.warnings);
+  const service = compileService(raw, scene.originOf, scene.warnings);
   warnOfIdleColumns(output.fields, steps, scene);
   const job = {
     name: compileName(raw, output.uri, scene),
@@ -135,7 +135,7 @@ function compile(raw: RawJob, scene: Scene): Omit<CompiledJob, 'fingerprint'> {
       ifMissing: raw.input.ifMissing,
     },
     steps,
-    service: { baseUrl, embedded, rpm, plan, concurrency: raw.service.concurrency, timeoutMs: raw.service.timeoutMs, quota: compileQuota(raw.service.quota, scene), domainField: raw.service.fields.domain },
+    service: { ...service, quota: compileQuota(raw.service.quota, scene) },
     verify: { when: raw.verify.when, patienceMs: raw.verify.patienceMs },
     output,
     checkpoint: compileCheckpoint(raw, output.uri, scene),
@@ -148,6 +148,12 @@ function compile(raw: RawJob, scene: Scene): Omit<CompiledJob, 'fingerprint'> {
   }
   checkDistinct(job, scene);
   return job;
+}
+
+/** Exactly one service, and how it is asked. */
+export function compileService({ service }: RawJob, originOf: Scene['originOf'], warnings: string[]): Omit<CompiledJob['service'], 'quota'> {
+  const { baseUrl, embedded, plan, rpm } = chooseService(service, originOf, warnings);
+  return { baseUrl, embedded, rpm, plan, concurrency: service.concurrency, timeoutMs: service.timeoutMs, domainField: service.fields.domain };
 }
 
 function compileInput(raw: RawJob, scene: Scene): readonly string[] {

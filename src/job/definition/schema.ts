@@ -164,7 +164,7 @@ export const jobSchema = z
     verify: z
       .strictObject({
         when: key(z.enum(['always', 'unverified']).default('always'), 'always or unverified', 'unverified: only addresses that enrich did not call verified.'),
-        patienceMs: key(z.literal(0).default(0), { expected: '0', later: 'asking again for verdicts that are pending' }, 'Only 0 in this version.'),
+        patienceMs: key(waitMs.default(0), WAIT, 'How long verdicts that are not final (pending, greylisted) are waited for and asked for again, in milliseconds. 0: not at all.'),
       })
       .prefault({})
       .describe('The verify step.'),

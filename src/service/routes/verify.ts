@@ -1,11 +1,17 @@
-/** POST /v1/emails/verify: up to 1,000 addresses in, a verdict for each, in the order in which they were sent. */
+/** POST /v1/emails/verify: up to 1,000 addresses in, a verdict for each, in the order in which they were sent; at once, or with `Prefer: respond-async` later. */
+import { hash, randomBytes } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { EmailVerification, Verdict, VerifyMode } from '../../verification/types.ts';
-import type { Endpoint, ServiceContext } from '../context.ts';
+import { afford, JSON_TYPE } from '../api-route.ts';
+import type { Answer, Endpoint, ServiceContext } from '../context.ts';
 import { ServiceError } from '../errors.ts';
+import type { ActiveKey } from '../key-ring.ts';
 import { BodyReader } from '../validate.ts';
+import type { JobState, VerificationJobs } from '../verification-jobs.ts';
 
 /** The specification's limit. */
 export const MAX_EMAILS = 1_000;
+export const VERIFY_PATH = '/v1/emails/verify';
 const MODES: readonly VerifyMode[] = ['full', 'dns', 'syntax'];
 const MAX_TIMEOUT_MS = 600_000;
 /** Shorter than clients wait as a rule (30 s): late is better said than not said. */
@@ -14,13 +20,68 @@ const TIMEOUT_MS = 25_000;
 const MAX_AGE_S = 315_360_000;
 const FIELDS = ['emails', 'email', 'mode', 'timeout_ms', 'max_age_s'];
 
-export function verifyEndpoint({ directory, verifier }: Pick<ServiceContext, 'directory' | 'verifier'>): Endpoint {
-  return async (body) => {
-    const { emails, single, mode, maxAgeS, timeoutMs } = readRequest(body);
-    const data = await verifier.verify(emails, { mode, maxAgeS, timeoutMs, evidence: directory });
-    const text = single ? JSON.stringify(data[0]) : JSON.stringify({ data, summary: summarise(data) });
-    return { status: 200, text, credits: creditsFor(data), again: false };
+export function verifyEndpoint({ evidence, verifier }: Pick<ServiceContext, 'evidence' | 'verifier'>, jobs: VerificationJobs): Endpoint {
+  return async (body, request) => {
+    const asked = readRequest(body);
+    if (wantsAsync(request)) return begin(jobs, request, asked);
+    const { emails, single, mode, maxAgeS, timeoutMs } = asked;
+    const data = await verifier.verify(emails, { mode, maxAgeS, timeoutMs: timeoutMs ?? TIMEOUT_MS, evidence });
+    return { status: 200, text: resultText(data, single), credits: creditsFor(data), again: false };
   };
+}
+
+/** GET /v1/emails/verify/{id}: 202 while it is under way; then the answer that the POST would have given, which is paid for when it is first fetched. */
+export function pollVerification(context: ServiceContext, jobs: VerificationJobs): (request: FastifyRequest, reply: FastifyReply) => FastifyReply {
+  return (request, reply) => {
+    const { call } = request;
+    const key = call.key as ActiveKey;
+    const { id } = request.params as { id: string };
+    const state = jobs.find(id, key.id);
+    if (state === null) throw new ServiceError('not_found', 'there is no asynchronous verification of this id; finished ones are kept for 24 hours, until the service restarts');
+    if (state.kind === 'in_progress') {
+      const { text, headers } = progress(id, state);
+      context.keys.charge(key, 0);
+      return reply.code(202).headers(headers).header('content-type', JSON_TYPE).send(text);
+    }
+    const credits = state.paid ? 0 : creditsFor(state.results);
+    afford(context, key, credits);
+    context.keys.charge(key, credits);
+    jobs.markPaid(id);
+    call.credits = credits;
+    return reply.code(200).header('content-type', JSON_TYPE).send(resultText(state.results, id.startsWith(SINGLE)));
+  };
+}
+
+/** What an id begins with says in which form the results are given. */
+const SINGLE = 'ver1_';
+const MANY = 'ver_';
+
+/** RFC 7240 4.1: preferences stand between commas, each with a value and parameters or without. */
+function wantsAsync({ headers }: FastifyRequest): boolean {
+  return [headers['prefer'] ?? []].flat().some((line) => line.split(',').some((preference) => preference.split(/[;=]/, 1)[0]?.trim().toLowerCase() === 'respond-async'));
+}
+
+/** The same request with the same Idempotency-Key has the same id, so that a replay finds the job, or begins it again after a restart. */
+function begin(jobs: VerificationJobs, { headers, call }: FastifyRequest, { single, ...asked }: Asked): Answer {
+  const keyId = (call.key as ActiveKey).id;
+  const idempotencyKey = headers['idempotency-key'];
+  const name = typeof idempotencyKey === 'string' ? hash('sha256', Buffer.concat([Buffer.from(`${keyId}\n${idempotencyKey}\n`), call.raw]), 'hex').slice(0, 32) : randomBytes(16).toString('hex');
+  const id = `${single ? SINGLE : MANY}${name}`;
+  jobs.begin(id, keyId, asked);
+  const { text, headers: more } = progress(id, { kind: 'in_progress', total: new Set(asked.emails).size, settled: 0, nextMs: 1_000 });
+  return { status: 202, text, credits: 0, again: true, headers: { ...more, 'preference-applied': 'respond-async' } };
+}
+
+function progress(id: string, { total, settled, nextMs }: JobState & { kind: 'in_progress' }): { text: string; headers: Record<string, string> } {
+  const location = `${VERIFY_PATH}/${id}`;
+  return {
+    text: JSON.stringify({ id, status: 'in_progress', location, total, settled }),
+    headers: { location, 'retry-after': String(Math.ceil(nextMs / 1_000)) },
+  };
+}
+
+function resultText(data: readonly EmailVerification[], single: boolean): string {
+  return single ? JSON.stringify(data[0]) : JSON.stringify({ data, summary: summarise(data) });
 }
 
 interface Asked {
@@ -28,7 +89,7 @@ interface Asked {
   readonly single: boolean;
   readonly mode: VerifyMode;
   readonly maxAgeS: number | null;
-  readonly timeoutMs: number;
+  readonly timeoutMs: number | null;
 }
 
 function readRequest(body: unknown): Asked {
@@ -44,7 +105,7 @@ function readRequest(body: unknown): Asked {
   else if (many?.length === 0) reader.fail('/emails', 'too_few', 'emails is empty; give at least one');
   const emails = many === null ? null : reader.strings('emails');
   const mode = reader.oneOf('mode', MODES) ?? 'full';
-  const timeoutMs = reader.integer('timeout_ms', 1, MAX_TIMEOUT_MS) ?? TIMEOUT_MS;
+  const timeoutMs = reader.integer('timeout_ms', 1, MAX_TIMEOUT_MS);
   const maxAgeS = reader.integer('max_age_s', 0, MAX_AGE_S);
   reader.finish();
   return { emails: emails ?? [one ?? ''], single: emails === null, mode, maxAgeS, timeoutMs };

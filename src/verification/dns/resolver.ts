@@ -1,6 +1,7 @@
 /** What the verifier asks of DNS, and the answer by way of the platform's resolver. */
 import { Resolver as PlatformResolver } from 'node:dns/promises';
 import { UsageError } from '../../errors.ts';
+import { Lane } from './lane.ts';
 
 export interface MxRecord {
   readonly preference: number;
@@ -27,35 +28,52 @@ export interface Resolver {
   addresses(host: string): Promise<Lookup<HostAddress>>;
 }
 
-const TIMEOUT_MS = 3_000;
-const TRIES = 2;
+/**
+ * Questions go out by UDP, and what does not fit the receiver's buffer is lost without a word: by default Linux keeps fewer than 300. So few are asked at once,
+ * and who has no answer in time is asked once more, among the slow, where a silent server keeps nobody else waiting.
+ */
+export const LANES = { fast: { atOnce: 128, timeoutMs: 2_000 }, slow: { atOnce: 64, timeoutMs: 5_000 } } as const;
+
+interface LaneSize {
+  readonly atOnce: number;
+  readonly timeoutMs: number;
+}
 
 /**
  * The platform's resolver, which falls back to TCP and asks the next server by itself.
- * @param servers `HOST:PORT` or addresses; null: those of this machine. @throws UsageError for a server that is none.
+ * @param servers `HOST:PORT` or addresses; null: those of this machine. @param lanes how many at once, and how long for each. @throws UsageError for a server that is none.
  */
-export function platformResolver(servers: readonly string[] | null): Resolver {
-  const dns = new PlatformResolver({ timeout: TIMEOUT_MS, tries: TRIES });
-  if (servers !== null) {
-    try {
-      dns.setServers(servers);
-    } catch (error) {
-      throw new UsageError('bad_dns_server', `a DNS server must be an IP address with or without a port, got ${servers.join(', ').slice(0, 100)}`, {
-        hint: 'Such as 127.0.0.1:5353 or [::1]:5353.',
-        cause: error,
-      });
-    }
-  }
+export function platformResolver(servers: readonly string[] | null, lanes: { readonly fast: LaneSize; readonly slow: LaneSize } = LANES): Resolver {
+  const [fast, slow] = [openLane(servers, lanes.fast), openLane(servers, lanes.slow)];
+  const ask = async <T>(question: Question<T>): Promise<Lookup<T>> => {
+    const first = await fast.lane.run(() => lookup(() => question(fast.dns)));
+    return first.kind === 'failed' && first.detail === 'ETIMEOUT' ? slow.lane.run(() => lookup(() => question(slow.dns))) : first;
+  };
   return {
-    mx: (domain) => lookup(async () => (await dns.resolveMx(domain)).map(({ priority, exchange }) => ({ preference: priority, host: hostName(exchange) }))),
+    mx: (domain) => ask(async (dns) => (await dns.resolveMx(domain)).map(({ priority, exchange }) => ({ preference: priority, host: hostName(exchange) }))),
     async addresses(host) {
       const [four, six] = await Promise.all([
-        lookup(async () => (await dns.resolve4(host, { ttl: true })).map(({ address, ttl }): HostAddress => ({ address, family: 4, ttlS: ttl }))),
-        lookup(async () => (await dns.resolve6(host, { ttl: true })).map(({ address, ttl }): HostAddress => ({ address, family: 6, ttlS: ttl }))),
+        ask(async (dns) => (await dns.resolve4(host, { ttl: true })).map(({ address, ttl }): HostAddress => ({ address, family: 4, ttlS: ttl }))),
+        ask(async (dns) => (await dns.resolve6(host, { ttl: true })).map(({ address, ttl }): HostAddress => ({ address, family: 6, ttlS: ttl }))),
       ]);
       return bothFamilies(four, six);
     },
   };
+}
+
+type Question<T> = (dns: PlatformResolver) => Promise<readonly T[]>;
+
+function openLane(servers: readonly string[] | null, { atOnce, timeoutMs }: LaneSize): { readonly dns: PlatformResolver; readonly lane: Lane } {
+  const dns = new PlatformResolver({ timeout: timeoutMs, tries: 1 });
+  try {
+    if (servers !== null) dns.setServers(servers);
+    return { dns, lane: new Lane(atOnce) };
+  } catch (error) {
+    throw new UsageError('bad_dns_server', `a DNS server must be an IP address with or without a port, got ${(servers ?? []).join(', ').slice(0, 100)}`, {
+      hint: 'Such as 127.0.0.1:5353 or [::1]:5353.',
+      cause: error,
+    });
+  }
 }
 
 /** One family that is there outweighs trouble with the other; trouble outweighs absence. IPv4 first: more mail servers trust it. */

@@ -26,6 +26,7 @@ const SAMPLES: Readonly<Record<string, readonly [unknown, unknown, unknown]>> = 
   'service.timeoutMs': [1001, 1002, 1003],
   'service.fields.domain': ['a', 'b', 'c'],
   'verify.when': ['always', 'unverified', 'always'],
+  'verify.patienceMs': [1, 2, 3],
   'output.uri': ['a.csv', 'b.csv', 'c.csv'],
   'output.format': ['csv', 'tsv', 'jsonl'],
   'output.escapeFormulas': [true, false, true],
@@ -42,7 +43,7 @@ const SAMPLES: Readonly<Record<string, readonly [unknown, unknown, unknown]>> = 
   'service.quota': ['redis://a', 'rediss://b:1/2', 'redis://c'],
 };
 /** Tested by themselves: maps merge, and these take one value only or need another key. */
-const APART = new Set(['output.fields', 'service.regions', 'service.region', 'verify.patienceMs']);
+const APART = new Set(['output.fields', 'service.regions', 'service.region']);
 
 const asText = (value: unknown): string => (Array.isArray(value) ? value.join(',') : String(value));
 

@@ -54,7 +54,7 @@ const CASES: readonly (readonly [string, 64 | 78, RegExp, Parameters<typeof sour
   ['secret_in_job', 64, /^--service\.quota: a password does not belong into a flag or a job file$/, { flags: { ...LEAST, 'service.quota': 'redis://:secret@cache' } }],
   ['secret_in_job', 78, /^service\.quota: a password does not belong/, { file: { ...INPUT, service: { quota: 'redis://me:secret@cache' } }, flags: LEAST }],
   ['env_missing', 78, /^--service\.quota needs the variable/, { flags: { ...LEAST, 'service.quota': 'redis://:{env:NO_SUCH}@cache' } }],
-  ['not_available', 64, /^--verify\.patienceMs: /, { flags: { ...LEAST, 'verify.patienceMs': '5' } }],
+  ['bad_value', 64, /^--verify\.patienceMs must be milliseconds, a whole number from 0 to 604800000/, { flags: { ...LEAST, 'verify.patienceMs': '-1' } }],
   ['bad_date', 64, /^--date must be a day written YYYY-MM-DD, got "2026-02-30"$/, { flags: LEAST, date: '2026-02-30' }],
   ['bad_placeholder', 64, /^--input: "\{dat\}" is none of the placeholders$/, { flags: { ...LEAST, input: '{dat}/*.csv' } }],
   ['env_missing', 78, /^--input needs the variable NOWHERE, which is not set$/, { flags: { ...LEAST, input: '{env:NOWHERE}.csv' } }],

@@ -1,0 +1,96 @@
+/** What `millrace enrich` and `millrace verify` have in common: the keys, the service, and how what comes of them is printed. */
+import { EXIT, type ExitCode } from '../errors.ts';
+import { checkOneOffFlags, chooseOneOff } from '../job/definition/one-off-choice.ts';
+import type { GivenKey, OneOffResult } from '../job/one-off.ts';
+import { OutPipe } from '../job/out-pipe.ts';
+import type { Invocation } from './invocation.ts';
+import { keysFrom } from './keys-from.ts';
+import { withStopSignals } from './signals.ts';
+import { recordTable, verdictTable } from './tables.ts';
+import { apiKeyFor, openService } from './with-service.ts';
+
+interface Kind {
+  readonly step: 'enrich' | 'verify';
+  /** What a key is, for messages. */
+  readonly what: string;
+  /** Under which name a key stands in the line of one that came to nothing. */
+  readonly name: 'key' | 'email';
+  readonly line: (result: OneOffResult & { readonly answer: object }) => string;
+  readonly table: (result: OneOffResult) => string;
+}
+
+export const KINDS: Readonly<Record<Kind['step'], Kind>> = {
+  enrich: { step: 'enrich', what: 'e-mail address or domain', name: 'key', line: ({ answer }) => answer.text, table: recordTable },
+  // The address as it was given, whatever form of it the service prefers.
+  verify: { step: 'verify', what: 'e-mail address', name: 'email', line: ({ key, answer }) => JSON.stringify({ ...answer.record, email: key.text }), table: verdictTable },
+};
+
+const NOTHING_LEFT = 'What was answered has been printed; nothing more was asked for.';
+
+/** Prints results as they come, and knows how many keys came to nothing. */
+export class Printer {
+  readonly pipe = new OutPipe('Whoever read it stopped reading: nothing more was asked for.');
+  readonly #kind: Kind;
+  readonly #asTable: boolean;
+  #all = 0;
+  #lost = 0;
+
+  constructor(kind: Kind, { flags }: Invocation) {
+    this.#kind = kind;
+    this.#asTable = process.stdout.isTTY && flags.get('json') !== true;
+  }
+
+  write(result: OneOffResult): void {
+    this.#all++;
+    if (result.outcome === 'failed' || result.outcome === 'invalid') this.#lost++;
+    this.pipe.write(this.#asTable ? `${this.#kind.table(result)}\n\n` : `${this.#toLine(result)}\n`);
+  }
+
+  /** Says how many came to nothing, if any. 1: some did. */
+  async finish(): Promise<ExitCode> {
+    await this.pipe.drained();
+    if (this.#lost === 0) return EXIT.ok;
+    process.stderr.write(`millrace: ${this.#lost} of ${this.#all} could not be looked up\n`);
+    return EXIT.tooManyFailed;
+  }
+
+  #toLine({ key, outcome, error, answer }: OneOffResult): string {
+    if (answer !== null) return this.#kind.line({ key, outcome, error, answer });
+    return JSON.stringify({ [this.#kind.name]: key.text, ...(key.text === null ? { line: key.place } : {}), outcome, error });
+  }
+}
+
+/** Runs `work` over the keys; a signal ends it at once where it waits for more of them. */
+export async function withKeys(kind: Kind, invocation: Invocation, work: (keys: AsyncGenerator<GivenKey>, printer: Printer, signals: { drain: AbortSignal; abort: AbortSignal }) => Promise<void>): Promise<ExitCode> {
+  const keys = keysFrom(invocation.keys, kind.what, process.stdin);
+  return withStopSignals(async (signals) => {
+    const printer = new Printer(kind, invocation);
+    try {
+      await work(keys, printer, signals);
+      return await printer.finish();
+    } finally {
+      // Whoever pipes keys in may not be done: the process ends all the same.
+      process.stdin.destroy();
+    }
+  }, NOTHING_LEFT);
+}
+
+/** Asks the configured service for each key. @param own flags of the command itself */
+export async function askService(kind: Kind, invocation: Invocation, own: readonly string[]): Promise<ExitCode> {
+  checkOneOffFlags(kind.step, invocation.flags, own);
+  return withKeys(kind, invocation, async (keys, printer, signals) => {
+    const flags = new Map([...invocation.flags].filter(([flag]) => !own.includes(flag)));
+    const { settings, warnings } = chooseOneOff(invocation.env, flags);
+    const tell = (text: string): void => void process.stderr.write(`millrace: ${text}\n`);
+    // A pace that was not chosen matters to long lists only.
+    if (invocation.keys.includes('-')) warnings.forEach(tell);
+    const apiKey = await apiKeyFor(settings.service, invocation.env);
+    const { lookUp } = await import('../job/one-off.ts');
+    const service = await openService(settings.service, apiKey);
+    try {
+      await lookUp(keys, { settings, step: kind.step, service, write: (result) => printer.write(result), room: () => printer.pipe.room(), tell, ...signals });
+    } finally {
+      await service.close();
+    }
+  });
+}

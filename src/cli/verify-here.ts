@@ -1,0 +1,107 @@
+/** `millrace verify --local`: addresses checked from this machine, without a service. */
+import { hostname } from 'node:os';
+import { UsageError, type ExitCode } from '../errors.ts';
+import { didYouMean, nearest } from '../job/definition/nearest.ts';
+import type { GivenKey } from '../job/one-off.ts';
+import type { EmailVerification, VerifyMode, VerifyRequest } from '../verification/types.ts';
+import type { Verifier } from '../verification/verifier.ts';
+import type { Invocation } from './invocation.ts';
+import { inBatches } from './keys-from.ts';
+import { KINDS, withKeys, type Printer } from './one-off.ts';
+import { smtpIdentity } from './smtp-identity.ts';
+
+/** Flags that mean nothing without `--local`. */
+export const LOCAL_FLAGS = ['mode', 'dns-server', 'smtp-port'];
+const FLAGS = ['local', 'json', ...LOCAL_FLAGS];
+const MODES: readonly VerifyMode[] = ['full', 'dns', 'syntax'];
+const BATCH = 1_000;
+/** For one batch. */
+const TIMEOUT_MS = 120_000;
+/** RFC 5321 4.1.4: who has no name says the address. */
+const NO_NAME = '[127.0.0.1]';
+
+export async function verifyHere(invocation: Invocation): Promise<ExitCode> {
+  checkFlags(invocation);
+  const request: VerifyRequest = { mode: modeOf(text(invocation, 'mode')), maxAgeS: null, evidence: { mailbox: () => null, domain: () => null }, timeoutMs: TIMEOUT_MS };
+  return withKeys(KINDS.verify, invocation, async (keys, printer, { drain }) => {
+    const verifier = await openVerifier(invocation);
+    const stop = (): void => {
+      verifier.close();
+      process.stdin.destroy();
+    };
+    drain.addEventListener('abort', stop, { once: true });
+    try {
+      for await (const batch of inBatches(keys, BATCH)) {
+        const found = await verifier.verify(batch.flatMap(({ text: email }) => email ?? []), request);
+        drain.throwIfAborted();
+        printAll(batch, found, printer);
+        await printer.pipe.room();
+      }
+    } catch (error) {
+      drain.throwIfAborted();
+      throw error;
+    } finally {
+      drain.removeEventListener('abort', stop);
+      verifier.close();
+    }
+  });
+}
+
+/** `found`: one for each key that has a text, in order. */
+function printAll(batch: readonly GivenKey[], found: readonly EmailVerification[], printer: Printer): void {
+  let next = 0;
+  for (const key of batch) {
+    if (key.text === null) {
+      printer.write({ key, outcome: 'invalid', error: 'bad_encoding', answer: null });
+      continue;
+    }
+    const record = { ...found[next++] };
+    printer.write({ key, outcome: 'matched', error: null, answer: { record, text: JSON.stringify(record) } });
+  }
+}
+
+/** A DNS server or a port of one's own is a test bed: then DNS may point to this machine. */
+async function openVerifier(invocation: Invocation): Promise<Verifier> {
+  const server = text(invocation, 'dns-server');
+  const port = portOf(text(invocation, 'smtp-port'));
+  const { platformResolver } = await import('../verification/dns/resolver.ts');
+  const { connectTo, SMTP_PORT, smtpSettings } = await import('../verification/smtp/settings.ts');
+  const { Verifier } = await import('../verification/verifier.ts');
+  const identity = smtpIdentity(invocation.env) ?? { ehloName: hostname().includes('.') ? hostname() : NO_NAME, sender: '' };
+  return new Verifier({
+    resolver: platformResolver(server === null ? null : [server]),
+    smtp: smtpSettings({ ...identity, connect: connectTo(port ?? SMTP_PORT) }),
+    privateAddresses: server !== null || port !== null,
+    clock: () => performance.now(),
+    now: () => Date.now(),
+  });
+}
+
+function checkFlags({ flags }: Invocation): void {
+  for (const flag of flags.keys()) {
+    if (FLAGS.includes(flag)) continue;
+    const near = nearest(flag, FLAGS);
+    throw new UsageError('unknown_flag', `\`millrace verify --local\` has no flag --${flag.slice(0, 80)}${didYouMean(near === null ? null : `--${near}`)}`);
+  }
+}
+
+function modeOf(given: string | null): VerifyMode {
+  const mode = MODES.find((known) => known === (given ?? 'full'));
+  if (mode === undefined) throw new UsageError('bad_value', `--mode must be one of ${MODES.join(', ')}, got ${JSON.stringify(given?.slice(0, 80))}`);
+  return mode;
+}
+
+function portOf(given: string | null): number | null {
+  if (given === null) return null;
+  const port = Number(given);
+  if (/^\d{1,5}$/.test(given) && port >= 1 && port <= 65_535) return port;
+  throw new UsageError('bad_value', `--smtp-port must be a whole number from 1 to 65535, got ${JSON.stringify(given.slice(0, 80))}`);
+}
+
+function text({ flags }: Invocation, flag: string): string | null {
+  const value = flags.get(flag);
+  if (value === undefined) return null;
+  if (typeof value === 'string' && value !== '') return value;
+  if (typeof value === 'object') throw new UsageError('repeated_flag', `--${flag} is given more than once`);
+  throw new UsageError('missing_value', `--${flag} needs a value`);
+}

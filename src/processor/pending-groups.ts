@@ -1,0 +1,56 @@
+import type { VerificationResult } from '../client/types.ts';
+import { Timers } from '../pool/timers.ts';
+import type { PendingGroup } from './pending.ts';
+import type { Answered } from './result.ts';
+
+/** By address, in the order of the request. */
+export type Members = ReadonlyMap<string, Answered<VerificationResult>>;
+
+/** Groups of addresses that wait to be asked about again. Those of a run before are put together again as its records come by. */
+export class PendingGroups {
+  readonly #timers = new Timers();
+  readonly #patienceMs: number;
+  readonly #due: (group: PendingGroup, members: Members) => void;
+  readonly #onHold: (addresses: number, waitMs: number) => void;
+  readonly #returning = new Map<string, { readonly group: PendingGroup; readonly members: Map<string, Answered<VerificationResult>> }>();
+
+  /** @param due called when a group's time has come. @param onHold told who waits, and how long */
+  constructor(patienceMs: number, due: (group: PendingGroup, members: Members) => void, onHold: (addresses: number, waitMs: number) => void) {
+    this.#patienceMs = patienceMs;
+    this.#due = due;
+    this.#onHold = onHold;
+  }
+
+  /** Groups of a run before of which members are missing. */
+  get incomplete(): number {
+    return this.#returning.size;
+  }
+
+  hold(group: PendingGroup, members: Members): void {
+    // A clock that was set back must not make the wait longer than patience.
+    const waitMs = Math.max(0, Math.min(group.dueMs - Date.now(), this.#patienceMs));
+    this.#onHold(members.size, waitMs);
+    this.#timers.after(waitMs, () => this.#due(group, members));
+  }
+
+  /** An address that the run before was waiting for. */
+  rejoin(email: string, answer: Answered<VerificationResult>, group: PendingGroup): void {
+    const returning = this.#returning.get(group.id) ?? { group, members: new Map() };
+    this.#returning.set(group.id, returning);
+    returning.members.set(email, answer);
+    if (returning.members.size < group.size) return;
+    this.#returning.delete(group.id);
+    this.hold(group, returning.members);
+  }
+
+  /** Nobody else is coming: each group goes as it is. */
+  goAsTheyAre(): void {
+    for (const { group, members } of this.#returning.values()) this.hold(group, members);
+    this.#returning.clear();
+  }
+
+  /** Nobody is asked about again. */
+  stop(): void {
+    this.#timers.clear();
+  }
+}

@@ -1,0 +1,100 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { VerificationJobs, type JobRequest, type JobState } from '../../src/service/verification-jobs.ts';
+import type { EmailVerification, VerifyRequest } from '../../src/verification/types.ts';
+
+const MINUTE_MS = 60_000;
+const NOTHING = { mailbox: () => null, domain: () => null };
+
+/** `later`: after how long each address may be asked about again, by how often it was asked; where that ends its server answers. */
+function make(later: Readonly<Record<string, readonly number[]>> = {}) {
+  const asked: string[][] = [];
+  const times = new Map<string, number>();
+  const answer = (email: string): EmailVerification => {
+    const time = times.get(email) ?? 0;
+    times.set(email, time + 1);
+    const waitMs = later[email]?.[time];
+    return { email, normalized: email, result: waitMs === undefined ? 'deliverable' : 'unknown', retry_at: waitMs === undefined ? null : new Date(Date.now() + waitMs).toISOString() } as EmailVerification;
+  };
+  const jobs = new VerificationJobs({
+    verifier: {
+      async verify(emails: readonly string[], { timeoutMs }: VerifyRequest) {
+        expect(timeoutMs).toBeLessThanOrEqual(MINUTE_MS);
+        asked.push([...emails]);
+        return emails.map(answer);
+      },
+    },
+    evidence: NOTHING,
+    clock: () => Date.now(),
+    now: () => Date.now(),
+  });
+  return { jobs, asked };
+}
+
+const request = (emails: readonly string[], timeoutMs: number | null = null): JobRequest => ({ emails, mode: 'full', maxAgeS: null, timeoutMs });
+const resultsOf = (state: JobState | null): unknown => (state?.kind === 'completed' ? state.results.map(({ email, result }) => `${email} ${result}`) : state);
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+describe('VerificationJobs', () => {
+  it('comes back for those whose servers said later, when they said, and for nobody else', async () => {
+    const { jobs, asked } = make({ 'grey@a.test': [6 * MINUTE_MS, 15 * MINUTE_MS], 'late@b.test': [MINUTE_MS] });
+    jobs.begin('j1', 'k1', request(['grey@a.test', 'ok@a.test', 'late@b.test', 'ok@a.test']));
+    await vi.advanceTimersByTimeAsync(0);
+    expect(jobs.find('j1', 'k1')).toEqual({ kind: 'in_progress', total: 3, settled: 1, nextMs: MINUTE_MS });
+    await vi.advanceTimersByTimeAsync(MINUTE_MS);
+    expect(jobs.find('j1', 'k1')).toEqual({ kind: 'in_progress', total: 3, settled: 2, nextMs: 5 * MINUTE_MS });
+    await vi.advanceTimersByTimeAsync(20 * MINUTE_MS);
+    expect(resultsOf(jobs.find('j1', 'k1'))).toEqual(['grey@a.test deliverable', 'ok@a.test deliverable', 'late@b.test deliverable', 'ok@a.test deliverable']);
+    expect(asked).toEqual([['grey@a.test', 'ok@a.test', 'late@b.test'], ['late@b.test'], ['grey@a.test'], ['grey@a.test']]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('gives up in time: by the deadline it was given, and after two hours without one', async () => {
+    const { jobs } = make({ 'a@a.test': [6 * MINUTE_MS], 'b@a.test': Array.from({ length: 500 }, () => MINUTE_MS) });
+    jobs.begin('j1', 'k1', request(['a@a.test'], 5 * MINUTE_MS));
+    jobs.begin('j2', 'k1', request(['b@a.test']));
+    await vi.advanceTimersByTimeAsync(0);
+    // Nothing more can be learnt by the deadline, so nobody is kept waiting for it.
+    expect(resultsOf(jobs.find('j1', 'k1'))).toEqual(['a@a.test unknown']);
+    await vi.advanceTimersByTimeAsync(119 * MINUTE_MS);
+    expect(jobs.find('j2', 'k1')).toMatchObject({ kind: 'in_progress' });
+    await vi.advanceTimersByTimeAsync(2 * MINUTE_MS);
+    expect(resultsOf(jobs.find('j2', 'k1'))).toEqual(['b@a.test unknown']);
+  });
+
+  it('is for the key that began it, is begun once, and is forgotten after a day', async () => {
+    const { jobs, asked } = make();
+    jobs.begin('j1', 'k1', request(['a@a.test']));
+    jobs.begin('j1', 'k1', request(['a@a.test']));
+    await vi.advanceTimersByTimeAsync(0);
+    expect(asked).toHaveLength(1);
+    expect(jobs.find('j1', 'k2')).toBeNull();
+    expect(jobs.find('j1', 'k1')).toMatchObject({ paid: false });
+    jobs.markPaid('j1');
+    expect(jobs.find('j1', 'k1')).toMatchObject({ paid: true });
+    await vi.advanceTimersByTimeAsync(24 * 60 * MINUTE_MS + 1);
+    expect(jobs.find('j1', 'k1')).toBeNull();
+  });
+
+  it('holds so many at once and no more, and no key all of them', async () => {
+    const slow = Object.fromEntries(['a', 'b', 'c', 'd', 'e'].map((name) => [`${name}@a.test`, [MINUTE_MS]]));
+    const { jobs } = make(slow);
+    const begin = (key: string, n: number): void => jobs.begin(`${key}${n}`, key, request([`${key}@a.test`]));
+    for (let n = 0; n < 25; n++) begin('a', n);
+    expect(() => begin('a', 25)).toThrow(expect.objectContaining({ code: 'overloaded', headers: { 'retry-after': '30' } }));
+    for (const key of ['b', 'c', 'd']) for (let n = 0; n < 25; n++) begin(key, n);
+    expect(() => begin('e', 0)).toThrow(/too many/);
+    jobs.close();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('a bug is told to whoever asks, and holds no place', async () => {
+    const jobs = new VerificationJobs({ verifier: { verify: async () => Promise.reject(new Error('a bug')) }, evidence: NOTHING, clock: () => 0, now: () => 0 });
+    for (let n = 0; n < 30; n++) {
+      jobs.begin(`j${n}`, 'k1', request(['a@a.test']));
+      await vi.advanceTimersByTimeAsync(0);
+    }
+    expect(() => jobs.find('j0', 'k1')).toThrow('a bug');
+  });
+});

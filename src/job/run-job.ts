@@ -376,9 +376,11 @@ export class RunningJob {
  * What the run before has spent of the last minute. A run that was killed sent more after its last checkpoint, nobody
  * knows how much: it is taken to have spent all, as late as its next checkpoint was due.
  */
-function spentBefore({ checkpoint: { spent }, wasKilled, job }: JobParts): Spent | null {
-  if (spent === null || job.service.rpm === null) return null;
-  return wasKilled ? { calls: job.service.rpm, lastAtMs: spent.lastAtMs + job.checkpoint.everyMs } : spent;
+function spentBefore({ checkpoint, wasKilled, job }: JobParts): Spent | null {
+  const { spent } = checkpoint;
+  const rpm = ownRpm(job, checkpoint);
+  if (spent === null || rpm === null) return null;
+  return wasKilled ? { calls: rpm, lastAtMs: spent.lastAtMs + job.checkpoint.everyMs } : spent;
 }
 
 /** `Idempotency-Key` = hash(job, generation, request body): attempts and resumes that send the same body repeat it. */

@@ -44,7 +44,7 @@ await describeWith('s3', 'output in S3', async (server) => {
     const world = await makeWorld(INPUT);
     const { folder, service, args } = world;
     const expected = await onDisk(world);
-    const command = args({ 'max-errors': '100%', scratch: 'scratch', ...where() });
+    const command = args({ 'max-errors': '100%', ledger: 'ledger', ...where() });
     expect(await folder.run(command, { env })).toMatchObject({ code: 0, stderr: '' });
     expect((left.includes('out.csv') ? await get('out.csv') : await readFile(folder.at('out.csv'))).equals(expected)).toBe(true);
     expect(await names()).toEqual(left);

@@ -100,6 +100,29 @@ await describeWith('redis', 'claims in Redis', (facts) => {
     expect(await waits.told).toEqual(fresh);
   });
 
+  it('a retry asks again for what failed for others and was used, also by shards under names of their own', async () => {
+    const failed = { kind: 'failed', code: 'http_500', attempts: 5, requestId: null } as const;
+    const site = redisSite(await freeDatabase(facts));
+    const a = await site.open({ run: 'run-0', machine: 'a', now: () => START + 100 });
+    const b = await site.open({ run: 'run-1', machine: 'b', now: () => START + 50 });
+    expect(await ask(a, 'k').told).toBeNull();
+    const waits = ask(b, 'k');
+    a.put([{ scope: scopeOf(a), key: 'k', answer: failed }]);
+    expect(await waits.told).toEqual(failed);
+    await Promise.all([a.keep(), b.keep()]);
+    await Promise.all([a.close(), b.close()]);
+    for (const run of ['run', 'run-1']) {
+      const now = (): number => START + 200;
+      const finished = await site.open({ run, machine: 'b', now });
+      const failedUpTo = finished.lastAnswer();
+      await finished.close();
+      const retry = await site.open({ run, machine: 'b', now, failedUpTo, since: Math.max(START, failedUpTo + 1) });
+      expect(retry.get(scopeOf(retry), 'k')).toBeNull();
+      expect(await ask(retry, 'k').told).toBeNull();
+      await retry.close();
+    }
+  });
+
   it('what is purged is in no copy either, and what is not purged still is', async () => {
     const uri = await freeDatabase(facts);
     const site = redisSite(uri);

@@ -5,6 +5,7 @@ import type { JobLock } from '../../checkpoint/job-lock.ts';
 import { ConfigError } from '../../errors.ts';
 import { findCuts } from '../../reader/cuts.ts';
 import { MEMBER } from '../../writer/compressor.ts';
+import { dropRemains } from '../finish.ts';
 import type { HoldOptions } from '../hold-job.ts';
 import type { JobPaths } from '../paths.ts';
 import type { Reporter } from '../reporter.ts';
@@ -43,6 +44,7 @@ export async function settle(job: CompiledJob, paths: JobPaths, shard: Shard, lo
   if (plan !== null) refuseForeignCheckpoint(job, paths, plan);
   if (plan !== null && isJoined(plan, found)) {
     if (found.state === 'finishing') await finishJoin(job, paths, found, lock);
+    else await dropRemains(paths, found, lock);
     await clearShards(job, paths, plan, lock, options);
     return settle(job, paths, shard, lock, options);
   }
@@ -78,6 +80,8 @@ async function begin(job: CompiledJob, paths: JobPaths, shard: Shard, old: Shard
   const start: Start = await decideStart(job, paths, { ...options, generationBefore: old?.generation ?? 0 });
   switch (start.kind) {
     case 'done':
+      // A crash just before the end may have left it.
+      await dropRemains(paths, start.checkpoint, lock);
       return start;
     case 'finish':
       await finishJoin(job, paths, start.checkpoint, lock);

@@ -3,7 +3,7 @@ import type { InputManifest } from '../reader/types.ts';
 import { rowFormat } from '../writer/row-format.ts';
 import type { JobPaths } from './paths.ts';
 import { retriedRecords, type FinishedFiles } from './retried-records.ts';
-import type { RetryParts } from './run-job.ts';
+import type { RetryParts } from './job-parts.ts';
 import type { CompiledJob } from './types.ts';
 import { count } from './words.ts';
 

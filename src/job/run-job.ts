@@ -4,13 +4,9 @@
 import { hash } from 'node:crypto';
 import { LowWatermark } from '../checkpoint/low-watermark.ts';
 import type { Checkpoint } from '../checkpoint/checkpoint-file.ts';
-import { DataServiceClient } from '../client/data-service-client.ts';
-import type { RunLedger } from '../ledger/run-ledger.ts';
-import { Limiter } from '../limiter/limiter.ts';
-import type { Spent } from '../limiter/quota-model.ts';
-import type { SharedQuota } from '../limiter/shared/shared-quota.ts';
-import { AUTO_BOUNDS } from '../pool/adaptive-concurrency.ts';
-import { CallPool } from '../pool/call-pool.ts';
+import type { DataServiceClient } from '../client/data-service-client.ts';
+import type { Limiter } from '../limiter/limiter.ts';
+import type { CallPool } from '../pool/call-pool.ts';
 import { notSuchAServiceError } from '../pool/fatal-errors.ts';
 import { EnrichStep } from '../processor/enrich.ts';
 import { RecordProcessor } from '../processor/process-record.ts';
@@ -20,63 +16,12 @@ import { lookupScopes } from '../processor/scopes.ts';
 import { TrustGate } from '../processor/trust-gate.ts';
 import { VerifyStep } from '../processor/verify.ts';
 import { readRecords } from '../reader/read-records.ts';
-import type { InputRecord, Position } from '../reader/types.ts';
+import type { InputRecord } from '../reader/types.ts';
 import type { Mark } from '../writer/mark.ts';
-import type { FinishedRows } from '../writer/output-writer.ts';
-import type { Tally } from '../writer/tally.ts';
-import type { CallBudget } from './call-budget.ts';
-import type { Counters } from './counters.ts';
-import { Notices } from './notices.ts';
-import { connectionsAllowed } from './open-files.ts';
+import type { JobParts, RunEnd } from './job-parts.ts';
+import { openCalls } from './open-calls.ts';
 import { sizeOf } from './record-size.ts';
-import type { Reporter } from './reporter.ts';
-import { ownRpm } from './shards/shard-job.ts';
 import { StartTimes } from './start-times.ts';
-import type { CompiledJob } from './types.ts';
-
-/** Where rows go: the partial file, or standard output. */
-export interface RowSink {
-  readonly tally: Tally;
-  write(record: InputRecord, result: RecordResult): void;
-  room(): Promise<void> | null;
-  sync(): Promise<Mark>;
-  settled(mark: Mark): Promise<void>;
-  finish(): Promise<FinishedRows>;
-  commit(): Promise<void>;
-  close(): Promise<void>;
-}
-
-/** What a retry does otherwise than a run. */
-export interface RetryParts {
-  /** The records that have a row, with that row, from a position on. */
-  readonly records: (from: Position | null, signal: AbortSignal) => AsyncGenerator<InputRecord[], void, void>;
-  readonly rowOf: (record: InputRecord, result: RecordResult) => Buffer;
-}
-
-export interface JobParts {
-  readonly job: CompiledJob;
-  readonly checkpoint: Checkpoint;
-  /** The run before did not live to say how it ended. */
-  readonly wasKilled: boolean;
-  readonly ledger: RunLedger;
-  readonly sink: RowSink;
-  readonly counters: Counters;
-  readonly budget: CallBudget;
-  /** Null: a run. */
-  readonly retry: RetryParts | null;
-  /** One quota for several pods; null: this run alone has it, or `share` of it. */
-  readonly quota: SharedQuota | null;
-  /** The part of the plan that is this run's; default: all. */
-  readonly share?: number;
-  /** Who is told when the service holds the run up. */
-  readonly reporter: Pick<Reporter, 'detail' | 'info' | 'warn'>;
-  readonly service: { readonly baseUrl: string; readonly origin: string; readonly apiKey: string | null };
-  /** Writes a checkpoint; called every `everyMs` and when the run stops. */
-  readonly keep: (mark: Mark, state: 'running' | 'stopped', trusted: boolean, spent: Spent) => Promise<void>;
-  /** Their reasons are what the run ends with. */
-  readonly drain: AbortSignal;
-  readonly abort: AbortSignal;
-}
 
 /** Records between the low watermark and the reader, and what they and their answers take: bounds memory, and what fills a verify request. */
 const WINDOW_RECORDS = 16_384;
@@ -93,9 +38,6 @@ interface Keeping {
   /** No more of them; resolves when the last one is written. */
   end(): Promise<void>;
 }
-
-/** Why a run ended. */
-export type RunEnd = { readonly kind: 'whole'; readonly trusted: boolean; readonly spent: Spent } | { readonly kind: 'stopped'; readonly error: unknown };
 
 /** One execution, from where the checkpoint stands to the end of the input or of its patience. */
 export class RunningJob {
@@ -126,56 +68,14 @@ export class RunningJob {
 
   constructor(parts: JobParts) {
     this.#parts = parts;
-    const { job, counters, ledger, service } = parts;
-    const monotonicNow = (): number => performance.now();
-    const notices = new Notices(parts.reporter, job.limits.maxOutageMs, monotonicNow);
-    const wanted = job.service.concurrency === 'auto' ? AUTO_BOUNDS.max : job.service.concurrency;
-    const mostAtOnce = connectionsAllowed(job.service.embedded);
-    if (mostAtOnce < wanted) notices.fewFiles(mostAtOnce, job.service.concurrency);
-    this.#client = new DataServiceClient({
-      baseUrl: service.baseUrl,
-      apiKey: service.apiKey,
-      timeoutMs: job.service.timeoutMs,
-      domainField: job.service.domainField,
-      connections: Math.min(wanted, mostAtOnce),
-    });
-    this.limiter = new Limiter({
-      rpm: job.service.rpm,
-      monotonicNow,
-      wallNow: Date.now,
-      spent: spentBefore(parts),
-      shared: parts.quota,
-      share: parts.share ?? 1,
-      onThrottled: (wait) => {
-        counters.throttled(wait);
-        notices.throttled(wait);
-      },
-      onResetUnit: (unit) => notices.resetUnit(unit),
-    });
-    this.pool = new CallPool({
-      limiter: this.limiter,
-      concurrency: job.service.concurrency,
-      mostAtOnce,
-      rpm: ownRpm(job, parts.checkpoint),
-      mayCall: () => mayCall(parts),
-      limitReached: () => parts.budget.reached(),
-      hasAnswered: parts.checkpoint.trusted,
-      maxWaitMs: job.limits.maxWaitMs,
-      maxOutageMs: job.limits.maxOutageMs,
-      events: {
-        sent: (step) => counters.sent(step),
-        answered: (step, result) => counters.answered(step, result),
-        retrying: (step) => counters.retrying(step),
-        wentDown: (code, detail) => notices.wentDown(code, detail),
-        cameBack: (downMs) => notices.cameBack(downMs),
-      },
-      onFatal: (error) => this.#stopFor(error),
-      monotonicNow,
-      random: Math.random,
-    });
+    const { job, ledger, service } = parts;
+    const calls = openCalls(parts, (error) => this.#stopFor(error));
+    this.#client = calls.client;
+    this.limiter = calls.limiter;
+    this.pool = calls.pool;
     ledger.listen({ moved: () => this.#moveOn(), failed: (error) => this.#stopFor(error) });
     this.#gate = new TrustGate({ trusted: parts.checkpoint.trusted || job.limits.trustMisses, onDistrust: (answers, kind) => this.#stopFor(notSuchAServiceError(answers, kind)) });
-    const context = { client: this.#client, pool: this.pool, ledger, gate: this.#gate, idempotencyKey: idempotencyKeys(parts.checkpoint), onProgress: () => this.#moveOn(), onPending: (addresses: number, waitMs: number) => notices.pending(addresses, waitMs) };
+    const context = { client: this.#client, pool: this.pool, ledger, gate: this.#gate, idempotencyKey: idempotencyKeys(parts.checkpoint), onProgress: () => this.#moveOn(), onPending: calls.onPending };
     const scopes = lookupScopes((step, options) => ledger.scope(service.origin, step, options), job.service.domainField);
     this.#enrich = job.steps.includes('enrich') ? new EnrichStep(context, scopes) : null;
     this.#verify = job.steps.includes('verify') ? new VerifyStep(context, scopes.verify, job.verify) : null;
@@ -372,25 +272,8 @@ export class RunningJob {
   }
 }
 
-/**
- * What the run before has spent of the last minute. A run that was killed sent more after its last checkpoint, nobody
- * knows how much: it is taken to have spent all, as late as its next checkpoint was due.
- */
-function spentBefore({ checkpoint, wasKilled, job }: JobParts): Spent | null {
-  const { spent } = checkpoint;
-  const rpm = ownRpm(job, checkpoint);
-  if (spent === null || rpm === null) return null;
-  return wasKilled ? { calls: rpm, lastAtMs: spent.lastAtMs + job.checkpoint.everyMs } : spent;
-}
-
 /** `Idempotency-Key` = hash(job, generation, request body): attempts and resumes that send the same body repeat it. */
 function idempotencyKeys(checkpoint: Checkpoint): (body: string) => string {
   const prefix = `${checkpoint.job}\n${checkpoint.generation}\n`;
   return (body) => hash('sha256', prefix + body, 'base64url');
-}
-
-/** Whether one more request may be sent: what others may be asking for as well first, then the job's own limit. */
-function mayCall({ ledger, budget }: JobParts): boolean | Promise<void> {
-  const claimed = ledger.mayCall();
-  return claimed === true ? budget.ask() : claimed;
 }

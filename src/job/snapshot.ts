@@ -3,7 +3,8 @@ import type { Checkpoint } from '../checkpoint/checkpoint-file.ts';
 import type { InputManifest, Position } from '../reader/types.ts';
 import type { Tally } from '../writer/tally.ts';
 import type { Counters } from './counters.ts';
-import type { RowSink, RunningJob } from './run-job.ts';
+import type { RowSink } from './job-parts.ts';
+import type { RunningJob } from './run-job.ts';
 import type { CompiledJob } from './types.ts';
 
 export interface Running {

@@ -1,0 +1,87 @@
+/** What carries a run's calls: the client, the limiter that says when, the pool that says how many at once. */
+import { DataServiceClient } from '../client/data-service-client.ts';
+import { Limiter } from '../limiter/limiter.ts';
+import type { Spent } from '../limiter/quota-model.ts';
+import { AUTO_BOUNDS } from '../pool/adaptive-concurrency.ts';
+import { CallPool } from '../pool/call-pool.ts';
+import type { JobParts } from './job-parts.ts';
+import { Notices } from './notices.ts';
+import { connectionsAllowed } from './open-files.ts';
+import { ownRpm } from './shards/shard-job.ts';
+
+export interface Calls {
+  readonly client: DataServiceClient;
+  readonly limiter: Limiter;
+  readonly pool: CallPool;
+  /** Verdicts are waited for: the user is told. */
+  readonly onPending: (addresses: number, waitMs: number) => void;
+}
+
+/** @param onFatal ends the run: no other call will improve on that answer */
+export function openCalls(parts: JobParts, onFatal: (error: unknown) => void): Calls {
+  const { job, counters, service } = parts;
+  const monotonicNow = (): number => performance.now();
+  const notices = new Notices(parts.reporter, job.limits.maxOutageMs, monotonicNow);
+  const wanted = job.service.concurrency === 'auto' ? AUTO_BOUNDS.max : job.service.concurrency;
+  const mostAtOnce = connectionsAllowed(job.service.embedded);
+  if (mostAtOnce < wanted) notices.fewFiles(mostAtOnce, job.service.concurrency);
+  const client = new DataServiceClient({
+    baseUrl: service.baseUrl,
+    apiKey: service.apiKey,
+    timeoutMs: job.service.timeoutMs,
+    domainField: job.service.domainField,
+    connections: Math.min(wanted, mostAtOnce),
+  });
+  const limiter = new Limiter({
+    rpm: job.service.rpm,
+    monotonicNow,
+    wallNow: Date.now,
+    spent: spentBefore(parts),
+    shared: parts.quota,
+    share: parts.share ?? 1,
+    onThrottled: (wait) => {
+      counters.throttled(wait);
+      notices.throttled(wait);
+    },
+    onResetUnit: (unit) => notices.resetUnit(unit),
+  });
+  const pool = new CallPool({
+    limiter,
+    concurrency: job.service.concurrency,
+    mostAtOnce,
+    rpm: ownRpm(job, parts.checkpoint),
+    mayCall: () => mayCall(parts),
+    limitReached: () => parts.budget.reached(),
+    hasAnswered: parts.checkpoint.trusted,
+    maxWaitMs: job.limits.maxWaitMs,
+    maxOutageMs: job.limits.maxOutageMs,
+    events: {
+      sent: (step) => counters.sent(step),
+      answered: (step, result) => counters.answered(step, result),
+      retrying: (step) => counters.retrying(step),
+      wentDown: (code, detail) => notices.wentDown(code, detail),
+      cameBack: (downMs) => notices.cameBack(downMs),
+    },
+    onFatal,
+    monotonicNow,
+    random: Math.random,
+  });
+  return { client, limiter, pool, onPending: (addresses, waitMs) => notices.pending(addresses, waitMs) };
+}
+
+/**
+ * What the run before has spent of the last minute. A run that was killed sent more after its last checkpoint, nobody
+ * knows how much: it is taken to have spent all, as late as its next checkpoint was due.
+ */
+function spentBefore({ checkpoint, wasKilled, job }: JobParts): Spent | null {
+  const { spent } = checkpoint;
+  const rpm = ownRpm(job, checkpoint);
+  if (spent === null || rpm === null) return null;
+  return wasKilled ? { calls: rpm, lastAtMs: spent.lastAtMs + job.checkpoint.everyMs } : spent;
+}
+
+/** Whether one more request may be sent: what others may be asking for as well first, then the job's own limit. */
+function mayCall({ ledger, budget }: JobParts): boolean | Promise<void> {
+  const claimed = ledger.mayCall();
+  return claimed === true ? budget.ask() : claimed;
+}

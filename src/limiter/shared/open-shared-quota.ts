@@ -17,8 +17,18 @@ const realTimers: Timers = {
   },
 };
 
-/** @throws ConfigError when the URI is none */
+/**
+ * A server that cannot be reached is waited for by going alone; one that refuses us would be for ever.
+ * @throws ConfigError when the URI is none, MillraceError 77 when its password is not right
+ */
 export async function openSharedQuota({ uri, account, ...options }: SharedQuotaPlace): Promise<SharedQuota> {
   const { RedisQuotaStore } = await import('./redis-store.ts');
-  return new SharedQuota({ ...options, store: new RedisQuotaStore(uri, account), pod: randomBytes(8).toString('hex'), timers: realTimers });
+  const store = new RedisQuotaStore(uri, account);
+  try {
+    await store.greet(uri);
+  } catch (error) {
+    store.close();
+    throw error;
+  }
+  return new SharedQuota({ ...options, store, pod: randomBytes(8).toString('hex'), timers: realTimers });
 }

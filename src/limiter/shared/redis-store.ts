@@ -1,6 +1,7 @@
 /** The store of a shared quota in Redis. */
 import { hash } from 'node:crypto';
 import { openRedis, type Redis } from '../../redis/client.ts';
+import { redisError, redisFaultOf } from '../../redis/failure.ts';
 import { LEADER_LEASE_MS, POD_LEASE_MS, type LeadReply, type LeadTurn, type PodState, type QuotaEvent, type QuotaStore, type Stamped, type Turn, type TurnReply } from './messages.ts';
 import { LEAD, LEAVE, TURN } from './scripts.ts';
 
@@ -34,6 +35,15 @@ export class RedisQuotaStore implements QuotaStore {
     this.#prefix = `millrace:quota:{${hash('sha256', account, 'base64url').slice(0, 22)}}:`;
     const key = (name: string): string => `${this.#prefix}${name}`;
     this.#keys = { leader: key('leader'), pods: key('pods'), told: key('told'), history: key('history'), free: key('free') };
+  }
+
+  /** Asks once whether the server takes us at all. @throws MillraceError 77 when it wants another password; nothing when it cannot be reached, which may pass */
+  async greet(uri: string): Promise<void> {
+    try {
+      await this.#bounded(() => this.#client.ping());
+    } catch (error) {
+      if (redisFaultOf(error) === 'credentials') throw redisError(error, uri, 0);
+    }
   }
 
   async turn({ pod, token, want, inFlight, spent, events }: Turn): Promise<TurnReply> {

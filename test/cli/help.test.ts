@@ -38,7 +38,6 @@ test('millrace alone shows the help, --version the version', () => {
 
 test.each([
   [['rnu', 'sample'], 64, /no command "rnu"; did you mean run\?/],
-  [['enrich'], 64, /enrich is not in this version/],
   [['export', '--store', 'x'], 64, /Nothing says what to export/],
   [['export', '--store', 'x', '--contacts', 'x.txt'], 64, /cannot tell the format/],
   [['import', '--contacts', 'a.csv'], 64, /needs to know which store/],

@@ -31,7 +31,7 @@ const ERRORS = String.raw`^out\.csv\.errors\.jsonl\.partial`;
 export const STEPS: readonly NamedStep[] = [
   at('rename', CHECKPOINT),
   at('exec', '^ledger BEGIN'),
-  at('rename', `${ROWS}$`),
+  at('link', `${ROWS}$`),
   at('write', ROWS),
   at('datasync', ROWS),
   at('write', ERRORS),

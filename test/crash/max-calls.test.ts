@@ -7,9 +7,9 @@ import { prepare } from './crashed-job.ts';
 const SEED = Number(process.env['CRASH_SEED'] ?? Date.now() % 1_000_000);
 
 test.each([
-  { maxCalls: 40, rows: 200, kills: 5, everyMs: '600000', claim: 1, atOnce: 2 },
-  { maxCalls: 900, rows: 1_500, kills: 6, everyMs: '50', claim: 9, atOnce: 8 },
-  { maxCalls: 900, rows: 1_500, kills: 6, everyMs: '600000', claim: 9, atOnce: 8 },
+  { maxCalls: 40, rows: 200, kills: 3, everyMs: '600000', claim: 1, atOnce: 2 },
+  { maxCalls: 450, rows: 800, kills: 3, everyMs: '50', claim: 5, atOnce: 8 },
+  { maxCalls: 450, rows: 800, kills: 3, everyMs: '600000', claim: 5, atOnce: 8 },
 ])(`killed again and again, a job sends no more than $maxCalls calls in all, and few fewer (every $everyMs ms, CRASH_SEED=${SEED})`, async ({ maxCalls, rows, kills, everyMs, claim, atOnce }) => {
   const random = seeded(SEED + maxCalls);
   const { folder, service, args } = await prepare(csvJob(leads(rows, SEED % 1_000), { steps: 'enrich', 'max-calls': String(maxCalls), 'checkpoint.everyMs': everyMs, concurrency: String(atOnce) }));

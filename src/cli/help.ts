@@ -168,8 +168,9 @@ by field, the newer first. A running service has them at once. Prints the counts
   --store FILE        the store; made when missing
   --contacts FILE     people: path, glob, folder, s3:// or -   --companies FILE   companies
   --signals FILE      funding, hiring, moves, technologies
+  --deliveries FILE   what became of mails: email, event (delivered, bounced), at; SMTP codes
   --columns.FIELD X   the column of a field, such as --columns.email "Primary contact"
-  --as-of DAY         of when rows are that do not say so (now); rows have updated_at
+  --as-of DAY         of when rows are that do not say so (now; deliveries must); see updated_at
   --rejected FILE     rows that could not be kept (STORE.rejected.jsonl)
   --input.encoding, --input.delimiter, --input.format: where they are not found out
 

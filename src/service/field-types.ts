@@ -101,7 +101,7 @@ export function numberOf(value: unknown): number | undefined {
 const UTC = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T00:00:00Z$/;
 
 /** RFC 3339 in UTC; only ISO 8601 is read, for 03/04/2026 is two days. */
-function timeOf(value: unknown): string | undefined {
+export function timeOf(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined;
   if (UTC.test(value)) return value;
   if (!/^\d{4}-\d{2}-\d{2}(?:$|[T ])/.test(value)) return undefined;

@@ -11,12 +11,12 @@ const WAIT_MS = 60_000;
 export async function suppressCommand(path: string, batches: AsyncIterable<readonly string[]>): Promise<{ invalid: number }> {
   let store: Store | null = null;
   try {
-    let total: Omit<SuppressCount, 'invalid'> & { invalid: number } = { suppressed: 0, people: 0, signals: 0, invalid: 0 };
+    let total: Omit<SuppressCount, 'invalid'> & { invalid: number } = { suppressed: 0, people: 0, signals: 0, deliveries: 0, invalid: 0 };
     for await (const emails of batches) {
       // Only now: there may be nothing to do, and then no store is made.
       store ??= openStore(path, WAIT_MS);
       const found = suppress(store, emails, Date.now());
-      total = { suppressed: total.suppressed + found.suppressed, people: total.people + found.people, signals: total.signals + found.signals, invalid: total.invalid + found.invalid.length };
+      total = { suppressed: total.suppressed + found.suppressed, people: total.people + found.people, signals: total.signals + found.signals, deliveries: total.deliveries + found.deliveries, invalid: total.invalid + found.invalid.length };
     }
     if (store !== null && !forgetLog(store)) process.stderr.write('millrace: the store is in use: what was erased is out of every answer, and leaves the log file beside the store when the store is closed or written to next.\n');
     process.stdout.write(`${JSON.stringify(total)}\n`);

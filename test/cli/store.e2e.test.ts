@@ -55,13 +55,30 @@ it('from a CSV of one\'s own to an enriched file through one\'s own service', as
 it('a person who asks for it is gone from answers, exports and imports, while the service runs', async () => {
   expect(await enrich('bob@acme.example')).toBe(200);
   const suppressed = await folder.run(['suppress', 'Bob@acme.example', '--store', 's.sqlite']);
-  expect(JSON.parse(suppressed.stdout)).toEqual({ suppressed: 1, people: 1, signals: 0, invalid: 0 });
+  expect(JSON.parse(suppressed.stdout)).toEqual({ suppressed: 1, people: 1, signals: 0, deliveries: 0, invalid: 0 });
   expect(await enrich('bob@acme.example')).toBe(451);
   expect(JSON.parse((await folder.run(['import', '--store', 's.sqlite', '--contacts', 'crm.csv'])).stdout)).toMatchObject({ contacts: { rejected: { suppressed: 1 } } });
   const exported = await folder.run(['export', '--store', 's.sqlite', '--contacts', 'all.csv.gz', '--companies', 'all.jsonl']);
   expect(exported).toMatchObject({ code: 0, stdout: '{"companies":1,"contacts":2}\n' });
   const printed = await folder.run(['export', '--store', 's.sqlite', '--contacts', '-']);
   expect(printed.stdout.trim().split('\n').map((line) => (JSON.parse(line) as { email: string }).email)).toEqual(['ada@acme.example', 'zoe@acme.example']);
+});
+
+it('what became of mails speaks for and against their addresses, until these ask to be removed, while the service runs', async () => {
+  const verdicts = async (): Promise<unknown> => {
+    const body = JSON.stringify({ emails: ['ada@acme.example', 'dead@acme.example'], mode: 'dns', timeout_ms: 1 });
+    const reply = await fetch(`${url}/v1/emails/verify`, { method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' }, body });
+    return ((await reply.json()) as { data: { reason: string }[] }).data.map(({ reason }) => reason);
+  };
+  const yesterday = new Date(Date.now() - 86_400_000).toISOString();
+  await writeFile(folder.at('mails.csv'), `Recipient,Event,Bounce Type,SMTP response,Timestamp\nADA@acme.example,delivered,,250 OK,${yesterday}\ndead@acme.example,bounced,hard,550 5.1.1 no such user,${yesterday}\nfull@acme.example,bounced,soft,452 4.2.2 full,${yesterday}\nada@acme.example,gone,,,${yesterday}\n`);
+  const imported = await folder.run(['import', '--store', 's.sqlite', '--deliveries', 'mails.csv']);
+  expect(JSON.parse(imported.stdout)).toEqual({ deliveries: { read: 4, added: 2, updated: 0, unchanged: 0, rejected: { bad_event: 1 }, dropped: {}, skipped: 1 }, rejectedRows: 's.sqlite.rejected.jsonl' });
+  expect(JSON.parse(await folder.read('s.sqlite.rejected.jsonl'))).toMatchObject({ file: 'mails.csv', line: 5, code: 'bad_event' });
+  expect(await verdicts()).toEqual(['recorded_delivery', 'recorded_bounce']);
+  expect(JSON.parse((await folder.run(['suppress', 'dead@acme.example', '--store', 's.sqlite'])).stdout)).toEqual({ suppressed: 1, people: 0, signals: 0, deliveries: 1, invalid: 0 });
+  expect(await verdicts()).not.toContain('recorded_bounce');
+  expect(JSON.parse((await folder.run(['import', '--store', 's.sqlite', '--deliveries', 'mails.csv'])).stdout)).toMatchObject({ deliveries: { unchanged: 1, rejected: { suppressed: 1 } } });
 });
 
 it('keys are listed without themselves, rotated and revoked while the service runs', async () => {

@@ -86,7 +86,7 @@ describe('the store', () => {
       loadSignals(open, [{ type: 'exec_moves', domain: 'acme.example', occurred_at: '2026-01-01', person: { name: 'Jane Doe', linkedin_url: 'https://profiles.example/in/jane-doe' } }], 'crm');
     });
     const store = openStore(path);
-    expect(suppress(store, ['JD@home.example', 'not an address'], 7)).toEqual({ suppressed: 1, people: 1, signals: 1, invalid: ['not an address'] });
+    expect(suppress(store, ['JD@home.example', 'not an address'], 7)).toEqual({ suppressed: 1, people: 1, signals: 1, deliveries: 0, invalid: ['not an address'] });
     const comeback = [{ email: 'jane.doe@acme.example' }, { email: 'jd@home.example' }, { id: 'x', linkedin_url: 'profiles.example/in/jane-doe' }];
     expect(loadPeople(store, comeback, 'crm')).toEqual({ loaded: 0, rejected: 3 });
     expect(forgetLog(store)).toBe(true);

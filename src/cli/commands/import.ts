@@ -6,7 +6,7 @@ import type { Invocation } from '../invocation.ts';
 import { withStopSignals } from '../signals.ts';
 
 /** Companies first: what people and signals belong to. */
-const KINDS = ['companies', 'contacts', 'signals'] as const;
+const KINDS = ['companies', 'contacts', 'signals', 'deliveries'] as const;
 const COLUMNS = 'columns.';
 /** As of a job, so that the reader's hints hold here too. */
 const SHAPE = ['input.format', 'input.delimiter', 'input.encoding'] as const;
@@ -21,7 +21,7 @@ export async function importFilesCommand(invocation: Invocation): Promise<ExitCo
     const uri = textOf(invocation, kind);
     return uri === null ? [] : [{ kind, uri }];
   });
-  if (named.length === 0) throw new UsageError('nothing_to_import', 'Nothing says what to import', { hint: 'Say --contacts FILE, --companies FILE or --signals FILE.' });
+  if (named.length === 0) throw new UsageError('nothing_to_import', 'Nothing says what to import', { hint: 'Say --contacts FILE, --companies FILE, --signals FILE or --deliveries FILE.' });
   const shape = {
     format: wordOf(invocation, 'input.format', ['csv', 'tsv', 'jsonl']),
     delimiter: textOf(invocation, 'input.delimiter'),

@@ -6,16 +6,15 @@ import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { createGzip, createZstdCompress } from 'node:zlib';
 import { StorageError, storageHint } from '../../errors.ts';
-import type { ImportKind } from '../import/names.ts';
 import { storeFailure } from '../store/failure.ts';
 import { openStore } from '../store/open-store.ts';
 import type { Store } from '../store/transaction.ts';
-import { exportRecords, tableCells, tableColumns } from './export-records.ts';
+import { exportRecords, tableCells, tableColumns, type ExportKind } from './export-records.ts';
 
 export interface ExportSettings {
   readonly store: string;
   /** `-` is standard output. */
-  readonly outputs: readonly { readonly kind: ImportKind; readonly path: string; readonly format: 'csv' | 'jsonl'; readonly compression: 'none' | 'gzip' | 'zstd' }[];
+  readonly outputs: readonly { readonly kind: ExportKind; readonly path: string; readonly format: 'csv' | 'jsonl'; readonly compression: 'none' | 'gzip' | 'zstd' }[];
   readonly withSources: boolean;
   /** One line of a table, its end included. */
   readonly csvRow: (cells: readonly string[]) => Uint8Array;

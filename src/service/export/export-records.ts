@@ -1,6 +1,5 @@
 /** What a store holds, record by record, as it was at one moment: in the shape in which `millrace import` takes it. */
 import { COMPANY_TYPES, PERSON_TYPES } from '../field-types.ts';
-import type { ImportKind } from '../import/names.ts';
 import type { SparseRecord } from '../records.ts';
 import { updatedAt } from '../store/directory.ts';
 import { readKept, timeText } from '../store/kept-columns.ts';
@@ -9,12 +8,15 @@ import { keptPerson } from '../store/person-writer.ts';
 import { sourceNames } from '../store/sources.ts';
 import type { Store } from '../store/transaction.ts';
 
-const TABLES: Readonly<Record<ImportKind, string>> = { contacts: 'people', companies: 'companies', signals: 'signals' };
+/** What can be written out: records. What became of mails stays, as evidence. */
+export type ExportKind = 'companies' | 'contacts' | 'signals';
+
+const TABLES: Readonly<Record<ExportKind, string>> = { contacts: 'people', companies: 'companies', signals: 'signals' };
 const PLACE = ['city', 'region', 'country', 'country_code', 'postal_code', 'lat', 'lng'];
 const OBJECTS = ['location', 'hq'];
 
 /** Columns of a table: fields whose value fits a cell, and the parts of a place. What a cell cannot hold is in JSON lines only. */
-export function tableColumns(kind: ImportKind): readonly string[] {
+export function tableColumns(kind: ExportKind): readonly string[] {
   const fitting = (types: Readonly<Record<string, string>>): string[] => Object.keys(types).filter((field) => !['object', 'objects'].includes(types[field] ?? ''));
   switch (kind) {
     case 'contacts':
@@ -39,7 +41,7 @@ export function tableCells(record: SparseRecord, columns: readonly string[]): st
 }
 
 /** Every record of a kind, oldest first. `withSources`: each says which of its fields comes from where, and of when it is. */
-export function* exportRecords(store: Store, kind: ImportKind, withSources: boolean): Generator<SparseRecord> {
+export function* exportRecords(store: Store, kind: ExportKind, withSources: boolean): Generator<SparseRecord> {
   const names = sourceNames(store);
   for (const row of store.prepare(`SELECT * FROM ${TABLES[kind]} ORDER BY seq`).iterate()) {
     if (kind === 'signals') {

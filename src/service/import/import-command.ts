@@ -18,7 +18,7 @@ export interface ImportSettings {
   readonly columns: ReadonlyMap<string, string>;
   readonly aliases: KeyAliases;
   readonly plainName: (name: string) => string;
-  /** Null: now. Epoch milliseconds. */
+  /** Of when rows are that do not say so, epoch milliseconds; null: not said. */
   readonly asOfMs: number | null;
   /** Where rejected rows are told of. */
   readonly rejectedPath: string;
@@ -65,7 +65,7 @@ async function importKind(store: Store, kind: ImportKind, files: AsyncIterable<I
   const nowMs = Date.now();
   for await (const file of files) {
     checkHeader(file, reader, settings.columns);
-    const options = { kind, reader, asOfMs: settings.asOfMs ?? nowMs, nowMs, signal, onReject: (rows: readonly Rejection[]) => rejected.write(rows) };
+    const options = { kind, reader, asOfMs: settings.asOfMs, nowMs, signal, onReject: (rows: readonly Rejection[]) => rejected.write(rows) };
     counts.add(await importRows(store, file, options));
     const ignored = reader.unknown(file.header);
     if (ignored.length > 0) process.stderr.write(`millrace: ${file.name}: columns without a meaning here: ${ignored.slice(0, 20).map((name) => JSON.stringify(name.slice(0, 60))).join(', ')}${ignored.length > 20 ? ` and ${ignored.length - 20} more` : ''}\n`);
@@ -97,6 +97,7 @@ function checkHeader({ name, header }: ImportFile, reader: RowReader, columns: R
 
 function summary(kind: ImportKind, { read, added, updated, unchanged, skipped, rejected, dropped, companies }: ImportCounts): Record<string, unknown> {
   const counts = { read, added, updated, unchanged, rejected, dropped };
+  if (kind === 'deliveries') return { ...counts, skipped };
   return kind === 'contacts' ? { ...counts, skipped, companies } : counts;
 }
 

@@ -2,6 +2,7 @@
 import type { SparseRecord } from '../records.ts';
 import { IndexWriter } from '../search/index-writer.ts';
 import { companyWriter, type Put } from '../store/company-writer.ts';
+import { deliveryWriter } from '../store/delivery-writer.ts';
 import type { Provenance } from '../store/merge.ts';
 import { observedAt } from '../store/observed-at.ts';
 import { personWriter } from '../store/person-writer.ts';
@@ -10,6 +11,7 @@ import { sourceNumber } from '../store/sources.ts';
 import { transaction, type Store } from '../store/transaction.ts';
 import { companyOf, contactOf } from './contact.ts';
 import { ImportCounts, type Rejection } from './counts.ts';
+import { mailEventOf } from './mail-event.ts';
 import type { ImportKind } from './names.ts';
 import type { RowReader, RowValues } from './row-values.ts';
 
@@ -33,8 +35,8 @@ export interface ImportFile {
 export interface ImportOptions {
   readonly kind: ImportKind;
   readonly reader: RowReader;
-  /** Of when a row is that does not say so itself, epoch milliseconds. */
-  readonly asOfMs: number;
+  /** Of when a row is that does not say so itself, epoch milliseconds. Null: nobody said; records are of now, and deliveries must say it. */
+  readonly asOfMs: number | null;
   readonly nowMs: number;
   readonly signal: AbortSignal;
   readonly onReject: (rejections: readonly Rejection[]) => void;
@@ -103,7 +105,7 @@ function readRow(row: ImportRow, { header }: ImportFile, reader: RowReader): Row
 /** Puts what a row says; null when it says nothing that is worth keeping. */
 function recordWriter(store: Store, index: IndexWriter, file: ImportFile, options: ImportOptions, counts: ImportCounts): (row: RowValues) => Put | null {
   const source = transaction(store, () => sourceNumber(store, file.name));
-  const provenance = (record: SparseRecord): Provenance => ({ source, atMs: Math.min(observedAt(record) ?? options.asOfMs, options.nowMs) });
+  const provenance = (record: SparseRecord): Provenance => ({ source, atMs: Math.min(observedAt(record) ?? options.asOfMs ?? options.nowMs, options.nowMs) });
   switch (options.kind) {
     case 'companies': {
       const putCompany = companyWriter(store, index);
@@ -127,6 +129,14 @@ function recordWriter(store: Store, index: IndexWriter, file: ImportFile, option
     case 'signals': {
       const putSignal = signalWriter(store, index);
       return ({ values }) => putSignal(values, options.nowMs);
+    }
+    case 'deliveries': {
+      const putDelivery = deliveryWriter(store);
+      return (row) => {
+        const event = mailEventOf(row, options.asOfMs);
+        if (event === null) return null;
+        return 'code' in event ? { kind: 'rejected', ...event } : putDelivery({ ...event, atMs: Math.min(event.atMs, options.nowMs) });
+      };
     }
     default:
       return options.kind satisfies never;

@@ -1,7 +1,7 @@
-/** Under which names files keep the fields of contacts, companies and signals. Pure. */
+/** Under which names files keep the fields of contacts, companies, signals and deliveries. Pure. */
 import { COMPANY_TYPES, PERSON_TYPES } from '../field-types.ts';
 
-export const IMPORT_KINDS = ['companies', 'contacts', 'signals'] as const;
+export const IMPORT_KINDS = ['companies', 'contacts', 'signals', 'deliveries'] as const;
 export type ImportKind = (typeof IMPORT_KINDS)[number];
 
 /** Where a value goes: a field of the record, or of the company that a contact works at (`company.name`). */
@@ -55,6 +55,18 @@ const COMPANY_NAMES: Readonly<Record<Target, readonly string[]>> = {
 
 const SIGNAL_FIELDS = ['id', 'type', 'subtype', 'occurred_at', 'detected_at', 'confidence', 'source_url', 'company', 'person', 'data'];
 
+/** Best first, as mail services call them in their logs. */
+const DELIVERY_NAMES: Readonly<Record<Target, readonly string[]>> = {
+  email: ['email', 'recipient', 'recipient email', 'recipient address', 'final recipient', 'rcpt to', 'to'],
+  event: ['event', 'event type', 'delivery event', 'record type', 'notification type'],
+  status: ['status', 'delivery status', 'result', 'outcome'],
+  bounce_type: ['bounce type', 'bounce', 'severity', 'type'],
+  smtp_code: ['smtp code', 'smtp status', 'smtp reply code', 'reply code', 'response code', 'code'],
+  enhanced_code: ['enhanced code', 'enhanced status', 'enhanced status code', 'dsn', 'dsn status'],
+  diagnostic: ['diagnostic', 'diagnostic code', 'smtp response', 'smtp reply', 'response', 'reason', 'bounce reason', 'description'],
+  at: ['at', 'occurred at', 'timestamp', 'event time', 'event date', 'event at', 'delivered at', 'bounced at', 'time', 'date', 'created at'],
+};
+
 export interface NameTable {
   /** Names of one target, best first, in plain form. */
   readonly byPlainName: ReadonlyMap<string, { readonly target: Target; readonly rank: number }>;
@@ -104,6 +116,8 @@ function targetNames(kind: ImportKind, aliases: KeyAliases): Record<Target, stri
     }
     case 'signals':
       return Object.fromEntries([...SIGNAL_FIELDS.map((field): [Target, string[]] => [field, [field]]), ['domain', ['domain', ...aliases.domain]]]);
+    case 'deliveries':
+      return Object.fromEntries(Object.entries(DELIVERY_NAMES).map(([target, names]): [Target, string[]] => [target, [...names, ...(target === 'email' ? aliases.email : [])]]));
     default:
       return kind satisfies never;
   }

@@ -14,6 +14,12 @@ const COMPANY_CACHE_MS = 1_000;
 const SIGNALS_SHOWN = 10;
 /** Namesakes at one company that are told apart; more are nobody in particular. */
 const MAX_NAMESAKES = 20;
+/** The newest of what a record and what became of mails say of a mailbox. What is of no known time is the oldest, and of two of one time the bounce holds. */
+const MAILBOX = `
+  SELECT 'bounced' AS kind, bounced_at AS at FROM deliveries WHERE email = ?1 AND bounced_at IS NOT NULL
+  UNION ALL SELECT 'delivered', delivered_at FROM deliveries WHERE email = ?1 AND delivered_at IS NOT NULL
+  UNION ALL SELECT iif(email_status = 'verified', 'delivered', 'bounced'), email_verified_at FROM people WHERE email = ?1 AND email_status IN ('verified', 'bounced')
+  ORDER BY at DESC NULLS LAST, kind LIMIT 1`;
 
 export interface PersonRow {
   readonly person: SparseRecord;
@@ -54,7 +60,7 @@ export function openDirectory(store: Store, clock: () => number): Directory {
   const byName = store.prepare(`${one} name_key = ? AND company_domain = ? ORDER BY id LIMIT ${MAX_NAMESAKES}`);
   const byNameAlone = store.prepare(`${one} name_key = ? ORDER BY id LIMIT 1000`);
   const isSuppressed = suppressionTest(store);
-  const mailbox = store.prepare('SELECT email_status, email_verified_at FROM people WHERE email = ?');
+  const mailbox = store.prepare(MAILBOX);
   const domain = store.prepare('SELECT accepts_all, email_pattern FROM companies WHERE domain = ?');
   const probe = store.prepare('SELECT 1 FROM companies LIMIT 1');
   const readCompany = companyReader(store, clock);
@@ -81,9 +87,7 @@ export function openDirectory(store: Store, clock: () => number): Directory {
     isProfileSuppressed: (profile) => isSuppressed({ emails: [], profile }),
     mailbox(email): MailboxEvidence | null {
       const row = mailbox.get(email);
-      const status = row?.['email_status'];
-      if (row === undefined || (status !== 'verified' && status !== 'bounced')) return null;
-      return { kind: status === 'verified' ? 'delivered' : 'bounced', atMs: row['email_verified_at'] as number | null };
+      return row === undefined ? null : { kind: row['kind'] as MailboxEvidence['kind'], atMs: row['at'] as number | null };
     },
     domain(name): DomainEvidence | null {
       const row = domain.get(name);

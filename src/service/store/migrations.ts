@@ -152,4 +152,16 @@ export const MIGRATIONS: readonly Migration[] = [
     `,
     run: putAgain,
   },
+  {
+    version: 3,
+    name: 'what became of mails',
+    // Of each address the newest of its kind, epoch milliseconds: however long a log is, it adds a row an address.
+    sql: `
+      CREATE TABLE deliveries (
+        email TEXT PRIMARY KEY,
+        delivered_at INTEGER,
+        bounced_at INTEGER
+      ) STRICT, WITHOUT ROWID;
+    `,
+  },
 ];

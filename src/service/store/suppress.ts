@@ -1,4 +1,4 @@
-/** Erasure: the person is removed, with every signal about them, and remembered as digests alone so that they do not come back. */
+/** Erasure: the person is removed, with every signal about them and what became of mails to them, and remembered as digests alone so that they do not come back. */
 import { normaliseEmail } from '../../verification/address.ts';
 import { profileKey } from '../profile-url.ts';
 import type { SparseRecord } from '../records.ts';
@@ -14,6 +14,8 @@ export interface SuppressCount {
   /** People who were in the store. */
   readonly people: number;
   readonly signals: number;
+  /** Addresses of whom it was known what became of mails to them. */
+  readonly deliveries: number;
   /** What was given and is no address. */
   readonly invalid: readonly string[];
 }
@@ -32,7 +34,7 @@ export function suppress(store: Store, emails: Iterable<string>, nowMs: number):
   const index = new IndexWriter(store);
   const erase = eraser(store, index);
   return transaction(store, () => {
-    const count = { suppressed: 0, people: 0, signals: 0, invalid: [] as string[] };
+    const count = { suppressed: 0, people: 0, signals: 0, deliveries: 0, invalid: [] as string[] };
     for (const address of emails) {
       const email = normaliseEmail(address);
       if (email === null) {
@@ -40,9 +42,10 @@ export function suppress(store: Store, emails: Iterable<string>, nowMs: number):
         continue;
       }
       count.suppressed += Number(remember.run(suppressionKey(email), nowMs).changes);
-      const { people, signals, addresses, profiles } = erase(email);
+      const { people, signals, deliveries, addresses, profiles } = erase(email);
       count.people += people;
       count.signals += signals;
+      count.deliveries += deliveries;
       for (const other of addresses) remember.run(suppressionKey(other), nowMs);
       for (const profile of profiles) remember.run(profileSuppressionKey(profile), nowMs);
     }
@@ -54,6 +57,7 @@ export function suppress(store: Store, emails: Iterable<string>, nowMs: number):
 interface Erased {
   readonly people: number;
   readonly signals: number;
+  readonly deliveries: number;
   readonly addresses: readonly string[];
   readonly profiles: readonly string[];
 }
@@ -65,6 +69,7 @@ function eraser(store: Store, index: IndexWriter): (email: string) => Erased {
   const eraseOthers = store.prepare('DELETE FROM other_addresses WHERE person = ?');
   const termsOf = store.prepare('DELETE FROM person_term_lists WHERE person = ? RETURNING terms');
   const eraseSignals = store.prepare('DELETE FROM signals WHERE person_email = ? RETURNING company_domain');
+  const eraseDeliveries = store.prepare('DELETE FROM deliveries WHERE email = ?');
   const eraseProfileSignals = store.prepare('DELETE FROM signals WHERE person_profile = ? RETURNING company_domain');
   return (email) => {
     const rows = new Map<unknown, Record<string, unknown>>();
@@ -86,6 +91,7 @@ function eraser(store: Store, index: IndexWriter): (email: string) => Erased {
     }
     const erased = [...[...addresses].map((address) => eraseSignals.all(address)), ...[...profiles].map((profile) => eraseProfileSignals.all(profile))].flat();
     for (const { company_domain: domain } of erased) index.company(domain as string);
-    return { people: rows.size, signals: erased.length, addresses: [...addresses], profiles: [...profiles] };
+    const deliveries = [...addresses].reduce((sum, address) => sum + Number(eraseDeliveries.run(address).changes), 0);
+    return { people: rows.size, signals: erased.length, deliveries, addresses: [...addresses], profiles: [...profiles] };
   };
 }

@@ -1,0 +1,141 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { openDirectory } from '../../src/service/store/directory.ts';
+import { MIGRATIONS } from '../../src/service/store/migrations.ts';
+import { loadPeople } from '../../src/service/store/load.ts';
+import { openStore } from '../../src/service/store/open-store.ts';
+import { forgetLog, suppress } from '../../src/service/store/suppress.ts';
+import type { Store } from '../../src/service/store/transaction.ts';
+import type { EmailVerification } from '../../src/verification/types.ts';
+import { makeStore, serveStore, temporaryFolder } from './harness.ts';
+import { emptyStore, load } from './loading.ts';
+
+const AT = '2026-03-01T00:00:00Z';
+const evidence = (store: Store, email: string) => openDirectory(store, () => 0).mailbox(email);
+const deliveries = (store: Store, rows: Parameters<typeof load>[1], asOf: string | null = null) => load(store, rows, { kind: 'deliveries', name: 'mails.csv', asOf });
+
+describe('what became of mails', () => {
+  it.each([
+    [{ event: 'delivered' }, 'delivered'],
+    [{ Event: 'Open' }, 'delivered'],
+    [{ 'smtp code': '250' }, 'delivered'],
+    [{ event: 'bounced' }, 'bounced'],
+    [{ status: 'bounced', 'smtp code': 550 }, 'bounced'],
+    [{ RecordType: 'Bounce', Type: 'HardBounce', Description: 'The server was unable to deliver your message (ex: unknown user, mailbox not found).' }, 'bounced'],
+    [{ event: 'bounce', type: 'bounce', status: '5.1.1', reason: '550 5.1.1 nobody of this name' }, 'bounced'],
+    [{ event: 'failed', severity: 'permanent', code: 550, response: '5.1.1 no such user' }, 'bounced'],
+    [{ 'diagnostic code': 'smtp; 550-5.2.1 disabled' }, 'bounced'],
+    [{ event: 'bounced', response: '550 no such user here' }, 'bounced'],
+    [{ event: 'bounced', reason: 'could not be delivered' }, 'bounced'],
+    // What is about us, for now, or of no known reason says nothing of the mailbox.
+    [{ event: 'bounced', 'bounce type': 'hard', 'enhanced status': '5.7.1' }, null],
+    [{ event: 'bounced', 'bounce type': 'hard', reason: '550 blocked: spam' }, null],
+    [{ event: 'bounced', 'smtp code': 452, 'enhanced code': '4.2.2' }, null],
+    [{ event: 'bounced', 'smtp code': 552 }, null],
+    [{ event: 'bounced', 'enhanced code': '5.4.4' }, null],
+    [{ event: 'bounced', 'bounce type': 'soft' }, null],
+    [{ event: 'soft_bounce' }, null],
+    [{ event: 'bounced', reason: 'blocked for spam' }, null],
+    [{ RecordType: 'Bounce', Type: 'SpamNotification' }, null],
+    [{ event: 'deferred', reason: '550 5.1.1 no such user' }, null],
+    [{ event: 'delivered', 'smtp code': 550 }, null],
+    [{ event: 'delivered', 'smtp code': 252 }, null],
+    [{ event: 'spamreport' }, null],
+  ])('%j is %s', async (row, kind) => {
+    const store = await emptyStore();
+    const { counts, rejected } = await deliveries(store, [{ email: 'Jane@acme.example', at: AT, ...row }]);
+    expect(rejected).toEqual([]);
+    expect(counts).toMatchObject(kind === null ? { skipped: 1 } : { added: 1 });
+    expect(evidence(store, 'jane@acme.example')).toEqual(kind === null ? null : { kind, atMs: Date.parse(AT) });
+    store.close();
+  });
+
+  it('rejects what is of nobody, of nothing or of no time, and keeps the others', async () => {
+    const store = await emptyStore();
+    const { counts, rejected } = await deliveries(store, [
+      ['Recipient', 'Event', 'Timestamp'],
+      ['', 'delivered', AT], ['n/a', 'delivered', AT], ['jane@acme.example', '', AT], ['jane@acme.example', 'vanished', AT], ['jane@acme.example', 'delivered', ''], ['jane@acme.example', 'delivered', '03/04/2026'],
+      ['jane@acme.example', 'delivered', '1772323200.25'],
+    ]);
+    expect(rejected.map(({ line, code }) => [line, code])).toEqual([[2, 'no_identity'], [3, 'bad_email'], [4, 'bad_event'], [5, 'bad_event'], [6, 'bad_time'], [7, 'bad_time']]);
+    expect(counts).toMatchObject({ read: 7, added: 1 });
+    expect(evidence(store, 'jane@acme.example')).toEqual({ kind: 'delivered', atMs: Date.parse(AT) + 250 });
+    // --as-of is of those that do not say; nothing is of the future.
+    expect((await deliveries(store, [{ email: 'a@acme.example', event: 'delivered' }, { email: 'b@acme.example', event: 'delivered', at: 4_102_444_800_000 }], '2026-02-02')).counts.added).toBe(2);
+    expect(['a', 'b'].map((name) => evidence(store, `${name}@acme.example`)?.atMs)).toEqual([Date.parse('2026-02-02'), Date.parse('2026-06-01')]);
+    store.close();
+  });
+
+  it('the newest holds, whatever the order and however often; of one time the bounce', async () => {
+    const event = fc.record({ email: fc.constant('jane@acme.example'), event: fc.constantFrom('delivered', 'bounced'), at: fc.integer({ min: 1, max: 5 }).map((day) => `2026-01-0${day}T00:00:00Z`) });
+    await fc.assert(
+      fc.asyncProperty(fc.array(event, { minLength: 1, maxLength: 6 }), async (events) => {
+        const store = await emptyStore();
+        await deliveries(store, [...events, ...events.toReversed()]);
+        const at = events.map((one) => one.at).toSorted().at(-1) as string;
+        const kind = events.some((one) => one.at === at && one.event === 'bounced') ? 'bounced' : 'delivered';
+        expect(evidence(store, 'jane@acme.example')).toEqual({ kind, atMs: Date.parse(at) });
+        store.close();
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  it('stands beside what the record of the person says: the newer of both holds', async () => {
+    const store = await emptyStore();
+    const person = { email: 'jane@acme.example', email_status: 'bounced', email_verified_at: '2026-02-01T00:00:00Z' };
+    loadPeople(store, [person, { email: 'max@acme.example', email_status: 'verified' }], 'test');
+    await deliveries(store, [{ email: 'jane@acme.example', event: 'delivered', at: '2026-01-01' }, { email: 'max@acme.example', event: 'bounced', at: '2020-01-01' }]);
+    expect(evidence(store, 'jane@acme.example')).toEqual({ kind: 'bounced', atMs: Date.parse('2026-02-01') });
+    expect(evidence(store, 'max@acme.example')).toMatchObject({ kind: 'bounced' });
+    await deliveries(store, [{ email: 'jane@acme.example', event: 'delivered', at: '2026-02-02' }]);
+    expect(evidence(store, 'jane@acme.example')).toEqual({ kind: 'delivered', atMs: Date.parse('2026-02-02') });
+    store.close();
+  });
+
+  it('is evidence and points in verdicts, for as long as they say', async () => {
+    const daysAgo = (days: number): string => new Date(Date.now() - days * 86_400_000).toISOString();
+    const path = await makeStore();
+    const store = openStore(path);
+    await load(store, [{ email: 'new@acme.example', event: 'delivered', at: daysAgo(89) }, { email: 'old@acme.example', event: 'delivered', at: daysAgo(91) }, { email: 'dead@acme.example', event: 'hard bounce', at: daysAgo(91) }], { kind: 'deliveries', nowMs: Date.now() });
+    store.close();
+    const service = await serveStore({ store: path });
+    const emails = ['new@acme.example', 'old@acme.example', 'dead@acme.example'];
+    const { json } = await service.post('/v1/emails/verify', { emails });
+    expect((json['data'] as EmailVerification[]).map(({ reason, confidence, score_factors: factors }) => [reason, confidence, factors.map(({ factor }) => factor)])).toEqual([
+      ['recorded_delivery', 100, ['accepted_not_accept_all', 'delivered_in_90_days', 'cap']],
+      ['recorded_delivery', 97, ['accepted_not_accept_all']],
+      ['recorded_bounce', 0, ['undeliverable']],
+    ]);
+    const recent = await service.post('/v1/emails/verify', { emails, max_age_s: 90 * 86_400 });
+    expect((recent.json['data'] as EmailVerification[]).map(({ cached }) => cached)).toEqual([true, false, false]);
+  });
+
+  it('is erased with the person, of every address of theirs, and does not come back', async () => {
+    const path = await makeStore((open) => loadPeople(open, [{ email: 'jane.doe@acme.example', emails: ['jd@home.example'] }], 'crm'));
+    const store = openStore(path);
+    const rows = ['jane.doe@acme.example', 'jd@home.example', 'stranger@home.example'].map((email) => ({ email, event: 'delivered', at: AT }));
+    await deliveries(store, rows);
+    expect(suppress(store, ['JD@home.example', 'stranger@home.example'], 7)).toEqual({ suppressed: 2, people: 1, signals: 0, deliveries: 3, invalid: [] });
+    expect((await deliveries(store, rows)).counts.rejected).toEqual({ suppressed: 3 });
+    expect(store.prepare('SELECT count(*) AS n FROM deliveries').get()).toEqual({ n: 0 });
+    expect(forgetLog(store)).toBe(true);
+    store.close();
+    expect((await readFile(path)).includes('stranger')).toBe(false);
+  });
+
+  it('has its table in a store of the second schema, too', async () => {
+    const path = join(await temporaryFolder(), 'second.sqlite');
+    const old = openStore(path);
+    old.exec('DROP TABLE deliveries; PRAGMA user_version = 2');
+    loadPeople(old, [{ email: 'jane@acme.example', email_status: 'verified' }], 'crm');
+    old.close();
+    const store = openStore(path);
+    expect(store.prepare('PRAGMA user_version').get()).toEqual({ user_version: MIGRATIONS.length });
+    expect((await deliveries(store, [{ email: 'jane@acme.example', event: 'bounced', at: AT }])).counts.added).toBe(1);
+    expect(evidence(store, 'jane@acme.example')).toMatchObject({ kind: 'bounced' });
+    store.close();
+  });
+});

@@ -90,6 +90,8 @@ describe('what became of mails', () => {
     await deliveries(store, [{ email: 'jane@acme.example', event: 'delivered', at: '2026-01-01' }, { email: 'max@acme.example', event: 'bounced', at: '2020-01-01' }]);
     expect(evidence(store, 'jane@acme.example')).toEqual({ kind: 'bounced', atMs: Date.parse('2026-02-01') });
     expect(evidence(store, 'max@acme.example')).toMatchObject({ kind: 'bounced' });
+    await deliveries(store, [{ email: 'jane@acme.example', event: 'delivered', at: '2026-02-01' }]);
+    expect(evidence(store, 'jane@acme.example')).toMatchObject({ kind: 'bounced' });
     await deliveries(store, [{ email: 'jane@acme.example', event: 'delivered', at: '2026-02-02' }]);
     expect(evidence(store, 'jane@acme.example')).toEqual({ kind: 'delivered', atMs: Date.parse('2026-02-02') });
     store.close();

@@ -122,7 +122,7 @@ export function buildApp(context: ServiceContext): App {
     allow(path, 'GET', 'HEAD');
     app.get(path, { config: { parameters } }, apiRoute(context, endpoint, least));
   };
-  post('/v1/enrich', enrichEndpoint(context.directory));
+  post('/v1/enrich', enrichEndpoint(context));
   post('/v1/enrich/bulk', bulkEnrichEndpoint(context));
   get('/v1/contacts/search', searchByQuery(context), { parameters: SEARCH_PARAMETERS });
   post('/v1/contacts/search', searchByBody(context), 0);

@@ -24,7 +24,8 @@ export const RECORD_FIELDS: readonly string[] = [...PERSON_FIELDS, 'company'];
 /** A record as the store keeps it: only what is known. */
 export type SparseRecord = Readonly<Record<string, unknown>>;
 
-type Filled = Record<string, unknown>;
+/** A whole record: null where nothing is known. */
+export type Filled = Record<string, unknown>;
 
 const EMPTY_COMPANY: Filled = Object.fromEntries(COMPANY_FIELDS.map((field) => [field, null]));
 const EMPTY_PERSON: Filled = Object.fromEntries(PERSON_FIELDS.map((field) => [field, null]));

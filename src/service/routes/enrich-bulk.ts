@@ -16,14 +16,14 @@ interface Item {
 }
 
 export function bulkEnrichEndpoint(context: ServiceContext): Endpoint {
-  return (body, request) => {
+  return async (body, request) => {
     const items = readItems(body);
     takeQuota(context, request, items.length - 1);
     let credits = 0;
-    const data = items.map(({ params, metadata }) => {
+    const data = await Promise.all(items.map(async ({ params, metadata }) => {
       const tail = `"metadata":${JSON.stringify(metadata ?? null)}}`;
       try {
-        const answer = enrichOne(context.directory, params);
+        const answer = await enrichOne(context, params);
         credits += answer.credits;
         // The record is text already.
         return `{"status":${answer.status},"record":${answer.text},"error":null,${tail}`;
@@ -31,7 +31,7 @@ export function bulkEnrichEndpoint(context: ServiceContext): Endpoint {
         if (!(error instanceof ServiceError)) throw error;
         return `{"status":${error.status},"record":null,"error":${problem(error.code, error.message, '/v1/enrich', request.call.requestId, error.errors)},${tail}`;
       }
-    });
+    }));
     return { status: 200, text: `{"data":[${data.join(',')}]}`, credits, again: true };
   };
 }

@@ -1,9 +1,10 @@
 /** POST /v1/enrich: what somebody is known by in, the whole record out. */
-import type { Answer, Endpoint } from '../context.ts';
+import type { Answer, Endpoint, ServiceContext } from '../context.ts';
 import { ServiceError } from '../errors.ts';
+import { freshVerdict, VERDICT_CREDITS, type Verifying } from '../fresh-verdict.ts';
 import { findPerson, LOOKUP_FIELDS, readLookup, type Lookup } from '../lookup.ts';
-import { fillPerson, RECORD_FIELDS, recordText, type Match } from '../records.ts';
-import type { Directory, PersonRow } from '../store/directory.ts';
+import { fillPerson, RECORD_FIELDS, recordText, type Filled, type Match } from '../records.ts';
+import type { PersonRow } from '../store/directory.ts';
 import { BodyReader } from '../validate.ts';
 
 const LOOKUPS = LOOKUP_FIELDS.filter((field) => field !== 'company');
@@ -16,22 +17,30 @@ interface Options {
   readonly minLikelihood: number;
   readonly required: readonly string[];
   readonly fields: readonly string[] | null;
+  /** A fresh verdict on the address is wanted. */
+  readonly verify: boolean;
 }
 
-export function enrichEndpoint(directory: Directory): Endpoint {
-  return (body) => enrichOne(directory, body);
+type Enriching = Verifying & Pick<ServiceContext, 'directory'>;
+
+export function enrichEndpoint(context: Enriching): Endpoint {
+  return (body) => enrichOne(context, body);
 }
 
-/** Enriches by one request's body. @throws ServiceError for every answer of 400 and above */
-export function enrichOne(directory: Directory, body: unknown): Answer {
+/** Enriches by one request's body: at once, unless a fresh verdict on the address is to be waited for. @throws ServiceError for every answer of 400 and above */
+export function enrichOne(context: Enriching, body: unknown): Answer | Promise<Answer> {
+  const { directory } = context;
   const { lookup, options } = readRequest(body);
   if (lookup.by === 'domain') {
     const company = directory.companyByDomain(lookup.value);
     if (company === null) throw noMatch('no company is known by this domain');
-    return answer(null, company, { matchedOn: ['domain'], likelihood: null }, options);
+    return answer(matched(null, company, { matchedOn: ['domain'], likelihood: null }, options), company, options);
   }
   const { row, match } = findPerson(directory, lookup);
-  return answer(row, directory.companyOf(row), match, options);
+  const company = directory.companyOf(row);
+  const person = matched(row, company, match, options);
+  const { email } = person;
+  return options.verify && typeof email === 'string' ? answerVerified(context, email, person, company, options) : answer(person, company, options);
 }
 
 function readRequest(body: unknown): { lookup: Lookup; options: Options } {
@@ -42,20 +51,30 @@ function readRequest(body: unknown): { lookup: Lookup; options: Options } {
     minLikelihood: reader.integer('min_likelihood', 0, 100) ?? 0,
     required: reader.names('required', RECORD_FIELDS) ?? [],
     fields: reader.names('fields', RECORD_FIELDS),
+    verify: reader.boolean('verify') ?? false,
   };
-  // Asks for a fresh verdict on the address; the store's evidence is all there is, and the record carries it anyway.
-  reader.boolean('verify');
   reader.finish();
   // `finish` has thrown unless there is one good lookup.
   return { lookup: lookup as Lookup, options };
 }
 
-function answer(row: PersonRow | null, company: string | null, match: Match, options: Options): Answer {
+/** @throws ServiceError when it is not what was asked for */
+function matched(row: PersonRow | null, company: string | null, match: Match, options: Options): Filled {
   if (match.likelihood !== null && match.likelihood < options.minLikelihood) throw noMatch(`the best match has a likelihood of ${match.likelihood}`);
   const person = fillPerson(row?.person ?? null, match);
   const missing = options.required.find((field) => (field === 'company' ? company === null : person[field] === null));
   if (missing !== undefined) throw noMatch(`what was found has no ${missing}, which is required`);
-  return { status: 200, text: recordText(person, company, options.fields), credits: HIT_CREDITS, again: true };
+  return person;
+}
+
+function answer(person: Filled, company: string | null, { fields }: Options): Answer {
+  return { status: 200, text: recordText(person, company, fields), credits: HIT_CREDITS, again: true };
+}
+
+async function answerVerified(context: Verifying, email: string, person: Filled, company: string | null, options: Options): Promise<Answer> {
+  const verdict = await freshVerdict(context, email);
+  const found = answer({ ...person, ...verdict }, company, options);
+  return verdict === null ? found : { ...found, credits: found.credits + VERDICT_CREDITS };
 }
 
 function noMatch(detail: string): ServiceError {

@@ -1,16 +1,14 @@
 /** POST /v1/contacts/reveal: a contact with address and mobile number. */
 import type { Answer, Endpoint, ServiceContext } from '../context.ts';
+import { freshVerdict, VERDICT_CREDITS } from '../fresh-verdict.ts';
 import { findPerson, LOOKUP_FIELDS, readLookup, type Lookup } from '../lookup.ts';
 import { fillPerson } from '../records.ts';
 import { BodyReader } from '../validate.ts';
 
 const FIELDS = [...LOOKUP_FIELDS, 'reveal_mobile', 'verify'];
-/** How long a fresh verdict is waited for. */
-const VERIFY_MS = 20_000;
-const STATUS = { deliverable: 'verified', undeliverable: 'bounced', risky: 'risky', unknown: null } as const;
 
 /** A contact of whom there is something to reveal costs one, a fresh verdict on the address one more; a verdict that is `unknown` is free. */
-export function revealEndpoint(context: Pick<ServiceContext, 'directory' | 'verifier'>): Endpoint {
+export function revealEndpoint(context: Pick<ServiceContext, 'directory' | 'verifier' | 'evidence'>): Endpoint {
   return async (body): Promise<Answer> => {
     const { lookup, withMobile, verify } = readRequest(body);
     const { row, match } = findPerson(context.directory, lookup);
@@ -21,7 +19,7 @@ export function revealEndpoint(context: Pick<ServiceContext, 'directory' | 'veri
     if (verify && email !== null) {
       const verdict = await freshVerdict(context, email);
       Object.assign(person, verdict);
-      if (verdict !== null) credits += 1;
+      if (verdict !== null) credits += VERDICT_CREDITS;
     }
     person['emails'] ??= email === null ? [] : [{ email, type: person['email_type'], status: person['email_status'] }];
     person['phones'] ??= typeof person['mobile'] === 'string' ? [{ number: person['mobile'], type: 'mobile' }] : [];
@@ -39,10 +37,4 @@ function readRequest(body: unknown): { lookup: Exclude<Lookup, { by: 'domain' }>
   reader.finish();
   // `finish` has thrown unless there is one good lookup, and a domain alone is none.
   return { lookup: lookup as Exclude<Lookup, { by: 'domain' }>, withMobile, verify };
-}
-
-async function freshVerdict({ directory, verifier }: Pick<ServiceContext, 'directory' | 'verifier'>, email: string): Promise<Record<string, unknown> | null> {
-  const [found] = await verifier.verify([email], { mode: 'full', maxAgeS: null, timeoutMs: VERIFY_MS, evidence: directory });
-  const status = found === undefined ? null : STATUS[found.result];
-  return found === undefined || status === null ? null : { email_status: status, verified: found.verified, email_confidence: found.confidence, email_verified_at: found.verified_at };
 }

@@ -1,0 +1,17 @@
+/** A verdict on somebody's address that is asked for together with their record. */
+import type { ServiceContext } from './context.ts';
+
+export type Verifying = Pick<ServiceContext, 'verifier' | 'evidence'>;
+
+/** How long it is waited for: shorter than clients wait as a rule. */
+const VERIFY_MS = 20_000;
+/** What a verdict that is known costs; `unknown` is free. */
+export const VERDICT_CREDITS = 1;
+const STATUS = { deliverable: 'verified', undeliverable: 'bounced', risky: 'risky', unknown: null } as const;
+
+/** The fields of a person record that a verdict replaces; null when it is `unknown`, so that what was known stays. */
+export async function freshVerdict({ verifier, evidence }: Verifying, email: string): Promise<Record<string, unknown> | null> {
+  const [found] = await verifier.verify([email], { mode: 'full', maxAgeS: null, timeoutMs: VERIFY_MS, evidence });
+  const status = found === undefined ? null : STATUS[found.result];
+  return found === undefined || status === null ? null : { email_status: status, verified: found.verified, email_confidence: found.confidence, email_verified_at: found.verified_at };
+}

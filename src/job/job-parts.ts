@@ -49,6 +49,8 @@ export interface JobParts {
   readonly share?: number;
   /** Who is told when the service holds the run up. */
   readonly reporter: Pick<Reporter, 'detail' | 'info' | 'warn'>;
+  /** Whether another process of the same job knows the service to be one; left out: there is none. */
+  readonly vouched?: (() => Promise<boolean>) | undefined;
   readonly service: { readonly baseUrl: string; readonly origin: string; readonly apiKey: string | null };
   /** Writes a checkpoint; called every `everyMs` and when the run stops. */
   readonly keep: (mark: Mark, state: 'running' | 'stopped', trusted: boolean, spent: Spent) => Promise<void>;

@@ -38,6 +38,8 @@ export interface RunContext {
   readonly drain: AbortSignal;
   /** The second: cancel it. */
   readonly abort: AbortSignal;
+  /** See `JobParts`. */
+  readonly vouched?: () => Promise<boolean>;
 }
 
 /**
@@ -48,7 +50,7 @@ export async function runCommand(job: CompiledJob, options: RunOptions, context:
   return reported(job, options, (reporter) => {
     if (job.output.uri === '-') return runToStandardOutput(job, options, context, reporter);
     if (options.shard === null) return runLocked(job, options, context, reporter, 'run');
-    return runShard(job, options.shard, options, context.drain, reporter, (part, decide) => runLocked(part, options, context, reporter, 'run', decide));
+    return runShard(job, options.shard, options, context.drain, reporter, (part, decide, vouched) => runLocked(part, options, { ...context, vouched }, reporter, 'run', decide));
   });
 }
 
@@ -162,6 +164,7 @@ async function execute(job: CompiledJob, paths: JobPaths, start: Start & { kind:
         quota: await sharedQuotaOf(job, context, reporter, checkpoint.shard?.of),
         share: 1 / (checkpoint.shard?.of ?? 1),
         retry: checkpoint.retry === null ? null : retryParts(job, paths, checkpoint.manifest, checkpoint.retry),
+        vouched: context.vouched,
         service: { baseUrl: context.baseUrl, origin: serviceOrigin(job), apiKey: context.apiKey },
         keep: (mark, state, trusted, spent) => keep({ mark, state, trusted, spent }),
         drain: context.drain,

@@ -58,6 +58,7 @@ export class RunningJob {
   #readerWaits: (() => void) | null = null;
   #readerEnded = false;
   #movingOn = false;
+  #distrusts = false;
   #stop: { error: unknown } | null = null;
   #stopped: () => void = () => undefined;
   /** For the progress line: how far the reader is, and the writer. */
@@ -74,7 +75,7 @@ export class RunningJob {
     this.limiter = calls.limiter;
     this.pool = calls.pool;
     ledger.listen({ moved: () => this.#moveOn(), failed: (error) => this.#stopFor(error) });
-    this.#gate = new TrustGate({ trusted: parts.checkpoint.trusted || job.limits.trustMisses, onDistrust: (answers, kind) => this.#stopFor(notSuchAServiceError(answers, kind)) });
+    this.#gate = new TrustGate({ trusted: parts.checkpoint.trusted || job.limits.trustMisses, onDistrust: (answers, kind) => void this.#distrust(answers, kind) });
     const context = { client: this.#client, pool: this.pool, ledger, gate: this.#gate, idempotencyKey: idempotencyKeys(parts.checkpoint), onProgress: () => this.#moveOn(), onPending: calls.onPending };
     const scopes = lookupScopes((step, options) => ledger.scope(service.origin, step, options), job.service.domainField);
     this.#enrich = job.steps.includes('enrich') ? new EnrichStep(context, scopes) : null;
@@ -215,13 +216,29 @@ export class RunningJob {
     if (this.#movingOn) return;
     this.#movingOn = true;
     // Letting go of held answers may give verify something to ask, and so on: until something is in flight again.
-    while (this.#readerWaits !== null && this.#stop === null && this.#inFlight === 0) {
+    while (this.#readerWaits !== null && this.#stop === null && !this.#distrusts && this.#inFlight === 0) {
       if ((this.#verify?.addressesWaiting ?? 0) > 0) this.#verify?.flush();
       else if (this.#gate.holding > 0) this.#gate.releaseHeld();
       else if ((this.#verify?.groupsIncomplete ?? 0) > 0) this.#verify?.giveUpOnMissing();
       else break;
     }
     this.#movingOn = false;
+  }
+
+  /** Of several processes of one job each sees a part of the answers only. */
+  async #distrust(answers: number, kind: string): Promise<void> {
+    const { vouched } = this.#parts;
+    if (this.#distrusts) return;
+    this.#distrusts = true;
+    try {
+      if (vouched !== undefined && (await vouched())) {
+        this.#distrusts = false;
+        this.#gate.vouch();
+        this.#moveOn();
+      } else this.#stopFor(notSuchAServiceError(answers, kind));
+    } catch (error) {
+      this.#stopFor(error);
+    }
   }
 
   #stopFor(error: unknown): void {

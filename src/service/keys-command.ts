@@ -3,7 +3,7 @@ import { EXIT, InputError, type ExitCode } from '../errors.ts';
 import { createKey, listKeys, revokeKey, rotateKey, type KeyRow, type NewKey } from './keys.ts';
 import { storeFailure } from './store/failure.ts';
 import { timeText } from './store/kept-columns.ts';
-import { openStore } from './store/open-store.ts';
+import { openExistingStore, openStore } from './store/open-store.ts';
 
 export type KeysAction =
   | ({ readonly kind: 'create' } & NewKey)
@@ -16,7 +16,7 @@ const WAIT_MS = 60_000;
 
 /** Does it and prints: a new key alone on its line, with its id on standard error; keys as a table or one JSON object a line. @throws InputError when there is no such key. */
 export function keysCommand(path: string, action: KeysAction): ExitCode {
-  const store = openStore(path, WAIT_MS);
+  const store = action.kind === 'create' ? openStore(path, WAIT_MS) : openExistingStore(path, WAIT_MS);
   try {
     switch (action.kind) {
       case 'create':

@@ -1,6 +1,6 @@
 /** `millrace suppress`: people who asked to be removed. */
 import { storeFailure } from './store/failure.ts';
-import { openStore } from './store/open-store.ts';
+import { openExistingStore } from './store/open-store.ts';
 import { forgetLog, suppress, type SuppressCount } from './store/suppress.ts';
 import type { Store } from './store/transaction.ts';
 
@@ -13,8 +13,7 @@ export async function suppressCommand(path: string, batches: AsyncIterable<reado
   try {
     let total: Omit<SuppressCount, 'invalid'> & { invalid: number } = { suppressed: 0, people: 0, signals: 0, deliveries: 0, invalid: 0 };
     for await (const emails of batches) {
-      // Only now: there may be nothing to do, and then no store is made.
-      store ??= openStore(path, WAIT_MS);
+      store ??= openExistingStore(path, WAIT_MS);
       const found = suppress(store, emails, Date.now());
       total = { suppressed: total.suppressed + found.suppressed, people: total.people + found.people, signals: total.signals + found.signals, deliveries: total.deliveries + found.deliveries, invalid: total.invalid + found.invalid.length };
     }

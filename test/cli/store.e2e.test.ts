@@ -100,3 +100,29 @@ it('a file of nothing but rows that cannot be kept is told of', async () => {
   expect(await folder.run(['import', '--store', 'x.sqlite', '--contacts', 'strange.csv'])).toMatchObject({ code: 65, stderr: expect.stringMatching(/none of its columns is known/) as string });
   expect(await folder.run(['import', '--store', 'crm.csv', '--contacts', 'crm.csv'])).toMatchObject({ code: 74 });
 });
+
+it('the report of rejected rows takes no other file\'s place', async () => {
+  await writeFile(folder.at('notes.txt'), 'precious');
+  expect(await folder.run(['import', '--store', 'n.sqlite', '--contacts', 'crm.csv', '--rejected', 'notes.txt'])).toMatchObject({ code: 65, stderr: expect.stringContaining('notes.txt exists, and is no report of rejected rows') });
+  expect(await folder.read('notes.txt')).toBe('precious');
+  for (const [flag, path] of [['store', 'n.sqlite'], ['contacts', 'crm.csv']]) {
+    expect(await folder.run(['import', '--store', 'n.sqlite', '--contacts', 'crm.csv', '--rejected', `./${path}`])).toMatchObject({ code: 64, stderr: expect.stringContaining(`--rejected and --${flag} name the same file`) });
+  }
+  expect(await folder.read('crm.csv')).toBe(CRM);
+  // An earlier report is replaced, and goes when nothing is rejected.
+  await writeFile(folder.at('clean.csv'), 'email\nzoe@acme.example\n');
+  const into = (file: string): Promise<{ code: number | null }> => folder.run(['import', '--store', 'n.sqlite', '--contacts', file]);
+  for (const file of ['crm.csv', 'crm.csv', 'clean.csv']) expect((await into(file)).code).toBe(0);
+  expect((await folder.files()).filter((name) => name.startsWith('n.sqlite.rejected'))).toEqual([]);
+});
+
+it.each([
+  ['suppress', 'ada@acme.example'],
+  ['export', '--contacts', '-'],
+  ['keys', 'list'],
+  ['keys', 'revoke', 'key_1'],
+])('%s %s on a store that is not there: said, and none is made', async (...args) => {
+  const ended = await folder.run([...args, '--store', 'mistyped.sqlite']);
+  expect(ended).toMatchObject({ code: 65, stderr: expect.stringContaining('There is no store mistyped.sqlite') });
+  expect(await folder.files()).not.toContain('mistyped.sqlite');
+});

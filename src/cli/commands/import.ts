@@ -1,4 +1,5 @@
 /** `millrace import` */
+import { resolve } from 'node:path';
 import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../errors.ts';
 import { checkFlags, storeOf, textOf, wordOf } from '../flag-values.ts';
@@ -27,10 +28,13 @@ export async function importFilesCommand(invocation: Invocation): Promise<ExitCo
     delimiter: textOf(invocation, 'input.delimiter'),
     encoding: wordOf(invocation, 'input.encoding', ['utf-8', 'utf-16', 'windows-1252']),
   };
+  const rejectedPath = textOf(invocation, 'rejected') ?? `${store}.rejected.jsonl`;
+  const taken = [['store', store], ...named.map(({ kind, uri }) => [kind, uri])].find(([, path]) => path !== undefined && resolve(path) === resolve(rejectedPath));
+  if (taken !== undefined) throw new UsageError('same_file', `--rejected and --${taken[0]} name the same file: ${rejectedPath}`, { hint: 'Give the rejected rows a file of their own.' });
   return withStopSignals(async ({ drain }) => {
     const [{ importCommand }, { importFiles }, { ALIASES, plainName }] = await Promise.all([import('../../service/import/import-command.ts'), import('../import-files.ts'), import('../../reader/aliases.ts')]);
     const inputs = named.map(({ kind, uri }) => ({ kind, files: () => importFiles(uri, shape, drain) }));
-    return importCommand({ store, inputs, columns, aliases: ALIASES, plainName, asOfMs, rejectedPath: textOf(invocation, 'rejected') ?? `${store}.rejected.jsonl` }, drain);
+    return importCommand({ store, inputs, columns, aliases: ALIASES, plainName, asOfMs, rejectedPath }, drain);
   });
 }
 

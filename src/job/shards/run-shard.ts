@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { readCheckpoint, type Checkpoint } from '../../checkpoint/checkpoint-file.ts';
 import { EXIT, InputError, type ExitCode } from '../../errors.ts';
 import { describeChange } from '../../reader/freeze.ts';
@@ -8,7 +9,7 @@ import { buildReport } from '../report.ts';
 import { go, goOnAfterFinish, newCheckpoint, refuseForeignOutput, refuseOthersFiles, resume, type Start, type StartOptions } from '../start.ts';
 import { refuseChangedDefinition, refuseForeignCheckpoint } from '../start-checks.ts';
 import type { CompiledJob, RunOptions, Shard } from '../types.ts';
-import { pathsOf } from './parts.ts';
+import { pathsOf, readParts } from './parts.ts';
 import { isJoined, look, settle } from './settle.ts';
 import { rangeOf, shardJob, shardName } from './shard-job.ts';
 import { readShardPlan, type ShardPlan } from './shard-plan.ts';
@@ -22,7 +23,7 @@ export type Decide = (job: CompiledJob, paths: JobPaths, options: StartOptions) 
  * @param runPart runs a part as a job of its own
  * @throws MillraceError whatever ended the run; its state is on disk by then
  */
-export async function runShard(job: CompiledJob, shard: Shard, options: RunOptions, drain: AbortSignal, reporter: Reporter, runPart: (part: CompiledJob, decide: Decide) => Promise<unknown>): Promise<ExitCode> {
+export async function runShard(job: CompiledJob, shard: Shard, options: RunOptions, drain: AbortSignal, reporter: Reporter, runPart: (part: CompiledJob, decide: Decide, vouched: () => Promise<boolean>) => Promise<unknown>): Promise<ExitCode> {
   const paths = jobPaths(job, options);
   let done: string | null = null;
   for (let { fresh } = options; ; fresh = false) {
@@ -30,7 +31,7 @@ export async function runShard(job: CompiledJob, shard: Shard, options: RunOptio
       settle(job, paths, shard, lock, { fresh, now: () => new Date(), signal: AbortSignal.any([drain, lost]), reporter, done }));
     switch (settled.kind) {
       case 'run':
-        await runPart(shardJob(job, settled.plan, shard.index), (part, own, start) => decideShardStart(paths, settled.plan, shard, part, own, start));
+        await runPart(shardJob(job, settled.plan, shard.index), (part, own, start) => decideShardStart(paths, settled.plan, shard, part, own, start), () => vouchedByOthers(job, settled.plan));
         done = settled.plan.run;
         break;
       case 'through':
@@ -91,6 +92,18 @@ function beginning(plan: ShardPlan, index: number, job: CompiledJob, paths: JobP
   const shard = { index, of: plan.of, ...rangeOf(plan.ranges, index) };
   return { ...newCheckpoint(job, paths, plan.manifest, plan.generation, now(), shard), run: plan.run };
 }
+
+/** Whether some shard knows the service to be one. What another has just learnt is in its next checkpoint: it is given the time. */
+async function vouchedByOthers(job: CompiledJob, plan: ShardPlan): Promise<boolean> {
+  for (let look = 0; look < LOOKS_FOR_TRUST; look++) {
+    if (look > 0) await sleep(job.checkpoint.everyMs / 2, undefined, { ref: false });
+    if ((await readParts(job, plan)).some(({ checkpoint }) => checkpoint?.trusted === true)) return true;
+  }
+  return false;
+}
+
+/** Over three times `checkpoint.everyMs`. */
+const LOOKS_FOR_TRUST = 7;
 
 const OVERTAKEN = 'another process has done this shard meanwhile';
 

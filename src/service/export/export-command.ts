@@ -7,7 +7,7 @@ import { finished } from 'node:stream/promises';
 import { createGzip, createZstdCompress } from 'node:zlib';
 import { StorageError, storageHint } from '../../errors.ts';
 import { storeFailure } from '../store/failure.ts';
-import { openStore } from '../store/open-store.ts';
+import { openExistingStore } from '../store/open-store.ts';
 import type { Store } from '../store/transaction.ts';
 import { exportRecords, tableCells, tableColumns, type ExportKind } from './export-records.ts';
 
@@ -25,7 +25,7 @@ const CHUNK = 64 * 1024;
 
 /** Writes every output, all of one moment; files appear at their names when they are whole (0600). Prints the counts unless standard output has records. @throws StorageError */
 export async function exportCommand(settings: ExportSettings, signal: AbortSignal): Promise<void> {
-  const store = openStore(settings.store);
+  const store = openExistingStore(settings.store);
   try {
     store.exec('BEGIN');
     const counts: Record<string, number> = {};

@@ -1,5 +1,5 @@
 /** `millrace import`: files into a store, and what became of their rows. */
-import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
 import { EXIT, InputError, UsageError, type ExitCode } from '../../errors.ts';
 import { nearest } from '../nearest.ts';
 import { storeFailure } from '../store/failure.ts';
@@ -35,8 +35,8 @@ const CACHE_KIB = 131_072;
  */
 export async function importCommand(settings: ImportSettings, signal: AbortSignal): Promise<ExitCode> {
   const readers = settings.inputs.map(({ kind }) => readerOf(kind, settings));
-  const store = openStore(settings.store, WAIT_MS);
   const rejected = new RejectedFile(settings.rejectedPath);
+  const store = openStore(settings.store, WAIT_MS);
   try {
     store.exec(`PRAGMA cache_size = -${CACHE_KIB}`);
     const result: Record<string, unknown> = {};
@@ -49,6 +49,7 @@ export async function importCommand(settings: ImportSettings, signal: AbortSigna
       result[kind] = summary(kind, counts);
     }
     store.exec('PRAGMA optimize');
+    rejected.dropOld();
     process.stdout.write(`${JSON.stringify({ ...result, rejectedRows: rejected.rows === 0 ? null : settings.rejectedPath })}\n`);
     if (rows === 0 || lost < rows) return EXIT.ok;
     throw new InputError('all_rejected', `every row was rejected: ${rows} of ${rows}`, { hint: `See ${settings.rejectedPath}, and name columns with --columns.email NAME and the like.` });
@@ -101,19 +102,25 @@ function summary(kind: ImportKind, { read, added, updated, unchanged, skipped, r
   return kind === 'contacts' ? { ...counts, skipped, companies } : counts;
 }
 
-/** The report of rejected rows: made with the first, for its owner only; an old one is removed. */
+/** The report of rejected rows: made with the first, for its owner only, in the place of an earlier one and of no other file. */
 class RejectedFile {
   readonly #path: string;
   #file: number | null = null;
   rows = 0;
 
+  /** @throws InputError when something else lies there */
   constructor(path: string) {
     this.#path = path;
-    rmSync(path, { force: true });
+    if (existsSync(path) && !isRejections(path)) {
+      throw new InputError('output_not_ours', `${path} exists, and is no report of rejected rows`, { hint: 'Name another file with --rejected, or move that one away.' });
+    }
   }
 
   write(rejections: readonly Rejection[]): void {
-    this.#file ??= openSync(this.#path, 'wx', 0o600);
+    if (this.#file === null) {
+      rmSync(this.#path, { force: true });
+      this.#file = openSync(this.#path, 'wx', 0o600);
+    }
     this.rows += rejections.length;
     writeSync(this.#file, rejections.map((one) => `${JSON.stringify(one)}\n`).join(''));
   }
@@ -121,5 +128,25 @@ class RejectedFile {
   close(): void {
     if (this.#file !== null) closeSync(this.#file);
     this.#file = null;
+  }
+
+  /** All is loaded and nothing was rejected: an earlier report would be taken for this one's. */
+  dropOld(): void {
+    if (this.rows === 0) rmSync(this.#path, { force: true });
+  }
+}
+
+/** Longer than what stands before the row itself. */
+const LOOKED_AT_BYTES = 4_096;
+
+/** An empty file, or one that begins as ours do. */
+function isRejections(path: string): boolean {
+  const file = openSync(path, 'r');
+  try {
+    const bytes = Buffer.alloc(LOOKED_AT_BYTES);
+    const read = readSync(file, bytes, 0, LOOKED_AT_BYTES, 0);
+    return read === 0 || bytes.toString('utf8', 0, read).startsWith('{"file":');
+  } finally {
+    closeSync(file);
   }
 }

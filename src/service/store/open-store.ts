@@ -1,7 +1,7 @@
 /** Opens the service's SQLite file: makes it when it is missing, brings its schema up to date, and sets how it is shared. */
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { StorageError } from '../../errors.ts';
+import { InputError, StorageError } from '../../errors.ts';
 import { MIGRATIONS } from './migrations.ts';
 import { transaction, type Store } from './transaction.ts';
 
@@ -34,6 +34,15 @@ export function openStore(path: string, timeoutMs: number = BUSY_TIMEOUT_MS): St
       cause: error,
     });
   }
+}
+
+/**
+ * The same for a store that must be there already: whoever erases, dumps or looks means one with something in it.
+ * @throws InputError when it is missing
+ */
+export function openExistingStore(path: string, timeoutMs?: number): Store {
+  if (!existsSync(path)) throw new InputError('store_missing', `There is no store ${path}`, { hint: 'Check the name given with --store. millrace import, keys create and serve make one.' });
+  return openStore(path, timeoutMs);
 }
 
 /** Runs the steps that the file has not had yet, each in a transaction of its own; two processes may start at once. */

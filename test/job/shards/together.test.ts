@@ -57,6 +57,17 @@ test('the joined job is one like any other: its code by all failures, retry, and
   expect((await world.folder.json('out.csv.report.json'))['records']).toMatchObject({ total: ROWS.length + 1 });
 });
 
+test('a shard that meets nothing but misses goes on when another knows the service, and stops when none does', async () => {
+  const known = Array.from({ length: 60 }, (_, i) => `Näme ${i},person${i}@works1.example,,\n`);
+  const unknown = Array.from({ length: 400 }, (_, i) => `Lost ${i},miss${i}@works2.example,,\n`);
+  const world = await InProcess.with(JOB);
+  await writeFile(world.folder.at('in.csv'), `Name,Work Email,Website,Notes\n${known.join('')}${unknown.join('')}`);
+  await expect(world.run('out.csv', { index: 1, of: 2 })).rejects.toMatchObject({ exitCode: EXIT.config, code: 'one_kind_of_answer' });
+  expect(await world.run('out.csv', { index: 0, of: 2 })).toBe(EXIT.ok);
+  expect(await world.run('out.csv', { index: 1, of: 2 })).toBe(EXIT.ok);
+  expect((await world.folder.json('out.csv.report.json'))['records']).toMatchObject({ total: 460, matched: 60, no_match: 400 });
+});
+
 test('the input changed while shards were under way; shard 0 starts all over, and --fresh in one piece takes over', async () => {
   const world = await InProcess.with(JOB);
   await world.runFor(20, 'out.csv', { index: 1, of: 2 });

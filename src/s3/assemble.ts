@@ -1,15 +1,13 @@
 /** An object made of others by the server itself: not a byte of them goes through this machine. */
 import { AbortMultipartUploadCommand, CompleteMultipartUploadCommand, CreateMultipartUploadCommand, ListMultipartUploadsCommand, ListPartsCommand, UploadPartCopyCommand } from '@aws-sdk/client-s3';
 import { faultOf } from './failure.ts';
+import { SMALLEST_PART } from './limits.ts';
 import { headObject, type S3Access } from './objects.ts';
 import { patiently } from './patience.ts';
 import { patienceFor } from './small-object.ts';
 import { sideBySide } from '../reader/side-by-side.ts';
 import type { S3Place } from './uri.ts';
 
-/** S3 refuses smaller parts than this, but for the last, and ranges of objects that are not larger (S3 User Guide, "Multipart upload limits"). */
-export const SMALLEST_PART = 5 * 1024 * 1024;
-export const MOST_PARTS = 10_000;
 const COPIES_AT_ONCE = 8;
 /** S3 refuses requests by a clock that is further from its own (API reference, "RequestTimeTooSkewed"). */
 const WIDEST_SKEW_MS = 15 * 60_000;

@@ -7,7 +7,7 @@ import { syncFolder } from '../checkpoint/sync-folder.ts';
 import { begunByAnother, storageFailure, tooShort } from './failure.ts';
 import { fileSha256 } from './file-digest.ts';
 import { partialPath } from './names.ts';
-import type { GrowingFile, Here } from './storage.ts';
+import type { FinishedRange, GrowingFile, Here } from './storage.ts';
 
 /** Bytes held in memory before whoever writes has to wait. */
 const HIGH_WATER_BYTES = 8 * 1024 * 1024;
@@ -77,6 +77,13 @@ export class PartialFile implements GrowingFile {
     this.#gatheredBytes += bytes.length;
     this.#size += bytes.length;
     if (this.#gatheredBytes >= WRITE_BYTES && this.#writing === null && this.#failure === null) this.#startWriting();
+  }
+
+  async appendFrom(_source: FinishedRange, chunks: AsyncIterable<Buffer>): Promise<void> {
+    for await (const chunk of chunks) {
+      this.append(chunk);
+      await this.room();
+    }
   }
 
   room(): Promise<void> | null {

@@ -1,16 +1,17 @@
 /** A growing file in S3: parts of a few megabytes, each an object of its own, of which the server makes one when it is whole. */
-import { assemble, MOST_PARTS, SMALLEST_PART } from '../s3/assemble.ts';
+import { assemble } from '../s3/assemble.ts';
 import { objectError } from '../s3/failure.ts';
+import { MOST_PARTS, SMALLEST_PART } from '../s3/limits.ts';
 import { headObject, type S3Access } from '../s3/objects.ts';
 import { readObject } from '../s3/read-object.ts';
-import { s3Uri, type S3Place } from '../s3/uri.ts';
+import { isS3Uri, s3Uri, type S3Place } from '../s3/uri.ts';
 import type { Fence } from '../checkpoint/fence.ts';
 import type { MillraceError } from '../errors.ts';
 import { storageFailure, tooShort } from './failure.ts';
-import { partBytes } from './part-sizes.ts';
+import { copiedRanges, partBytes } from './part-sizes.ts';
 import { ResumableSha256 } from './resumable-sha256.ts';
 import type { S3Parts } from './s3-parts.ts';
-import type { GrowingFile, Here, KeptFile, KeptPart } from './storage.ts';
+import type { FinishedRange, GrowingFile, Here, KeptFile, KeptPart } from './storage.ts';
 
 /** Whole parts on their way at once. */
 const UPLOADS_AT_ONCE = 2;
@@ -108,6 +109,23 @@ export class S3GrowingFile implements GrowingFile {
     if (this.#openBytes >= partBytes(this.#parts.length)) this.#endPart();
   }
 
+  async appendFrom({ path, version, ...range }: FinishedRange, chunks: AsyncIterable<Buffer>): Promise<void> {
+    const copied = isS3Uri(path) ? copiedRanges(range, this.#openBytes, this.#parts.length) : [];
+    let uploaded = (copied[0]?.at ?? range.at + range.bytes) - range.at;
+    for await (const chunk of chunks) {
+      const own = chunk.subarray(0, uploaded);
+      uploaded -= own.length;
+      if (own.length > 0) this.append(own);
+      await this.room();
+      this.#sha.update(chunk.subarray(own.length));
+      this.#size += chunk.length - own.length;
+    }
+    if (copied.length === 0) return;
+    if (this.#openBytes > 0) this.#endPart();
+    await this.#begin();
+    for (const part of copied) this.#addPart({ name: path, version, ...part });
+  }
+
   room(): Promise<void> | null {
     if (this.#failure !== null) throw this.#failure;
     if (this.#uploads.size <= UPLOADS_AT_ONCE) return null;
@@ -147,9 +165,16 @@ export class S3GrowingFile implements GrowingFile {
     try {
       await fence.check();
       const { open } = this.#synced;
-      const sources = [...this.#parts, ...(open === null ? [] : [open])].map(({ name, at = 0, bytes }) => ({ place: parts.place(name), at, bytes }));
-      if (sources.length === 0) return await writeEmpty();
-      await assemble(access, place, sources, parts.guard(null, fence));
+      const made = [...this.#parts, ...(open === null ? [] : [open])];
+      if (made.length === 0) return await writeEmpty();
+      const guard = parts.guard(null, fence);
+      const check = async (): Promise<void> => {
+        // Not every server copies on condition: what has been copied by now was what was read.
+        const replaced = await parts.replaced(made);
+        if (replaced !== null) throw tooShort(replaced, 'is not what it was', this.#size);
+        await guard.check();
+      };
+      await assemble(access, place, made.map(({ name, at = 0, bytes }) => ({ place: parts.place(name), at, bytes })), { ...guard, check });
     } catch (error) {
       throw storageFailure(this.#uri, 'put in place', objectError(error, this.#uri));
     }
@@ -175,14 +200,26 @@ export class S3GrowingFile implements GrowingFile {
     this.#open = [];
     this.#openBytes = 0;
     this.#openKept = null;
-    this.#parts.push(part);
-    if (this.#parts.length >= MOST_PARTS) this.#fail(new Error(`an object has ${MOST_PARTS} parts at most`));
+    this.#addPart(part);
     const lane = this.#parts.length % UPLOADS_AT_ONCE;
     const upload = (this.#lanes[lane] ?? Promise.resolve()).then(() => this.#put(part.name, bytes)).finally(() => this.#uploads.delete(upload));
     // Whoever syncs, or asks for room, meets its failure.
     upload.catch(() => undefined);
     this.#lanes[lane] = upload;
     this.#uploads.add(upload);
+  }
+
+  #addPart(part: KeptPart): void {
+    this.#parts.push(part);
+    if (this.#parts.length >= MOST_PARTS) this.#fail(new Error(`an object has ${MOST_PARTS} parts at most`));
+  }
+
+  async #begin(): Promise<void> {
+    try {
+      await this.#file.parts.begin(this.#file.fence);
+    } catch (error) {
+      throw storageFailure(this.#uri, 'written', objectError(error, this.#uri));
+    }
   }
 
   /** The open part as it is now, under a name of its own: the one before is what the last checkpoint counts on. */
@@ -235,7 +272,8 @@ export function cut(kept: readonly KeptPart[], size: number): { parts: KeptPart[
 export async function holds(parts: S3Parts, size: number, kept: KeptFile): Promise<boolean> {
   if (kept.parts.reduce((sum, { bytes }) => sum + bytes, 0) < size) return false;
   const there = await parts.list();
-  return kept.parts.every(({ name, at = 0, bytes }) => (there.get(name) ?? 0) >= at + bytes);
+  const own = kept.parts.filter(({ version }) => version === undefined);
+  return own.every(({ name, at = 0, bytes }) => (there.get(name) ?? 0) >= at + bytes) && (await parts.replaced(kept.parts)) === null;
 }
 
 async function fetchPart({ access, parts }: S3File, { name, at = 0, bytes }: KeptPart): Promise<Buffer> {

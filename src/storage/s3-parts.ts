@@ -5,12 +5,13 @@
  */
 import { abortUpload, emptyUploads, type AssembleGuard } from '../s3/assemble.ts';
 import { faultOf } from '../s3/failure.ts';
-import { listObjects, type S3Access } from '../s3/objects.ts';
+import { headObject, listObjects, type S3Access } from '../s3/objects.ts';
 import { deleteObject, getSmall, putSmall } from '../s3/small-object.ts';
-import { s3Uri, type S3Place } from '../s3/uri.ts';
+import { parseS3Uri, s3Uri, type S3Place } from '../s3/uri.ts';
 import { sideBySide } from '../reader/side-by-side.ts';
 import type { Fence } from '../checkpoint/fence.ts';
 import { partialPath, partOf, partPath } from './names.ts';
+import type { KeptPart } from './storage.ts';
 
 const DELETES_AT_ONCE = 16;
 const LONGEST_RECORD = 4_096;
@@ -28,8 +29,9 @@ export class S3Parts {
     this.#file = file;
   }
 
+  /** @param name as in `KeptPart` */
   place(name: string): S3Place {
-    return { bucket: this.#file.bucket, key: partPath(this.#file.key, name) };
+    return parseS3Uri(name) ?? { bucket: this.#file.bucket, key: partPath(this.#file.key, name) };
   }
 
   /** @throws as the SDK does */
@@ -44,6 +46,20 @@ export class S3Parts {
     }
     await putSmall(this.#access, this.place(name), bytes, {}, signal);
     this.#tagged = false;
+  }
+
+  /** Lets it be seen that the file has begun, before there is a part that says so. @throws as the SDK does, or 75 when the job was lost */
+  async begin(fence: Fence): Promise<void> {
+    const { bucket, key } = this.#file;
+    await fence.check();
+    await putSmall(this.#access, { bucket, key: partialPath(key) }, beginning(fence));
+  }
+
+  /** The uri of the first of these parts that are other files, and are not what they were; null: none. @throws as the SDK does */
+  async replaced(parts: readonly KeptPart[]): Promise<string | null> {
+    const versions = new Map(parts.flatMap(({ name, version }) => (version === undefined ? [] : [[name, version]])));
+    for (const [uri, version] of versions) if ((await this.#version(uri)) !== version) return uri;
+    return null;
   }
 
   /** Names and sizes of what is there. @throws as the SDK does */
@@ -107,6 +123,15 @@ export class S3Parts {
     };
   }
 
+  async #version(name: string): Promise<string | null> {
+    try {
+      return (await headObject(this.#access, this.place(name))).etag;
+    } catch (error) {
+      if (faultOf(error) === 'no_object') return null;
+      throw error;
+    }
+  }
+
   async #endUpload(record: string): Promise<void> {
     const found = await getSmall(this.#access, this.place(record), LONGEST_RECORD);
     if (found === null) return;
@@ -116,6 +141,11 @@ export class S3Parts {
     const uploads = upload === null ? await emptyUploads(this.#access, target, found.modified) : [upload];
     for (const one of uploads) await abortUpload(this.#access, target, one);
   }
+}
+
+/** What a job puts where its file is to be, so that no other one begins there. */
+export function beginning({ id }: Fence): Buffer {
+  return Buffer.from(JSON.stringify({ run: id }));
 }
 
 /** It names an upload and holds no rows. */

@@ -13,7 +13,7 @@ import { parseS3Uri, type S3Place } from '../s3/uri.ts';
 import { begunByAnother } from './failure.ts';
 import { partialPath } from './names.ts';
 import { holds, S3GrowingFile, type S3File } from './s3-growing-file.ts';
-import { isRecord, S3Parts } from './s3-parts.ts';
+import { beginning, isRecord, S3Parts } from './s3-parts.ts';
 import { reopenedParts } from './part-sizes.ts';
 import type { KeptFile, Storage } from './storage.ts';
 
@@ -93,7 +93,7 @@ export class S3Storage implements Storage {
 
   async open(path: string, size: number, kept: KeptFile | undefined, fence: Fence, isFirst = false): Promise<S3GrowingFile> {
     if (isFirst) {
-      const etag = await said(path, this.conditional.put(placeOf(partialPath(path)), Buffer.from(JSON.stringify({ run: fence.id })), null));
+      const etag = await said(path, this.conditional.put(placeOf(partialPath(path)), beginning(fence), null));
       if (etag === null) throw begunByAnother(partialPath(path));
     }
     return S3GrowingFile.open(this.#file(path, fence), size, kept);

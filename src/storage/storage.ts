@@ -11,8 +11,10 @@ export interface Here {
 
 /** One object of those that an unfinished file in S3 is made of. */
 export interface KeptPart {
-  /** After `<file>.partial.` */
+  /** After `<file>.partial.`; of an object that is another file, its uri. */
   readonly name: string;
+  /** Of another file: what tells it from any other. */
+  readonly version?: string;
   /** Where in the object its bytes begin, when that is not the beginning. */
   readonly at?: number;
   readonly bytes: number;
@@ -34,11 +36,26 @@ export interface FinishedFile {
   readonly version?: string | undefined;
 }
 
+/** Bytes of a file that is finished, and the one that it was when they were read. */
+export interface FinishedRange {
+  readonly path: string;
+  /** See `FinishedFile`. */
+  readonly version: string;
+  readonly at: number;
+  readonly bytes: number;
+}
+
 /** A file that grows under another name and gets its own when it is whole. The first failure sticks. */
 export interface GrowingFile {
   /** Bytes appended so far, written or not. */
   readonly size: number;
   append(bytes: Buffer): void;
+  /**
+   * Appends bytes of another file, which come as `chunks`. A storage that can copy by itself does not write them: until
+   * this file has its name, the other one must stay as it is. Nothing else may be asked of the file meanwhile.
+   * @throws StorageError, 75 when the job was lost, what reading the chunks throws
+   */
+  appendFrom(source: FinishedRange, chunks: AsyncIterable<Buffer>): Promise<void>;
   /** Back-pressure: null when more is welcome, else a promise of that. @throws StorageError when a write failed */
   room(): Promise<void> | null;
   /** Where the next byte goes. */

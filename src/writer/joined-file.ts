@@ -60,15 +60,13 @@ export async function joinParts(options: JoinOptions): Promise<JoinedFile> {
   }
 }
 
-/** The first bytes of a part, as they are. */
+/** The first bytes of a part, as they are. They are read in any case: what is joined has a SHA-256. */
 async function copy(to: GrowingFile, { path, version }: WrittenPart, bytes: number, signal: AbortSignal): Promise<void> {
   if (bytes === 0) return;
   try {
-    for await (const chunk of (await sourceOf(path)).readRange({ uri: path, path, digest: version }, { start: 0, end: bytes }, { chunkBytes: CHUNK_BYTES, signal })) {
-      signal.throwIfAborted();
-      to.append(chunk);
-      await to.room();
-    }
+    const chunks = (await sourceOf(path)).readRange({ uri: path, path, digest: version }, { start: 0, end: bytes }, { chunkBytes: CHUNK_BYTES, signal });
+    await to.appendFrom({ path, version, at: 0, bytes }, chunks);
+    signal.throwIfAborted();
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof MillraceError && !(error instanceof InputError)) throw error;

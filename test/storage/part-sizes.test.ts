@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { partBytes, reopenedParts } from '../../src/storage/part-sizes.ts';
+import { copiedRanges, partBytes, reopenedParts } from '../../src/storage/part-sizes.ts';
 
 const MIB = 1024 ** 2;
 const GIB = 1024 ** 3;
@@ -24,4 +24,28 @@ it('a finished object is gone on from in ranges that S3 copies: one after the ot
       expect(parts.every(({ bytes }, i) => bytes <= 5 * GIB && (i === parts.length - 1 || bytes > 5 * MIB))).toBe(true);
     }),
   );
+});
+
+it('of another object the end is copied, in ranges that S3 takes as parts; before it no more is uploaded than the open part lacks', () => {
+  const size = fc.oneof(fc.integer({ min: 1, max: 20 * MIB }), fc.integer({ min: 1, max: 5 * 1024 * GIB }));
+  fc.assert(
+    fc.property(size, fc.integer({ min: 0, max: 100 }), fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 8 * MIB - 1 })), fc.integer({ min: 0, max: 9_000 }), (bytes, at, open, parts) => {
+      const ranges = copiedRanges({ at, bytes }, open, parts);
+      const uploaded = (ranges[0]?.at ?? at + bytes) - at;
+      const needed = open === 0 ? 0 : Math.max(0, 5 * MIB + 1 - open);
+      // Nothing is copied only where what could be is too small.
+      if (ranges.length === 0) return bytes - needed <= 5 * MIB;
+      expect(uploaded).toBe(needed);
+      const ends = ranges.map((range) => range.at + range.bytes);
+      expect(ranges.every((range, i) => range.at === (ends[i - 1] ?? at + uploaded) && range.bytes > 5 * MIB && range.bytes <= 5 * GIB)).toBe(true);
+      return ends.at(-1) === at + bytes;
+    }),
+  );
+});
+
+it('the largest object of S3 is copied in fewer parts than it permits, also when it comes in many pieces', () => {
+  expect(copiedRanges({ at: 0, bytes: 5 * 1024 * GIB }, 0, 0).length).toBeLessThan(7_000);
+  let parts = 0;
+  for (let i = 0; i < 500; i++) parts += 1 + copiedRanges({ at: 0, bytes: 10 * GIB }, 100, parts).length;
+  expect(parts).toBeLessThan(8_000);
 });

@@ -7,6 +7,7 @@ import type { JobPaths } from '../paths.ts';
 import { refuseForeignCheckpoint } from '../start-checks.ts';
 import type { CompiledJob } from '../types.ts';
 import { clearShards, clearUnfinished } from './clear.ts';
+import { finishJoin } from './join.ts';
 import { isJoined } from './settle.ts';
 import { readShardPlan, type ShardPlan } from './shard-plan.ts';
 
@@ -26,7 +27,7 @@ export async function refuseShards(paths: JobPaths): Promise<void> {
 }
 
 /**
- * What shards have left is removed, when they were joined or the job starts over.
+ * What shards have left is removed, when they were joined or the job starts over; what a crash left of their join is done first.
  * @returns the generation of theirs; 0: there were none
  * @throws InputError 65 for those of another job, ConfigError 78 when they are to go on, 75 when one of them is at work
  */
@@ -35,7 +36,10 @@ export async function leaveShards(job: CompiledJob, paths: JobPaths, fresh: bool
   if (plan === null) return 0;
   refuseForeignCheckpoint(job, paths, plan);
   if (!fresh) await refuseShards(paths);
-  if ((await shardsUnderWay(paths)) !== null) await clearUnfinished(paths, fence);
+  const found = await readCheckpoint(paths.checkpoint);
+  if (!isJoined(plan, found)) await clearUnfinished(paths, fence);
+  // The output is made of what the shards have.
+  else if (found.state === 'finishing' && !fresh) await finishJoin(job, paths, found, fence);
   await clearShards(job, paths, plan, fence, options);
   return plan.generation;
 }

@@ -1,5 +1,6 @@
 /** All shards are through: their outputs become one, and the job is one that has finished like any other. */
 import type { Checkpoint, FinishedOutput, RunTotals } from '../../checkpoint/checkpoint-file.ts';
+import type { Fence } from '../../checkpoint/fence.ts';
 import type { JobLock } from '../../checkpoint/job-lock.ts';
 import { InputError } from '../../errors.ts';
 import { Ledger } from '../../ledger/ledger.ts';
@@ -23,7 +24,7 @@ interface Finished {
 /**
  * Joins the parts, all of which have finished, into the job's own output, errors file, report and checkpoint. Killed
  * before the checkpoint says `finishing`, it is done again from the start; after that, `finishJoin` does the rest.
- * The parts stay.
+ * The parts stay: of what S3 copies, the output is made only when it takes its name.
  * @throws InputError when a part is not what its shard has written, StorageError, 75 when the job was lost, the signal's reason
  */
 export async function join(job: CompiledJob, paths: JobPaths, plan: ShardPlan, parts: readonly Part[], lock: JobLock, signal: AbortSignal): Promise<Checkpoint> {
@@ -46,8 +47,8 @@ export async function join(job: CompiledJob, paths: JobPaths, plan: ShardPlan, p
 }
 
 /** What was joined takes its names. @throws StorageError, or 75 when the job was lost */
-export async function finishJoin(job: CompiledJob, paths: JobPaths, finishing: Checkpoint, lock: JobLock): Promise<Checkpoint> {
-  await putInPlace(job, paths, finishing, () => commitAgain(paths, finishing, lock), lock);
+export async function finishJoin(job: CompiledJob, paths: JobPaths, finishing: Checkpoint, fence: Fence): Promise<Checkpoint> {
+  await putInPlace(job, paths, finishing, () => commitAgain(paths, finishing, fence), fence);
   return { ...finishing, state: 'finished' };
 }
 

@@ -43,7 +43,8 @@ export async function settle(job: CompiledJob, paths: JobPaths, shard: Shard, lo
   const found = await readCheckpoint(paths.checkpoint);
   if (plan !== null) refuseForeignCheckpoint(job, paths, plan);
   if (plan !== null && isJoined(plan, found)) {
-    if (found.state === 'finishing') await finishJoin(job, paths, found, lock);
+    // Started over, it need not be possible any more.
+    if (found.state === 'finishing' && !options.fresh) await finishJoin(job, paths, found, lock);
     else await dropRemains(paths, found, lock);
     await clearShards(job, paths, plan, lock, options);
     return settle(job, paths, shard, lock, options);

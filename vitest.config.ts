@@ -6,7 +6,8 @@ export default defineConfig({
     globalSetup: ['test/services/services.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    maxWorkers: 2,
+    // Two cores are enough for three: many tests wait for leases, outages and servers.
+    maxWorkers: 3,
     reporters: ['default', './test/support/closing-line.ts'],
   },
 });

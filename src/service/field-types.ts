@@ -51,7 +51,9 @@ function cleanValue(type: FieldType, value: unknown): unknown {
       return textOf(value)?.toLowerCase().replaceAll(/[\s-]+/g, '_');
     case 'integer': {
       const number = numberOf(value);
-      return number === undefined || !Number.isSafeInteger(Math.round(number)) ? undefined : Math.round(number);
+      const whole = Math.round(number ?? NaN);
+      // Nothing here is below zero, and `1.200` may be meant for 1,200; 1.1k is whole but for the computer's rounding.
+      return number === undefined || !Number.isSafeInteger(whole) || whole < 0 || Math.abs(number - whole) > 1e-6 ? undefined : whole;
     }
     case 'number':
       return numberOf(value);
@@ -87,11 +89,11 @@ function textOf(value: unknown): string | undefined {
   return text === '' || text.length > MAX_TEXT ? undefined : text;
 }
 
-/** Numbers as people write them: `1,200`, `$12M`, `3.5k`. */
+/** Numbers as people write them: `1,200`, `$12M`, `3.5k`. A comma that does not part thousands (`2,5`) may be a decimal one: then it is none. */
 export function numberOf(value: unknown): number | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? value : undefined;
   if (typeof value !== 'string' || value.length > 40) return undefined;
-  const [, digits, unit = ''] = /^[$€£]?\s*(-?\d[\d,]*(?:\.\d+)?)\s*([kmb]n?)?$/i.exec(value.trim()) ?? [];
+  const [, digits, unit = ''] = /^[$€£]?\s*(-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)\s*([kmb]n?)?$/i.exec(value.trim()) ?? [];
   if (digits === undefined) return undefined;
   const factor = { k: 1e3, m: 1e6, b: 1e9 }[unit.slice(0, 1).toLowerCase()] ?? 1;
   return Number(digits.replaceAll(',', '')) * factor;

@@ -9,7 +9,7 @@ export function formatUsd(usd: number): string {
 
 /** US dollars in a text such as `$12M`, `12,000,000` or `$1.4 billion`; null when it is none, or in another currency. */
 export function parseUsd(text: string): number | null {
-  const [, digits = '', unit = ''] = /^(?:usd|us)?\s*\$?\s*(\d[\d,]{0,20}(?:\.\d{1,6})?)\s*(k|m|mn|b|bn|thousand|million|billion)?(?:\s*usd)?$/i.exec(text.trim().slice(0, 60)) ?? [];
+  const [, digits = '', unit = ''] = /^(?:usd|us)?\s*\$?\s*((?:\d{1,3}(?:,\d{3}){1,6}|\d{1,20})(?:\.\d{1,6})?)\s*(k|m|mn|b|bn|thousand|million|billion)?(?:\s*usd)?$/i.exec(text.trim().slice(0, 60)) ?? [];
   if (digits === '') return null;
   const factor = { k: 1e3, t: 1e3, m: 1e6, b: 1e9 }[unit.slice(0, 1).toLowerCase()] ?? 1;
   const usd = Math.round(Number(digits.replaceAll(',', '')) * factor);

@@ -53,6 +53,19 @@ describe('importing', () => {
     store.close();
   });
 
+  it('leaves out numbers that may mean two things, or nothing', async () => {
+    for (const [employees, kept] of [['1,200', 1_200], ['1.1k', 1_100], ['12.0', 12], ['1.200', undefined], ['2,5', undefined], ['-5', undefined]] as const) {
+      const store = await emptyStore();
+      const { counts } = await load(store, [['Domain', '# Employees', 'Industry'], ['acme.example', employees, 'Steel']], { kind: 'companies' });
+      expect({ employees, kept: all(store, 'companies')[0]?.['employees'], dropped: counts.dropped }).toEqual({ employees, kept, dropped: kept === undefined ? { employees: 1 } : {} });
+      store.close();
+    }
+    const store = await emptyStore();
+    await load(store, [['Domain', 'Annual Revenue'], ['acme.example', '$2,5M']], { kind: 'companies' });
+    expect(all(store, 'companies')[0]).not.toHaveProperty('revenue_usd');
+    store.close();
+  });
+
   it('takes the columns that are named by hand, and no others for their fields', async () => {
     const store = await emptyStore();
     await load(store, [['Email', 'Primary contact', 'Was'], ['info@acme.example', 'ada@acme.example', 'CTO']], { columns: { email: 'Primary contact', title: 'Was' } });

@@ -17,7 +17,7 @@ export interface Report {
   readonly retries: number;
   readonly throttled: { readonly events: number; readonly waitedMs: number };
   readonly credits: number;
-  /** `rpm` null: unlimited. `usedShare`: calls made of those the plan allowed while the job ran. */
+  /** `rpm` null: unlimited. `usedShare`: calls made of those the plan allowed while the job ran; 1 as well where a quota that was whole at the start let more through. */
   readonly quota: { readonly rpm: number | null; readonly usedShare: number | null };
   readonly latencyMs: { readonly p50: number | null; readonly p95: number | null; readonly p99: number | null };
   readonly output: { readonly uri: string; readonly rows: number; readonly bytes: number; readonly sha256: string | null };
@@ -43,7 +43,7 @@ export function buildReport(checkpoint: Checkpoint, uri: string, rpm: number | n
     retries: totals.retries,
     throttled: totals.throttled,
     credits: totals.credits,
-    quota: { rpm, usedShare: rpm === null || totals.activeMs < 1_000 ? null : Math.round((calls / ((rpm * totals.activeMs) / MINUTE_MS)) * 1_000) / 1_000 },
+    quota: { rpm, usedShare: rpm === null || totals.activeMs < 1_000 ? null : Math.min(1, Math.round((calls / ((rpm * totals.activeMs) / MINUTE_MS)) * 1_000) / 1_000) },
     latencyMs: { p50: latency.percentile(0.5), p95: latency.percentile(0.95), p99: latency.percentile(0.99) },
     output: { uri, rows: tally.total, bytes: result?.bytes ?? mark.bytes, sha256: result?.sha256 ?? null },
   };

@@ -89,7 +89,7 @@ export class MailRoutes {
   async #hosts(records: readonly MxRecord[]): Promise<MailRoute> {
     // RFC 5321 5.1 wants names, not addresses; a host that is named twice is tried once.
     const names = new Map<string, MxRecord>();
-    for (const record of records) if (isHostName(record.host) && !names.has(record.host)) names.set(record.host, record);
+    for (const record of records) if (isMailHost(record.host) && !names.has(record.host)) names.set(record.host, record);
     const tried = [...names.values()].slice(0, MAX_HOSTS);
     const looked = await Promise.all(tried.map(async (record) => ({ record, found: await this.#hostAddresses(record.host) })));
     const hosts: MailHost[] = [];
@@ -104,6 +104,7 @@ export class MailRoutes {
     if (withheld) return { kind: 'failed', detail: 'the mail hosts have no public address' };
     const failed = looked.map(({ found }) => found).find((found) => found.kind === 'failed');
     if (failed !== undefined) return failed;
+    if (names.size > tried.length) return { kind: 'failed', detail: `none of the first ${MAX_HOSTS} mail hosts has an address` };
     return { kind: 'no_mail_host', records, detail: records.length === 0 || tried.length === 0 ? 'no usable mail host' : 'no mail host has an address' };
   }
 
@@ -113,6 +114,11 @@ export class MailRoutes {
       return { value: found, forMs: found.kind === 'found' ? bounded(found.records) : found.kind === 'failed' ? FAILED_MS : ABSENT_MS };
     });
   }
+}
+
+/** RFC 5321 wants host names, which have no underscores; DNS knows better, and providers make mail hosts with names such as `_dc-mx.0a1b.acme.example`. */
+function isMailHost(name: string): boolean {
+  return isHostName(name.replaceAll('_', 'x'));
 }
 
 function holdsForMs(route: MailRoute): number {

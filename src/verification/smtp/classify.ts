@@ -23,7 +23,9 @@ const UNKNOWN_USER = new RegExp(
   'i',
 );
 const POLICY =
-  /spam|block|black ?list|deny|denied|relay|reputation|\bspf\b|dkim|dmarc|polic|\brbl\b|dnsbl|not allowed|not permitted|prohibited|authenticat|reverse dns|\bptr\b|\bhelo\b|\behlo\b|unsolicited|\byour (?:ip|host|network|domain|server)|client host|sender|refused to|banned|too many|rate.?limit|verify/i;
+  /spam|block|black ?list|deny|denied|relay|reputation|\bspf\b|dkim|dmarc|polic|\brbl\b|dnsbl|not allowed|not permitted|prohibited|authenticat|reverse dns|\bptr\b|\bhelo\b|\behlo\b|unsolicited|\byour (?:ip|host|network|domain|server)|client host|sender|refused to|banned|too many|rate.?limit|verify|connection|look-?up|time[ds]? ?out|\bdns\b|unreachable|temporar|\blater\b|gr[ea]y.?list|host ?name/i;
+/** Of a class that is about us, wherever in the reply servers put it: `#5.7.1`, `(5.7.17)`, in a line of several. */
+const ABOUT_US = /(?<![\d.])5\.7\.\d{1,3}(?!\.?\d)/;
 const DISABLED = new RegExp(`${WHO} (?:\\S+ ){0,6}?(?:disabled|deactivated|suspended|inactive|closed)|(?:disabled|deactivated|suspended|inactive) (?:\\w+ )?${WHO}`, 'i');
 const FULL = /(?:mailbox|inbox|account|storage|quota)(?: \S+){0,4}? (?:full|exceeded)|over ?quota|quota exceeded|exceeded (?:\S+ ){0,3}quota/i;
 
@@ -31,8 +33,10 @@ const FULL = /(?:mailbox|inbox|account|storage|quota)(?: \S+){0,4}? (?:full|exce
 export function classifyRcpt(reply: Reply): RcptMeaning {
   const { code } = reply;
   if (code === 252) return 'cannot_verify';
-  if (code < 300) return 'accepted';
+  // RFC 5321 4.3.2 has no others for RCPT: 220 or 221 in its place says nothing of the mailbox.
+  if (code === 250 || code === 251) return 'accepted';
   if (code < 400) return 'rejected';
+  if (code >= 500 && reply.lines.some((line) => ABOUT_US.test(line))) return 'policy_rejected';
   const enhanced = reply.enhanced === null ? null : byEnhancedCode(code, reply.enhanced);
   if (enhanced !== null) return enhanced;
   if (code < 500) return 'try_later';

@@ -19,7 +19,8 @@ const MAX_TEXT = 500;
 
 const LF = 0x0a;
 const LINE = /^([2-5]\d\d)(?:([ -])(.*))?$/s;
-const ENHANCED = /^([245]\.\d{1,3}\.\d{1,3})(?:\s|$)/;
+/** Where RFC 2034 wants it, or nearly: `550  #5.1.1 ...`, `550 (5.1.1) ...`. */
+const ENHANCED = /^[\s#(]*([245]\.\d{1,3}\.\d{1,3})(?:[\s)]|$)/;
 
 /** What came is no reply, or one without end; the connection is of no more use. */
 export class ReplyError extends Error {

@@ -34,7 +34,7 @@ const mx = (preference: number, host: string): MxRecord => ({ preference, host }
 describe('MailRoutes', () => {
   it('tries hosts by preference, each once, those with an address', async () => {
     const { find } = routes({
-      mx: { 'a.test': found(mx(30, 'mx3.test'), mx(10, 'mx1.test'), mx(20, 'gone.test'), mx(40, 'mx1.test'), mx(5, '198.51.100.7'), mx(6, 'not_a_host.test')) },
+      mx: { 'a.test': found(mx(30, 'mx3.test'), mx(10, 'mx1.test'), mx(20, 'gone.test'), mx(40, 'mx1.test'), mx(5, '198.51.100.7'), mx(6, 'not a host.test')) },
       a: { 'mx1.test': found(at('8.8.8.8'), at('2a00::1')), 'mx3.test': found(at('9.9.9.9')) },
     });
     const route = await find('a.test');
@@ -52,6 +52,8 @@ describe('MailRoutes', () => {
     ['no MX and trouble with the address', { mx: { 'a.test': { kind: 'no_data' } }, a: { 'a.test': FAILED } }, FAILED],
     ['trouble with the MX', { mx: { 'a.test': FAILED } }, FAILED],
     ['an MX that does not exist', { mx: { 'a.test': found(mx(1, 'mx.test')) } }, { kind: 'no_mail_host' }],
+    ['an MX whose name has an underscore', { mx: { 'a.test': found(mx(1, '_dc-mx.0a1b.a.test')) }, a: { '_dc-mx.0a1b.a.test': found(at('8.8.8.8')) } }, { kind: 'hosts' }],
+    ['more dead MX than are looked up', { mx: { 'a.test': found(...Array.from({ length: 11 }, (_, i) => mx(i, `mx${i}.test`))) }, a: { 'mx10.test': found(at('8.8.8.8')) } }, { kind: 'failed' }],
     ['an MX with trouble', { mx: { 'a.test': found(mx(1, 'mx.test'), mx(2, 'gone.test')) }, a: { 'mx.test': FAILED } }, FAILED],
     ['an MX on this machine', { mx: { 'a.test': found(mx(1, 'mx.test')) }, a: { 'mx.test': found(at('127.0.0.1'), at('::1')) } }, { kind: 'failed' }],
   ])('%s', async (_what, zone, expected) => {

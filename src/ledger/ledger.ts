@@ -1,6 +1,7 @@
 import { mkdirSync, openSync, closeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { transaction } from '../sqlite/transaction.ts';
 import { decode, encode, type LedgerAnswer } from './answer.ts';
 import { ledgerFailure } from './failure.ts';
 import { keyHash } from './key-hash.ts';
@@ -272,18 +273,12 @@ export class Ledger {
     this.#othersVersion = version;
   }
 
-  /** One transaction: all of it or nothing. */
+  /** One transaction, while the job is this run's. */
   #write<T>(work: () => T): T {
-    this.#db.exec('BEGIN IMMEDIATE');
-    try {
+    return transaction(this.#db, () => {
       this.#options.mayWrite?.();
-      const done = work();
-      this.#db.exec('COMMIT');
-      return done;
-    } catch (error) {
-      if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
-      throw error;
-    }
+      return work();
+    });
   }
 
   #guard<T>(work: () => T): T {

@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { setTimeout as after } from 'node:timers/promises';
 import { EXIT, MillraceError } from '../errors.ts';
+import { transaction } from '../sqlite/transaction.ts';
 import { answersInPieces, ledgerBytes, withLedger } from './connection.ts';
 import { HASHES, keyHash } from './key-hash.ts';
 import { mentionsOf } from './mentions.ts';
@@ -133,7 +134,7 @@ class Remover {
 
   remove(gone: readonly Row[], surplus: readonly number[]): void {
     if (gone.length === 0 && surplus.length === 0) return;
-    inTransaction(this.#db, () => {
+    transaction(this.#db, () => {
       for (const [id] of gone) this.#empty.run(id);
       for (const id of surplus) this.#delete.run(id);
       if (gone.length === 0) return;
@@ -147,7 +148,7 @@ class Remover {
   removeEnd(ids: readonly number[]): void {
     const newest = ids.at(-1);
     if (newest === undefined) return;
-    inTransaction(this.#db, () => {
+    transaction(this.#db, () => {
       if (this.#newest.get()?.['id'] !== newest) return;
       for (const id of ids.slice(0, -1)) this.#delete.run(id);
     });
@@ -162,10 +163,10 @@ async function sweepIndex(db: DatabaseSync): Promise<void> {
   const width = Math.ceil(HASHES / Math.max(1, entries / SWEPT_AT_ONCE));
   for (let from = 0; from < HASHES; from += width) {
     const to = from + width;
-    const swept = inTransaction(db, () => sweeps.reduce((sum, sweep) => sum + Number(sweep.run(from, to).changes), 0));
+    const swept = transaction(db, () => sweeps.reduce((sum, sweep) => sum + Number(sweep.run(from, to).changes), 0));
     await after(swept > 0 ? PAUSE_MS : 0);
   }
-  inTransaction(db, () => db.exec('UPDATE placed SET unswept = 0'));
+  transaction(db, () => db.exec('UPDATE placed SET unswept = 0'));
 }
 
 async function giveBackPages(db: DatabaseSync): Promise<void> {
@@ -181,16 +182,4 @@ function emptyLog(db: DatabaseSync, path: string): void {
   const { busy } = db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() as { busy: number };
   if (busy === 0) return;
   throw new MillraceError(EXIT.stopped, 'ledger_busy', `the answers are deleted, but another process keeps ${path}-wal, where they still stand, from being emptied`, { hint: 'End or wake it, then run the same command again.' });
-}
-
-function inTransaction<T>(db: DatabaseSync, work: () => T): T {
-  db.exec('BEGIN IMMEDIATE');
-  try {
-    const result = work();
-    db.exec('COMMIT');
-    return result;
-  } catch (error) {
-    if (db.isTransaction) db.exec('ROLLBACK');
-    throw error;
-  }
 }

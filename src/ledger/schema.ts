@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
+import { transaction } from '../sqlite/transaction.ts';
 
 /**
  * answers: only ever added to, and purged. places, new_places: where the answers with a hash stand, up to
@@ -37,20 +38,14 @@ export function prepareLedger(db: DatabaseSync): void {
   // put to another use keeps what stood there.
   db.exec('PRAGMA busy_timeout = 15000; PRAGMA page_size = 16384; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = FAST; PRAGMA cache_size = -16384;');
   if (isCurrent(db)) return;
-  db.exec('BEGIN IMMEDIATE');
-  try {
+  transaction(db, () => {
     const version = pragma(db, 'user_version');
     const tables = Number(db.prepare('SELECT count(*) AS n FROM sqlite_schema').get()?.['n'] ?? 0);
     if (tables > 0) checkOwner(db);
     if (version > MIGRATIONS.length) throw new Error(TOO_NEW);
     for (const migration of MIGRATIONS.slice(version)) db.exec(migration);
     db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${MIGRATIONS.length};`);
-    db.exec('COMMIT');
-  } catch (error) {
-    // SQLite has ended it by itself where the disk is full (sqlite.org/lang_transaction.html); its own words would hide the cause.
-    if (db.isTransaction) db.exec('ROLLBACK');
-    throw error;
-  }
+  });
 }
 
 /** The same for a file that is only read. */

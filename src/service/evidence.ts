@@ -2,7 +2,7 @@
 import { JoinedCache } from '../verification/dns/joined-cache.ts';
 import { learnPattern, type NamedAddress } from '../verification/pattern.ts';
 import type { DomainEvidence, EvidenceSource } from '../verification/types.ts';
-import type { Store } from './store/transaction.ts';
+import type { Store } from './store/store.ts';
 
 /** People whose addresses are looked at for one domain. */
 const MAX_PEOPLE = 200;

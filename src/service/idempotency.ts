@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto';
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { Journal, Pending } from './store/journal.ts';
-import type { Store } from './store/transaction.ts';
+import type { Store } from './store/store.ts';
 
 const KEPT_MS = 24 * 3_600_000;
 /** Answers waiting to be written; at this many they are written at once, and what cannot be written is forgotten. */

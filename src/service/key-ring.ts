@@ -1,7 +1,7 @@
 /** Which key a request carries, and what it has left: the store's keys as they are used, and keys of this process only. */
 import { findKey, keyHash, PLANS, type KeyRow, type Region } from './keys.ts';
 import type { Journal, Pending } from './store/journal.ts';
-import type { Store } from './store/transaction.ts';
+import type { Store } from './store/store.ts';
 
 /** For how long a revocation made in another process may go unseen, monotonic milliseconds. */
 const KEY_CACHE_MS = 1_000;

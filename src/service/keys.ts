@@ -1,6 +1,7 @@
 /** API keys: made once and shown once, kept as digests, bound to a plan, a region and a credit balance. */
 import { hash, randomBytes } from 'node:crypto';
-import { transaction, type Store } from './store/transaction.ts';
+import { transaction } from '../sqlite/transaction.ts';
+import type { Store } from './store/store.ts';
 
 export const REGIONS = ['us', 'eu', 'apac'] as const;
 export type Region = (typeof REGIONS)[number];

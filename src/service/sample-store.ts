@@ -10,7 +10,8 @@ import { loadCompanies, loadPeople, loadSignals, parseJsonLines } from './store/
 import { MIGRATIONS } from './store/migrations.ts';
 import { openStore } from './store/open-store.ts';
 import { suppress } from './store/suppress.ts';
-import { transaction, type Store } from './store/transaction.ts';
+import { transaction } from '../sqlite/transaction.ts';
+import type { Store } from './store/store.ts';
 
 /** The files of the package; as far from `src/service` as from `dist/service`. */
 const FOLDER = new URL('../../fixtures/sample/', import.meta.url);

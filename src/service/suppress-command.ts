@@ -2,7 +2,7 @@
 import { storeFailure } from './store/failure.ts';
 import { openExistingStore } from './store/open-store.ts';
 import { forgetLog, suppress, type SuppressCount } from './store/suppress.ts';
-import type { Store } from './store/transaction.ts';
+import type { Store } from './store/store.ts';
 
 /** A command that writes may wait for an import; milliseconds. */
 const WAIT_MS = 60_000;

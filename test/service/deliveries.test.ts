@@ -7,7 +7,7 @@ import { MIGRATIONS } from '../../src/service/store/migrations.ts';
 import { loadPeople } from '../../src/service/store/load.ts';
 import { openStore } from '../../src/service/store/open-store.ts';
 import { forgetLog, suppress } from '../../src/service/store/suppress.ts';
-import type { Store } from '../../src/service/store/transaction.ts';
+import type { Store } from '../../src/service/store/store.ts';
 import type { EmailVerification } from '../../src/verification/types.ts';
 import { makeStore, serveStore, temporaryFolder } from './harness.ts';
 import { emptyStore, load } from './loading.ts';

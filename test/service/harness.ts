@@ -10,7 +10,7 @@ import { startService, type RunningService, type ServiceOptions } from '../../sr
 import { loadCompanies, loadPeople } from '../../src/service/store/load.ts';
 import { openStore } from '../../src/service/store/open-store.ts';
 import { suppress } from '../../src/service/store/suppress.ts';
-import type { Store } from '../../src/service/store/transaction.ts';
+import type { Store } from '../../src/service/store/store.ts';
 
 export interface Reply {
   readonly status: number;

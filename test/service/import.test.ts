@@ -4,7 +4,7 @@ import { exportRecords, tableCells, tableColumns, type ExportKind } from '../../
 import type { ImportKind } from '../../src/service/import/names.ts';
 import type { SparseRecord } from '../../src/service/records.ts';
 import { suppress } from '../../src/service/store/suppress.ts';
-import type { Store } from '../../src/service/store/transaction.ts';
+import type { Store } from '../../src/service/store/store.ts';
 import { emptyStore, load, type Given } from './loading.ts';
 
 const all = (store: Store, kind: ExportKind, withSources = false): SparseRecord[] => [...exportRecords(store, kind, withSources)];

@@ -6,7 +6,7 @@ import { nameTable, type ImportKind } from '../../src/service/import/names.ts';
 import { rowReader } from '../../src/service/import/row-values.ts';
 import type { SparseRecord } from '../../src/service/records.ts';
 import { openStore } from '../../src/service/store/open-store.ts';
-import type { Store } from '../../src/service/store/transaction.ts';
+import type { Store } from '../../src/service/store/store.ts';
 import { temporaryFolder } from './harness.ts';
 
 export async function emptyStore(): Promise<Store> {

@@ -10,7 +10,7 @@ import { SearchIndex, SORTS, type Clause, type Sort } from '../../src/service/se
 import { loadCompanies, loadPeople, loadSignals } from '../../src/service/store/load.ts';
 import { openStore } from '../../src/service/store/open-store.ts';
 import { suppress } from '../../src/service/store/suppress.ts';
-import type { Store } from '../../src/service/store/transaction.ts';
+import type { Store } from '../../src/service/store/store.ts';
 import { MEETS, meetsAll, TODAY, type Employee } from './plain-scan.ts';
 
 const SIZE = 300;

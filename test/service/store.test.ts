@@ -8,7 +8,7 @@ import { openDirectory } from '../../src/service/store/directory.ts';
 import { MIGRATIONS } from '../../src/service/store/migrations.ts';
 import { openStore } from '../../src/service/store/open-store.ts';
 import { forgetLog, suppress } from '../../src/service/store/suppress.ts';
-import { transaction } from '../../src/service/store/transaction.ts';
+import { transaction } from '../../src/sqlite/transaction.ts';
 import { makeStore, temporaryFolder } from './harness.ts';
 
 describe('the store', () => {

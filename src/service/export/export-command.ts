@@ -8,7 +8,7 @@ import { createGzip, createZstdCompress } from 'node:zlib';
 import { StorageError, storageHint } from '../../errors.ts';
 import { storeFailure } from '../store/failure.ts';
 import { openExistingStore } from '../store/open-store.ts';
-import type { Store } from '../store/transaction.ts';
+import type { Store } from '../store/store.ts';
 import { exportRecords, tableCells, tableColumns, type ExportKind } from './export-records.ts';
 
 export interface ExportSettings {

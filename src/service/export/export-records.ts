@@ -6,7 +6,7 @@ import { readKept, timeText } from '../store/kept-columns.ts';
 import { stampOf } from '../store/merge.ts';
 import { keptPerson } from '../store/person-writer.ts';
 import { sourceNames } from '../store/sources.ts';
-import type { Store } from '../store/transaction.ts';
+import type { Store } from '../store/store.ts';
 
 /** What can be written out: records. What became of mails stays, as evidence. */
 export type ExportKind = 'companies' | 'contacts' | 'signals';

@@ -4,7 +4,7 @@ import { EXIT, InputError, UsageError, type ExitCode } from '../../errors.ts';
 import { nearest } from '../nearest.ts';
 import { storeFailure } from '../store/failure.ts';
 import { openStore } from '../store/open-store.ts';
-import type { Store } from '../store/transaction.ts';
+import type { Store } from '../store/store.ts';
 import { ImportCounts, type Rejection } from './counts.ts';
 import { importRows, type ImportFile } from './import-rows.ts';
 import { nameTable, type ImportKind, type KeyAliases, type NameTable } from './names.ts';

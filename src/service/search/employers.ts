@@ -1,5 +1,5 @@
 /** Who works where, by numbers: a person's row to the number of their company's domain, in chunks, so that a set of companies becomes a set of people. */
-import type { Store } from '../store/transaction.ts';
+import type { Store } from '../store/store.ts';
 import { emptyBits, hasBit, setBit, type Bits } from './bitmap.ts';
 
 /** People in one kept chunk. */

@@ -1,6 +1,6 @@
 /** Keeps what search looks into in step with the records: collected during a transaction, written at its end. */
 import type { SparseRecord } from '../records.ts';
-import type { Store } from '../store/transaction.ts';
+import type { Store } from '../store/store.ts';
 import { DomainNumbers, EmployerWriter } from './employers.ts';
 import { dayOf } from './numbers.ts';
 import { PostingWriter } from './postings.ts';

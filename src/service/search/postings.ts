@@ -1,5 +1,5 @@
 /** Which rows have which term, kept in the store in blocks. One table for people and one for companies, which are numbered apart. */
-import type { Store } from '../store/transaction.ts';
+import type { Store } from '../store/store.ts';
 import { BLOCK, changeBlock, emptyBits, readBlock, type Bits } from './bitmap.ts';
 
 /** People by their row; companies by the number of their domain. */

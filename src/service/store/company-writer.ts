@@ -8,7 +8,7 @@ import type { SparseRecord } from '../records.ts';
 import { isObject, textOrNull } from '../values.ts';
 import { fieldSources, readKept } from './kept-columns.ts';
 import { merge, type Merged, type Provenance } from './merge.ts';
-import type { Store } from './transaction.ts';
+import type { Store } from './store.ts';
 
 /** What became of a record; `dropped` names fields whose value was none. */
 export type Put = { readonly kind: 'put'; readonly change: Merged['change']; readonly dropped: readonly string[] } | { readonly kind: 'rejected'; readonly code: string; readonly detail: string };

@@ -3,7 +3,7 @@ import { normaliseEmail } from '../../verification/address.ts';
 import { textOrNull } from '../values.ts';
 import type { Put } from './company-writer.ts';
 import { suppressionTest } from './suppressions.ts';
-import type { Store } from './transaction.ts';
+import type { Store } from './store.ts';
 
 export interface MailEvent {
   /** As it came: it may be no address. */

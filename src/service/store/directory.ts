@@ -4,7 +4,7 @@ import { fold } from '../fold.ts';
 import { companyText, type SparseRecord } from '../records.ts';
 import { timeText } from './kept-columns.ts';
 import { suppressionTest } from './suppressions.ts';
-import type { Store } from './transaction.ts';
+import type { Store } from './store.ts';
 
 /** Companies kept as finished text: many people work at few of them. Bounded by count; a text is a few KB. */
 const COMPANY_CACHE_SIZE = 2_000;

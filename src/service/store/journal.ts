@@ -2,7 +2,8 @@
  * Writes that may wait a moment: collected, then written in one transaction, because one transaction a request would
  * allow a few hundred requests a second and not ten thousand. A crash loses at most what waited.
  */
-import { transaction, type Store } from './transaction.ts';
+import { transaction } from '../../sqlite/transaction.ts';
+import type { Store } from './store.ts';
 
 /** How long a write may wait, milliseconds. */
 const FLUSH_EVERY_MS = 100;

@@ -7,7 +7,8 @@ import { observedAt } from './observed-at.ts';
 import { personWriter } from './person-writer.ts';
 import { signalWriter } from './signal-writer.ts';
 import { sourceNumber } from './sources.ts';
-import { transaction, type Store } from './transaction.ts';
+import { transaction } from '../../sqlite/transaction.ts';
+import type { Store } from './store.ts';
 
 export interface LoadCount {
   readonly loaded: number;

@@ -1,6 +1,6 @@
 /** The store's schema as numbered steps. A step that was released is never edited: a change is a new step. */
 import { putAgain } from './put-again.ts';
-import type { Store } from './transaction.ts';
+import type { Store } from './store.ts';
 
 /** What search looks into (docs/decisions/search.md). `at` of a posting is the term's number times 65,536 and the block; `terms` of a row are those that it has now. */
 const SEARCH_TABLES = `

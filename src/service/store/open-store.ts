@@ -3,7 +3,8 @@ import { closeSync, existsSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { InputError, StorageError } from '../../errors.ts';
 import { MIGRATIONS } from './migrations.ts';
-import { transaction, type Store } from './transaction.ts';
+import { transaction } from '../../sqlite/transaction.ts';
+import type { Store } from './store.ts';
 
 /** A writer waits this long for another process's transaction. The event loop waits with it, so not long. */
 const BUSY_TIMEOUT_MS = 2_000;

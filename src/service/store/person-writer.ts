@@ -10,7 +10,7 @@ import { NO_HEADCOUNT, type IndexWriter } from '../search/index-writer.ts';
 import { fieldSources, readKept } from './kept-columns.ts';
 import { merge, type KeptRecord, type Provenance } from './merge.ts';
 import { suppressionTest } from './suppressions.ts';
-import type { Store } from './transaction.ts';
+import type { Store } from './store.ts';
 
 export type PutPerson = (raw: SparseRecord, from: Provenance) => Put;
 

@@ -6,7 +6,7 @@ import { IndexWriter } from '../search/index-writer.ts';
 import { observedAt } from './observed-at.ts';
 import { personWriter } from './person-writer.ts';
 import { sourceNumber } from './sources.ts';
-import type { Store } from './transaction.ts';
+import type { Store } from './store.ts';
 
 const SOURCE = 'before sources were kept';
 

@@ -1,7 +1,7 @@
 /** Buying signals as they are asked for: pages with the newest first, and the stream in the order in which they became known. */
 import type { SignalType } from '../signal-types.ts';
 import type { SparseRecord } from '../records.ts';
-import type { Store } from './transaction.ts';
+import type { Store } from './store.ts';
 
 export interface SignalFilter {
   readonly types: readonly SignalType[];

@@ -10,7 +10,7 @@ import { isEmpty, isObject, textOrNull } from '../values.ts';
 import { digest, MAX_DOC, type Put } from './company-writer.ts';
 import { timeText } from './kept-columns.ts';
 import { suppressionTest } from './suppressions.ts';
-import type { Store } from './transaction.ts';
+import type { Store } from './store.ts';
 
 export type PutSignal = (raw: SparseRecord, nowMs: number) => Put;
 

@@ -1,5 +1,5 @@
 /** Where records come from, each by a number. */
-import type { Store } from './transaction.ts';
+import type { Store } from './store.ts';
 
 /** The number of a source's name, which is given one when it is new. Within a transaction. */
 export function sourceNumber(store: Store, name: string): number {

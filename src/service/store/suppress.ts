@@ -6,7 +6,8 @@ import { IndexWriter } from '../search/index-writer.ts';
 import { textOrNull } from '../values.ts';
 import { addressesOf } from './person-writer.ts';
 import { profileSuppressionKey, suppressionKey } from './suppressions.ts';
-import { transaction, type Store } from './transaction.ts';
+import { transaction } from '../../sqlite/transaction.ts';
+import type { Store } from './store.ts';
 
 export interface SuppressCount {
   /** Addresses that are suppressed from now on and were not before. */

@@ -1,6 +1,6 @@
 /** People who asked to be removed: known by digests alone, so that they can be recognised and nothing about them is kept. */
 import { hash } from 'node:crypto';
-import type { Store } from './transaction.ts';
+import type { Store } from './store.ts';
 
 /** What a person can be recognised by, as it is compared. */
 export interface Traces {

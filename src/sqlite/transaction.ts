@@ -1,7 +1,5 @@
-/** The open store, and writing to it: all or nothing. */
+/** Writing to an SQLite file: all or nothing. What the ledger and the service's store share. */
 import type { DatabaseSync } from 'node:sqlite';
-
-export type Store = DatabaseSync;
 
 /** Runs `work` in one write transaction, or as part of the one that is open: all of it, or nothing when it throws. */
 export function transaction<T>(db: DatabaseSync, work: () => T): T {
@@ -12,18 +10,8 @@ export function transaction<T>(db: DatabaseSync, work: () => T): T {
     db.exec('COMMIT');
     return result;
   } catch (error) {
+    // SQLite has ended it by itself where the disk is full (sqlite.org/lang_transaction.html); its own words would hide the cause.
     if (db.isTransaction) db.exec('ROLLBACK');
     throw error;
-  }
-}
-
-/** Runs `work`, which only reads, on the store as it is now: what is written elsewhere meanwhile is not seen. */
-export function snapshot<T>(db: DatabaseSync, work: () => T): T {
-  if (db.isTransaction) return work();
-  db.exec('BEGIN');
-  try {
-    return work();
-  } finally {
-    db.exec('COMMIT');
   }
 }

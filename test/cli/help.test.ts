@@ -1,15 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { HELP } from '../../src/cli/help.ts';
 import { RETRY_FLAGS, RUN_FLAGS, SHORT_FLAGS } from '../../src/job/definition/flags.ts';
+import { CLI } from '../support/cli.ts';
 
 const LINES = 24;
 const COLUMNS = 100;
-const BIN = fileURLToPath(new URL('../../src/cli/millrace.ts', import.meta.url));
 
 function millrace(...argv: string[]): { stdout: string; stderr: string; status: number | null } {
-  return spawnSync(process.execPath, [BIN, ...argv], { encoding: 'utf8', timeout: 30_000 });
+  return spawnSync(process.execPath, [CLI, ...argv], { encoding: 'utf8', timeout: 30_000 });
 }
 
 describe.each(Object.keys(HELP))('the help of "%s"', (command) => {
@@ -89,7 +88,7 @@ test.each([
   [['run', '--input', 'a.csv', '--output', 'b.csv'], 78, /No service is chosen/],
   [['run', '--input', 'a.csv', '--output', 'b.csv', '--base-url', 'http://127.0.0.1:1', '--rpm', '1'], 78, /There is no API key/],
 ])('millrace %j is refused with %i', (argv, status, message) => {
-  const found = spawnSync(process.execPath, [BIN, ...argv], { encoding: 'utf8', timeout: 30_000, env: { PATH: process.env['PATH'] } });
+  const found = spawnSync(process.execPath, [CLI, ...argv], { encoding: 'utf8', timeout: 30_000, env: { PATH: process.env['PATH'] } });
   expect(found.stderr).toMatch(message);
   expect(found.stderr).toMatch(/^millrace: /);
   expect(found).toMatchObject({ status, stdout: '' });

@@ -128,7 +128,8 @@ describe('purge', () => {
     const purged = await ledger(folder, 'purge', ...flags({ input: 'in.csv', output: 'out.csv', 'base-url': service.url, plan: 'scale', 'older-than': '0h' }));
     expect(purged).toMatchObject({ code: 0, stderr: expect.stringMatching(/the job is running \(process \d+ on .*Purge again once it has ended/) });
     running.kill('SIGTERM');
-    running.kill('SIGTERM');
+    // Two of a kind could arrive as one, and the drain would last its 25 s.
+    running.kill('SIGINT');
     expect((await running.ended).code).toBe(75);
     service.script = (_asked, _response, reply, usual) => reply(usual());
     expect(await folder.run(args({ ...LENIENT, steps: 'enrich' }))).toMatchObject({ code: 0 });

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Folder } from '../support/cli.ts';
 import { oneIn, refusing } from '../support/failing.ts';
 import { leads, toCsv, toJsonl, type Lead } from '../support/leads.ts';
+import { sampleOf } from '../support/sample.ts';
 import type { ScriptedService } from '../support/scripted-service.ts';
 import { flags, makeFolder, makeWorld, startService, type World } from '../support/world.ts';
 
@@ -53,7 +54,7 @@ async function failures(folder: Folder, output: string): Promise<Set<string>> {
 }
 
 describe(`the output of a run and its retry is that of a run in which the service answers (RETRY_SEED=${SEED})`, () => {
-  test.each(CASES)('$name', async (one) => {
+  test.each(sampleOf(CASES, 3, SEED))('$name', async (one) => {
     const calm = await prepare(one);
     await calm.folder.run(['run', ...calm.line]);
     const expected = await resultOf(calm.folder, one.output);
@@ -88,7 +89,7 @@ describe(`the output of a run and its retry is that of a run in which the servic
   });
 });
 
-test.each(['out.csv', 'out.csv.gz'])('a pilot that was retried goes on with a higher limit: %s', async (output) => {
+test.each(sampleOf(['out.csv', 'out.csv.gz'], 1, SEED))('a pilot that was retried goes on with a higher limit: %s', async (output) => {
   const one: Case = { name: '', output, rows: 200, flags: { steps: 'enrich', limit: '80' } };
   const calm = await prepare({ ...one, flags: { steps: 'enrich' } });
   await calm.folder.run(['run', ...calm.line]);
@@ -207,7 +208,8 @@ test('a signal drains it: 75, the old output in place, status knows, and the sam
   await service.when(() => service.answered === 10 && service.unanswered.size === 4);
   expect(JSON.parse((await folder.run(line('status', { json: true }))).stdout)).toMatchObject({ state: 'running', retry: { failed: records.failed }, exitCode: null });
   started.kill('SIGTERM');
-  started.kill('SIGTERM');
+  // Two of a kind could arrive as one, and the drain would last its 25 s.
+  started.kill('SIGINT');
   service.script = (_asked, _response, reply, usual) => reply(usual());
   const inFlight = [...service.unanswered.keys()];
   expect(await started.ended).toMatchObject({ code: 75 });

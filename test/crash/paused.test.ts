@@ -4,8 +4,9 @@ import { expect, test } from 'vitest';
 import type { Folder, Started } from '../support/cli.ts';
 import { atStep } from '../support/crash-chain.ts';
 import { csvJob, resultOf } from '../support/crash-jobs.ts';
-import { leads, seeded } from '../support/leads.ts';
+import { leads } from '../support/leads.ts';
 import { age, CUTTING, HEIRS, LATER_CHECKPOINT, pausedAt, standsStill, STEPS, TAKING_OVER, wake, WRITING } from '../support/paused-run.ts';
+import { sampleOf } from '../support/sample.ts';
 import { prepare, undisturbed } from './crashed-job.ts';
 
 const ROWS = leads(120, 23);
@@ -18,16 +19,13 @@ const expected = (): Promise<unknown> => (made ??= undisturbed(JOB, ROWS));
 
 /** `CRASH_SEED=123` repeats a run. */
 const SEED = Number(process.env['CRASH_SEED'] ?? Date.now() % 1_000_000);
-/** Half of them each time, others with each seed; bench/two-runs.ts has all. */
-const halfOf = <T>(all: readonly T[]): T[] => {
-  const random = seeded(SEED);
-  return all.map((one) => ({ one, at: random() })).toSorted((a, b) => a.at - b.at).slice(0, Math.ceil(all.length / 2)).map(({ one }) => one);
-};
+/** A third of them each time; bench/two-runs.ts has all. */
+const someOf = <T>(all: readonly T[]): readonly T[] => sampleOf(all, Math.ceil(all.length / 3), SEED);
 
 /** In the state of another heir for each step. */
 const CASES = STEPS.map((step, i) => ({ step, heir: HEIRS[(i + 2 + SEED) % HEIRS.length] ?? { name: '', step: null } }));
 
-test.each(halfOf(CASES).map(({ step, heir }) => ({ name: `${step.name}, and wakes when the heir ${heir.name} (CRASH_SEED=${SEED})`, step, heir })))('paused before $name: 75, and nothing changes', PATIENT, async ({ step, heir: { step: heirStep } }) => {
+test.each(someOf(CASES).map(({ step, heir }) => ({ name: `${step.name}, and wakes when the heir ${heir.name} (CRASH_SEED=${SEED})`, step, heir })))('paused before $name: 75, and nothing changes', PATIENT, async ({ step, heir: { step: heirStep } }) => {
   const { folder, args } = await slowly();
   const holder = await overdueAt(folder, args, step);
   const heir = folder.start(args, heirStep === null ? {} : { env: atStep(heirStep, 'SIGSTOP') });
@@ -37,7 +35,7 @@ test.each(halfOf(CASES).map(({ step, heir }) => ({ name: `${step.name}, and wake
   await finishes(folder, heir);
 });
 
-test.each(halfOf(TAKING_OVER))('the heir is killed before $name: the next one shares no file with the paused run either', PATIENT, async (step) => {
+test.each(someOf(TAKING_OVER))('the heir is killed before $name: the next one shares no file with the paused run either', PATIENT, async (step) => {
   const { folder, args } = await slowly();
   const holder = await overdueAt(folder, args, WRITING);
   expect((await folder.run(args, { env: atStep(step) })).signal).toBe('SIGKILL');

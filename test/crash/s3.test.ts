@@ -7,13 +7,14 @@ import { describeWith } from '../services/needed.ts';
 import { csvJob, type Job } from '../support/crash-jobs.ts';
 import { leads } from '../support/leads.ts';
 import { standsStill } from '../support/paused-run.ts';
+import { sampleOf } from '../support/sample.ts';
 import { changes, killedAt, killStepByStep, objects, putInput, resultIn, s3Args, start, type S3Site } from '../support/s3-job.ts';
 import { makeFolder, startService } from '../support/world.ts';
 import { expectSameRequests, undisturbed } from './crashed-job.ts';
 
 const SEED = Number(process.env['CRASH_SEED'] ?? Date.now() % 1_000_000);
-/** `CRASH_SWEEP=1`: all of the moments. */
-const SWEEP = process.env['CRASH_SWEEP'] === '1';
+/** All of the moments, and of the tests. */
+const SWEEP = process.env['EVERY_CASE'] === '1';
 const STRIDE = SWEEP ? 1 : 5;
 const ROWS = leads(60, SEED % 1_000);
 const JOB = csvJob(ROWS);
@@ -53,20 +54,18 @@ await describeWith('s3', `in S3 (CRASH_SEED=${SEED})`, async (server) => {
     expect([[...(await objects(site, job)).keys()].sort(), await bucket.uploads()]).toEqual([LEFT, []]);
   }
 
-  test('each run is killed a few steps further than the one before, around a request that changes S3', PATIENT, async () => {
-    const site = await prepare();
-    expect(await killStepByStep(site, s3Args(site, JOB), () => changes, 1 + (SEED % STRIDE), STRIDE)).toBeGreaterThan(2);
-    await expectUnharmed(site);
-  });
+  // From the first object that the server is to make of the parts.
+  const finishing = (): ((request: Pick<Relayed, 'method' | 'url'>) => boolean) => {
+    let begun = false;
+    return (request) => (begun ||= request.method === 'POST' && request.url.includes('?uploads')) && changes(request);
+  };
 
-  test('each is killed a step further into finishing', PATIENT, async () => {
+  test.each(sampleOf([
+    { name: 'a few steps further than the one before, around a request that changes S3', of: () => changes, first: 1 + (SEED % STRIDE), stride: STRIDE },
+    { name: 'a step further into finishing', of: finishing, first: 1, stride: SWEEP ? 1 : 4 },
+  ], 1, SEED))('each run is killed $name', PATIENT, async ({ of, first, stride }) => {
     const site = await prepare();
-    // From the first object that the server is to make of the parts.
-    const finishing = (): ((request: Pick<Relayed, 'method' | 'url'>) => boolean) => {
-      let begun = false;
-      return (request) => (begun ||= request.method === 'POST' && request.url.includes('?uploads')) && changes(request);
-    };
-    expect(await killStepByStep(site, s3Args(site, JOB), finishing, 1, SWEEP ? 1 : 4)).toBeGreaterThan(2);
+    expect(await killStepByStep(site, s3Args(site, JOB), of, first, stride)).toBeGreaterThan(2);
     await expectUnharmed(site);
   });
 
@@ -94,15 +93,20 @@ await describeWith('s3', `in S3 (CRASH_SEED=${SEED})`, async (server) => {
     expect(uploads.reduce((sum, { sent }) => sum + sent, 0)).toBeLessThan(10_000);
   }
 
-  test('two shards, killed where they join and then a few steps further each time: the next start of either goes on', PATIENT, async () => {
-    const site = await killedWhereTheyJoin(joins);
-    expect(await killStepByStep(site, shard(site, WIDE, 0), () => changes, 1 + (SEED % STRIDE), SWEEP ? 1 : 9)).toBeGreaterThan(1);
-    await expectJoined(site);
-  });
-
-  test('two shards, killed when all is joined but for the name: a run in one piece puts it in place before the parts go', PATIENT, async () => {
-    const site = await killedWhereTheyJoin(appears);
-    expect(await start(site, s3Args(site, WIDE)).ended).toMatchObject({ code: 0, stderr: '' });
+  test.each(sampleOf([
+    {
+      name: 'where they join and then a few steps further each time: the next start of either goes on',
+      at: joins,
+      goOn: async (site: S3Site) => expect(await killStepByStep(site, shard(site, WIDE, 0), () => changes, 1 + (SEED % STRIDE), SWEEP ? 1 : 9)).toBeGreaterThan(1),
+    },
+    {
+      name: 'when all is joined but for the name: a run in one piece puts it in place before the parts go',
+      at: appears,
+      goOn: async (site: S3Site) => expect(await start(site, s3Args(site, WIDE)).ended).toMatchObject({ code: 0, stderr: '' }),
+    },
+  ], 1, SEED))('two shards, killed $name', PATIENT, async ({ at, goOn }) => {
+    const site = await killedWhereTheyJoin(at);
+    await goOn(site);
     await expectJoined(site);
   });
 
@@ -130,7 +134,7 @@ await describeWith('s3', `in S3 (CRASH_SEED=${SEED})`, async (server) => {
     ['its last checkpoint', /^PUT .*out\.csv\.checkpoint\.json\?/, -1, 0],
   ];
 
-  test.each([...USUAL, ...(SWEEP ? MORE : [])])('a run that stood still with %s on its way, and that another one has taken over, changes nothing', PATIENT, async (_what, pattern, nth, exit, replaced = false) => {
+  test.each([...sampleOf(USUAL, 1, SEED), ...(SWEEP ? MORE : [])])('a run that stood still with %s on its way, and that another one has taken over, changes nothing', PATIENT, async (_what, pattern, nth, exit, replaced = false) => {
     const site = await prepare();
     site.service.latencyMs = 10;
     const args = s3Args(site, JOB, { concurrency: '4' });

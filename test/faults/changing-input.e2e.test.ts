@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import type { Folder } from '../support/cli.ts';
 import { durableLookups } from '../support/crash-site.ts';
 import { leads, toCsv } from '../support/leads.ts';
+import { SAMPLE_SEED, sampleOf } from '../support/sample.ts';
 import { makeWorld } from '../support/world.ts';
 import { expectMended, expectWords, resultOf, undisturbed } from './mended.ts';
 
@@ -48,8 +49,8 @@ const CHANGES: readonly (readonly [string, (folder: Folder) => Promise<void>, Re
   ['removed', (folder) => rm(folder.at('in.csv')), /the input changed while it was read: in\.csv is no longer there/],
 ];
 
-describe('an input that under a run is', () => {
-  test.each(CHANGES)('%s: 65, and put back as it was, the same command gives the result of an input that never changed', async (_, change, words) => {
+describe(`an input that under a run is (SAMPLE_SEED=${SAMPLE_SEED})`, () => {
+  test.each(sampleOf(CHANGES, 3))('%s: 65, and put back as it was, the same command gives the result of an input that never changed', async (_, change, words) => {
     expect(EDITED.length).toBe(INPUT.length);
     expect(EDITED.equals(INPUT)).toBe(false);
     const world = await makeWorld(INPUT);
@@ -71,7 +72,7 @@ describe('an input that under a run is', () => {
     await expectMended(world, await whole(), { args });
   });
 
-  test.each(CHANGES.filter(([what]) => ['appended to', 'edited in place'].includes(what)))('%s, and stays so: --fresh takes it as it is now, and pays for what is new', async (_, change) => {
+  test.each(sampleOf(CHANGES.filter(([what]) => ['appended to', 'edited in place'].includes(what)), 1))('%s, and stays so: --fresh takes it as it is now, and pays for what is new', async (_, change) => {
     const { folder, service, args } = await makeWorld(INPUT);
     service.script = (asked, _response, reply, usual) => {
       if (asked.number < 40) reply(usual());
@@ -91,10 +92,10 @@ describe('an input that under a run is', () => {
   });
 });
 
-test.each([
+test.each(sampleOf([
   ['cut', (folder: Folder) => truncate(folder.at('in.csv'), 200_000)],
   ['edited in place', (folder: Folder) => writeInPlace(folder.at('in.csv'), EDITED)],
-])('an input that is %s after the job was finished: a new run, the result of that input, and nothing is paid twice', async (_, change) => {
+] as const, 1))('an input that is %s after the job was finished: a new run, the result of that input, and nothing is paid twice', async (_, change) => {
   const { folder, service, args } = await makeWorld(INPUT);
   expect((await folder.run(args(ENRICH))).code).toBe(0);
   await change(folder);
@@ -115,7 +116,7 @@ describe('an archive that is cut off', () => {
     ['zstd of four', 'in.csv.zst', members(zstdCompressSync)],
   ];
 
-  test.each(ARCHIVES)('%s: 65 that says at which byte; whole again and with --fresh, the result that was meant, each lookup paid once', async (_, name, archive) => {
+  test.each(sampleOf(ARCHIVES, 2))('%s: 65 that says at which byte; whole again and with --fresh, the result that was meant, each lookup paid once', async (_, name, archive) => {
     const { folder, service, args } = await makeWorld();
     const more = { ...ENRICH, input: name };
     const cut = archive.length - 20;

@@ -54,7 +54,7 @@ describe('Limiter', () => {
     await stop(limiter);
   });
 
-  it.each([60, 1_000, 5_000, 6_000, 30_000])('uses %d permits a minute, and never more in any minute', async (rpm) => {
+  it.each([60, 5_000, 12_000])('uses %d permits a minute, and never more in any minute', async (rpm) => {
     const times = await takeAll(makeLimiter(rpm), 180_000);
     expect(mostInAMinute(times)).toBeLessThanOrEqual(rpm);
     expect(times.filter((at) => at >= 60_000 && at < 120_000).length + times.filter((at) => at >= 120_000 && at < 180_000).length).toBeGreaterThanOrEqual(2 * rpm * 0.99);

@@ -8,7 +8,7 @@ import { MINUTE_MS } from '../../src/limiter/told-answers.ts';
 import { simulate, WINDOWS, type Outcome, type Scenario } from './simulator.ts';
 
 const SEED = Number(process.env['SIM_SEED'] ?? 20_360_715);
-const RUNS = Number(process.env['SIM_RUNS'] ?? 200);
+const RUNS = Number(process.env['SIM_RUNS'] ?? 120);
 
 const kinds = { fixed: 'whole', sliding: 'whole', bucket: 'tenth', gcra: 'none' } as const;
 const UNITS = ['delta s', 'delta ms', 'epoch s', 'epoch ms', 'http date'] as const;

@@ -17,25 +17,70 @@ export function apiRoute(context: ServiceContext, endpoint: Endpoint, least: 0 |
     const key = call.key as ActiveKey;
     const ticket = claim(context, request, key);
     if (ticket !== null && 'answer' in ticket) return sendReplay(endpoint, ticket.answer, request, reply);
-    let first: FirstAnswer | null = null;
+    let answer: Answer | ServiceError;
     try {
-      // An empty account is refused before any work; what the work then costs must be there as well.
-      afford(context, key, least);
-      const answer = await attempt(endpoint, request);
-      if (answer instanceof ServiceError) {
-        context.keys.charge(key, 0);
-        const text = problemText(answer, request);
-        if (isSettled(answer.status)) first = { kind: 'text', status: answer.status, text };
-        return sendProblem(reply, answer, text);
-      }
-      afford(context, key, answer.credits);
-      context.keys.charge(key, answer.credits);
-      call.credits = answer.credits;
-      first = answer.again ? { kind: 'again', status: answer.status } : { kind: 'text', status: answer.status, text: answer.text };
-      return send(reply.headers(answer.headers ?? {}), call, answer.status, answer.text);
-    } finally {
-      if (ticket !== null) context.idempotency.finish(ticket, first);
+      answer = await perform(context, endpoint, request, least);
+    } catch (error) {
+      // What was begun and came to no answer costs nothing, and settles nothing.
+      call.undo?.();
+      if (ticket !== null) context.idempotency.finish(ticket, null);
+      throw error;
     }
+    if (answer instanceof ServiceError) {
+      const text = problemText(answer, request);
+      if (ticket !== null) remember(context, call, ticket, { kind: 'text', status: answer.status, text });
+      return sendProblem(reply, answer, text);
+    }
+    const { status, text, again, headers = {} } = answer;
+    if (ticket !== null) remember(context, call, ticket, again ? { kind: 'again', status } : { kind: 'text', status, text });
+    return send(reply.headers(headers), call, status, text);
+  };
+}
+
+/** Does the work, and books what it costs. @throws ServiceError when the key has not that much left */
+async function perform(context: ServiceContext, endpoint: Endpoint, request: FastifyRequest, least: 0 | 1): Promise<Answer | ServiceError> {
+  // An empty account is refused before any work; what the work then costs must be there as well.
+  afford(context, request.call.key as ActiveKey, least);
+  bookCall(context, request);
+  const answer = await attempt(endpoint, request);
+  if (!(answer instanceof ServiceError)) bookCredits(context, request, answer.credits);
+  return answer;
+}
+
+/** Keeps a first answer, unless it settles nothing: then the next request with the key is a first one. */
+function remember({ idempotency }: ServiceContext, call: Call, ticket: Ticket, first: FirstAnswer): void {
+  const settled = isSettled(first.status);
+  idempotency.finish(ticket, settled ? first : null);
+  if (settled) onUndo(call, () => idempotency.forget(ticket));
+}
+
+/** Books one call. @throws ServiceError when the key has none left */
+export function bookCall({ keys }: Pick<ServiceContext, 'keys'>, { call }: FastifyRequest): void {
+  const key = call.key as ActiveKey;
+  if (!keys.mayCall(key)) throw spent();
+  keys.book(key, { calls: 1 });
+  onUndo(call, () => keys.book(key, { calls: -1 }));
+}
+
+/** Books what an answer costs. @throws ServiceError when the key has not that much left */
+export function bookCredits(context: Pick<ServiceContext, 'keys'>, { call }: FastifyRequest, credits: number): void {
+  const key = call.key as ActiveKey;
+  afford(context, key, credits);
+  context.keys.book(key, { credits });
+  call.credits = credits;
+  onUndo(call, () => {
+    context.keys.book(key, { credits: -credits });
+    call.credits = 0;
+  });
+}
+
+/** Adds to what is taken back should the answer not be sent. */
+export function onUndo(call: Call, undo: () => void): void {
+  const before = call.undo;
+  call.undo = () => {
+    call.undo = null;
+    before?.();
+    undo();
   };
 }
 
@@ -49,6 +94,7 @@ function claim(context: ServiceContext, request: FastifyRequest, key: ActiveKey)
     const detail = 'Idempotency-Key must be 1 to 255 printable ASCII characters';
     throw new ServiceError('invalid_parameter', detail, { errors: [{ parameter: 'Idempotency-Key', code: 'format', detail }] });
   }
+  request.call.idempotent = true;
   const begun = context.idempotency.begin(key.id, header, request.url, request.call.raw);
   switch (begun.kind) {
     case 'new':
@@ -67,8 +113,12 @@ function claim(context: ServiceContext, request: FastifyRequest, key: ActiveKey)
 }
 
 /** @throws ServiceError when the key has not that much left */
-export function afford({ keys }: Pick<ServiceContext, 'keys'>, key: ActiveKey, credits: number): void {
-  if (!keys.affords(key, credits)) throw new ServiceError('insufficient_credits', 'this key has no calls or credits left for this request');
+function afford({ keys }: Pick<ServiceContext, 'keys'>, key: ActiveKey, credits: number): void {
+  if (!keys.affords(key, credits)) throw spent();
+}
+
+function spent(): ServiceError {
+  return new ServiceError('insufficient_credits', 'this key has no calls or credits left for this request');
 }
 
 async function sendReplay(endpoint: Endpoint, answer: FirstAnswer, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {

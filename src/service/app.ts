@@ -8,6 +8,7 @@ import { admit, peekQuota, suffer } from './admission.ts';
 import { apiRoute, JSON_TYPE, pathOf, problemText, sendProblem } from './api-route.ts';
 import type { Call, Endpoint, ServiceContext } from './context.ts';
 import { problem, PROBLEM_TYPE, ServiceError } from './errors.ts';
+import { owes, refuseUnwritten } from './owing.ts';
 import { quotaHeaders } from './quota.ts';
 import { companyEndpoint } from './routes/companies.ts';
 import { bulkEnrichEndpoint } from './routes/enrich-bulk.ts';
@@ -100,15 +101,19 @@ export function buildApp(context: ServiceContext): App {
     });
   }
   app.addHook('onSend', (request, reply, payload, done) => {
-    const { call } = request;
-    reply.raw.setHeader('x-request-id', call.requestId);
-    reply.raw.setHeader('x-credits-charged', String(call.credits));
-    // A connection kept alive would keep the server from closing.
-    if (closing) reply.raw.setHeader('connection', 'close');
-    if (call.key !== null) {
-      for (const [name, value] of Object.entries(quotaHeaders(call.key.policy, call.quota))) reply.raw.setHeader(name, value);
-    }
-    done(null, payload);
+    const stamp = (sent: unknown): void => {
+      const { call } = request;
+      reply.raw.setHeader('x-request-id', call.requestId);
+      reply.raw.setHeader('x-credits-charged', String(call.credits));
+      // A connection kept alive would keep the server from closing.
+      if (closing) reply.raw.setHeader('connection', 'close');
+      if (call.key !== null) {
+        for (const [name, value] of Object.entries(quotaHeaders(call.key.policy, call.quota))) reply.raw.setHeader(name, value);
+      }
+      done(null, sent);
+    };
+    if (owes(context, request.call)) void context.journal.written().then((written) => stamp(written ? payload : refuseUnwritten(request, reply, payload)));
+    else stamp(payload);
   });
   if (context.log !== null) logAccess(app, context, context.log);
 
@@ -180,7 +185,7 @@ function methodsOf(methods: ReadonlyMap<string, readonly string[]>, path: string
 }
 
 function newCall(requestId: string, startedMs: number): Call {
-  return { requestId, startedMs, key: null, quota: null, credits: 0, raw: NO_BODY, fate: null };
+  return { requestId, startedMs, key: null, quota: null, credits: 0, idempotent: false, undo: null, raw: NO_BODY, fate: null };
 }
 
 function isApi(request: FastifyRequest): boolean {

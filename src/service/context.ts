@@ -9,6 +9,7 @@ import type { EvidenceSource } from '../verification/types.ts';
 import type { Verifier } from '../verification/verifier.ts';
 import type { SearchIndex } from './search/search-index.ts';
 import type { Directory } from './store/directory.ts';
+import type { Journal } from './store/journal.ts';
 import type { SignalFeed } from './store/signal-feed.ts';
 
 export interface ServiceContext {
@@ -21,6 +22,8 @@ export interface ServiceContext {
   readonly keys: KeyRing;
   readonly quota: QuotaLedger;
   readonly idempotency: Idempotency;
+  /** What answers owe is written down by it before they are sent. */
+  readonly journal: Pick<Journal, 'written' | 'stuckMs'>;
   readonly region: Region;
   /** Null: no faults asked for. */
   readonly nextFate: (() => Fate) | null;
@@ -40,6 +43,10 @@ export interface Call {
   /** Null: no key, or one without a limit. */
   quota: QuotaDecision | null;
   credits: number;
+  /** The answer is kept for an Idempotency-Key, or is one that was. */
+  idempotent: boolean;
+  /** Takes back what was booked, where it could not be written down in time. */
+  undo: (() => void) | null;
   /** The body as it was sent. */
   raw: Buffer;
   fate: Fate | null;

@@ -1,6 +1,6 @@
 /**
  * Idempotency keys: the first answer to a request is remembered for 24 hours, so that sending it again is harmless and free.
- * What is remembered lives in the store and is written in batches; in memory are only what is in flight and what waits to be written.
+ * What is remembered lives in the store and is written before it is sent; in memory are only what is in flight and what is being written.
  */
 import { hash } from 'node:crypto';
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
@@ -8,12 +8,11 @@ import type { Journal, Pending } from './store/journal.ts';
 import type { Store } from './store/store.ts';
 
 const KEPT_MS = 24 * 3_600_000;
-/** Answers waiting to be written; at this many they are written at once, and what cannot be written is forgotten. */
-const MAX_WAITING = 5_000;
 /** Answers longer than this are kept compressed, characters. */
 const COMPRESS_FROM = 1_024;
-const PURGE_EVERY_MS = 60_000;
-const PURGE_AT_ONCE = 10_000;
+/** How often old answers are thrown away, and how many at least; twice as many as came, so that they never pile up. */
+const PURGE_EVERY_MS = 50;
+const PURGE_AT_LEAST = 100;
 
 /** The keys of the definitions: at most 255 printable ASCII characters. */
 const VALID_KEY = /^[\x20-\x7e]{1,255}$/;
@@ -60,6 +59,8 @@ export class Idempotency implements Pending {
   readonly #insert;
   readonly #purge;
   #purgedMs = 0;
+  /** Since then. */
+  #written = 0;
 
   /** @param now wall clock, epoch milliseconds: what is kept outlives the process. */
   constructor(store: Store, journal: Journal, now: () => number) {
@@ -92,8 +93,12 @@ export class Idempotency implements Pending {
     this.#inFlight.delete(name);
     if (answer === null) return;
     this.#waiting.set(name, { ticket, answer, atMs: this.#now() });
-    if (this.#waiting.size < MAX_WAITING) this.#journal.wake();
-    else if (!this.#journal.flush()) this.#waiting.clear();
+    this.#journal.wake();
+  }
+
+  /** Takes an answer back that is not written yet: it was never sent. */
+  forget(ticket: Ticket): void {
+    this.#waiting.delete(ticket.scope.toString('latin1'));
   }
 
   get size(): number {
@@ -105,14 +110,19 @@ export class Idempotency implements Pending {
       const { kind, payload } = encode(answer);
       this.#insert.run(ticket.scope, ticket.request, answer.status, kind, payload, atMs);
     }
-    const now = this.#now();
-    if (now - this.#purgedMs < PURGE_EVERY_MS) return;
-    this.#purgedMs = now;
-    this.#purge.run(now - KEPT_MS, PURGE_AT_ONCE);
+    if (this.#isPurgeDue()) this.#purge.run(this.#now() - KEPT_MS, PURGE_AT_LEAST + 2 * (this.#written + this.#waiting.size));
   }
 
   flushed(): void {
+    this.#written += this.#waiting.size;
     this.#waiting.clear();
+    if (!this.#isPurgeDue()) return;
+    this.#purgedMs = this.#now();
+    this.#written = 0;
+  }
+
+  #isPurgeDue(): boolean {
+    return Math.abs(this.#now() - this.#purgedMs) >= PURGE_EVERY_MS;
   }
 }
 

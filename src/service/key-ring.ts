@@ -80,23 +80,33 @@ export class KeyRing implements Pending {
     return key;
   }
 
-  /** Whether the key may make another call that costs `credits`. */
-  affords(key: ActiveKey, credits: number): boolean {
+  /** Whether the key has a call left, where calls are counted. */
+  mayCall(key: ActiveKey): boolean {
     const account = this.#accounts.get(key.id);
-    if (account === undefined) return true;
-    return (account.calls === null || account.calls >= 1) && (account.credits === null || account.credits >= credits);
+    return account === undefined || account.calls === null || account.calls >= 1;
   }
 
-  /** Books one call and what it cost. */
-  charge(key: ActiveKey, credits: number): void {
+  /** Whether the key has so many credits left, where they are counted. */
+  affords(key: ActiveKey, credits: number): boolean {
     const account = this.#accounts.get(key.id);
-    if (account === undefined) return;
+    return account === undefined || account.credits === null || account.credits >= credits;
+  }
+
+  /** Books calls and credits; less than 0 gives them back. */
+  book(key: ActiveKey, { calls = 0, credits = 0 }: { readonly calls?: number; readonly credits?: number }): void {
+    const account = this.#accounts.get(key.id);
+    if (account === undefined || (calls === 0 && credits === 0)) return;
     if (account.credits !== null) account.credits -= credits;
-    if (account.calls !== null) account.calls -= 1;
+    if (account.calls !== null) account.calls -= calls;
     account.unwritten.credits += credits;
-    account.unwritten.calls += 1;
+    account.unwritten.calls += calls;
     this.#unwritten.add(key.id);
     this.#journal.wake();
+  }
+
+  /** Whether an answer to this key has to wait until what it cost is written down. */
+  owes(keyId: string): boolean {
+    return this.#unwritten.has(keyId);
   }
 
   get size(): number {

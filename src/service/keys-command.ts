@@ -65,6 +65,7 @@ function shown(key: KeyRow): Record<string, unknown> {
     credits_used: key.creditsUsed,
     calls_used: key.callsUsed,
     created_at: timeText(key.createdMs),
+    rotated_at: key.rotatedMs === null ? null : timeText(key.rotatedMs),
     revoked_at: key.revokedMs === null ? null : timeText(key.revokedMs),
   };
 }

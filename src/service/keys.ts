@@ -26,6 +26,8 @@ export interface KeyRow {
   readonly creditsUsed: number;
   readonly callsUsed: number;
   readonly createdMs: number;
+  /** When its secret was replaced last. */
+  readonly rotatedMs: number | null;
   readonly revokedMs: number | null;
 }
 
@@ -47,7 +49,7 @@ export function keyHash(key: string): Buffer {
 export function createKey(store: Store, wanted: NewKey, nowMs: number = Date.now()): { id: string; key: string } {
   const region = wanted.region ?? 'us';
   const id = `key_${randomBytes(9).toString('base64url')}`;
-  const key = `mr_${region}_${randomBytes(32).toString('base64url')}`;
+  const key = newSecret(region);
   store
     .prepare('INSERT INTO keys (id, hash, label, plan, region, credits, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)')
     .run(id, keyHash(key), wanted.label ?? null, wanted.plan, region, wanted.credits ?? null, nowMs);
@@ -64,17 +66,21 @@ export function revokeKey(store: Store, id: string, nowMs: number = Date.now()):
   return store.prepare('UPDATE keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL').run(nowMs, id).changes === 1;
 }
 
-/** Replaces a key by a new one with the same plan, region, label and what is left of its credits and calls. Null: no such key. */
+/**
+ * Replaces the secret of a key, which stays the key that it is: plan, region, balance, quota and answered requests go on. Null: there is none of this id in force.
+ */
 export function rotateKey(store: Store, id: string, nowMs: number = Date.now()): { id: string; key: string } | null {
   return transaction(store, () => {
-    const found = store.prepare('SELECT * FROM keys WHERE id = ? AND revoked_at IS NULL').get(id);
+    const found = store.prepare('SELECT region FROM keys WHERE id = ? AND revoked_at IS NULL').get(id);
     if (found === undefined) return null;
-    const old = toRow(found);
-    const made = createKey(store, old, nowMs);
-    store.prepare('UPDATE keys SET credits_used = ?, calls_used = ? WHERE id = ?').run(old.creditsUsed, old.callsUsed, made.id);
-    revokeKey(store, id, nowMs);
-    return made;
+    const key = newSecret(found['region'] as Region);
+    store.prepare('UPDATE keys SET hash = ?, rotated_at = ? WHERE id = ?').run(keyHash(key), nowMs, id);
+    return { id, key };
   });
+}
+
+function newSecret(region: Region): string {
+  return `mr_${region}_${randomBytes(32).toString('base64url')}`;
 }
 
 /** The key with this digest, when it is there and not revoked. */
@@ -96,6 +102,7 @@ function toRow(row: Record<string, unknown>): KeyRow {
     creditsUsed: row['credits_used'] as number,
     callsUsed: row['calls_used'] as number,
     createdMs: row['created_at'] as number,
+    rotatedMs: row['rotated_at'] as number | null,
     revokedMs: row['revoked_at'] as number | null,
   };
 }

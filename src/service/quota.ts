@@ -4,7 +4,7 @@ const MINUTE_MS = 60_000;
 /** Float noise from refilling must not turn a whole token into 0.999...: tokens are compared with this much room. */
 const EPSILON = 1e-6;
 
-/** A bucket as it was at a moment of some monotonic clock, in milliseconds. */
+/** A bucket as it was at a moment of some monotonic clock, in milliseconds. Below 0 where a crash has left it unknown what was taken. */
 export interface Bucket {
   readonly tokens: number;
   readonly atMs: number;
@@ -46,7 +46,7 @@ export function describe(bucket: Bucket, rpm: number, allowed: boolean, count = 
   return {
     allowed,
     limit: rpm,
-    remaining: Math.floor(bucket.tokens + EPSILON),
+    remaining: Math.max(0, Math.floor(bucket.tokens + EPSILON)),
     resetS: secondsFor(rpm - bucket.tokens),
     retryAfterS: bucket.tokens >= count - EPSILON ? 0 : Math.max(1, secondsFor(count - bucket.tokens)),
   };
@@ -58,21 +58,8 @@ export interface QuotaLedger {
   take(keyId: string, rpm: number, nowMs: number, count?: number): QuotaDecision;
   /** What `take` would find, taking nothing. */
   peek(keyId: string, rpm: number, nowMs: number): QuotaDecision;
-}
-
-/** Buckets in memory: one per key that was ever used, full after a restart. */
-export class MemoryQuota implements QuotaLedger {
-  readonly #buckets = new Map<string, Bucket>();
-
-  take(keyId: string, rpm: number, nowMs: number, count = 1): QuotaDecision {
-    const { bucket, decision } = take(this.#buckets.get(keyId) ?? fullBucket(rpm, nowMs), rpm, nowMs, count);
-    this.#buckets.set(keyId, bucket);
-    return decision;
-  }
-
-  peek(keyId: string, rpm: number, nowMs: number): QuotaDecision {
-    return describe(refill(this.#buckets.get(keyId) ?? fullBucket(rpm, nowMs), rpm, nowMs), rpm, true);
-  }
+  /** Whether an answer to this key has to wait until what it took is written down. */
+  owes(keyId: string): boolean;
 }
 
 /** What `X-RateLimit-Remaining` says to a key without a limit. */

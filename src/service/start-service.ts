@@ -7,7 +7,7 @@ import { fates, type Faults } from './faults.ts';
 import { Idempotency } from './idempotency.ts';
 import { KeyRing } from './key-ring.ts';
 import type { Region } from './keys.ts';
-import { MemoryQuota } from './quota.ts';
+import { KeptQuota } from './kept-quota.ts';
 import { openMail, type MailOptions, type OpenMail } from './mail.ts';
 import { loadSample, readSampleWorld, SAMPLE_KEY } from './sample-store.ts';
 import { SearchIndex } from './search/search-index.ts';
@@ -24,7 +24,7 @@ export { sampleStorePath } from './sample-store.ts';
 const CLOSE_WITHIN_MS = 10_000;
 
 /** While serving, a write that has to wait for an import is put off instead: the whole service would wait with it. */
-const BUSY_TIMEOUT_MS = 20;
+const BUSY_TIMEOUT_MS = 0;
 
 export interface ServiceOptions {
   /** SQLite file; made when missing. */
@@ -80,6 +80,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     const opened = await openMail(options.mail ?? (options.sample === true ? { world: await readSampleWorld() } : {}), clock, now);
     mail = opened;
     const directory = openDirectory(store, clock);
+    const quota = new KeptQuota(store, journal, clock, now);
     const app = buildApp({
       directory,
       search: new SearchIndex(store, now),
@@ -87,8 +88,9 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       verifier: opened.verifier,
       evidence: withLearntPatterns(directory, store, clock),
       keys,
-      quota: new MemoryQuota(),
+      quota,
       idempotency: new Idempotency(store, journal, now),
+      journal,
       region,
       nextFate: fates(options.faults ?? {}),
       clock,
@@ -108,6 +110,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       } finally {
         clearTimeout(force);
         await opened.close();
+        quota.settle();
         journal.close();
         store.close();
       }

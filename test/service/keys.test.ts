@@ -12,7 +12,7 @@ describe('keys', () => {
     const store = openStore(path);
     const { id, key } = createKey(store, { plan: 'scale', region: 'eu', credits: 10, label: 'crm' }, 5);
     expect(key).toMatch(/^mr_eu_[\w-]{43}$/);
-    expect(listKeys(store)).toEqual([{ id, label: 'crm', plan: 'scale', region: 'eu', credits: 10, creditsUsed: 0, callsUsed: 0, createdMs: 5, revokedMs: null }]);
+    expect(listKeys(store)).toEqual([{ id, label: 'crm', plan: 'scale', region: 'eu', credits: 10, creditsUsed: 0, callsUsed: 0, createdMs: 5, rotatedMs: null, revokedMs: null }]);
     store.close();
     expect((await readFile(path)).includes(key)).toBe(false);
   });
@@ -41,13 +41,25 @@ describe('keys', () => {
     store.close();
   });
 
-  it('pass on what is left of them when they are rotated', async () => {
-    const store = openStore(await makeStore());
-    const old = createKey(store, { plan: 'trial', region: 'apac', credits: 10, label: 'x' });
-    store.exec('UPDATE keys SET credits_used = 4, calls_used = 7');
-    const made = rotateKey(store, old.id);
-    expect(made?.key).not.toBe(old.key);
-    expect(listKeys(store).find(({ id }) => id === made?.id)).toMatchObject({ plan: 'trial', region: 'apac', credits: 10, creditsUsed: 4, callsUsed: 7, revokedMs: null });
+  it('are the same keys with another secret when they are rotated', async () => {
+    const service = await serveStore();
+    const store = openStore(service.store);
+    const old = createKey(store, { plan: 'trial', credits: 2, label: 'x' });
+    const spend = async (key: string, idempotencyKey: string): Promise<unknown[]> => {
+      const { status, headers } = await service.post('/v1/enrich', { id: 'pe_1' }, { key, headers: { 'idempotency-key': idempotencyKey } });
+      return [status, headers.get('x-ratelimit-remaining'), headers.get('idempotency-replayed')];
+    };
+    expect(await spend(old.key, 'a')).toEqual([200, '59', null]);
+    const made = rotateKey(store, old.id, 7);
+    if (made === null) throw new Error('not rotated');
+    expect([made.id, made.key === old.key]).toEqual([old.id, false]);
+    // What either secret spends is spent: balance, quota and answered requests are the key's.
+    expect(await spend(made.key, 'a')).toEqual([200, '58', 'true']);
+    expect(await spend(made.key, 'b')).toEqual([200, '57', null]);
+    expect((await spend(old.key, 'c'))[0]).not.toBe(200);
+    expect((await spend(made.key, 'd'))[0]).toBe(402);
+    expect(listKeys(store)).toMatchObject([{ id: old.id, plan: 'trial', credits: 2, creditsUsed: 2, callsUsed: 2, rotatedMs: 7, revokedMs: null }]);
+    revokeKey(store, old.id);
     expect(rotateKey(store, old.id)).toBeNull();
     store.close();
   });
@@ -63,7 +75,7 @@ describe('keys', () => {
       const active = ring.resolve(`Bearer ${key}`);
       if (active === null) throw new Error('unknown');
       expect([ring.affords(active, 4 - spent), ring.affords(active, 5 - spent)]).toEqual([true, false]);
-      ring.charge(active, 1);
+      ring.book(active, { calls: 1, credits: 1 });
       if (spent % 2 === 0) journal.flush();
     }
     journal.close();

@@ -1,34 +1,33 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fullBucket, MemoryQuota, quotaHeaders, refill, take, UNLIMITED_REMAINING } from '../../src/service/quota.ts';
+import { describe as describeBucket, fullBucket, quotaHeaders, refill, take, UNLIMITED_REMAINING, type QuotaDecision } from '../../src/service/quota.ts';
+
+/** What requests at these times (milliseconds) are told. */
+function asked(rpm: number, times: readonly number[]): QuotaDecision[] {
+  let bucket = fullBucket(rpm, 0);
+  return times.map((nowMs) => {
+    const taken = take(bucket, rpm, nowMs);
+    bucket = taken.bucket;
+    return taken.decision;
+  });
+}
 
 describe('the token bucket', () => {
   it('grants a whole minute at once, then one every 60 / rpm seconds', () => {
-    const quota = new MemoryQuota();
-    for (let n = 0; n < 60; n++) expect(quota.take('k', 60, 0).allowed).toBe(true);
-    expect(quota.take('k', 60, 0)).toEqual({ allowed: false, limit: 60, remaining: 0, resetS: 60, retryAfterS: 1 });
-    expect(quota.take('k', 60, 999).allowed).toBe(false);
-    expect(quota.take('k', 60, 1000).allowed).toBe(true);
-    expect(quota.take('k', 60, 1001).allowed).toBe(false);
-  });
-
-  it('keeps keys apart, and takes nothing for a look', () => {
-    const quota = new MemoryQuota();
-    quota.take('a', 10, 0);
-    expect(quota.peek('a', 10, 0).remaining).toBe(9);
-    expect(quota.peek('a', 10, 0).remaining).toBe(9);
-    expect(quota.peek('b', 10, 0).remaining).toBe(10);
+    const decisions = asked(60, [...Array.from({ length: 61 }, () => 0), 999, 1000, 1001]);
+    expect(decisions.slice(0, 60).every(({ allowed }) => allowed)).toBe(true);
+    expect(decisions[60]).toEqual({ allowed: false, limit: 60, remaining: 0, resetS: 60, retryAfterS: 1 });
+    expect(decisions.slice(61).map(({ allowed }) => allowed)).toEqual([false, true, false]);
   });
 
   it('says when the bucket is full again, and when one token is there', () => {
-    const quota = new MemoryQuota();
-    expect(quota.take('k', 1000, 0)).toMatchObject({ remaining: 999, resetS: 1 });
-    for (let n = 0; n < 499; n++) quota.take('k', 1000, 0);
-    expect(quota.peek('k', 1000, 0)).toMatchObject({ remaining: 500, resetS: 30 });
-    const slow = new MemoryQuota();
-    slow.take('k', 2, 0);
-    slow.take('k', 2, 0);
-    expect(slow.take('k', 2, 0).retryAfterS).toBe(30);
+    const decisions = asked(1000, Array.from({ length: 500 }, () => 0));
+    expect([decisions[0], decisions[499]]).toMatchObject([{ remaining: 999, resetS: 1 }, { remaining: 500, resetS: 30 }]);
+    expect(asked(2, [0, 0, 0])[2]).toMatchObject({ retryAfterS: 30, remaining: 0 });
+  });
+
+  it('says what is left of a debt', () => {
+    expect(describeBucket({ tokens: -2, atMs: 0 }, 60, false)).toEqual({ allowed: false, limit: 60, remaining: 0, resetS: 62, retryAfterS: 3 });
   });
 
   it('never grants more than a minute\'s quota and what flows in, and never refuses what is there', () => {

@@ -1,7 +1,7 @@
 /** GET /v1/signals: by what the client accepts a page of JSON, all of them as lines of JSON, or a live stream of events. */
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { afford, apiRoute } from '../api-route.ts';
+import { apiRoute, bookCall } from '../api-route.ts';
 import type { Endpoint, ServiceContext } from '../context.ts';
 import { ServiceError } from '../errors.ts';
 import type { ActiveKey } from '../key-ring.ts';
@@ -51,9 +51,7 @@ function begin(context: ServiceContext, request: FastifyRequest): SignalQuery {
     const detail = 'a stream takes no cursor: it begins at the first signal, or after Last-Event-ID';
     throw new ServiceError('invalid_parameter', detail, { errors: [{ parameter: 'cursor', code: 'not_for_streams', detail }] });
   }
-  const key = request.call.key as ActiveKey;
-  afford(context, key, 0);
-  context.keys.charge(key, 0);
+  bookCall(context, request);
   return query;
 }
 

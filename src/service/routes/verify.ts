@@ -2,7 +2,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { EmailVerification, Verdict, VerifyMode } from '../../verification/types.ts';
-import { afford, JSON_TYPE } from '../api-route.ts';
+import { bookCall, bookCredits, JSON_TYPE } from '../api-route.ts';
 import type { Answer, Endpoint, ServiceContext } from '../context.ts';
 import { ServiceError } from '../errors.ts';
 import type { ActiveKey } from '../key-ring.ts';
@@ -33,21 +33,17 @@ export function verifyEndpoint({ evidence, verifier }: Pick<ServiceContext, 'evi
 /** GET /v1/emails/verify/{id}: 202 while it is under way; then the answer that the POST would have given, which is paid for when it is first fetched. */
 export function pollVerification(context: ServiceContext, jobs: VerificationJobs): (request: FastifyRequest, reply: FastifyReply) => FastifyReply {
   return (request, reply) => {
-    const { call } = request;
-    const key = call.key as ActiveKey;
+    const key = request.call.key as ActiveKey;
     const { id } = request.params as { id: string };
     const state = jobs.find(id, key.id);
     if (state === null) throw new ServiceError('not_found', 'there is no asynchronous verification of this id; finished ones are kept for 24 hours, until the service restarts');
+    bookCall(context, request);
     if (state.kind === 'in_progress') {
       const { text, headers } = progress(id, state);
-      context.keys.charge(key, 0);
       return reply.code(202).headers(headers).header('content-type', JSON_TYPE).send(text);
     }
-    const credits = state.paid ? 0 : creditsFor(state.results);
-    afford(context, key, credits);
-    context.keys.charge(key, credits);
+    bookCredits(context, request, state.paid ? 0 : creditsFor(state.results));
     jobs.markPaid(id);
-    call.credits = credits;
     return reply.code(200).header('content-type', JSON_TYPE).send(resultText(state.results, id.startsWith(SINGLE)));
   };
 }

@@ -1,12 +1,18 @@
 /**
- * Writes that may wait a moment: collected, then written in one transaction, because one transaction a request would
- * allow a few hundred requests a second and not ten thousand. A crash loses at most what waited.
+ * What is written down for answers: collected, then written in one transaction at the end of the event loop's turn, because one transaction a request would
+ * take more time than most requests. An answer that owes something waits for `written`, so that nothing is given that a crash could make undone.
  */
 import { transaction } from '../../sqlite/transaction.ts';
 import type { Store } from './store.ts';
 
-/** How long a write may wait, milliseconds. */
+/** How long a write may wait that no answer waits for, milliseconds. */
 const FLUSH_EVERY_MS = 100;
+/** While another process writes, it is tried again this soon: an import lets go of the store between its transactions. */
+const TRY_AGAIN_MS = 5;
+/** How long answers wait for a store that cannot be written before they are refused instead. */
+export const GIVE_UP_MS = 2_000;
+/** At the end it is waited for another process this long, milliseconds. */
+const LAST_WAIT_MS = 5_000;
 
 /** Something that collects writes. `flush` runs inside a transaction; `flushed` only after it was committed. */
 export interface Pending {
@@ -15,15 +21,29 @@ export interface Pending {
   flushed(): void;
 }
 
+/** Answers that wait for the same transaction. */
+interface Batch {
+  readonly promise: Promise<boolean>;
+  readonly resolve: (written: boolean) => void;
+  readonly sinceMs: number;
+}
+
 export class Journal {
   readonly #store: Store;
   readonly #members: Pending[] = [];
+  readonly #clock: () => number;
+  readonly #onError: (error: unknown) => void;
   #timer: NodeJS.Timeout | null = null;
-  #onError: (error: unknown) => void;
+  #soon: NodeJS.Immediate | null = null;
+  #batch: Batch | null = null;
+  #failingSinceMs: number | null = null;
+  #told = false;
 
-  constructor(store: Store, onError: (error: unknown) => void) {
+  /** @param onError hears of each failure once, of a store that is merely busy when it has been for long. @param clock monotonic, milliseconds */
+  constructor(store: Store, onError: (error: unknown) => void, clock: () => number = () => performance.now()) {
     this.#store = store;
     this.#onError = onError;
+    this.#clock = clock;
   }
 
   /** Adds a collector; all are written together. */
@@ -33,33 +53,79 @@ export class Journal {
 
   /** To be called by a collector that has something to write. */
   wake(): void {
-    this.#timer ??= setTimeout(() => {
-      this.#timer = null;
-      this.flush();
-    }, FLUSH_EVERY_MS);
+    this.#timer ??= setTimeout(() => this.flush(), FLUSH_EVERY_MS);
   }
 
-  /** Writes everything now. When the store is busy or full the writes stay and are tried again; answers go on meanwhile. */
+  /** Resolves with true once all that is collected by now is in the store; with false when the store would not take it in time. */
+  written(): Promise<boolean> {
+    if (this.#batch === null) {
+      this.#batch = { ...Promise.withResolvers<boolean>(), sinceMs: this.#clock() };
+      if (this.#failingSinceMs === null) this.#soon ??= setImmediate(() => this.flush());
+      else this.#retry(TRY_AGAIN_MS);
+    }
+    return this.#batch.promise;
+  }
+
+  /** For how long the store has refused to be written, milliseconds; 0: it does not. */
+  get stuckMs(): number {
+    return this.#failingSinceMs === null ? 0 : this.#clock() - this.#failingSinceMs;
+  }
+
+  /** Writes everything now. When the store is busy or full the writes stay and are tried again. */
   flush(): boolean {
+    this.#unschedule();
     const full = this.#members.filter((member) => member.size > 0);
-    if (full.length === 0) return true;
     try {
-      transaction(this.#store, () => {
-        for (const member of full) member.flush();
-      });
+      if (full.length > 0) {
+        transaction(this.#store, () => {
+          for (const member of full) member.flush();
+        });
+      }
     } catch (error) {
-      this.#onError(error);
-      this.wake();
+      this.#failed(error);
       return false;
     }
     for (const member of full) member.flushed();
+    this.#failingSinceMs = null;
+    this.#told = false;
+    this.#settle(true);
     return true;
   }
 
   /** Writes what is left and stops. */
   close(): void {
+    if (this.#members.some(({ size }) => size > 0)) this.#store.exec(`PRAGMA busy_timeout = ${LAST_WAIT_MS}`);
     this.flush();
+    this.#unschedule();
+    this.#settle(false);
+  }
+
+  #failed(error: unknown): void {
+    this.#failingSinceMs ??= this.#clock();
+    const busy = error instanceof Error && /locked|busy/i.test(error.message);
+    if (!this.#told && (!busy || this.stuckMs >= GIVE_UP_MS)) {
+      this.#told = true;
+      this.#onError(error);
+    }
+    if (this.#batch !== null && this.#clock() - this.#batch.sinceMs >= GIVE_UP_MS) this.#settle(false);
+    this.#retry(this.#batch === null ? FLUSH_EVERY_MS : TRY_AGAIN_MS);
+  }
+
+  #settle(written: boolean): void {
+    const batch = this.#batch;
+    this.#batch = null;
+    batch?.resolve(written);
+  }
+
+  #retry(afterMs: number): void {
+    this.#unschedule();
+    this.#timer = setTimeout(() => this.flush(), afterMs);
+  }
+
+  #unschedule(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
+    if (this.#soon !== null) clearImmediate(this.#soon);
     this.#timer = null;
+    this.#soon = null;
   }
 }

@@ -164,4 +164,25 @@ export const MIGRATIONS: readonly Migration[] = [
       ) STRICT, WITHOUT ROWID;
     `,
   },
+  {
+    version: 4,
+    name: 'buckets of keys, verifications that come later',
+    // `tokens` is what a key's bucket has at the least at `tokens_at`, epoch milliseconds; null: it was never used.
+    sql: `
+      ALTER TABLE keys ADD COLUMN tokens REAL;
+      ALTER TABLE keys ADD COLUMN tokens_at INTEGER;
+      ALTER TABLE keys ADD COLUMN rotated_at INTEGER;
+      CREATE TABLE verifications (
+        seq INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        key_id TEXT NOT NULL,
+        started_at INTEGER NOT NULL,
+        request BLOB NOT NULL,
+        results BLOB,
+        done INTEGER NOT NULL DEFAULT 0,
+        paid INTEGER NOT NULL DEFAULT 0
+      ) STRICT;
+      CREATE INDEX verifications_by_age ON verifications (started_at);
+    `,
+  },
 ];

@@ -1,0 +1,101 @@
+/**
+ * The buckets of all keys, across restarts: exact in memory, and in the store a level that each has at the least. As long as the bucket is above that level,
+ * nothing is written; before it sinks below, a lower one is. So a crash makes a key lose what was set aside for it, and never gain anything.
+ */
+import { describe, fullBucket, refill, take, type Bucket, type QuotaDecision, type QuotaLedger } from './quota.ts';
+import type { Journal, Pending } from './store/journal.ts';
+import type { Store } from './store/store.ts';
+
+/** What is set aside with one write: the requests of this long, milliseconds. */
+const RESERVE_MS = 2_000;
+const MINUTE_MS = 60_000;
+
+interface Kept {
+  bucket: Bucket;
+  /** As the store has it, or will have once it is written. */
+  floor: Bucket;
+  /** When `floor` is of, epoch milliseconds. */
+  floorAtMs: number;
+  readonly rpm: number;
+}
+
+export class KeptQuota implements QuotaLedger, Pending {
+  readonly #select;
+  readonly #update;
+  readonly #journal: Journal;
+  readonly #clock: () => number;
+  readonly #now: () => number;
+  readonly #buckets = new Map<string, Kept>();
+  readonly #unwritten = new Set<string>();
+
+  /** @param clock monotonic, milliseconds: that of `nowMs` in the calls. @param now epoch milliseconds */
+  constructor(store: Store, journal: Journal, clock: () => number, now: () => number) {
+    this.#select = store.prepare('SELECT tokens, tokens_at FROM keys WHERE id = ?');
+    this.#update = store.prepare('UPDATE keys SET tokens = ?, tokens_at = ? WHERE id = ?');
+    this.#journal = journal;
+    this.#clock = clock;
+    this.#now = now;
+    journal.join(this);
+  }
+
+  take(keyId: string, rpm: number, nowMs: number, count = 1): QuotaDecision {
+    const kept = this.#find(keyId, rpm, nowMs);
+    const { bucket, decision } = take(kept.bucket, rpm, nowMs, count);
+    kept.bucket = bucket;
+    if (decision.allowed && bucket.tokens < refill(kept.floor, rpm, nowMs).tokens) this.#lower(keyId, kept, (rpm * RESERVE_MS) / MINUTE_MS);
+    return decision;
+  }
+
+  peek(keyId: string, rpm: number, nowMs: number): QuotaDecision {
+    return describe(refill(this.#find(keyId, rpm, nowMs).bucket, rpm, nowMs), rpm, true);
+  }
+
+  owes(keyId: string): boolean {
+    return this.#unwritten.has(keyId);
+  }
+
+  get size(): number {
+    return this.#unwritten.size;
+  }
+
+  flush(): void {
+    for (const keyId of this.#unwritten) {
+      const kept = this.#buckets.get(keyId);
+      if (kept !== undefined) this.#update.run(kept.floor.tokens, kept.floorAtMs, keyId);
+    }
+  }
+
+  flushed(): void {
+    this.#unwritten.clear();
+  }
+
+  /** Gives back what was set aside, to be written when the service stops. */
+  settle(): void {
+    const nowMs = this.#clock();
+    for (const [keyId, kept] of this.#buckets) {
+      kept.bucket = refill(kept.bucket, kept.rpm, nowMs);
+      this.#lower(keyId, kept, 0);
+    }
+  }
+
+  #lower(keyId: string, kept: Kept, reserve: number): void {
+    kept.floor = { tokens: kept.bucket.tokens - reserve, atMs: kept.bucket.atMs };
+    kept.floorAtMs = this.#now();
+    this.#unwritten.add(keyId);
+    this.#journal.wake();
+  }
+
+  #find(keyId: string, rpm: number, nowMs: number): Kept {
+    const known = this.#buckets.get(keyId);
+    if (known !== undefined) return known;
+    const row = this.#select.get(keyId);
+    const tokens = row?.['tokens'] as number | null | undefined;
+    // A clock that was put back adds nothing.
+    const passedMs = Math.max(0, this.#now() - ((row?.['tokens_at'] as number | null | undefined) ?? 0));
+    const bucket = tokens === null || tokens === undefined ? fullBucket(rpm, nowMs) : refill({ tokens, atMs: nowMs - passedMs }, rpm, nowMs);
+    // The store says as much: what it has, or of a key that was never used nothing, which means full.
+    const found: Kept = { bucket, floor: bucket, floorAtMs: this.#now(), rpm };
+    this.#buckets.set(keyId, found);
+    return found;
+  }
+}

@@ -1,0 +1,77 @@
+/** The service, killed at any moment: what was answered stays answered, and nobody gets more than was bought. */
+import { writeFile } from 'node:fs/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { Folder } from '../support/cli.ts';
+import { createKey, serve } from '../support/served.ts';
+
+const CREDITS = 150;
+const WORKERS = 6;
+
+let folder: Folder;
+beforeAll(async () => {
+  folder = await Folder.make();
+  await writeFile(folder.at('crm.csv'), 'email,name\nada@acme.example,Ada Example\n');
+  await folder.run(['import', '--store', 's.sqlite', '--contacts', 'crm.csv']);
+});
+afterAll(() => folder.remove());
+
+interface Reply {
+  readonly status: number;
+  readonly charged: number;
+  readonly replayed: boolean;
+  readonly remaining: number;
+  readonly atMs: number;
+}
+
+async function enrich(url: string, key: string, idempotencyKey: string): Promise<Reply> {
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'idempotency-key': idempotencyKey };
+  const response = await fetch(`${url}/v1/enrich`, { method: 'POST', headers, body: '{"email":"ada@acme.example"}' });
+  await response.arrayBuffer();
+  const number = (name: string): number => Number(response.headers.get(name));
+  return { status: response.status, charged: number('x-credits-charged'), replayed: response.headers.has('idempotency-replayed'), remaining: number('x-ratelimit-remaining'), atMs: performance.now() };
+}
+
+it('killed under load: every answer that was heard is replayed free of charge, no credit is given twice or lost, and no quota gained', async () => {
+  const key = await createKey(folder, 's.sqlite', '--plan', 'growth', '--credits', String(CREDITS));
+  const first = await serve(folder, ['--store', 's.sqlite']);
+  const heard = new Map<string, Reply>();
+  let sent = 0;
+  const worker = async (): Promise<void> => {
+    for (;;) {
+      const name = `k${sent++}`;
+      const reply = await enrich(first.url, key, name).catch(() => null);
+      if (reply === null) return;
+      heard.set(name, reply);
+      if (heard.size >= CREDITS / 2) first.kill('SIGKILL');
+    }
+  };
+  await Promise.all(Array.from({ length: WORKERS }, worker));
+  expect((await first.ended).signal).toBe('SIGKILL');
+  expect([...heard.values()].every(({ status, charged, replayed }) => status === 200 && charged === 1 && !replayed)).toBe(true);
+
+  const second = await serve(folder, ['--store', 's.sqlite']);
+  const last = [...heard.values()].at(-1) as Reply;
+  const again = [];
+  for (const name of heard.keys()) again.push(await enrich(second.url, key, name));
+  expect(again.every(({ status, charged, replayed }) => status === 200 && charged === 0 && replayed)).toBe(true);
+  const [next] = again as [Reply];
+  // A thousand a minute flow in.
+  expect(next.remaining).toBeLessThanOrEqual(last.remaining - 1 + Math.ceil(((next.atMs - last.atMs) * 1_000) / 60_000));
+
+  let spent = heard.size;
+  for (let n = 0; ; n++) {
+    const reply = await enrich(second.url, key, `new${n}`);
+    if (reply.status === 402) break;
+    expect([reply.status, reply.charged]).toEqual([200, 1]);
+    spent++;
+  }
+  expect(spent).toBeLessThanOrEqual(CREDITS);
+  // Paid for and not heard: what was in flight at the kill. With its Idempotency-Key it is there to be had.
+  const unheard = [];
+  for (let n = 0; n < sent; n++) if (!heard.has(`k${n}`)) unheard.push(await enrich(second.url, key, `k${n}`));
+  expect(unheard.length).toBeLessThanOrEqual(WORKERS);
+  expect(spent + unheard.filter(({ status }) => status === 200).length).toBe(CREDITS);
+  expect(unheard.every(({ charged }) => charged === 0)).toBe(true);
+  second.kill('SIGTERM');
+  expect((await second.ended).code).toBe(0);
+});

@@ -1,0 +1,103 @@
+import * as fc from 'fast-check';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { KeptQuota } from '../../src/service/kept-quota.ts';
+import { createKey, PLANS } from '../../src/service/keys.ts';
+import { Journal } from '../../src/service/store/journal.ts';
+import { openStore } from '../../src/service/store/open-store.ts';
+import { makeKey, makeStore, serveStore } from './harness.ts';
+
+const MINUTE_MS = 60_000;
+/** What one crash may make a key lose: two seconds of its rate. */
+const reserveOf = (rpm: number): number => rpm / 30;
+
+type Step = { readonly kind: 'ask'; readonly afterMs: number; readonly count: number } | { readonly kind: 'write' | 'crash' | 'stop'; readonly afterMs: number };
+
+const afterMs = fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 3_000 }), fc.integer({ min: 0, max: 90_000 }));
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ kind: fc.constant('ask' as const), afterMs, count: fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 40 })) }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constantFrom('write' as const, 'crash' as const, 'stop' as const), afterMs }) },
+);
+
+it('over any restarts no key gets more than a minute at once and what flows in, and a crash costs it two seconds of that at most', async () => {
+  const store = openStore(await makeStore());
+  // Whoever crashed writes nothing more.
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  fc.assert(
+    fc.property(fc.constantFrom('trial' as const, 'growth' as const, 'scale' as const), fc.array(step, { minLength: 1, maxLength: 60 }), fc.array(fc.integer({ min: -1e9, max: 1e9 }), { minLength: 1, maxLength: 5 }), (plan, steps, clocks) => {
+      const { rpm } = PLANS[plan];
+      const { id } = createKey(store, { plan });
+      let now = 1e12;
+      const begunAt = now;
+      let processes = 0;
+      /** Each process has a monotonic clock of its own. */
+      const start = () => {
+        const offset = clocks[processes++ % clocks.length] ?? 0;
+        const clock = (): number => now + offset;
+        const journal = new Journal(store, (error) => { throw error; });
+        return { clock, journal, quota: new KeptQuota(store, journal, clock, () => now) };
+      };
+      let running = start();
+      let crashes = 0;
+      /** Taken, and what of it was sent. */
+      let unsent = 0;
+      let given = 0;
+      let ideal: number = rpm;
+      const send = (): void => {
+        given += unsent;
+        unsent = 0;
+      };
+      const ask = (): void => {
+        const { quota, clock } = running;
+        if (quota.take(id, rpm, clock()).allowed) {
+          ideal -= 1;
+          unsent++;
+          // An answer that owes nothing is sent at once.
+          if (!quota.owes(id)) send();
+          // Nothing is refused that is there, but for what crashes have left in doubt.
+        } else expect(ideal - crashes * (reserveOf(rpm) + 1)).toBeLessThan(1.001);
+      };
+      for (const one of steps) {
+        now += one.afterMs;
+        ideal = Math.min(rpm, ideal + (one.afterMs * rpm) / MINUTE_MS);
+        if (one.kind === 'ask') for (let n = 0; n < one.count; n++) ask();
+        else if (one.kind === 'crash') {
+          crashes++;
+          // What was not sent was never given.
+          ideal = Math.min(ideal + unsent, rpm);
+          unsent = 0;
+          running = start();
+        } else {
+          if (one.kind === 'stop') running.quota.settle();
+          running.journal.flush();
+          send();
+          if (one.kind === 'stop') running = start();
+        }
+        expect(given).toBeLessThanOrEqual(rpm + ((now - begunAt) * rpm) / MINUTE_MS + 1e-3);
+      }
+      running.journal.close();
+    }),
+    { numRuns: 200 },
+  );
+  store.close();
+});
+
+it('many at once get exactly what is there', async () => {
+  const store = await makeStore();
+  const key = await makeKey(store, 'trial');
+  const service = await serveStore({ store });
+  const begun = performance.now();
+  const replies = await Promise.all(Array.from({ length: 100 }, () => service.post('/v1/enrich', { id: 'pe_1' }, { key })));
+  const flowedIn = Math.floor((performance.now() - begun) / 1_000) + 1;
+  const granted = replies.filter(({ status }) => status === 200).length;
+  expect(granted).toBeGreaterThanOrEqual(60);
+  expect(granted).toBeLessThanOrEqual(60 + flowedIn);
+  expect(replies.filter(({ status }) => status === 429)).toHaveLength(100 - granted);
+  // No two were told the same.
+  const left = replies.filter(({ status }) => status === 200).map(({ headers }) => Number(headers.get('x-ratelimit-remaining'))).sort((a, b) => b - a);
+  expect(left.slice(0, 2)).toEqual([59, 58]);
+  // Stopped in order and started again, it goes on where it was.
+  await service.close();
+  const again = await (await serveStore({ store })).post('/v1/enrich', { id: 'pe_1' }, { key });
+  expect(Number(again.headers.get('x-ratelimit-remaining'))).toBeLessThanOrEqual(Math.ceil((performance.now() - begun) / 1_000));
+});

@@ -8,7 +8,7 @@ import { admit, peekQuota, suffer } from './admission.ts';
 import { apiRoute, JSON_TYPE, pathOf, problemText, sendProblem } from './api-route.ts';
 import type { Call, Endpoint, ServiceContext } from './context.ts';
 import { problem, PROBLEM_TYPE, ServiceError } from './errors.ts';
-import { owes, refuseUnwritten } from './owing.ts';
+import { refuseUnwritten, settle } from './owing.ts';
 import { quotaHeaders } from './quota.ts';
 import { companyEndpoint } from './routes/companies.ts';
 import { bulkEnrichEndpoint } from './routes/enrich-bulk.ts';
@@ -112,8 +112,9 @@ export function buildApp(context: ServiceContext): App {
       }
       done(null, sent);
     };
-    if (owes(context, request.call)) void context.journal.written().then((written) => stamp(written ? payload : refuseUnwritten(request, reply, payload)));
-    else stamp(payload);
+    const settled = settle(context, request.call);
+    if (settled === null) stamp(payload);
+    else void settled.then((written) => stamp(written ? payload : refuseUnwritten(request, reply, payload)));
   });
   if (context.log !== null) logAccess(app, context, context.log);
 

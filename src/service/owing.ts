@@ -1,4 +1,4 @@
-/** Answers that owe something: what they cost, took from a quota or promised to keep is in the store before they are sent, or they are not sent. */
+/** Answers that owe something: what they cost or took from a quota is in the store before they are sent, or they are not sent. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Readable } from 'node:stream';
 import { problemText } from './api-route.ts';
@@ -10,9 +10,16 @@ const RETRY_S = '1';
 /** Headers of an answer that is not given after all. */
 const OF_THE_ANSWER = ['etag', 'link', 'location', 'idempotency-replayed', 'preference-applied', 'content-length', 'www-authenticate', 'allow'];
 
-/** Whether an answer to this call waits for the journal. */
-export function owes({ keys, quota, idempotency }: ServiceContext, { key, idempotent }: Call): boolean {
-  return key !== null && (keys.owes(key.id) || (key.rpm !== null && quota.owes(key.id)) || (idempotent && idempotency.size > 0));
+/** How long an answer that cost something waits for a store that is busy, before it is refused instead, milliseconds. */
+const PAID_WAITS_MS = 2_000;
+/** How long one waits that is merely kept for its Idempotency-Key, before it is sent and written down after it. */
+const KEPT_WAITS_MS = 50;
+
+/** Null: the answer may go. Else what it waits for, and whether it may be sent then. */
+export function settle({ keys, quota, idempotency, journal }: ServiceContext, { key, idempotent }: Call): Promise<boolean> | null {
+  if (key === null) return null;
+  if (keys.owes(key.id) || (key.rpm !== null && quota.owes(key.id))) return journal.written(PAID_WAITS_MS);
+  return idempotent && idempotency.size > 0 ? journal.written(KEPT_WAITS_MS).then(() => true) : null;
 }
 
 /** Makes a 503 of an answer that could not be written down in time, and takes back what it cost. Returns the body. */

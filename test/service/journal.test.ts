@@ -1,9 +1,11 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { listKeys } from '../../src/service/keys.ts';
-import { GIVE_UP_MS, Journal, type Pending } from '../../src/service/store/journal.ts';
+import { Journal, type Pending } from '../../src/service/store/journal.ts';
 import { openStore } from '../../src/service/store/open-store.ts';
 import type { Store } from '../../src/service/store/store.ts';
 import { makeKey, makeStore, serveStore } from './harness.ts';
+
+const PATIENCE_MS = 2_000;
 
 let store: Store;
 let other: Store;
@@ -42,16 +44,16 @@ afterEach(() => {
 
 it('answers wait for one transaction together, and it is in the store when they are told', async () => {
   waiting.push(1);
-  const first = journal.written();
+  const first = journal.written(PATIENCE_MS);
   waiting.push(2);
-  expect(journal.written()).toBe(first);
+  expect(journal.written(PATIENCE_MS)).toBe(first);
   expect([await first, written()]).toEqual([true, 2]);
 });
 
 it('while somebody else writes it is tried again, in no time after they have finished, and nobody is told of it', async () => {
   other.exec('BEGIN IMMEDIATE');
   waiting.push(1);
-  const result = journal.written();
+  const result = journal.written(PATIENCE_MS);
   expect(journal.flush()).toBe(false);
   nowMs += 100;
   expect(journal.stuckMs).toBe(100);
@@ -62,14 +64,29 @@ it('while somebody else writes it is tried again, in no time after they have fin
 it('a store that stays busy is told of once, and those who wait are let go; what is collected is written when it can be', async () => {
   other.exec('BEGIN IMMEDIATE');
   waiting.push(1);
-  const result = journal.written();
+  const [hasty, patient] = [journal.written(50), journal.written(PATIENCE_MS)];
   journal.flush();
-  nowMs += GIVE_UP_MS;
+  nowMs += 50;
+  journal.flush();
+  expect([await hasty, errors]).toEqual([false, []]);
+  nowMs += PATIENCE_MS;
   expect([journal.flush(), journal.flush()]).toEqual([false, false]);
-  expect([await result, errors.length]).toEqual([false, 1]);
-  const next = journal.written();
+  expect([await patient, errors.length]).toEqual([false, 1]);
+  const next = journal.written(PATIENCE_MS);
   other.exec('COMMIT');
   expect([await next, written()]).toEqual([true, 1]);
+});
+
+it('an answer that is merely kept does not wait for an import', async () => {
+  const path = await makeStore();
+  const service = await serveStore({ store: path });
+  const importing = openStore(path);
+  importing.exec('BEGIN IMMEDIATE');
+  const ask = () => service.post('/v1/enrich', { id: 'pe_1' }, { headers: { 'idempotency-key': 'k' } });
+  const replies = [await ask(), await ask()];
+  expect(replies.map(({ status, headers }) => [status, headers.get('idempotency-replayed')])).toEqual([[200, null], [200, 'true']]);
+  importing.exec('COMMIT');
+  importing.close();
 });
 
 it('what could not be written down is not answered: 503, nothing charged, nothing kept, and the same request works later', async () => {

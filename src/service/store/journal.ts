@@ -9,8 +9,8 @@ import type { Store } from './store.ts';
 const FLUSH_EVERY_MS = 100;
 /** While another process writes, it is tried again this soon: an import lets go of the store between its transactions. */
 const TRY_AGAIN_MS = 5;
-/** How long answers wait for a store that cannot be written before they are refused instead. */
-export const GIVE_UP_MS = 2_000;
+/** How long a store may be busy before somebody hears of it. */
+const TELL_AFTER_MS = 2_000;
 /** At the end it is waited for another process this long, milliseconds. */
 const LAST_WAIT_MS = 5_000;
 
@@ -23,6 +23,7 @@ export interface Pending {
 
 /** Answers that wait for the same transaction. */
 interface Batch {
+  readonly patienceMs: number;
   readonly promise: Promise<boolean>;
   readonly resolve: (written: boolean) => void;
   readonly sinceMs: number;
@@ -35,7 +36,8 @@ export class Journal {
   readonly #onError: (error: unknown) => void;
   #timer: NodeJS.Timeout | null = null;
   #soon: NodeJS.Immediate | null = null;
-  #batch: Batch | null = null;
+  /** By how long they wait at most. */
+  readonly #batches = new Map<number, Batch>();
   #failingSinceMs: number | null = null;
   #told = false;
 
@@ -57,13 +59,14 @@ export class Journal {
   }
 
   /** Resolves with true once all that is collected by now is in the store; with false when the store would not take it in time. */
-  written(): Promise<boolean> {
-    if (this.#batch === null) {
-      this.#batch = { ...Promise.withResolvers<boolean>(), sinceMs: this.#clock() };
-      if (this.#failingSinceMs === null) this.#soon ??= setImmediate(() => this.flush());
-      else this.#retry(TRY_AGAIN_MS);
-    }
-    return this.#batch.promise;
+  written(patienceMs: number): Promise<boolean> {
+    const waiting = this.#batches.get(patienceMs);
+    if (waiting !== undefined) return waiting.promise;
+    const batch = { ...Promise.withResolvers<boolean>(), patienceMs, sinceMs: this.#clock() };
+    this.#batches.set(patienceMs, batch);
+    if (this.#failingSinceMs === null) this.#soon ??= setImmediate(() => this.flush());
+    else this.#retry();
+    return batch.promise;
   }
 
   /** For how long the store has refused to be written, milliseconds; 0: it does not. */
@@ -88,7 +91,7 @@ export class Journal {
     for (const member of full) member.flushed();
     this.#failingSinceMs = null;
     this.#told = false;
-    this.#settle(true);
+    for (const batch of this.#batches.values()) this.#settle(batch, true);
     return true;
   }
 
@@ -97,29 +100,28 @@ export class Journal {
     if (this.#members.some(({ size }) => size > 0)) this.#store.exec(`PRAGMA busy_timeout = ${LAST_WAIT_MS}`);
     this.flush();
     this.#unschedule();
-    this.#settle(false);
+    for (const batch of this.#batches.values()) this.#settle(batch, false);
   }
 
   #failed(error: unknown): void {
     this.#failingSinceMs ??= this.#clock();
     const busy = error instanceof Error && /locked|busy/i.test(error.message);
-    if (!this.#told && (!busy || this.stuckMs >= GIVE_UP_MS)) {
+    if (!this.#told && (!busy || this.stuckMs >= TELL_AFTER_MS)) {
       this.#told = true;
       this.#onError(error);
     }
-    if (this.#batch !== null && this.#clock() - this.#batch.sinceMs >= GIVE_UP_MS) this.#settle(false);
-    this.#retry(this.#batch === null ? FLUSH_EVERY_MS : TRY_AGAIN_MS);
+    for (const batch of this.#batches.values()) if (this.#clock() - batch.sinceMs >= batch.patienceMs) this.#settle(batch, false);
+    this.#retry();
   }
 
-  #settle(written: boolean): void {
-    const batch = this.#batch;
-    this.#batch = null;
-    batch?.resolve(written);
+  #settle(batch: Batch, written: boolean): void {
+    this.#batches.delete(batch.patienceMs);
+    batch.resolve(written);
   }
 
-  #retry(afterMs: number): void {
+  #retry(): void {
     this.#unschedule();
-    this.#timer = setTimeout(() => this.flush(), afterMs);
+    this.#timer = setTimeout(() => this.flush(), this.#batches.size === 0 ? FLUSH_EVERY_MS : TRY_AGAIN_MS);
   }
 
   #unschedule(): void {

@@ -18,7 +18,7 @@ const OWNERS: Readonly<Record<string, RegExp>> = {
   'p-queue': /^src\/pool\//,
   'fast-csv': /^src\/(reader|writer)\/csv-/,
   '@fast-csv/parse': /^src\/reader\/csv-/,
-  pino: /^src\/job\/log-reporter\.ts$/,
+  pino: /^src\/monitor\/json-log\.ts$/,
   yargs: /^src\/cli\//,
   undici: /^src\/client\//,
   fastify: /^src\/service\//,

@@ -1,4 +1,4 @@
-import { pino } from 'pino';
+import { openJsonLog } from '../monitor/json-log.ts';
 import type { Reporter } from './reporter.ts';
 import { ownRpm } from './shards/shard-job.ts';
 import { snapshots } from './snapshot.ts';
@@ -8,7 +8,8 @@ const PROGRESS_EVERY_MS = 10_000;
 
 /** JSON lines on standard error by pino, one progress line every 10 s. */
 export function logReporter(job: CompiledJob, level: string): Reporter {
-  const logger = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, pino.destination({ fd: 2, sync: true }));
+  const log = openJsonLog(level, false);
+  const { logger } = log;
   let timer: NodeJS.Timeout | null = null;
   const stop = (): void => {
     if (timer !== null) clearInterval(timer);
@@ -37,7 +38,7 @@ export function logReporter(job: CompiledJob, level: string): Reporter {
     done: (report, _paths, why) => logger.info({ event: 'nothing_to_do', ...report }, why),
     close: async () => {
       stop();
-      logger.flush();
+      log.close();
     },
   };
 }

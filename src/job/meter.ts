@@ -1,23 +1,8 @@
 /** What this execution alone adds up to, as a monitor shows it: counters that begin at 0 with the process. */
 import type { CallMeta } from '../client/types.ts';
+import { Durations } from '../monitor/durations.ts';
 import type { Outcome } from '../processor/result.ts';
 import type { Step } from './types.ts';
-
-/** Upper bounds of the buckets of a latency, seconds: from a service in the same rack to the longest timeout that is usual. */
-export const LATENCY_BOUNDS_S: readonly number[] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
-
-/** How many durations lay up to each bound and no further; the last count is of those beyond. */
-export class Durations {
-  readonly counts: number[] = LATENCY_BOUNDS_S.map(() => 0).concat(0);
-  sumS = 0;
-
-  add(seconds: number): void {
-    const found = LATENCY_BOUNDS_S.findIndex((bound) => seconds <= bound);
-    const bucket = found < 0 ? LATENCY_BOUNDS_S.length : found;
-    this.counts[bucket] = (this.counts[bucket] ?? 0) + 1;
-    this.sumS += seconds;
-  }
-}
 
 /** What one step has asked for. */
 export interface StepMeter {

@@ -29,7 +29,8 @@ import { runShard, type Decide } from './shards/run-shard.ts';
 import { serviceOrigin } from './service-origin.ts';
 import { sharedQuotaOf } from './shared-quota.ts';
 import { decideStart, refuseOthersFiles, reopenOutput, type Start, type StartOptions } from './start.ts';
-import type { CompiledJob, MonitorAddress, RunOptions } from './types.ts';
+import type { MonitorAddress } from '../monitor/address.ts';
+import type { CompiledJob, RunOptions } from './types.ts';
 
 export interface RunContext {
   readonly baseUrl: string;

@@ -1,4 +1,5 @@
 /** The compiled job: validated, with defaults, frozen, units in every name. Types only. */
+import type { MonitorAddress } from '../monitor/address.ts';
 import type { InputFormat } from '../reader/types.ts';
 
 export type Step = 'enrich' | 'verify';
@@ -80,12 +81,4 @@ export interface RunOptions {
   readonly logLevel: string;
   /** Where the run shows how it goes; null: nowhere. */
   readonly monitor: MonitorAddress | null;
-}
-
-/** Where a monitor listens. */
-export interface MonitorAddress {
-  /** Null: on every address of the machine. */
-  readonly host: string | null;
-  /** 0: any free one. */
-  readonly port: number;
 }

@@ -1,7 +1,7 @@
 /** What `/metrics` tells, by name. `docs/monitoring.md` lists them; a test holds it, the dashboard and the alerts to this table. */
-import { packageVersion } from '../client/version.ts';
-import { LATENCY_BOUNDS_S, type StepMeter } from '../job/meter.ts';
+import type { StepMeter } from '../job/meter.ts';
 import { histogram, type Family, type Sample } from './exposition.ts';
+import { PROCESS_METRICS, processSamples } from './process-metrics.ts';
 import type { RunView } from './run-view.ts';
 
 interface Metric {
@@ -18,7 +18,7 @@ const bySteps = (view: RunView, samples: (step: string, meter: StepMeter) => rea
 const HELD_UP_BY = ['outage', 'throttled', 'quota'] as const;
 
 export const METRICS: Readonly<Record<string, Metric>> = {
-  millrace_build_info: { type: 'gauge', help: 'Always 1; the labels say what runs.' },
+  ...PROCESS_METRICS,
   millrace_job_info: { type: 'gauge', help: 'Always 1; the label says which job.' },
   millrace_records_total: { type: 'counter', help: 'Rows written to the output, by outcome.', of: ({ meter }) => Object.entries(meter.rows).map(([outcome, value]) => ({ labels: { outcome }, value })) },
   millrace_requests_total: {
@@ -26,7 +26,7 @@ export const METRICS: Readonly<Record<string, Metric>> = {
     help: 'Requests by step and HTTP status; code "none": no answer came.',
     of: (view) => bySteps(view, (step, { answers }) => [...answers].map(([status, value]) => ({ labels: { step, code: status === 0 ? 'none' : String(status) }, value }))),
   },
-  millrace_request_duration_seconds: { type: 'histogram', help: 'Time from sending a request to its whole answer.', of: (view) => bySteps(view, (step, { latency }) => histogram({ step }, LATENCY_BOUNDS_S, latency.counts, latency.sumS)) },
+  millrace_request_duration_seconds: { type: 'histogram', help: 'Time from sending a request to its whole answer.', of: (view) => bySteps(view, (step, { latency }) => histogram({ step }, latency.bounds, latency.counts, latency.sumS)) },
   millrace_retries_total: { type: 'counter', help: 'Failed attempts that are made again.', of: (view) => bySteps(view, (step, { retries }) => [{ labels: { step }, value: retries }]) },
   millrace_throttled_total: { type: 'counter', help: 'Times that the service said "later" and everything waited.', of: ({ throttled }) => one(throttled.events) },
   millrace_throttled_seconds_total: { type: 'counter', help: 'Time waited because the service said "later".', of: ({ throttled }) => one(throttled.waitedMs / 1_000) },
@@ -45,20 +45,10 @@ export const METRICS: Readonly<Record<string, Metric>> = {
   millrace_progress_ratio: { type: 'gauge', help: 'How much of the job is done, 0 to 1.', of: ({ snapshot }) => one(snapshot.share) },
   millrace_input_bytes_total: { type: 'counter', help: 'Bytes of the input files that were read; of a single-member archive all at once, when it is through.', of: ({ bytes }) => one(bytes.read) },
   millrace_output_bytes_total: { type: 'counter', help: 'Bytes of the output file that are durable.', of: ({ bytes }) => one(bytes.written) },
-  process_start_time_seconds: { type: 'gauge', help: 'When the process was started, Unix time.' },
-  process_cpu_seconds_total: { type: 'counter', help: 'Processor time, user and system.' },
-  process_resident_memory_bytes: { type: 'gauge', help: 'Resident memory.' },
 };
 
 /** @param view null: the run has not begun. @param startedAtMs of the process, Unix time */
 export function familiesOf(job: string, view: RunView | null, startedAtMs: number): Family[] {
-  const { user, system } = process.cpuUsage();
-  const always: Readonly<Record<string, readonly Sample[]>> = {
-    millrace_build_info: [{ labels: { version: packageVersion(), node: process.version }, value: 1 }],
-    millrace_job_info: [{ labels: { name: job }, value: 1 }],
-    process_start_time_seconds: one(startedAtMs / 1_000),
-    process_cpu_seconds_total: one((user + system) / 1e6),
-    process_resident_memory_bytes: one(process.memoryUsage.rss()),
-  };
+  const always: Readonly<Record<string, readonly Sample[]>> = { ...processSamples(startedAtMs), millrace_job_info: [{ labels: { name: job }, value: 1 }] };
   return Object.entries(METRICS).map(([name, { type, help, of }]) => ({ name, type, help, samples: of === undefined ? (always[name] ?? []) : view === null ? [] : of(view) }));
 }

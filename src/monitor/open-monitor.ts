@@ -1,55 +1,37 @@
-/** `--monitor`: what runs, over HTTP, for probes, for Prometheus and for people. Read only, and bounded for whoever can reach it. */
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { ConfigError } from '../errors.ts';
+/** `--monitor`: what runs, over HTTP, for probes, for Prometheus and for people. */
 import type { Reporter } from '../job/reporter.ts';
 import type { Running } from '../job/snapshot.ts';
-import type { CompiledJob, MonitorAddress } from '../job/types.ts';
+import type { CompiledJob } from '../job/types.ts';
+import type { MonitorAddress } from './address.ts';
 import { CONTENT_TYPE, exposition } from './exposition.ts';
 import { familiesOf } from './metrics.ts';
 import { PAGE, PAGE_POLICY } from './page.ts';
+import { startedAtMs } from './process-metrics.ts';
 import { progressOf } from './progress.ts';
 import { viewsOf, type RunView } from './run-view.ts';
-
-const LARGEST_HEADER_BYTES = 8 * 1_024;
-const MOST_CONNECTIONS = 64;
-/** For a request to arrive, and for an answer to be taken. */
-const PATIENCE_MS = 10_000;
-const KEEP_ALIVE_MS = 5_000;
+import { plain, servePages, type ServedPages } from './serve-pages.ts';
 
 export type MonitorState = 'starting' | 'running' | 'ending';
 
-export interface Monitor {
-  /** Where it listens, as a person on this machine would write it. */
-  readonly url: string;
+export interface Monitor extends ServedPages {
   /** A reporter that also tells the monitor of the run. */
   watching(reporter: Reporter): Reporter;
-  /** Closes the port and every connection. */
-  close(): Promise<void>;
 }
 
 /** @throws ConfigError when the address cannot be listened on */
 export async function openMonitor(job: CompiledJob, address: MonitorAddress): Promise<Monitor> {
-  const startedAtMs = Date.now() - process.uptime() * 1_000;
+  const begunMs = startedAtMs();
   let state: MonitorState = 'starting';
   let look: (() => RunView) | null = null;
-  const pages: Readonly<Record<string, () => Page>> = {
-    '/': () => ({ status: 200, type: 'text/html; charset=utf-8', body: PAGE }),
+  const served = await servePages({
+    '/': () => ({ status: 200, type: 'text/html; charset=utf-8', body: PAGE, policy: PAGE_POLICY }),
     '/healthz': () => plain(200, 'ok'),
     '/readyz': () => plain(state === 'running' ? 200 : 503, state),
-    '/metrics': () => ({ status: 200, type: CONTENT_TYPE, body: exposition(familiesOf(job.name, look?.() ?? null, startedAtMs)) }),
+    '/metrics': () => ({ status: 200, type: CONTENT_TYPE, body: exposition(familiesOf(job.name, look?.() ?? null, begunMs)) }),
     '/progress.json': () => ({ status: 200, type: 'application/json', body: JSON.stringify(progressOf(job.name, state, look?.() ?? null)) }),
-  };
-  const server = createServer({ maxHeaderSize: LARGEST_HEADER_BYTES, headersTimeout: PATIENCE_MS, requestTimeout: PATIENCE_MS, keepAliveTimeout: KEEP_ALIVE_MS, connectionsCheckingInterval: 1_000 }, (request, response) => answer(pages, request, response));
-  server.maxConnections = MOST_CONNECTIONS;
-  server.setTimeout(PATIENCE_MS);
-  await listen(server, address);
-  // It shows a run and is none: it never keeps the process alive.
-  server.unref();
-  const { port } = server.address() as AddressInfo;
+  }, address);
   return {
-    url: `http://${hostOf(address)}:${port}/`,
+    ...served,
     watching: (reporter) => ({
       ...reporter,
       start: (running: Running) => {
@@ -62,51 +44,5 @@ export async function openMonitor(job: CompiledJob, address: MonitorAddress): Pr
         reporter.stop();
       },
     }),
-    close: async () => {
-      const closed = once(server, 'close');
-      server.close();
-      server.closeAllConnections();
-      await closed;
-    },
   };
-}
-
-interface Page { readonly status: number; readonly type: string; readonly body: string }
-
-function plain(status: number, word: string): Page {
-  return { status, type: 'text/plain; charset=utf-8', body: `${word}\n` };
-}
-
-function answer(pages: Readonly<Record<string, () => Page>>, request: IncomingMessage, response: ServerResponse): void {
-  const [path = '/'] = (request.url ?? '/').split('?', 1);
-  const reads = request.method === 'GET' || request.method === 'HEAD';
-  const page = Object.hasOwn(pages, path) ? pages[path] : undefined;
-  const { status, type, body } = !reads ? plain(405, 'only GET and HEAD') : page === undefined ? plain(404, `there are ${Object.keys(pages).join(', ')}`) : page();
-  response.writeHead(status, {
-    'content-type': type,
-    'content-length': Buffer.byteLength(body),
-    'cache-control': 'no-store',
-    'x-content-type-options': 'nosniff',
-    'content-security-policy': PAGE_POLICY,
-    ...(status === 405 ? { allow: 'GET, HEAD' } : {}),
-    // A body that nobody reads would stand in the way of the next request.
-    ...(reads ? {} : { connection: 'close' }),
-  });
-  response.end(request.method === 'HEAD' ? undefined : body);
-}
-
-async function listen(server: Server, { host, port }: MonitorAddress): Promise<void> {
-  try {
-    server.listen(host === null ? { port } : { host, port });
-    await once(server, 'listening');
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    const why = code === 'EADDRINUSE' ? 'the port is taken' : code === 'EACCES' ? 'not permitted' : (error as Error).message;
-    throw new ConfigError('monitor_cannot_listen', `the monitor cannot listen on ${host ?? 'any address'}, port ${port}: ${why}`, { hint: 'Name another --monitor PORT or HOST:PORT (0: any free port), or leave it out.', cause: error });
-  }
-}
-
-function hostOf({ host }: MonitorAddress): string {
-  if (host === null || host === '0.0.0.0' || host === '::') return 'localhost';
-  return host.includes(':') ? `[${host}]` : host;
 }

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { exposition, histogram, type Family } from '../../src/monitor/exposition.ts';
-import { Durations, LATENCY_BOUNDS_S } from '../../src/job/meter.ts';
+import { Durations, LATENCY_BOUNDS_S } from '../../src/monitor/durations.ts';
 import { parseExposition } from './parse-exposition.ts';
 
 test('whatever a label or a help says, the text is well-formed and each sample is there', () => {

@@ -4,7 +4,8 @@ import { connect, createServer, type AddressInfo } from 'node:net';
 import { runInNewContext } from 'node:vm';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Reporter } from '../../src/job/reporter.ts';
-import type { CompiledJob, MonitorAddress } from '../../src/job/types.ts';
+import type { CompiledJob } from '../../src/job/types.ts';
+import type { MonitorAddress } from '../../src/monitor/address.ts';
 import { openMonitor, type Monitor } from '../../src/monitor/open-monitor.ts';
 import { PAGE } from '../../src/monitor/page.ts';
 import { parseExposition } from './parse-exposition.ts';
@@ -24,7 +25,7 @@ test('before the run: alive, not ready, with what the process knows of itself', 
   const get = (path: string): Promise<Response> => fetch(new URL(path, monitor.url));
   expect([await get('healthz'), await get('readyz'), await get('progress.json'), await get('nothing')].map(({ status }) => status)).toEqual([200, 503, 200, 404]);
   const parsed = parseExposition(await (await get('metrics')).text());
-  expect([...parsed.keys()]).toEqual(['millrace_build_info', 'millrace_job_info', 'process_start_time_seconds', 'process_cpu_seconds_total', 'process_resident_memory_bytes']);
+  expect([...parsed.keys()]).toEqual(['millrace_build_info', 'process_start_time_seconds', 'process_cpu_seconds_total', 'process_resident_memory_bytes', 'millrace_job_info']);
   expect([...(parsed.get('millrace_job_info')?.samples.keys() ?? [])]).toEqual([String.raw`millrace_job_info{name="night \"ly\"\n"}`]);
   expect(await (await get('progress.json')).json()).toEqual({ job: JOB.name, state: 'starting' });
 });

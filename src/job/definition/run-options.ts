@@ -1,6 +1,7 @@
 /** The flags of one execution: fresh, date, shard, scratch, progress, monitor, log level; each with its variable. */
 import type { ConfigError, UsageError } from '../../errors.ts';
-import type { MonitorAddress, RunOptions, Shard } from '../types.ts';
+import { monitorAddress } from '../../monitor/address.ts';
+import type { RunOptions, Shard } from '../types.ts';
 import { RUN_FLAGS, variableOf } from './flags.ts';
 import type { FlagValue } from './layers.ts';
 import { repeated, valueless } from './layers.ts';
@@ -11,8 +12,6 @@ import { dateNamedBy } from './run-date.ts';
 export const PROGRESS = ['auto', 'bar', 'log', 'none'] as const;
 /** Pino's levels. */
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
-
-const LARGEST_PORT = 65_535;
 
 /** What each run flag takes, for messages and docs. */
 export const RUN_FLAG_NOTES: Readonly<Record<string, { expected: string; default: string; description: string }>> = {
@@ -66,15 +65,6 @@ export function compileRunOptions(env: NodeJS.ProcessEnv, flags: ReadonlyMap<str
     },
     date,
   };
-}
-
-/** Null: it is none. In a pod the kubelet and Prometheus come from outside; anywhere else nobody should who was not asked. */
-function monitorAddress(text: string, env: NodeJS.ProcessEnv): MonitorAddress | null {
-  const [, bracketed, plain, digits = ''] = /^(?:(?:\[([0-9A-Fa-f:.]{2,45})\]|([A-Za-z0-9.-]{1,253})):)?(\d{1,5})$/.exec(text) ?? [];
-  const port = Number(digits);
-  if (digits === '' || port > LARGEST_PORT) return null;
-  const usual = (env['KUBERNETES_SERVICE_HOST'] ?? '') === '' ? '127.0.0.1' : null;
-  return { host: bracketed ?? plain ?? usual, port };
 }
 
 interface Given { readonly value: string; readonly origin: Origin }

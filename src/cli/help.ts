@@ -111,6 +111,7 @@ The data service, on this machine. Prints {"url": ..., "pid": ...} once it is re
   --host ADDRESS    where to listen (127.0.0.1)    --port N               0: any free port (8080)
   --store FILE      the service's own data         --region NAME          region of its keys (us)
   --sample          the sample set, with the key sample-key on the enterprise plan
+  --monitor PORT    /metrics, /healthz, /readyz    --log-level LEVEL      info; on a terminal warn
 
 To try out how a client takes trouble:
   --latency-ms N    every answer waits this long   --latency-jitter-ms N  up to this much more

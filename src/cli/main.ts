@@ -23,7 +23,7 @@ const runOptions = (names: readonly string[]): Record<string, Options> => ({ ...
 const REPORT_OPTIONS = { ...JOB_OPTIONS, date: value, json: flag };
 /** Which service is asked, how fast and how often at most, as for run. */
 const SERVICE_OPTIONS = Object.fromEntries(Object.entries(SHORT_FLAGS).filter(([path]) => path.startsWith('service.') || path === 'limits.maxCalls').map(([, name]) => [name, name === 'embedded' ? flag : value]));
-const SERVE_VALUES = ['host', 'port', 'store', 'region', 'latency-ms', 'latency-jitter-ms', 'error-rate', 'throttle-rate', 'drop-rate', 'hang-rate', 'fault-seed'];
+const SERVE_VALUES = ['host', 'port', 'store', 'region', 'monitor', 'log-level', 'latency-ms', 'latency-jitter-ms', 'error-rate', 'throttle-rate', 'drop-rate', 'hang-rate', 'fault-seed'];
 
 interface Command {
   readonly usage: string;

@@ -2,7 +2,7 @@
 import { pino } from 'pino';
 
 /** How much a log may lag behind, bytes and milliseconds, where it is not written at once. */
-const BUFFER_BYTES = 16 * 1024;
+const BUFFER_BYTES = 4 * 1024;
 const FLUSH_EVERY_MS = 250;
 /** Lines that nobody takes are dropped beyond this: whoever reads the log must not stop who writes it. */
 const MOST_WAITING_BYTES = 4 * 1024 * 1024;

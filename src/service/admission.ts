@@ -37,8 +37,13 @@ export function admit(context: ServiceContext, request: FastifyRequest): void {
   refuseUnknownParameters(request, request.routeOptions.config.parameters ?? []);
 }
 
-/** Fills in the quota of a request that costs none of it, for its headers. */
-export function peekQuota(context: ServiceContext, request: FastifyRequest, key: ActiveKey): void {
+/** Fills in the key and quota of a request that costs none of it, for its headers. */
+export function tellQuota(context: ServiceContext, request: FastifyRequest): void {
+  const key = context.keys.resolve(request.headers.authorization);
+  if (key !== null) peekQuota(context, request, key);
+}
+
+function peekQuota(context: ServiceContext, request: FastifyRequest, key: ActiveKey): void {
   request.call.key = key;
   if (key.rpm !== null) request.call.quota = context.quota.peek(key.id, key.rpm, context.clock());
 }
@@ -59,7 +64,8 @@ function refuseUnknownParameters(request: FastifyRequest, known: readonly string
 export async function suffer(request: FastifyRequest, reply: FastifyReply, hold: (socket: Socket) => void): Promise<void> {
   const { fate } = request.call;
   if (fate === null) return;
-  if (fate.delayMs > 0) await sleep(fate.delayMs);
+  // It keeps nobody who wants to end.
+  if (fate.delayMs > 0) await sleep(fate.delayMs, undefined, { ref: false });
   switch (fate.kind) {
     case 'none':
     case 'drop_after':

@@ -122,6 +122,7 @@ function spent(): ServiceError {
 }
 
 async function sendReplay(endpoint: Endpoint, answer: FirstAnswer, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  request.call.replayed = true;
   reply.header('idempotency-replayed', 'true');
   if (answer.kind === 'text') return send(reply, request.call, answer.status, answer.text);
   const again = await attempt(endpoint, request);

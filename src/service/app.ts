@@ -1,13 +1,15 @@
 /** The HTTP side: Fastify with the service's limits, headers and errors around the routes. */
 import { isUtf8 } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
-import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { fastify, type FastifyInstance, type FastifyRequest } from 'fastify';
-import { admit, peekQuota, suffer } from './admission.ts';
+import { admit, suffer, tellQuota } from './admission.ts';
 import { apiRoute, JSON_TYPE, pathOf, problemText, sendProblem } from './api-route.ts';
 import type { Call, Endpoint, ServiceContext } from './context.ts';
-import { problem, PROBLEM_TYPE, ServiceError } from './errors.ts';
+import { ServiceError } from './errors.ts';
+import { guardConnections, type Connections } from './guard/connections.ts';
+import { checkEveryMs, LIMITS } from './guard/limits.ts';
+import { refuseUnreadable } from './guard/unreadable.ts';
 import { refuseUnwritten, settle } from './owing.ts';
 import { quotaHeaders } from './quota.ts';
 import { companyEndpoint } from './routes/companies.ts';
@@ -18,29 +20,31 @@ import { SEARCH_PARAMETERS, searchByBody, searchByQuery } from './routes/search.
 import { signalRoutes, SIGNALS_PATH } from './routes/signals.ts';
 import { pollVerification, VERIFY_PATH, verifyEndpoint } from './routes/verify.ts';
 import { VerificationJobs } from './verification-jobs.ts';
+import { follow, letIn } from './watch/follow-calls.ts';
 
-const MAX_BODY_BYTES = 1024 * 1024;
-/** How long a client may take to send a whole request, and an idle connection stays open. */
-const REQUEST_TIMEOUT_MS = 30_000;
-const KEEP_ALIVE_MS = 75_000;
-const MAX_HEADER_BYTES = 16 * 1024;
-/** Of a part of a path, such as a domain. */
-const MAX_PARAMETER_LENGTH = 2_048;
-const MAX_CONNECTIONS = 10_000;
+/** A store that cannot be written for longer than an import takes for a transaction is no store. */
+const STUCK_MS = 10_000;
 
 const NO_BODY = Buffer.alloc(0);
 
 export interface App {
   readonly fastify: FastifyInstance;
+  readonly connections: Connections;
+  /** Whether requests are welcome: it is not being closed, and the store can be read and written. */
+  ready(): boolean;
+  /** Asynchronous verifications that are under way. */
+  openVerifications(): number;
   /** Stops listening and resolves when what is in flight is answered. What a fault left without an answer is cut at once. */
   close(): Promise<void>;
 }
 
 /** Builds the service without listening. */
 export function buildApp(context: ServiceContext): App {
+  const { limits } = context;
   const nextRequestId = requestIds();
   const hung = new Set<Socket>();
   let closing = false;
+  const ready = (): boolean => !closing && context.journal.stuckMs < STUCK_MS && context.directory.ready();
   const hold = (socket: Socket): void => {
     if (closing) {
       socket.destroy();
@@ -51,15 +55,15 @@ export function buildApp(context: ServiceContext): App {
   };
   const app = fastify({
     logger: false,
-    bodyLimit: MAX_BODY_BYTES,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    http: { maxHeaderSize: MAX_HEADER_BYTES },
-    routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH },
+    bodyLimit: limits.bodyBytes,
+    requestTimeout: limits.requestTimeoutMs,
+    keepAliveTimeout: limits.keepAliveMs,
+    http: { maxHeaderSize: limits.headerBytes, headersTimeout: limits.headersTimeoutMs, connectionsCheckingInterval: checkEveryMs(limits) },
+    routerOptions: { maxParamLength: limits.parameterLength },
     // While closing, what still arrives on an open connection is answered like anything else.
     return503OnClosing: false,
     exposeHeadRoutes: true,
-    clientErrorHandler: (error, socket) => refuseUnreadable(error, socket, nextRequestId()),
+    clientErrorHandler: (error, socket) => refuseUnreadable(error, socket, nextRequestId(), limits),
     frameworkErrors: (_error, request, reply) => {
       // A target that cannot be decoded names nothing; no hook has run for it.
       request.call ??= newCall(nextRequestId(), context.clock());
@@ -68,25 +72,26 @@ export function buildApp(context: ServiceContext): App {
       return sendProblem(reply, refusal, problemText(refusal, request)) as never;
     },
   });
-  app.server.maxConnections = MAX_CONNECTIONS;
+  // One more than there may be, so that too many are noticed.
+  app.server.maxHeadersCount = limits.headers + 1;
+  const connections = guardConnections(app.server, limits);
   app.decorateRequest('call', null as unknown as Call);
   readBodies(app);
 
-  app.addHook('onRequest', (request, _reply, done) => {
+  app.addHook('onRequest', (request, reply, done) => {
     request.call = newCall(nextRequestId(), context.clock());
-    if (request.is404) {
-      const key = context.keys.resolve(request.headers.authorization);
-      if (key !== null) peekQuota(context, request, key);
-      done();
-      return;
-    }
-    if (!isApi(request)) {
+    follow(context, request, reply);
+    // Whoever asks how the service is gets an answer whatever its load.
+    if (!request.is404 && !isApi(request)) {
       done();
       return;
     }
     try {
-      admit(context, request);
+      letIn(context, request);
+      if (request.is404) tellQuota(context, request);
+      else admit(context, request);
     } catch (error) {
+      if (request.call.key === null) tellQuota(context, request);
       done(error as Error);
       return;
     }
@@ -116,7 +121,6 @@ export function buildApp(context: ServiceContext): App {
     if (settled === null) stamp(payload);
     else void settled.then((written) => stamp(written ? payload : refuseUnwritten(request, reply, payload)));
   });
-  if (context.log !== null) logAccess(app, context, context.log);
 
   const methods = new Map<string, string[]>();
   const allow = (path: string, ...more: string[]): void => void methods.set(path, [...(methods.get(path) ?? []), ...more]);
@@ -141,7 +145,7 @@ export function buildApp(context: ServiceContext): App {
   post(VERIFY_PATH, verifyEndpoint(context, jobs));
   allow(`${VERIFY_PATH}/:id`, 'GET', 'HEAD');
   app.get(`${VERIFY_PATH}/:id`, pollVerification(context, jobs));
-  for (const [path, ok] of [['/healthz', () => true], ['/readyz', () => context.directory.ready()]] as const) {
+  for (const [path, ok] of [['/healthz', () => true], ['/readyz', ready]] as const) {
     allow(path, 'GET', 'HEAD');
     app.get(path, (_request, reply) => {
       const good = ok();
@@ -158,13 +162,16 @@ export function buildApp(context: ServiceContext): App {
   app.setErrorHandler((error, request, reply) => {
     const refusal = toServiceError(error);
     if (refusal.code === 'internal_error' && error !== refusal) {
-      context.log?.({ event: 'bug', request_id: request.call.requestId, error: error instanceof Error ? error.stack : String(error) });
+      context.log?.write('error', { event: 'bug', request_id: request.call.requestId, error: error instanceof Error ? error.stack : String(error) });
     }
     return sendProblem(reply, refusal, problemText(refusal, request));
   });
 
   return {
     fastify: app,
+    connections,
+    ready,
+    openVerifications: () => jobs.open,
     close() {
       closing = true;
       for (const socket of hung) socket.destroy();
@@ -186,7 +193,7 @@ function methodsOf(methods: ReadonlyMap<string, readonly string[]>, path: string
 }
 
 function newCall(requestId: string, startedMs: number): Call {
-  return { requestId, startedMs, key: null, quota: null, credits: 0, idempotent: false, undo: null, raw: NO_BODY, fate: null };
+  return { requestId, startedMs, key: null, quota: null, credits: 0, admitted: false, replayed: false, idempotent: false, undo: null, raw: NO_BODY, fate: null };
 }
 
 function isApi(request: FastifyRequest): boolean {
@@ -228,45 +235,8 @@ function where(error: unknown): string {
 function toServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   const { code, statusCode } = error as { code?: unknown; statusCode?: unknown };
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new ServiceError('payload_too_large', `the body may have ${MAX_BODY_BYTES} bytes at most`);
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new ServiceError('payload_too_large', `the body may have ${LIMITS.bodyBytes} bytes at most`);
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE' || statusCode === 415) return new ServiceError('unsupported_media_type', 'send Content-Type: application/json');
   if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) return new ServiceError('invalid_parameter', 'the request is not well-formed HTTP');
   return new ServiceError('internal_error', 'something went wrong here; the request id helps to find it');
-}
-
-/** Answers what Node could not read as HTTP at all, in the service's own words. */
-function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket, requestId: string): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const refusal =
-    error.code === 'HPE_HEADER_OVERFLOW'
-      ? new ServiceError('headers_too_large', `the headers may have ${MAX_HEADER_BYTES} bytes at most`)
-      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-        ? new ServiceError('request_timeout', 'the request did not arrive in time')
-        : new ServiceError('invalid_parameter', 'the request is not well-formed HTTP');
-  const body = problem(refusal.code, refusal.message, '/', requestId);
-  socket.end(
-    `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\ncontent-type: ${PROBLEM_TYPE}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n` +
-      `x-request-id: ${requestId}\r\nx-credits-charged: 0\r\nconnection: close\r\n\r\n${body}`,
-  );
-}
-
-/** One entry an answer: who asked (the key's id), what for (the route), and how it went. No bodies, no paths, no addresses. */
-function logAccess(app: FastifyInstance, context: ServiceContext, log: (entry: Record<string, unknown>) => void): void {
-  app.addHook('onResponse', (request, reply, done) => {
-    const { call } = request;
-    log({
-      event: 'request',
-      request_id: call.requestId,
-      method: request.method,
-      route: request.routeOptions.url ?? null,
-      status: reply.statusCode,
-      ms: Math.round((context.clock() - call.startedMs) * 1000) / 1000,
-      key_id: call.key?.id ?? null,
-      credits: call.credits,
-    });
-    done();
-  });
 }

@@ -6,17 +6,23 @@ import type { ActiveKey, KeyRing } from './key-ring.ts';
 import type { Region } from './keys.ts';
 import type { QuotaDecision, QuotaLedger } from './quota.ts';
 import type { EvidenceSource } from '../verification/types.ts';
-import type { Verifier } from '../verification/verifier.ts';
+import type { LoadGate } from './guard/load-gate.ts';
+import type { Limits } from './guard/limits.ts';
+import type { VerifyGate } from './guard/verify-gate.ts';
 import type { SearchIndex } from './search/search-index.ts';
 import type { Directory } from './store/directory.ts';
+import type { EventStreams } from './signal-events.ts';
 import type { Journal } from './store/journal.ts';
 import type { SignalFeed } from './store/signal-feed.ts';
+import type { ServiceLog } from './watch/log.ts';
+import type { ServiceMeter } from './watch/meter.ts';
 
 export interface ServiceContext {
   readonly directory: Directory;
   readonly search: SearchIndex;
   readonly signals: SignalFeed;
-  readonly verifier: Verifier;
+  readonly streams: EventStreams;
+  readonly verifier: Pick<VerifyGate, 'verify'>;
   /** What the store says of addresses. */
   readonly evidence: EvidenceSource;
   readonly keys: KeyRing;
@@ -31,8 +37,11 @@ export interface ServiceContext {
   readonly clock: () => number;
   /** Wall clock, epoch milliseconds. */
   readonly now: () => number;
-  /** Structured access log without personal data. */
-  readonly log: ((entry: Record<string, unknown>) => void) | null;
+  readonly limits: Limits;
+  readonly gate: LoadGate;
+  readonly meter: ServiceMeter;
+  /** Null: nobody wants to know. */
+  readonly log: ServiceLog | null;
 }
 
 /** One request from its first byte to its answer. */
@@ -43,6 +52,9 @@ export interface Call {
   /** Null: no key, or one without a limit. */
   quota: QuotaDecision | null;
   credits: number;
+  /** It counts as in flight. */
+  admitted: boolean;
+  replayed: boolean;
   /** The answer is kept for an Idempotency-Key, or is one that was. */
   idempotent: boolean;
   /** Takes back what was booked, where it could not be written down in time. */

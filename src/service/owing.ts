@@ -25,6 +25,7 @@ export function settle({ keys, quota, idempotency, journal }: ServiceContext, { 
 /** Makes a 503 of an answer that could not be written down in time, and takes back what it cost. Returns the body. */
 export function refuseUnwritten(request: FastifyRequest, reply: FastifyReply, instead: unknown): Buffer {
   request.call.undo?.();
+  request.call.replayed = false;
   if (instead instanceof Readable) instead.destroy();
   const refusal = new ServiceError('overloaded', 'the store is busy, and nothing was charged; send the same request again', { headers: { 'retry-after': RETRY_S } });
   for (const name of OF_THE_ANSWER) reply.removeHeader(name);

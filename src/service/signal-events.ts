@@ -33,6 +33,10 @@ export class EventStreams {
     return stream;
   }
 
+  get size(): number {
+    return this.#open.size;
+  }
+
   close(): void {
     this.#closed = true;
     for (const stream of this.#open) stream.abort();

@@ -4,6 +4,9 @@ import { ConfigError } from '../errors.ts';
 import { buildApp } from './app.ts';
 import { withLearntPatterns } from './evidence.ts';
 import { fates, type Faults } from './faults.ts';
+import { LIMITS, type Limits } from './guard/limits.ts';
+import { LoadGate } from './guard/load-gate.ts';
+import { VerifyGate } from './guard/verify-gate.ts';
 import { Idempotency } from './idempotency.ts';
 import { KeyRing } from './key-ring.ts';
 import type { Region } from './keys.ts';
@@ -11,10 +14,15 @@ import { KeptQuota } from './kept-quota.ts';
 import { openMail, type MailOptions, type OpenMail } from './mail.ts';
 import { loadSample, readSampleWorld, SAMPLE_KEY } from './sample-store.ts';
 import { SearchIndex } from './search/search-index.ts';
+import { EventStreams } from './signal-events.ts';
 import { openDirectory } from './store/directory.ts';
 import { Journal } from './store/journal.ts';
 import { openStore } from './store/open-store.ts';
 import { SignalFeed } from './store/signal-feed.ts';
+import type { ServiceLog } from './watch/log.ts';
+import { LoopLag } from './watch/loop-lag.ts';
+import { ServiceMeter } from './watch/meter.ts';
+import type { ServiceView } from './watch/metrics.ts';
 
 export type { Faults } from './faults.ts';
 export type { MailOptions } from './mail.ts';
@@ -42,16 +50,20 @@ export interface ServiceOptions {
   readonly faults?: Partial<Faults>;
   /** Where mail is looked into. Default: with `sample` its own world of mail; else this machine's DNS, and no mail servers. */
   readonly mail?: MailOptions;
-  /** Structured access log without personal data; default none. */
-  readonly log?: (entry: Record<string, unknown>) => void;
+  /** Where it logs to, without personal data; default nowhere. */
+  readonly log?: ServiceLog;
+  /** Default: `LIMITS`. */
+  readonly limits?: Partial<Limits>;
 }
 
 export interface RunningService {
   /** Origin without a trailing slash. */
   readonly url: string;
   readonly port: number;
-  /** Answers what is in flight (10 s at most), writes what is pending, and lets go of the store. Safe to call twice. */
-  close(): Promise<void>;
+  /** What it looks like now, for metrics and probes. */
+  look(): ServiceView;
+  /** Answers what is in flight (10 s at most, or until `abort`), writes what is pending, and lets go of the store. Safe to call twice. */
+  close(abort?: AbortSignal): Promise<void>;
 }
 
 /**
@@ -67,7 +79,8 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
 
   const store = openStore(options.store);
   let mail: OpenMail | null = null;
-  const journal = new Journal(store, (error) => log?.({ event: 'store_write_failed', error: error instanceof Error ? error.message : String(error) }));
+  const journal = new Journal(store, (error) => log?.write('warn', { event: 'store_write_failed', error: error instanceof Error ? error.message : String(error) }), clock);
+  const lag = new LoopLag(clock);
   try {
     if (options.sample === true) await loadSample(store);
     store.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
@@ -81,11 +94,17 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     mail = opened;
     const directory = openDirectory(store, clock);
     const quota = new KeptQuota(store, journal, clock, now);
+    const verifier = new VerifyGate(opened.verifier);
+    const streams = new EventStreams();
+    const limits = { ...LIMITS, ...options.limits };
+    const gate = new LoadGate(limits, clock);
+    const meter = new ServiceMeter();
     const app = buildApp({
       directory,
       search: new SearchIndex(store, now),
       signals: new SignalFeed(store),
-      verifier: opened.verifier,
+      streams,
+      verifier,
       evidence: withLearntPatterns(directory, store, clock),
       keys,
       quota,
@@ -95,29 +114,42 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       nextFate: fates(options.faults ?? {}),
       clock,
       now,
+      limits,
+      gate,
+      meter,
       log,
     });
     await listen(app.fastify, host, options.port ?? 0);
     const address = app.fastify.server.address();
     const port = typeof address === 'object' && address !== null ? address.port : 0;
 
-    const stop = async (): Promise<void> => {
-      const force = setTimeout(() => app.fastify.server.closeAllConnections(), CLOSE_WITHIN_MS);
+    const stop = async (abort?: AbortSignal): Promise<void> => {
+      const force = (): void => app.fastify.server.closeAllConnections();
+      const timer = setTimeout(force, CLOSE_WITHIN_MS);
+      abort?.addEventListener('abort', force, { once: true });
       // What waits for a mail server is answered as pending.
       opened.verifier.close();
       try {
-        await app.close();
+        const closed = app.close();
+        if (abort?.aborted === true) force();
+        await closed;
       } finally {
-        clearTimeout(force);
+        clearTimeout(timer);
+        lag.close();
         await opened.close();
         quota.settle();
         journal.close();
         store.close();
       }
     };
+    const look = (): ServiceView => ({
+      meter, ready: app.ready(), inFlight: gate.inFlight, connections: app.connections, streams: streams.size, lagMs: lag.worstMs, turnMs: gate.lastTurnMs,
+      verifying: { addresses: verifier.addresses, jobs: app.openVerifications() }, stuckMs: journal.stuckMs, store: options.store,
+    });
     let stopping: Promise<void> | null = null;
-    return { url: `http://${reachable(host)}:${port}`, port, close: () => (stopping ??= stop()) };
+    return { url: `http://${reachable(host)}:${port}`, port, look, close: (abort) => (stopping ??= stop(abort)) };
   } catch (error) {
+    lag.close();
     await mail?.close();
     journal.close();
     store.close();

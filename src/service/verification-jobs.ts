@@ -98,6 +98,11 @@ export class VerificationJobs {
     if (job !== undefined) job.paid = true;
   }
 
+  /** How many are under way. */
+  get open(): number {
+    return [...this.#jobs.values()].filter(isOpen).length;
+  }
+
   /** Nothing more is asked. */
   close(): void {
     this.#closed = true;

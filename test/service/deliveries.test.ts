@@ -131,7 +131,7 @@ describe('what became of mails', () => {
   it('has its table in a store of the second schema, too', async () => {
     const path = join(await temporaryFolder(), 'second.sqlite');
     const old = openStore(path);
-    old.exec('DROP TABLE deliveries; PRAGMA user_version = 2');
+    old.exec('DROP TABLE deliveries; DROP TABLE verifications; ALTER TABLE keys DROP COLUMN tokens; ALTER TABLE keys DROP COLUMN tokens_at; ALTER TABLE keys DROP COLUMN rotated_at; PRAGMA user_version = 2');
     loadPeople(old, [{ email: 'jane@acme.example', email_status: 'verified' }], 'crm');
     old.close();
     const store = openStore(path);

@@ -68,13 +68,13 @@ describe('a service with faults', () => {
 
   it('answers what is in flight before it closes', async () => {
     const entries: Record<string, unknown>[] = [];
-    const service = await serveStore({ faults: { latencyMs: 50 }, log: (entry) => entries.push(entry) });
+    const service = await serveStore({ faults: { latencyMs: 50 }, log: { write: (_level, entry) => entries.push(entry), takes: () => true } });
     const { arrived, answer } = send(service);
     await arrived;
     await service.close();
     const reply = await answer;
     expect([reply.statusCode, reply.headers.connection]).toEqual([200, 'close']);
-    expect(entries).toContainEqual(expect.objectContaining({ event: 'request', route: '/v1/enrich', method: 'POST', status: 200, credits: 1 }));
+    expect(entries).toContainEqual(expect.objectContaining({ event: 'request', route: 'POST /v1/enrich', method: 'POST', status: 200, credits: 1, bytes_in: 33 }));
     expect(JSON.stringify(entries)).not.toContain('acme');
   });
 });

@@ -5,7 +5,7 @@ import { serve } from '../../src/service/serve-command.ts';
 import { sampleStorePath, startService } from '../../src/service/start-service.ts';
 import { serveStore, temporaryFolder } from './harness.ts';
 
-const OPTIONS = { host: '127.0.0.1', port: 0, store: null, region: 'us', sample: true, smtp: null, faults: {} } as const;
+const OPTIONS = { host: '127.0.0.1', port: 0, store: null, region: 'us', sample: true, smtp: null, faults: {}, monitor: null, logLevel: 'silent' } as const;
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -23,7 +23,7 @@ describe('serve', () => {
         return true;
       });
     });
-    const serving = serve(OPTIONS, stop.signal);
+    const serving = serve(OPTIONS, { drain: stop.signal });
     const { url, pid } = await ready;
     expect(pid).toBe(process.pid);
     const reply = await fetch(`${url}/v1/enrich`, {
@@ -45,7 +45,7 @@ describe('serve', () => {
   });
 
   it('says what to pass when there is nothing to serve', async () => {
-    const refusal = serve({ ...OPTIONS, sample: false }, new AbortController().signal);
+    const refusal = serve({ ...OPTIONS, sample: false }, { drain: new AbortController().signal });
     await expect(refusal).rejects.toMatchObject({ code: 'no_store', exitCode: EXIT.config, hint: expect.stringContaining('--sample') });
   });
 

@@ -22,6 +22,8 @@ export interface Started {
   kill(signal: NodeJS.Signals): void;
   /** What it has printed so far. */
   stdout(): string;
+  /** What it has said on standard error so far. */
+  stderr(): string;
   /** Resolves when standard error or output holds the text; rejects when the process ends without. */
   says(text: string | RegExp): Promise<void>;
 }
@@ -109,7 +111,7 @@ export class Folder {
         listeners.add(look);
         look();
       });
-    return { child, ended, kill: (signal) => child.kill(signal), stdout: () => out.stdout, says };
+    return { child, ended, kill: (signal) => child.kill(signal), stdout: () => out.stdout, stderr: () => out.stderr, says };
   }
 
   run(args: readonly string[], options: RunOptions = {}): Promise<Ended> {

@@ -1,12 +1,14 @@
 /** `millrace serve` */
 import { EXIT, UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../errors.ts';
-import { checkFlags, textOf } from '../flag-values.ts';
+import { LOG_LEVELS } from '../../job/definition/run-options.ts';
+import { monitorAddress, type MonitorAddress } from '../../monitor/address.ts';
+import { checkFlags, textOf, wordOf } from '../flag-values.ts';
 import type { Invocation } from '../invocation.ts';
 import { withStopSignals } from '../signals.ts';
 import { smtpIdentity } from '../smtp-identity.ts';
 
-const FLAGS = ['host', 'port', 'store', 'region', 'sample', 'latency-ms', 'latency-jitter-ms', 'error-rate', 'throttle-rate', 'drop-rate', 'hang-rate', 'fault-seed'];
+const FLAGS = ['host', 'port', 'store', 'region', 'sample', 'monitor', 'log-level', 'latency-ms', 'latency-jitter-ms', 'error-rate', 'throttle-rate', 'drop-rate', 'hang-rate', 'fault-seed'];
 /** Regions of the service; a key belongs to one. */
 const REGIONS = ['us', 'eu', 'apac'] as const;
 const MAX_PORT = 65_535;
@@ -35,9 +37,12 @@ export async function serve(invocation: Invocation): Promise<ExitCode> {
       hangRate: rate('hang-rate'),
       seed: whole('fault-seed', 1, MAX_SEED),
     },
+    monitor: monitorOf(text('monitor'), invocation.env),
+    // Who looks on sees what is wrong; a line for each request is for a log.
+    logLevel: wordOf(invocation, 'log-level', LOG_LEVELS) ?? (process.stderr.isTTY ? 'warn' : 'info'),
   };
   const service = await import('../../service/serve-command.ts');
-  await withStopSignals(({ drain }) => service.serve(settings, drain));
+  await withStopSignals((signals) => service.serve(settings, signals), 'What was in flight was cut off; what was answered is in the store.');
   return EXIT.ok;
 }
 
@@ -45,6 +50,13 @@ function regionOf(text: string | null): (typeof REGIONS)[number] {
   const found = REGIONS.find((region) => region === (text ?? 'us'));
   if (found === undefined) throw new UsageError('bad_value', `--region must be ${REGIONS.join(', ')}, got ${JSON.stringify(text?.slice(0, 80))}`);
   return found;
+}
+
+function monitorOf(text: string | null, env: NodeJS.ProcessEnv): MonitorAddress | null {
+  if (text === null) return null;
+  const address = monitorAddress(text, env);
+  if (address === null) throw new UsageError('bad_value', `--monitor must be a port, or HOST:PORT, got ${JSON.stringify(text.slice(0, 80))}`);
+  return address;
 }
 
 function numberOf(flag: string, text: string | null, fallback: number, max: number, shape: RegExp): number {

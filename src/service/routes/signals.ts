@@ -5,8 +5,9 @@ import { apiRoute, bookCall } from '../api-route.ts';
 import type { Endpoint, ServiceContext } from '../context.ts';
 import { ServiceError } from '../errors.ts';
 import type { ActiveKey } from '../key-ring.ts';
-import { EventStreams, signalEvents } from '../signal-events.ts';
+import { signalEvents, type EventStreams } from '../signal-events.ts';
 import type { SignalFeed } from '../store/signal-feed.ts';
+import { leave } from '../watch/follow-calls.ts';
 import { nextUrl, writeCursor } from './cursor.ts';
 import { readSignalQuery, SIGNAL_PARAMETERS, type SignalQuery } from './signal-query.ts';
 
@@ -22,7 +23,7 @@ const RETRY_S = '30';
 
 /** Adds the route; streams end when the service closes. Nothing of it is charged. */
 export function signalRoutes(app: FastifyInstance, context: ServiceContext): void {
-  const streams = new EventStreams();
+  const { streams } = context;
   app.addHook('preClose', async () => streams.close());
   const page = apiRoute(context, pageEndpoint(context.signals), 0);
   app.get(SIGNALS_PATH, { config: { parameters: SIGNAL_PARAMETERS } }, async (request, reply) => {
@@ -68,6 +69,8 @@ function sendLines(context: ServiceContext, request: FastifyRequest, reply: Fast
       if (signals.length > 0) yield signals.map(({ record }) => `${JSON.stringify(record)}\n`).join('');
     }
   };
+  // Who takes nothing of a stream is not waited for. The heartbeat counts as something.
+  request.raw.socket.setTimeout(context.limits.stalledMs);
   return reply.header('content-type', NDJSON).send(Readable.from(lines(), { objectMode: false }));
 }
 
@@ -78,6 +81,9 @@ function sendEvents(context: ServiceContext, streams: EventStreams, request: Fas
   if (stop === null) throw new ServiceError('overloaded', 'too many event streams are open', { headers: { 'retry-after': RETRY_S } });
   // Whoever lost their key hears no more.
   const mayHear = (): boolean => context.keys.resolve(request.headers.authorization) !== null;
+  leave(context.gate, request.call);
+  // Who takes nothing of a stream is not waited for. The heartbeat counts as something.
+  request.raw.socket.setTimeout(context.limits.stalledMs);
   const body = Readable.from(signalEvents(context.signals, filter, from, mayHear, stop.signal), { objectMode: false });
   reply.raw.once('close', () => stop.abort());
   body.once('close', () => stop.abort());

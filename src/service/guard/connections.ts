@@ -1,0 +1,39 @@
+/** How many connections there may be, of everybody and of one address. What is over that is closed before it is read. */
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Limits } from './limits.ts';
+
+export interface Connections {
+  readonly open: number;
+  /** Closed at once, since the start. */
+  readonly refused: number;
+}
+
+export function guardConnections(server: Server, limits: Pick<Limits, 'connections' | 'connectionsPerAddress'>): Connections {
+  const byAddress = new Map<string, number>();
+  const counts = { open: 0, refused: 0 };
+  server.maxConnections = limits.connections;
+  server.on('drop', () => void counts.refused++);
+  server.on('connection', (socket: Socket) => {
+    const address = socket.remoteAddress ?? '';
+    const known = byAddress.get(address) ?? 0;
+    if (known >= limits.connectionsPerAddress && !isLoopback(address)) {
+      counts.refused++;
+      socket.destroy();
+      return;
+    }
+    counts.open++;
+    byAddress.set(address, known + 1);
+    socket.once('close', () => {
+      counts.open--;
+      const left = (byAddress.get(address) ?? 1) - 1;
+      if (left === 0) byAddress.delete(address);
+      else byAddress.set(address, left);
+    });
+  });
+  return counts;
+}
+
+function isLoopback(address: string): boolean {
+  return address === '::1' || address.startsWith('127.') || address.startsWith('::ffff:127.');
+}

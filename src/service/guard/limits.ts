@@ -1,0 +1,44 @@
+/** What the service takes of anybody, named once. */
+
+export interface Limits {
+  /** Of a request's body, bytes. */
+  readonly bodyBytes: number;
+  /** Of all of a request's headers, bytes, and how many there may be. */
+  readonly headerBytes: number;
+  readonly headers: number;
+  /** Of a part of a path, such as a domain, characters. */
+  readonly parameterLength: number;
+  /** How long the headers may take to arrive, a whole request, and how long an idle connection stays open, milliseconds. */
+  readonly headersTimeoutMs: number;
+  readonly requestTimeoutMs: number;
+  readonly keepAliveMs: number;
+  /** How long a stream waits for a client that takes nothing of it, milliseconds. */
+  readonly stalledMs: number;
+  readonly connections: number;
+  /** Of one address; what comes from this machine, such as a proxy, is everybody's. */
+  readonly connectionsPerAddress: number;
+  /** Requests that are not answered. */
+  readonly inFlight: number;
+  /** How long requests may stand in line for the one thread, milliseconds. */
+  readonly lineMs: number;
+}
+
+export const LIMITS: Limits = {
+  bodyBytes: 1024 * 1024,
+  headerBytes: 16 * 1024,
+  headers: 100,
+  parameterLength: 2_048,
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 30_000,
+  keepAliveMs: 75_000,
+  stalledMs: 60_000,
+  connections: 10_000,
+  connectionsPerAddress: 1_000,
+  inFlight: 2_000,
+  lineMs: 100,
+};
+
+/** How often it is looked for connections that are too slow, milliseconds: a tenth of what they may take at the most. */
+export function checkEveryMs({ headersTimeoutMs }: Limits): number {
+  return Math.ceil(headersTimeoutMs / 10);
+}

@@ -1,0 +1,72 @@
+/** What `/metrics` of the service tells, by name. `docs/operating.md` lists them; a test holds it to this table. */
+import { statSync } from 'node:fs';
+import { histogram, type Family, type Sample } from '../../monitor/exposition.ts';
+import { PROCESS_METRICS, processSamples } from '../../monitor/process-metrics.ts';
+import type { ServiceMeter } from './meter.ts';
+
+/** What is looked at when somebody asks. */
+export interface ServiceView {
+  readonly meter: ServiceMeter;
+  readonly ready: boolean;
+  readonly inFlight: number;
+  readonly connections: { readonly open: number; readonly refused: number };
+  readonly streams: number;
+  readonly lagMs: number;
+  /** Of the event loop's last turn with requests. */
+  readonly turnMs: number;
+  /** Addresses that are looked into, and asynchronous verifications that are under way. */
+  readonly verifying: { readonly addresses: number; readonly jobs: number };
+  /** For how long the store has refused to be written. */
+  readonly stuckMs: number;
+  readonly store: string;
+}
+
+interface Metric {
+  readonly type: Family['type'];
+  readonly help: string;
+  /** Left out where the process has it. */
+  readonly of?: (view: ServiceView) => readonly Sample[];
+}
+
+const one = (value: number): readonly Sample[] => [{ value }];
+const by = (label: string, counts: Iterable<readonly [string, number]>): readonly Sample[] => [...counts].map(([name, value]) => ({ labels: { [label]: name }, value }));
+
+export const SERVICE_METRICS: Readonly<Record<string, Metric>> = {
+  ...PROCESS_METRICS,
+  millrace_service_ready: { type: 'gauge', help: '1 while the service takes requests and can read and write its store.', of: ({ ready }) => one(Number(ready)) },
+  millrace_service_requests_total: {
+    type: 'counter',
+    help: 'Requests by route and HTTP status; code "gone": the client went away before it was answered.',
+    of: ({ meter }) => [...meter.routes].flatMap(([route, { codes }]) => [...codes].map(([code, value]) => ({ labels: { route, code }, value }))),
+  },
+  millrace_service_request_duration_seconds: {
+    type: 'histogram',
+    help: 'Time from the headers of a request to the end of its answer.',
+    of: ({ meter }) => [...meter.routes].flatMap(([route, { latency }]) => histogram({ route }, latency.bounds, latency.counts, latency.sumS)),
+  },
+  millrace_service_requests_in_flight: { type: 'gauge', help: 'Requests that are not answered; streams aside.', of: ({ inFlight }) => one(inFlight) },
+  millrace_service_event_streams: { type: 'gauge', help: 'Streams of signals that are open.', of: ({ streams }) => one(streams) },
+  millrace_service_connections: { type: 'gauge', help: 'Connections that are open.', of: ({ connections }) => one(connections.open) },
+  millrace_service_connections_refused_total: { type: 'counter', help: 'Connections that were closed at once, because there were too many.', of: ({ connections }) => one(connections.refused) },
+  millrace_service_shed_total: { type: 'counter', help: 'Requests that were refused with 503: the line for the thread was too long, or too many were in flight.', of: ({ meter }) => by('reason', Object.entries(meter.shed)) },
+  millrace_service_throttled_total: { type: 'counter', help: 'Requests that were refused with 429, by plan.', of: ({ meter }) => by('plan', meter.throttled) },
+  millrace_service_credits_total: { type: 'counter', help: 'Credits that were charged.', of: ({ meter }) => one(meter.credits) },
+  millrace_service_replays_total: { type: 'counter', help: 'Answers that were repeated for their Idempotency-Key.', of: ({ meter }) => one(meter.replays) },
+  millrace_service_event_loop_lag_seconds: { type: 'gauge', help: 'The most by which the event loop was late within the last 15 to 30 seconds.', of: ({ lagMs }) => one(lagMs / 1_000) },
+  millrace_service_turn_seconds: { type: 'gauge', help: 'How long the last turn of the event loop took that had requests.', of: ({ turnMs }) => one(turnMs / 1_000) },
+  millrace_service_verifying_addresses: { type: 'gauge', help: 'Addresses that are being verified.', of: ({ verifying }) => one(verifying.addresses) },
+  millrace_service_verifications_open: { type: 'gauge', help: 'Asynchronous verifications that are under way.', of: ({ verifying }) => one(verifying.jobs) },
+  millrace_service_store_bytes: { type: 'gauge', help: 'Size of the store: its file, and the log that is not merged into it yet.', of: ({ store }) => ['', '-wal'].flatMap((end) => sizeOf(store + end).map((value) => ({ labels: { file: end === '' ? 'main' : 'wal' }, value }))) },
+  millrace_service_store_stuck_seconds: { type: 'gauge', help: 'How long the store has refused to be written; 0: it does not.', of: ({ stuckMs }) => one(stuckMs / 1_000) },
+};
+
+/** @param startedAtMs of the process, Unix time */
+export function serviceFamilies(view: ServiceView, startedAtMs: number): Family[] {
+  const always: Readonly<Record<string, readonly Sample[]>> = processSamples(startedAtMs);
+  return Object.entries(SERVICE_METRICS).map(([name, { type, help, of }]) => ({ name, type, help, samples: of === undefined ? (always[name] ?? []) : of(view) }));
+}
+
+function sizeOf(path: string): number[] {
+  const size = statSync(path, { throwIfNoEntry: false })?.size;
+  return size === undefined ? [] : [size];
+}

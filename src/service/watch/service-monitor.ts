@@ -1,0 +1,32 @@
+/** `serve --monitor`: the service's metrics and probes at an address of their own, which clients need not reach. */
+import type { MonitorAddress } from '../../monitor/address.ts';
+import { CONTENT_TYPE, exposition } from '../../monitor/exposition.ts';
+import { startedAtMs } from '../../monitor/process-metrics.ts';
+import { plain, servePages, type ServedPages } from '../../monitor/serve-pages.ts';
+import type { RunningService } from '../start-service.ts';
+import { serviceFamilies } from './metrics.ts';
+
+export interface ServiceMonitor extends ServedPages {
+  /** Shows a service that has been started, until the monitor is closed. */
+  watch(service: Pick<RunningService, 'look'>): void;
+}
+
+/** It is there before the service, so that a probe is told "not yet" and not nothing. @throws ConfigError when the address cannot be listened on */
+export async function openServiceMonitor(address: MonitorAddress): Promise<ServiceMonitor> {
+  const begunMs = startedAtMs();
+  let service: Pick<RunningService, 'look'> | null = null;
+  const served = await servePages({
+    '/healthz': () => plain(200, 'ok'),
+    '/readyz': () => {
+      const ready = service?.look().ready;
+      return plain(ready === true ? 200 : 503, ready === undefined ? 'starting' : ready ? 'ok' : 'unavailable');
+    },
+    '/metrics': () => ({ status: 200, type: CONTENT_TYPE, body: service === null ? '' : exposition(serviceFamilies(service.look(), begunMs)) }),
+  }, address);
+  return {
+    ...served,
+    watch(started) {
+      service = started;
+    },
+  };
+}

@@ -1,0 +1,74 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { LoadGate } from '../../../src/service/guard/load-gate.ts';
+import { KEY, makeKey, makeStore, serveStore } from '../harness.ts';
+
+const WORK_MS = 2;
+const REFUSAL_MS = 0.1;
+const LINE_MS = 100;
+
+it('whatever is offered, who is let in has stood in line no longer than two turns, and the thread never idles', async () => {
+  let nowMs = 0;
+  const gate = new LoadGate({ inFlight: 1e9, lineMs: LINE_MS }, () => nowMs);
+  let admitted = 0;
+  let longestTurnMs = 0;
+  // Five times what can be done: a turn brings what arrived during the one before it.
+  let arrived = 10;
+  for (let turn = 0; turn < 60; turn++) {
+    const beganMs = nowMs;
+    for (let n = 0; n < arrived; n++) {
+      if (gate.enter(nowMs) === null) {
+        admitted++;
+        gate.leave();
+        nowMs += WORK_MS;
+      } else nowMs += REFUSAL_MS;
+    }
+    await nextTurn();
+    if (turn > 10) longestTurnMs = Math.max(longestTurnMs, nowMs - beganMs);
+    arrived = Math.ceil(((nowMs - beganMs) * 5) / WORK_MS);
+  }
+  expect(longestTurnMs).toBeLessThan(2 * LINE_MS);
+  expect(admitted * WORK_MS).toBeGreaterThan(nowMs * 0.7);
+});
+
+it('one slow request is no overload', async () => {
+  let nowMs = 0;
+  const gate = new LoadGate({ inFlight: 10, lineMs: LINE_MS }, () => nowMs);
+  expect(gate.enter(nowMs)).toBeNull();
+  nowMs += 5 * LINE_MS;
+  expect(gate.enter(nowMs)).toBeNull();
+  await nextTurn();
+  // Two such turns in a row are.
+  expect([gate.enter(nowMs), gate.lastTurnMs]).toEqual([null, 5 * LINE_MS]);
+  nowMs += 2 * LINE_MS;
+  expect(gate.enter(nowMs)).toBe('line');
+  await nextTurn();
+  await nextTurn();
+  expect(gate.enter(nowMs)).toBeNull();
+});
+
+it('at many times what it holds, a service keeps so many in flight and no more, refuses the rest at once with all its headers, and says that it lives', async () => {
+  const store = await makeStore();
+  const key = await makeKey(store, 'growth');
+  const service = await serveStore({ store, faults: { latencyMs: 300 }, limits: { inFlight: 8 } });
+  const most = { inFlight: 0 };
+  const ask = async () => {
+    const reply = await service.post('/v1/enrich', { id: 'pe_1' }, { key });
+    most.inFlight = Math.max(most.inFlight, service.look().inFlight);
+    return reply;
+  };
+  const answers = Promise.all(Array.from({ length: 40 }, ask));
+  await expect.poll(() => service.look().inFlight).toBe(8);
+  expect(await Promise.all(['/healthz', '/readyz'].map(async (path) => (await service.request(path)).status))).toEqual([200, 200]);
+  const replies = await answers;
+  const refused = replies.filter(({ status }) => status === 503);
+  expect([replies.filter(({ status }) => status === 200).length, refused.length, most.inFlight]).toEqual([8, 32, expect.toSatisfy((n: number) => n <= 8)]);
+  for (const { json, headers } of refused) {
+    expect(json).toMatchObject({ code: 'overloaded', retryable: true });
+    expect(['retry-after', 'x-ratelimit-limit', 'x-credits-charged'].map((name) => headers.get(name))).toEqual(['1', '1000', '0']);
+    // What is refused takes nothing of the quota.
+    expect(Number(headers.get('x-ratelimit-remaining'))).toBeGreaterThanOrEqual(1_000 - 8);
+  }
+  expect(service.look()).toMatchObject({ inFlight: 0, meter: { shed: { in_flight: 32, line: 0 } } });
+  expect((await service.post('/v1/enrich', { id: 'pe_1' }, { key: KEY })).status).toBe(200);
+});

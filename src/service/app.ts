@@ -140,7 +140,7 @@ export function buildApp(context: ServiceContext): App {
   get('/v1/companies/:domain', companyEndpoint(context.directory), { parameters: [], least: 1 });
   allow(SIGNALS_PATH, 'GET', 'HEAD');
   signalRoutes(app, context);
-  const jobs = new VerificationJobs(context);
+  const jobs = new VerificationJobs({ ...context, rows: context.verifications });
   app.addHook('onClose', async () => jobs.close());
   post(VERIFY_PATH, verifyEndpoint(context, jobs));
   allow(`${VERIFY_PATH}/:id`, 'GET', 'HEAD');
@@ -193,7 +193,7 @@ function methodsOf(methods: ReadonlyMap<string, readonly string[]>, path: string
 }
 
 function newCall(requestId: string, startedMs: number): Call {
-  return { requestId, startedMs, key: null, quota: null, credits: 0, admitted: false, replayed: false, idempotent: false, undo: null, raw: NO_BODY, fate: null };
+  return { requestId, startedMs, key: null, quota: null, credits: 0, admitted: false, replayed: false, owing: false, idempotent: false, undo: null, raw: NO_BODY, fate: null };
 }
 
 function isApi(request: FastifyRequest): boolean {

@@ -14,6 +14,7 @@ import type { Directory } from './store/directory.ts';
 import type { EventStreams } from './signal-events.ts';
 import type { Journal } from './store/journal.ts';
 import type { SignalFeed } from './store/signal-feed.ts';
+import type { VerificationRows } from './store/verification-rows.ts';
 import type { ServiceLog } from './watch/log.ts';
 import type { ServiceMeter } from './watch/meter.ts';
 
@@ -27,6 +28,7 @@ export interface ServiceContext {
   readonly evidence: EvidenceSource;
   readonly keys: KeyRing;
   readonly quota: QuotaLedger;
+  readonly verifications: VerificationRows;
   readonly idempotency: Idempotency;
   /** What answers owe is written down by it before they are sent. */
   readonly journal: Pick<Journal, 'written' | 'stuckMs'>;
@@ -55,6 +57,8 @@ export interface Call {
   /** It counts as in flight. */
   admitted: boolean;
   replayed: boolean;
+  /** It has made something that must be in the store before anybody is told of it. */
+  owing: boolean;
   /** The answer is kept for an Idempotency-Key, or is one that was. */
   idempotent: boolean;
   /** Takes back what was booked, where it could not be written down in time. */

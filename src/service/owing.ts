@@ -16,9 +16,9 @@ const PAID_WAITS_MS = 2_000;
 const KEPT_WAITS_MS = 50;
 
 /** Null: the answer may go. Else what it waits for, and whether it may be sent then. */
-export function settle({ keys, quota, idempotency, journal }: ServiceContext, { key, idempotent }: Call): Promise<boolean> | null {
+export function settle({ keys, quota, idempotency, journal }: ServiceContext, { key, idempotent, owing }: Call): Promise<boolean> | null {
   if (key === null) return null;
-  if (keys.owes(key.id) || (key.rpm !== null && quota.owes(key.id))) return journal.written(PAID_WAITS_MS);
+  if (owing || keys.owes(key.id) || (key.rpm !== null && quota.owes(key.id))) return journal.written(PAID_WAITS_MS);
   return idempotent && idempotency.size > 0 ? journal.written(KEPT_WAITS_MS).then(() => true) : null;
 }
 

@@ -19,6 +19,7 @@ import { openDirectory } from './store/directory.ts';
 import { Journal } from './store/journal.ts';
 import { openStore } from './store/open-store.ts';
 import { SignalFeed } from './store/signal-feed.ts';
+import { VerificationRows } from './store/verification-rows.ts';
 import type { ServiceLog } from './watch/log.ts';
 import { LoopLag } from './watch/loop-lag.ts';
 import { ServiceMeter } from './watch/meter.ts';
@@ -108,6 +109,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       evidence: withLearntPatterns(directory, store, clock),
       keys,
       quota,
+      verifications: new VerificationRows(store, journal),
       idempotency: new Idempotency(store, journal, now),
       journal,
       region,

@@ -1,17 +1,19 @@
 /**
- * Asynchronous verification: addresses that are asked about until their servers have answered, however often these say "later". Kept in memory and bounded;
- * a restart of the service forgets them, and the same request begins them again.
+ * Asynchronous verification: addresses that are asked about until their servers have answered, however often these say "later". Bounded, and in the store:
+ * a restart of the service goes on with what was under way.
  */
-import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
-import type { Verifier } from '../verification/verifier.ts';
-import type { EmailVerification, EvidenceSource, VerifyMode } from '../verification/types.ts';
+import type { EmailVerification, EvidenceSource } from '../verification/types.ts';
 import { ServiceError } from './errors.ts';
+import type { VerifyGate } from './guard/verify-gate.ts';
+import type { VerificationRequest, VerificationRow, VerificationRows } from './store/verification-rows.ts';
 
 /** Long enough for the 6, 15 and 60 minutes after which a server that says "later" is asked again. */
 const LONGEST_MS = 2 * 3_600_000;
 /** One look at all addresses that are open. */
 const LOOK_MS = 60_000;
 const SOONEST_MS = 1_000;
+/** When there is no room for a look, it is tried again after this long. */
+const NO_ROOM_MS = 5_000;
 const KEPT_MS = 24 * 3_600_000;
 const MAX_KEPT = 1_000;
 /** Jobs that are under way: each holds up to a thousand results, about 2 KB apiece. */
@@ -20,82 +22,84 @@ const MAX_OPEN = 100;
 const MAX_OPEN_PER_KEY = 25;
 const FULL_RETRY_S = '30';
 
-export interface JobRequest {
-  readonly emails: readonly string[];
-  readonly mode: VerifyMode;
-  readonly maxAgeS: number | null;
-  /** When what is not known by then is given up, milliseconds; null: when nothing more can be learnt. */
-  readonly timeoutMs: number | null;
-}
-
 export type JobState =
   /** `nextMs`: when it is worth asking again, from now, milliseconds. */
   | { readonly kind: 'in_progress'; readonly total: number; readonly settled: number; readonly nextMs: number }
   | { readonly kind: 'completed'; readonly results: readonly EmailVerification[]; readonly paid: boolean };
 
+/** One that is under way. */
 interface Job {
-  readonly id: string;
-  readonly keyId: string;
-  readonly request: JobRequest;
-  readonly startedMs: number;
+  readonly row: VerificationRow;
   readonly results: Map<string, EmailVerification>;
-  /** Monotonic; null: it is being looked at. */
+  /** Epoch milliseconds; null: it is being looked at. */
   nextMs: number | null;
-  /** The results in order, as compressed JSON, once all are there. */
-  done: Buffer | null;
   failure: unknown;
-  paid: boolean;
 }
 
 export interface VerificationJobsOptions {
-  readonly verifier: Pick<Verifier, 'verify'>;
+  readonly verifier: Pick<VerifyGate, 'verify'>;
   readonly evidence: EvidenceSource;
-  /** Monotonic, milliseconds. */
-  readonly clock: () => number;
-  /** Wall clock, epoch milliseconds: what `retry_at` is told by. */
+  readonly rows: VerificationRows;
+  /** Epoch milliseconds: what `retry_at` is told by, and what goes on while the service does not. */
   readonly now: () => number;
 }
 
 export class VerificationJobs {
   readonly #options: VerificationJobsOptions;
-  /** The oldest first. */
   readonly #jobs = new Map<string, Job>();
   readonly #timers = new Set<NodeJS.Timeout>();
   #closed = false;
 
+  /** Goes on with what an earlier process has left undone. */
   constructor(options: VerificationJobsOptions) {
     this.#options = options;
+    for (const row of options.rows.undone(options.now() - KEPT_MS, MAX_OPEN)) {
+      const job = this.#open(row);
+      for (const result of row.results) job.results.set(result.email, result);
+      this.#goOn(job);
+    }
   }
 
-  /** Begins a job, or finds the one of this id that the same request began before. @throws ServiceError when too many are under way */
-  begin(id: string, keyId: string, request: JobRequest): void {
-    this.#forget();
-    if (this.#jobs.has(id)) return;
+  /** Begins a job, or finds the one of this id that the same request began before; true: it is new, and to be in the store before it is told of. @throws ServiceError when too many are under way */
+  begin(id: string, keyId: string, request: VerificationRequest): boolean {
+    const { rows, now } = this.#options;
+    rows.dropOld(now() - KEPT_MS, MAX_KEPT);
+    for (const { row, failure } of this.#jobs.values()) if (failure !== null && now() - row.startedAtMs > KEPT_MS) this.#jobs.delete(row.id);
+    if (this.#jobs.has(id) || rows.find(id) !== null) return false;
     const open = [...this.#jobs.values()].filter(isOpen);
-    if (open.length >= MAX_OPEN || open.filter((job) => job.keyId === keyId).length >= MAX_OPEN_PER_KEY) {
+    if (open.length >= MAX_OPEN || open.filter(({ row }) => row.keyId === keyId).length >= MAX_OPEN_PER_KEY) {
       throw new ServiceError('overloaded', 'too many asynchronous verifications are under way', { headers: { 'retry-after': FULL_RETRY_S } });
     }
-    const job: Job = { id, keyId, request, startedMs: this.#options.clock(), results: new Map(), nextMs: null, done: null, failure: null, paid: false };
-    this.#jobs.set(id, job);
+    const job = this.#open({ id, keyId, startedAtMs: now(), request, results: [], done: false, paid: false });
+    rows.put(job.row);
     void this.#look(job, [...new Set(request.emails)]);
+    return true;
+  }
+
+  /** Forgets one that could not be written down: nobody was told of it. */
+  drop(id: string): void {
+    this.#jobs.delete(id);
+    this.#options.rows.drop(id);
   }
 
   /** Null: there is none of this id, or it is another key's. @throws whatever went wrong with it */
   find(id: string, keyId: string): JobState | null {
-    this.#forget();
+    const { rows, now } = this.#options;
     const job = this.#jobs.get(id);
-    if (job === undefined || job.keyId !== keyId) return null;
-    if (job.failure !== null) throw job.failure;
-    if (job.done !== null) return { kind: 'completed', paid: job.paid, results: JSON.parse(zstdDecompressSync(job.done).toString('utf8')) as EmailVerification[] };
-    const settled = [...job.results.values()].filter((result) => !isPending(result)).length;
-    const nextMs = Math.max(SOONEST_MS, job.nextMs === null ? 0 : job.nextMs - this.#options.clock());
-    return { kind: 'in_progress', total: new Set(job.request.emails).size, settled, nextMs };
+    const row = job?.row ?? rows.find(id);
+    if (row === null || row.keyId !== keyId || now() - row.startedAtMs > KEPT_MS) return null;
+    if (job !== undefined && job.failure !== null) throw job.failure;
+    if (row.done) return { kind: 'completed', paid: row.paid, results: row.results };
+    const settled = [...(job?.results.values() ?? row.results)].filter((result) => !isPending(result)).length;
+    const nextMs = Math.max(SOONEST_MS, (job?.nextMs ?? 0) - now());
+    return { kind: 'in_progress', total: new Set(row.request.emails).size, settled, nextMs };
   }
 
-  /** The results have been paid for; they are free from now on. */
-  markPaid(id: string): void {
-    const job = this.#jobs.get(id);
-    if (job !== undefined) job.paid = true;
+  /** The results have been paid for and are free from now on; or, where that was taken back, are not. */
+  markPaid(id: string, paid: boolean): void {
+    const { rows } = this.#options;
+    const row = rows.find(id);
+    if (row !== null && row.paid !== paid) rows.put({ ...row, paid });
   }
 
   /** How many are under way. */
@@ -109,52 +113,68 @@ export class VerificationJobs {
     for (const timer of this.#timers) clearTimeout(timer);
   }
 
+  #open(row: VerificationRow): Job {
+    const job: Job = { row, results: new Map(), nextMs: null, failure: null };
+    this.#jobs.set(row.id, job);
+    return job;
+  }
+
   /** Asks about `emails`, and comes back for those whose servers want more time. Never rejects. */
   async #look(job: Job, emails: readonly string[]): Promise<void> {
-    const { verifier, evidence, clock } = this.#options;
-    const { mode, maxAgeS, timeoutMs } = job.request;
-    const endMs = job.startedMs + Math.min(LONGEST_MS, timeoutMs ?? LONGEST_MS);
+    const { verifier, evidence, now, rows } = this.#options;
+    const { mode, maxAgeS } = job.row.request;
     job.nextMs = null;
     try {
-      const found = await verifier.verify(emails, { mode, maxAgeS, evidence, timeoutMs: Math.max(1, Math.min(LOOK_MS, endMs - clock())) });
-      if (this.#closed) return;
+      const found = await verifier.verify(emails, { mode, maxAgeS, evidence, timeoutMs: Math.max(1, Math.min(LOOK_MS, endOf(job) - now())) });
+      if (this.#closed || !this.#jobs.has(job.row.id)) return;
       for (const result of found) job.results.set(result.email, result);
-      const soonestMs = Math.min(...[...job.results.values()].filter(isPending).map((result) => Math.max(SOONEST_MS, this.#waitMs(result))));
-      if (clock() + soonestMs > endMs) this.#finish(job);
-      else this.#lookAgain(job, soonestMs);
+      rows.put({ ...job.row, results: [...job.results.values()] });
+      this.#goOn(job);
     } catch (error) {
-      job.failure = error;
+      if (error instanceof ServiceError) this.#lookIn(job, NO_ROOM_MS);
+      else job.failure = error;
     }
   }
 
-  #lookAgain(job: Job, waitMs: number): void {
-    job.nextMs = this.#options.clock() + waitMs;
+  /** Looks when there is more to be learnt, and finishes when there is not. */
+  #goOn(job: Job): void {
+    const asked = job.row.request.emails.every((email) => job.results.has(email));
+    const soonestMs = asked ? Math.min(...[...job.results.values()].filter(isPending).map((result) => Math.max(SOONEST_MS, this.#waitMs(result)))) : 0;
+    if (asked && this.#options.now() + soonestMs > endOf(job)) this.#finish(job);
+    else this.#lookIn(job, soonestMs);
+  }
+
+  #lookIn(job: Job, waitMs: number): void {
+    if (this.#closed) return;
+    job.nextMs = this.#options.now() + waitMs;
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
-      const due = [...job.results.values()].filter((result) => isPending(result) && this.#waitMs(result) <= 0);
-      void this.#look(job, due.map(({ email }) => email));
+      const isDue = (email: string): boolean => {
+        const known = job.results.get(email);
+        return known === undefined || (isPending(known) && this.#waitMs(known) <= 0);
+      };
+      void this.#look(job, [...new Set(job.row.request.emails)].filter(isDue));
     }, waitMs);
     this.#timers.add(timer);
   }
 
-  #finish(job: Job): void {
-    job.done = zstdCompressSync(JSON.stringify(job.request.emails.map((email) => job.results.get(email))));
-    job.results.clear();
+  #finish({ row, results }: Job): void {
+    this.#jobs.delete(row.id);
+    this.#options.rows.put({ ...row, done: true, results: row.request.emails.flatMap((email) => results.get(email) ?? []) });
   }
 
   /** How long until a pending address may be asked about again, milliseconds; not above 0: now. */
   #waitMs({ retry_at }: EmailVerification): number {
     return Date.parse(retry_at ?? '') - this.#options.now();
   }
-
-  #forget(): void {
-    const now = this.#options.clock();
-    for (const job of this.#jobs.values()) if (!isOpen(job) && (now - job.startedMs > KEPT_MS || this.#jobs.size > MAX_KEPT)) this.#jobs.delete(job.id);
-  }
 }
 
-function isOpen({ done, failure }: Job): boolean {
-  return done === null && failure === null;
+function endOf({ row: { startedAtMs, request } }: Job): number {
+  return startedAtMs + Math.min(LONGEST_MS, request.timeoutMs ?? LONGEST_MS);
+}
+
+function isOpen({ failure }: Job): boolean {
+  return failure === null;
 }
 
 /** More can be learnt by asking again. */

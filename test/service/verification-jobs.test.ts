@@ -1,12 +1,18 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { VerificationJobs, type JobRequest, type JobState } from '../../src/service/verification-jobs.ts';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { ServiceError } from '../../src/service/errors.ts';
+import { Journal } from '../../src/service/store/journal.ts';
+import { openStore } from '../../src/service/store/open-store.ts';
+import { VerificationRows, type VerificationRequest } from '../../src/service/store/verification-rows.ts';
+import { VerificationJobs, type JobState, type VerificationJobsOptions } from '../../src/service/verification-jobs.ts';
 import type { EmailVerification, VerifyRequest } from '../../src/verification/types.ts';
+import { makeStore } from './harness.ts';
 
 const MINUTE_MS = 60_000;
 const NOTHING = { mailbox: () => null, domain: () => null };
 
 /** `later`: after how long each address may be asked about again, by how often it was asked; where that ends its server answers. */
-function make(later: Readonly<Record<string, readonly number[]>> = {}) {
+async function make(later: Readonly<Record<string, readonly number[]>> = {}) {
+  const path = await makeStore();
   const asked: string[][] = [];
   const times = new Map<string, number>();
   const answer = (email: string): EmailVerification => {
@@ -15,30 +21,36 @@ function make(later: Readonly<Record<string, readonly number[]>> = {}) {
     const waitMs = later[email]?.[time];
     return { email, normalized: email, result: waitMs === undefined ? 'deliverable' : 'unknown', retry_at: waitMs === undefined ? null : new Date(Date.now() + waitMs).toISOString() } as EmailVerification;
   };
-  const jobs = new VerificationJobs({
-    verifier: {
-      async verify(emails: readonly string[], { timeoutMs }: VerifyRequest) {
-        expect(timeoutMs).toBeLessThanOrEqual(MINUTE_MS);
-        asked.push([...emails]);
-        return emails.map(answer);
-      },
+  const verifier = {
+    async verify(emails: readonly string[], { timeoutMs }: VerifyRequest) {
+      expect(timeoutMs).toBeLessThanOrEqual(MINUTE_MS);
+      asked.push([...emails]);
+      return emails.map(answer);
     },
-    evidence: NOTHING,
-    clock: () => Date.now(),
-    now: () => Date.now(),
-  });
-  return { jobs, asked };
+  };
+  /** A process on the store. */
+  const start = (using: VerificationJobsOptions['verifier'] = verifier) => {
+    const store = openStore(path);
+    const journal = new Journal(store, (error) => { throw error; });
+    const jobs = new VerificationJobs({ verifier: using, evidence: NOTHING, rows: new VerificationRows(store, journal), now: () => Date.now() });
+    onTestFinished(() => {
+      jobs.close();
+      store.close();
+    });
+    return { jobs, journal };
+  };
+  return { ...start(), asked, start };
 }
 
-const request = (emails: readonly string[], timeoutMs: number | null = null): JobRequest => ({ emails, mode: 'full', maxAgeS: null, timeoutMs });
+const request = (emails: readonly string[], timeoutMs: number | null = null): VerificationRequest => ({ emails, mode: 'full', maxAgeS: null, timeoutMs });
 const resultsOf = (state: JobState | null): unknown => (state?.kind === 'completed' ? state.results.map(({ email, result }) => `${email} ${result}`) : state);
 
-beforeEach(() => void vi.useFakeTimers());
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] }));
 afterEach(() => void vi.useRealTimers());
 
 describe('VerificationJobs', () => {
   it('comes back for those whose servers said later, when they said, and for nobody else', async () => {
-    const { jobs, asked } = make({ 'grey@a.test': [6 * MINUTE_MS, 15 * MINUTE_MS], 'late@b.test': [MINUTE_MS] });
+    const { jobs, journal, asked } = await make({ 'grey@a.test': [6 * MINUTE_MS, 15 * MINUTE_MS], 'late@b.test': [MINUTE_MS] });
     jobs.begin('j1', 'k1', request(['grey@a.test', 'ok@a.test', 'late@b.test', 'ok@a.test']));
     await vi.advanceTimersByTimeAsync(0);
     expect(jobs.find('j1', 'k1')).toEqual({ kind: 'in_progress', total: 3, settled: 1, nextMs: MINUTE_MS });
@@ -47,11 +59,12 @@ describe('VerificationJobs', () => {
     await vi.advanceTimersByTimeAsync(20 * MINUTE_MS);
     expect(resultsOf(jobs.find('j1', 'k1'))).toEqual(['grey@a.test deliverable', 'ok@a.test deliverable', 'late@b.test deliverable', 'ok@a.test deliverable']);
     expect(asked).toEqual([['grey@a.test', 'ok@a.test', 'late@b.test'], ['late@b.test'], ['grey@a.test'], ['grey@a.test']]);
+    journal.flush();
     expect(vi.getTimerCount()).toBe(0);
   });
 
   it('gives up in time: by the deadline it was given, and after two hours without one', async () => {
-    const { jobs } = make({ 'a@a.test': [6 * MINUTE_MS], 'b@a.test': Array.from({ length: 500 }, () => MINUTE_MS) });
+    const { jobs } = await make({ 'a@a.test': [6 * MINUTE_MS], 'b@a.test': Array.from({ length: 500 }, () => MINUTE_MS) });
     jobs.begin('j1', 'k1', request(['a@a.test'], 5 * MINUTE_MS));
     jobs.begin('j2', 'k1', request(['b@a.test']));
     await vi.advanceTimersByTimeAsync(0);
@@ -64,37 +77,66 @@ describe('VerificationJobs', () => {
   });
 
   it('is for the key that began it, is begun once, and is forgotten after a day', async () => {
-    const { jobs, asked } = make();
-    jobs.begin('j1', 'k1', request(['a@a.test']));
-    jobs.begin('j1', 'k1', request(['a@a.test']));
+    const { jobs, asked } = await make();
+    expect([jobs.begin('j1', 'k1', request(['a@a.test'])), jobs.begin('j1', 'k1', request(['a@a.test']))]).toEqual([true, false]);
     await vi.advanceTimersByTimeAsync(0);
     expect(asked).toHaveLength(1);
     expect(jobs.find('j1', 'k2')).toBeNull();
     expect(jobs.find('j1', 'k1')).toMatchObject({ paid: false });
-    jobs.markPaid('j1');
-    expect(jobs.find('j1', 'k1')).toMatchObject({ paid: true });
+    for (const paid of [true, false, true]) {
+      jobs.markPaid('j1', paid);
+      expect(jobs.find('j1', 'k1')).toMatchObject({ paid });
+    }
     await vi.advanceTimersByTimeAsync(24 * 60 * MINUTE_MS + 1);
     expect(jobs.find('j1', 'k1')).toBeNull();
   });
 
   it('holds so many at once and no more, and no key all of them', async () => {
     const slow = Object.fromEntries(['a', 'b', 'c', 'd', 'e'].map((name) => [`${name}@a.test`, [MINUTE_MS]]));
-    const { jobs } = make(slow);
-    const begin = (key: string, n: number): void => jobs.begin(`${key}${n}`, key, request([`${key}@a.test`]));
+    const { jobs, journal } = await make(slow);
+    const begin = (key: string, n: number): boolean => jobs.begin(`${key}${n}`, key, request([`${key}@a.test`]));
     for (let n = 0; n < 25; n++) begin('a', n);
     expect(() => begin('a', 25)).toThrow(expect.objectContaining({ code: 'overloaded', headers: { 'retry-after': '30' } }));
     for (const key of ['b', 'c', 'd']) for (let n = 0; n < 25; n++) begin(key, n);
     expect(() => begin('e', 0)).toThrow(/too many/);
     jobs.close();
+    journal.flush();
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('a bug is told to whoever asks, and holds no place', async () => {
-    const jobs = new VerificationJobs({ verifier: { verify: async () => Promise.reject(new Error('a bug')) }, evidence: NOTHING, clock: () => 0, now: () => 0 });
+  it('a bug is told to whoever asks, and holds no place; want of room is no bug', async () => {
+    const { start } = await make();
+    let error: Error = new ServiceError('overloaded', 'no room');
+    const { jobs } = start({ verify: async () => Promise.reject(error) });
+    jobs.begin('j', 'k1', request(['a@a.test']));
+    await vi.advanceTimersByTimeAsync(0);
+    expect(jobs.find('j', 'k1')).toMatchObject({ kind: 'in_progress', settled: 0 });
+    error = new Error('a bug');
     for (let n = 0; n < 30; n++) {
       jobs.begin(`j${n}`, 'k1', request(['a@a.test']));
       await vi.advanceTimersByTimeAsync(0);
     }
     expect(() => jobs.find('j0', 'k1')).toThrow('a bug');
+  });
+
+  it('outlives the process: what is done is kept with whether it was paid, and what is not goes on where it was', async () => {
+    const { jobs, journal, asked, start } = await make({ 'grey@a.test': [6 * MINUTE_MS] });
+    jobs.begin('done', 'k1', request(['ok@a.test']));
+    jobs.begin('open', 'k1', request(['grey@a.test', 'ok@a.test']));
+    await vi.advanceTimersByTimeAsync(0);
+    jobs.markPaid('done', true);
+    journal.flush();
+    // Killed: nothing more is written. Begun and killed before anybody was told of it: as if it had not been.
+    jobs.begin('unwritten', 'k1', request(['lost@a.test']));
+    vi.clearAllTimers();
+    await vi.advanceTimersByTimeAsync(2 * MINUTE_MS);
+    asked.length = 0;
+    const second = start();
+    expect(second.jobs.find('done', 'k1')).toMatchObject({ kind: 'completed', paid: true, results: [{ email: 'ok@a.test' }] });
+    expect(second.jobs.find('open', 'k1')).toEqual({ kind: 'in_progress', total: 2, settled: 1, nextMs: 4 * MINUTE_MS });
+    expect([second.jobs.find('unwritten', 'k1'), second.jobs.find('open', 'k2')]).toEqual([null, null]);
+    await vi.advanceTimersByTimeAsync(4 * MINUTE_MS);
+    expect(resultsOf(second.jobs.find('open', 'k1'))).toEqual(['grey@a.test deliverable', 'ok@a.test deliverable']);
+    expect(asked).toEqual([['grey@a.test']]);
   });
 });

@@ -2,7 +2,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { EmailVerification, Verdict, VerifyMode } from '../../verification/types.ts';
-import { bookCall, bookCredits, JSON_TYPE } from '../api-route.ts';
+import { bookCall, bookCredits, JSON_TYPE, onUndo } from '../api-route.ts';
 import type { Answer, Endpoint, ServiceContext } from '../context.ts';
 import { ServiceError } from '../errors.ts';
 import type { ActiveKey } from '../key-ring.ts';
@@ -36,14 +36,17 @@ export function pollVerification(context: ServiceContext, jobs: VerificationJobs
     const key = request.call.key as ActiveKey;
     const { id } = request.params as { id: string };
     const state = jobs.find(id, key.id);
-    if (state === null) throw new ServiceError('not_found', 'there is no asynchronous verification of this id; finished ones are kept for 24 hours, until the service restarts');
+    if (state === null) throw new ServiceError('not_found', 'there is no asynchronous verification of this id; they are kept for 24 hours');
     bookCall(context, request);
     if (state.kind === 'in_progress') {
       const { text, headers } = progress(id, state);
       return reply.code(202).headers(headers).header('content-type', JSON_TYPE).send(text);
     }
     bookCredits(context, request, state.paid ? 0 : creditsFor(state.results));
-    jobs.markPaid(id);
+    if (!state.paid) {
+      jobs.markPaid(id, true);
+      onUndo(request.call, () => jobs.markPaid(id, false));
+    }
     return reply.code(200).header('content-type', JSON_TYPE).send(resultText(state.results, id.startsWith(SINGLE)));
   };
 }
@@ -57,13 +60,16 @@ function wantsAsync({ headers }: FastifyRequest): boolean {
   return [headers['prefer'] ?? []].flat().some((line) => line.split(',').some((preference) => preference.split(/[;=]/, 1)[0]?.trim().toLowerCase() === 'respond-async'));
 }
 
-/** The same request with the same Idempotency-Key has the same id, so that a replay finds the job, or begins it again after a restart. */
+/** The same request with the same Idempotency-Key has the same id, so that a replay finds the job. */
 function begin(jobs: VerificationJobs, { headers, call }: FastifyRequest, { single, ...asked }: Asked): Answer {
   const keyId = (call.key as ActiveKey).id;
   const idempotencyKey = headers['idempotency-key'];
   const name = typeof idempotencyKey === 'string' ? hash('sha256', Buffer.concat([Buffer.from(`${keyId}\n${idempotencyKey}\n`), call.raw]), 'hex').slice(0, 32) : randomBytes(16).toString('hex');
   const id = `${single ? SINGLE : MANY}${name}`;
-  jobs.begin(id, keyId, asked);
+  if (jobs.begin(id, keyId, asked)) {
+    call.owing = true;
+    onUndo(call, () => jobs.drop(id));
+  }
   const { text, headers: more } = progress(id, { kind: 'in_progress', total: new Set(asked.emails).size, settled: 0, nextMs: 1_000 });
   return { status: 202, text, credits: 0, again: true, headers: { ...more, 'preference-applied': 'respond-async' } };
 }

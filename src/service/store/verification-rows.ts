@@ -1,0 +1,114 @@
+/** Asynchronous verifications as the store has them: they outlive the process. Compressed: a thousand results are megabytes of JSON. */
+import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import type { EmailVerification, VerifyMode } from '../../verification/types.ts';
+import type { Journal, Pending } from './journal.ts';
+import type { Store } from './store.ts';
+
+export interface VerificationRequest {
+  readonly emails: readonly string[];
+  readonly mode: VerifyMode;
+  readonly maxAgeS: number | null;
+  /** When what is not known by then is given up, milliseconds; null: when nothing more can be learnt. */
+  readonly timeoutMs: number | null;
+}
+
+export interface VerificationRow {
+  readonly id: string;
+  readonly keyId: string;
+  /** Epoch milliseconds. */
+  readonly startedAtMs: number;
+  readonly request: VerificationRequest;
+  /** What is known so far; of one that is done in the order of the request. */
+  readonly results: readonly EmailVerification[];
+  readonly done: boolean;
+  readonly paid: boolean;
+}
+
+export class VerificationRows implements Pending {
+  readonly #put;
+  readonly #select;
+  readonly #selectOpen;
+  readonly #drop;
+  readonly #dropOld;
+  readonly #journal: Journal;
+  /** Null: it is to be dropped. */
+  readonly #unwritten = new Map<string, VerificationRow | null>();
+
+  constructor(store: Store, journal: Journal) {
+    this.#put = store.prepare(
+      'INSERT INTO verifications (id, key_id, started_at, request, results, done, paid) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET results = excluded.results, done = excluded.done, paid = excluded.paid',
+    );
+    this.#select = store.prepare('SELECT * FROM verifications WHERE id = ?');
+    this.#selectOpen = store.prepare('SELECT * FROM verifications WHERE done = 0 AND started_at > ? ORDER BY seq LIMIT ?');
+    this.#drop = store.prepare('DELETE FROM verifications WHERE id = ?');
+    this.#dropOld = store.prepare('DELETE FROM verifications WHERE started_at <= ? OR (done = 1 AND seq <= (SELECT seq FROM verifications ORDER BY seq DESC LIMIT 1 OFFSET ?))');
+    this.#journal = journal;
+    journal.join(this);
+  }
+
+  put(row: VerificationRow): void {
+    this.#unwritten.set(row.id, row);
+    this.#journal.wake();
+  }
+
+  drop(id: string): void {
+    this.#unwritten.set(id, null);
+    this.#journal.wake();
+  }
+
+  find(id: string): VerificationRow | null {
+    const unwritten = this.#unwritten.get(id);
+    if (unwritten !== undefined) return unwritten;
+    const row = this.#select.get(id);
+    return row === undefined ? null : toRow(row);
+  }
+
+  /** Those that a process that is no more has left undone, oldest first. */
+  undone(startedAfterMs: number, limit: number): VerificationRow[] {
+    return this.#selectOpen.all(startedAfterMs, limit).map(toRow);
+  }
+
+  /** Drops what was started by then, and all that are done but the newest `most`. A store that is busy keeps them until the next time. */
+  dropOld(startedUpToMs: number, most: number): void {
+    try {
+      this.#dropOld.run(startedUpToMs, most);
+    } catch (error) {
+      if (!(error instanceof Error && /locked|busy/i.test(error.message))) throw error;
+    }
+  }
+
+  get size(): number {
+    return this.#unwritten.size;
+  }
+
+  flush(): void {
+    for (const [id, row] of this.#unwritten) {
+      if (row === null) this.#drop.run(id);
+      else this.#put.run(id, row.keyId, row.startedAtMs, pack(row.request), pack(row.results), Number(row.done), Number(row.paid));
+    }
+  }
+
+  flushed(): void {
+    this.#unwritten.clear();
+  }
+}
+
+function pack(value: unknown): Uint8Array {
+  return zstdCompressSync(JSON.stringify(value));
+}
+
+function toRow(row: Record<string, unknown>): VerificationRow {
+  return {
+    id: row['id'] as string,
+    keyId: row['key_id'] as string,
+    startedAtMs: row['started_at'] as number,
+    request: unpack(row['request']) as VerificationRequest,
+    results: unpack(row['results']) as EmailVerification[],
+    done: row['done'] === 1,
+    paid: row['paid'] === 1,
+  };
+}
+
+function unpack(packed: unknown): unknown {
+  return JSON.parse(zstdDecompressSync(packed as Uint8Array).toString('utf8'));
+}

@@ -9,13 +9,19 @@ const KINDS = ['companies', 'contacts', 'signals'] as const;
 
 /** Writes what a store holds, while it is served as well as not. */
 export async function exportStore(invocation: Invocation): Promise<ExitCode> {
-  checkFlags('export', invocation, ['store', ...KINDS, 'sources']);
+  checkFlags('export', invocation, ['store', ...KINDS, 'sources', 'backup']);
   const store = storeOf('export', invocation);
+  const backup = textOf(invocation, 'backup');
   const outputs = KINDS.flatMap((kind) => {
     const path = textOf(invocation, kind);
     return path === null ? [] : [{ kind, path, ...shapeOf(path) }];
   });
-  if (outputs.length === 0) throw new UsageError('nothing_to_export', 'Nothing says what to export', { hint: 'Say --contacts FILE, --companies FILE or --signals FILE; - is standard output.' });
+  if (backup !== null) {
+    if (outputs.length > 0) throw new UsageError('backup_alone', '--backup copies the whole store, and goes with no other output');
+    await withStopSignals(async ({ drain }) => (await import('../../service/export/backup.ts')).backupCommand(store, backup, drain), 'Run the same command: it starts over.');
+    return EXIT.ok;
+  }
+  if (outputs.length === 0) throw new UsageError('nothing_to_export', 'Nothing says what to export', { hint: 'Say --contacts FILE, --companies FILE or --signals FILE (- is standard output), or --backup FILE for a copy of the whole store.' });
   if (outputs.filter(({ path }) => path === '-').length > 1) throw new UsageError('repeated_output', 'Only one kind can go to standard output');
   await withStopSignals(async ({ drain }) => {
     const [{ exportCommand }, { csvRow }] = await Promise.all([import('../../service/export/export-command.ts'), import('../../writer/csv-format.ts')]);

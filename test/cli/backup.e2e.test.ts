@@ -1,0 +1,70 @@
+/** A backup taken while the store is served and written, and what it is good for. */
+import { copyFile, rm, stat, writeFile } from 'node:fs/promises';
+import { DatabaseSync } from 'node:sqlite';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { Folder } from '../support/cli.ts';
+import { createKey, serve } from '../support/served.ts';
+
+const ROWS = 6_000;
+
+let folder: Folder;
+let key = '';
+beforeAll(async () => {
+  folder = await Folder.make();
+  await writeFile(folder.at('crm.csv'), `email,name\nada@acme.example,Ada Example\n`);
+  await writeFile(folder.at('more.csv'), `email,name\n${Array.from({ length: ROWS }, (_, n) => `p${n}@more.example,Person ${n}\n`).join('')}`);
+  await folder.run(['import', '--store', 's.sqlite', '--contacts', 'crm.csv']);
+  key = await createKey(folder, 's.sqlite', '--plan', 'growth', '--credits', '1000000');
+});
+afterAll(() => folder.remove());
+
+async function enrich(url: string, idempotencyKey: string): Promise<{ status: number; replayed: boolean; remaining: number }> {
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'idempotency-key': idempotencyKey };
+  const response = await fetch(`${url}/v1/enrich`, { method: 'POST', headers, body: '{"email":"ada@acme.example"}' });
+  await response.arrayBuffer();
+  return { status: response.status, replayed: response.headers.has('idempotency-replayed'), remaining: Number(response.headers.get('x-ratelimit-remaining')) };
+}
+
+it('is of one moment, whole, private, and serves what the store served, keys and answered requests with it', async () => {
+  const service = await serve(folder, ['--store', 's.sqlite']);
+  expect(await enrich(service.url, 'before')).toMatchObject({ status: 200, replayed: false });
+  const importing = folder.run(['import', '--store', 's.sqlite', '--contacts', 'more.csv']);
+  let backedUp = false;
+  const load = (async () => {
+    for (let n = 0; !backedUp; n++) expect([200, 429]).toContain((await enrich(service.url, `k${n}`)).status);
+  })();
+  const made = await folder.run(['export', '--store', 's.sqlite', '--backup', 'b.sqlite']);
+  backedUp = true;
+  await load;
+  expect((await importing).code).toBe(0);
+  const { size, mode } = await stat(folder.at('b.sqlite'));
+  expect([made.code, JSON.parse(made.stdout), mode & 0o777]).toEqual([0, { backup: 'b.sqlite', bytes: size }, 0o600]);
+  expect((await folder.files()).filter((name) => name.includes('partial'))).toEqual([]);
+  service.kill('SIGTERM');
+  await service.ended;
+
+  const copy = new DatabaseSync(folder.at('b.sqlite'));
+  const one = (sql: string): unknown => Object.values(copy.prepare(sql).get() ?? {})[0];
+  expect(one('PRAGMA integrity_check')).toBe('ok');
+  // Whole transactions of the import, and search in step with them.
+  expect(one('SELECT (SELECT count(*) FROM people) - (SELECT count(*) FROM person_term_lists)')).toBe(0);
+  // What was charged and what was answered for it belong together.
+  expect(one('SELECT (SELECT credits_used FROM keys) - (SELECT count(*) FROM idempotency WHERE status = 200)')).toBe(0);
+  copy.close();
+
+  // Put back in the store's place.
+  for (const end of ['', '-wal', '-shm']) await rm(folder.at(`s.sqlite${end}`), { force: true });
+  await copyFile(folder.at('b.sqlite'), folder.at('s.sqlite'));
+  const restored = await serve(folder, ['--store', 's.sqlite']);
+  expect(await enrich(restored.url, 'before')).toMatchObject({ status: 200, replayed: true });
+  restored.kill('SIGTERM');
+  expect((await restored.ended).code).toBe(0);
+});
+
+it('says what is wrong: no store, the store itself, no room to write', async () => {
+  const codes = [];
+  for (const args of [['--store', 'none.sqlite', '--backup', 'x.sqlite'], ['--store', 's.sqlite', '--backup', './s.sqlite'], ['--store', 's.sqlite', '--backup', 'no/such/folder.sqlite'], ['--store', 's.sqlite', '--backup', 'x', '--contacts', 'y.csv']]) {
+    codes.push((await folder.run(['export', ...args])).code);
+  }
+  expect(codes).toEqual([65, 64, 74, 64]);
+});

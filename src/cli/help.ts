@@ -188,6 +188,7 @@ hold whole records and can be imported again; a table holds what fits its cells.
   --contacts FILE    people into .csv or .jsonl, .gz or .zst after it; - is standard output
   --companies FILE   companies             --signals FILE   buying signals
   --sources          with each record, which of its fields comes from where (jsonl)
+  --backup FILE      instead: a copy of the whole store, keys included, which is a store itself
 
 Example: millrace export --store service.sqlite --contacts contacts.jsonl.gz`;
 

@@ -29,12 +29,12 @@ it('is of one moment, whole, private, and serves what the store served, keys and
   const service = await serve(folder, ['--store', 's.sqlite']);
   expect(await enrich(service.url, 'before')).toMatchObject({ status: 200, replayed: false });
   const importing = folder.run(['import', '--store', 's.sqlite', '--contacts', 'more.csv']);
-  let backedUp = false;
+  const backedUp = new AbortController();
   const load = (async () => {
-    for (let n = 0; !backedUp; n++) expect([200, 429]).toContain((await enrich(service.url, `k${n}`)).status);
+    for (let n = 0; !backedUp.signal.aborted; n++) expect([200, 429]).toContain((await enrich(service.url, `k${n}`)).status);
   })();
   const made = await folder.run(['export', '--store', 's.sqlite', '--backup', 'b.sqlite']);
-  backedUp = true;
+  backedUp.abort();
   await load;
   expect((await importing).code).toBe(0);
   const { size, mode } = await stat(folder.at('b.sqlite'));

@@ -9,7 +9,7 @@ import { makeKey, makeStore, serveStore } from '../harness.ts';
 it('the documentation names every metric and no other', async () => {
   const text = await readFile('docs/operating.md', 'utf8');
   const documented = [...text.slice(text.indexOf('## Watching'), text.indexOf('Worth an alert')).matchAll(/`((?:millrace|process)_\w+)`/g)].map(([, name]) => name);
-  expect(documented.toSorted()).toEqual(Object.keys(SERVICE_METRICS).toSorted());
+  expect(new Set(documented)).toEqual(new Set(Object.keys(SERVICE_METRICS)));
 });
 
 it('counts what was refused, by why and by plan, and what was repeated', async () => {

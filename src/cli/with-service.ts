@@ -48,10 +48,10 @@ export async function openService(service: CompiledJob['service'], apiKey: strin
   return apiKey === null ? startEmbedded(service.rpm) : { baseUrl: service.baseUrl ?? '', apiKey, close: async () => {} };
 }
 
-/** The sample service on a free port of the loopback interface, with a key that nobody else knows. */
+/** The sample service on a free port of the loopback interface, with a key that nobody else knows: its one client is the run, which finds out by itself how much is too much. */
 async function startEmbedded(rpm: number | null): Promise<Service> {
   const { startService, sampleStorePath } = await import('../service/start-service.ts');
   const key = randomBytes(24).toString('base64url');
-  const service = await startService({ store: await sampleStorePath(), sample: true, embeddedKey: { key, rpm } });
+  const service = await startService({ store: await sampleStorePath(), sample: true, embeddedKey: { key, rpm }, limits: { inFlight: Infinity, lineMs: Infinity } });
   return { baseUrl: service.url, apiKey: key, close: () => service.close() };
 }

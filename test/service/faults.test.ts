@@ -68,7 +68,7 @@ describe('a service with faults', () => {
 
   it('answers what is in flight before it closes', async () => {
     const entries: Record<string, unknown>[] = [];
-    const service = await serveStore({ faults: { latencyMs: 50 }, log: { write: (_level, entry) => entries.push(entry), takes: () => true } });
+    const service = await serveStore({ faults: { latencyMs: 50 }, log: { write: (_level, entry) => entries.push(entry), line: (text) => entries.push(JSON.parse(text) as Record<string, unknown>), takes: () => true } });
     const { arrived, answer } = send(service);
     await arrived;
     await service.close();

@@ -35,7 +35,7 @@ export const LIMITS: Limits = {
   connections: 10_000,
   connectionsPerAddress: 1_000,
   inFlight: 2_000,
-  lineMs: 100,
+  lineMs: 250,
 };
 
 /** How often it is looked for connections that are too slow, milliseconds: a tenth of what they may take at the most. */

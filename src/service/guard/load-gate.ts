@@ -1,9 +1,12 @@
 /**
  * Refuses what cannot be answered in time while refusing is still cheap. There is one thread: requests stand in line for it within a turn of the event loop. Once a
- * turn has lasted for longer than they may stand, and the one before it too (one slow search is no overload), the rest of the turn is refused: so turns stay short, and
- * who is admitted has waited little, whatever is offered. Requests that wait for something else, such as mail servers, are bounded in number.
+ * turn has lasted for longer than they may stand, and some before it too (one slow search is no overload, nor is the first moment after the start), the rest of it is
+ * refused: so turns stay short, and who is admitted has waited little, whatever is offered. Requests that wait for something else, such as mail servers, are bounded in number.
  */
 import type { Limits } from './limits.ts';
+
+/** So many turns in a row must have been too long. */
+const LONG_TURNS = 3;
 
 export type Refusal = 'in_flight' | 'line';
 
@@ -14,9 +17,11 @@ export class LoadGate {
   /** Null: no request has come in this turn. */
   #turnSinceMs: number | null = null;
   #lastTurnMs = 0;
+  #longTurns = 0;
   readonly #endTurn = (): void => {
     this.#lastTurnMs = this.#clock() - (this.#turnSinceMs ?? 0);
     this.#turnSinceMs = null;
+    this.#longTurns = this.#lastTurnMs > this.#limits.lineMs ? this.#longTurns + 1 : 0;
   };
 
   /** @param clock monotonic, milliseconds */
@@ -32,8 +37,7 @@ export class LoadGate {
       setImmediate(this.#endTurn);
     }
     if (this.#inFlight >= this.#limits.inFlight) return 'in_flight';
-    const { lineMs } = this.#limits;
-    if (nowMs - this.#turnSinceMs > lineMs && this.#lastTurnMs > lineMs) return 'line';
+    if (nowMs - this.#turnSinceMs > this.#limits.lineMs && this.#longTurns >= LONG_TURNS) return 'line';
     this.#inFlight++;
     return null;
   }

@@ -2,15 +2,15 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Call, ServiceContext } from '../context.ts';
 import { ServiceError } from '../errors.ts';
-import { accessEntry } from './access-log.ts';
+import { accessLine } from './access-log.ts';
 
-type Parts = Pick<ServiceContext, 'gate' | 'meter' | 'limits' | 'log' | 'clock'>;
+type Parts = Pick<ServiceContext, 'gate' | 'meter' | 'limits' | 'log' | 'clock' | 'now'>;
 
 /** Seconds after which it may be better. */
 const RETRY_S = '1';
 
 /** Follows a request until its connection is done with it. */
-export function follow({ gate, meter, log, clock }: Parts, request: FastifyRequest, reply: FastifyReply): void {
+export function follow({ gate, meter, log, clock, now }: Parts, request: FastifyRequest, reply: FastifyReply): void {
   reply.raw.once('close', () => {
     const { call } = request;
     leave(gate, call);
@@ -19,7 +19,7 @@ export function follow({ gate, meter, log, clock }: Parts, request: FastifyReque
     meter.answered(request, status, ms);
     // Probes come every few seconds for ever.
     const level = call.key === null && status === 200 ? 'debug' : 'info';
-    if (log?.takes(level) === true) log.write(level, accessEntry(request, reply, status, ms));
+    if (log?.takes(level) === true) log.line(accessLine(level, now(), request, reply, status, ms));
   });
 }
 

@@ -1,10 +1,15 @@
-/** Where the service logs to. Types only. */
+/** Where the service logs to. */
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+
+/** As pino writes them. */
+export const LEVELS: Readonly<Record<LogLevel, number>> = { debug: 20, info: 30, warn: 40, error: 50 };
 
 export interface ServiceLog {
   /** `entry.event` says what it is. No personal data. */
   write(level: LogLevel, entry: Readonly<Record<string, unknown>>): void;
+  /** The same of a line that is JSON already, its end included. */
+  line(text: string): void;
   /** Whether lines of this level are written at all. */
   takes(level: LogLevel): boolean;
 }

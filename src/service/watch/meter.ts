@@ -45,10 +45,9 @@ export class ServiceMeter {
   }
 }
 
-/** The pattern of a request's route: never the path itself, which may name a company. */
-export function routeOf({ is404, routeOptions: { url, method } }: FastifyRequest): string {
-  if (is404 || url === undefined) return NO_ROUTE;
-  return `${typeof method === 'string' ? method : 'GET'} ${url}`;
+/** Method and pattern of a request's route: never the path itself, which may name a company. */
+export function routeOf({ is404, method, routeOptions: { url } }: FastifyRequest): string {
+  return is404 || url === undefined ? NO_ROUTE : `${method} ${url}`;
 }
 
 function increase(counts: Map<string, number>, name: string): void {

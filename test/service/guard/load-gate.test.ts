@@ -33,18 +33,21 @@ it('whatever is offered, who is let in has stood in line no longer than two turn
 
 it('one slow request is no overload', async () => {
   let nowMs = 0;
-  const gate = new LoadGate({ inFlight: 10, lineMs: LINE_MS }, () => nowMs);
-  expect(gate.enter(nowMs)).toBeNull();
-  nowMs += 5 * LINE_MS;
-  expect(gate.enter(nowMs)).toBeNull();
-  await nextTurn();
-  // Two such turns in a row are.
-  expect([gate.enter(nowMs), gate.lastTurnMs]).toEqual([null, 5 * LINE_MS]);
-  nowMs += 2 * LINE_MS;
-  expect(gate.enter(nowMs)).toBe('line');
-  await nextTurn();
-  await nextTurn();
-  expect(gate.enter(nowMs)).toBeNull();
+  const gate = new LoadGate({ inFlight: 100, lineMs: LINE_MS }, () => nowMs);
+  /** A turn of two requests, the second of which has stood in line for so long. */
+  const turn = async (ms: number) => {
+    const first = gate.enter(nowMs);
+    nowMs += ms;
+    const second = gate.enter(nowMs);
+    await nextTurn();
+    return [first, second];
+  };
+  for (const ms of [5 * LINE_MS, 2 * LINE_MS, 2 * LINE_MS]) expect(await turn(ms)).toEqual([null, null]);
+  expect(gate.lastTurnMs).toBe(2 * LINE_MS);
+  // Many in a row are.
+  expect(await turn(2 * LINE_MS)).toEqual([null, 'line']);
+  expect(await turn(1)).toEqual([null, null]);
+  expect(await turn(2 * LINE_MS)).toEqual([null, null]);
 });
 
 it('at many times what it holds, a service keeps so many in flight and no more, refuses the rest at once with all its headers, and says that it lives', async () => {

@@ -18,7 +18,7 @@ const DOMAINS = 200;
 const PEOPLE = ['a1', 'a2', 'a3', 'a4', 'nobody'];
 const LATENCY_MS = 50;
 const BATCHES = 20;
-const REQUEST: VerifyRequest = { mode: 'full', maxAgeS: null, evidence: { mailbox: () => null, domain: () => null }, timeoutMs: 20_000 };
+const REQUEST: VerifyRequest = { mode: 'full', maxAgeS: null, evidence: { mailbox: () => [], domain: () => null }, timeoutMs: 20_000 };
 
 async function verifyIn(world: MailWorld, batches: readonly (readonly string[])[], timeoutMs: number, commandMs: number): Promise<{ found: EmailVerification[]; ms: number }> {
   const running = await startMailWorld(world, { tls: testTls() });

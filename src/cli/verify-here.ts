@@ -22,7 +22,7 @@ const NO_NAME = '[127.0.0.1]';
 
 export async function verifyHere(invocation: Invocation): Promise<ExitCode> {
   checkFlags(invocation);
-  const request: VerifyRequest = { mode: modeOf(text(invocation, 'mode')), maxAgeS: null, evidence: { mailbox: () => null, domain: () => null }, timeoutMs: TIMEOUT_MS };
+  const request: VerifyRequest = { mode: modeOf(text(invocation, 'mode')), maxAgeS: null, evidence: { mailbox: () => [], domain: () => null }, timeoutMs: TIMEOUT_MS };
   return withKeys(KINDS.verify, invocation, async (keys, printer, { drain }) => {
     const verifier = await openVerifier(invocation);
     const stop = (): void => {

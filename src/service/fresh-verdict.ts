@@ -1,4 +1,5 @@
 /** A verdict on somebody's address that is asked for together with their record. */
+import type { EvidenceSource } from '../verification/types.ts';
 import type { ServiceContext } from './context.ts';
 
 export type Verifying = Pick<ServiceContext, 'verifier' | 'evidence'>;
@@ -11,7 +12,9 @@ const STATUS = { deliverable: 'verified', undeliverable: 'bounced', risky: 'risk
 
 /** The fields of a person record that a verdict replaces; null when it is `unknown`, so that what was known stays. */
 export async function freshVerdict({ verifier, evidence }: Verifying, email: string): Promise<Record<string, unknown> | null> {
-  const [found] = await verifier.verify([email], { mode: 'full', maxAgeS: null, timeoutMs: VERIFY_MS, evidence });
+  // What the record itself claims is what is to be looked at anew.
+  const mails: EvidenceSource = { mailbox: (address) => evidence.mailbox(address).filter(({ kind }) => kind !== 'verified'), domain: (name) => evidence.domain(name) };
+  const [found] = await verifier.verify([email], { mode: 'full', maxAgeS: null, timeoutMs: VERIFY_MS, evidence: mails });
   const status = found === undefined ? null : STATUS[found.result];
   return found === undefined || status === null ? null : { email_status: status, verified: found.verified, email_confidence: found.confidence, email_verified_at: found.verified_at };
 }

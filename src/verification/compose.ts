@@ -7,17 +7,13 @@ import { score, SCORE_VERSION } from './score.ts';
 import type { EmailVerification, Findings } from './types.ts';
 import { toJudgement } from './verdict.ts';
 
-const DAY_MS = 86_400_000;
-/** How long a delivery counts as recent, and a verdict from evidence as current. */
-const EVIDENCE_CURRENT_MS = 90 * DAY_MS;
-/** People leave: how long an answer of a mail server is current. */
-const ANSWER_CURRENT_MS = 30 * DAY_MS;
+/** People leave: how long an answer of a mail server is current, 30 days. */
+const ANSWER_CURRENT_MS = 30 * 86_400_000;
 
 /** @param nowMs epoch milliseconds. */
 export function compose(found: Findings, nowMs: number): EmailVerification {
   const { lists, mailbox, domain, local, route } = found;
   const { result, reason, outcome } = toJudgement(found);
-  const learntMs = mailbox?.atMs ?? null;
   const asked = typeof found.smtp === 'object' ? found.smtp : null;
   const { confidence, factors } = score({
     outcome,
@@ -28,9 +24,9 @@ export function compose(found: Findings, nowMs: number): EmailVerification {
     probableTypo: lists.didYouMean !== null,
     implicitMx: route?.kind === 'hosts' && route.implicit,
     fitsPattern: local !== null && fitsPattern(local, found.company?.emailPattern ?? null),
-    deliveredIn90Days: mailbox?.kind === 'delivered' && learntMs !== null && nowMs - learntMs <= EVIDENCE_CURRENT_MS,
+    deliveredIn90Days: mailbox?.kind === 'delivered',
   });
-  const currentMs = learntMs !== null ? learntMs + EVIDENCE_CURRENT_MS : asked !== null && asked.code !== null && result !== 'unknown' ? nowMs + ANSWER_CURRENT_MS : null;
+  const currentMs = mailbox !== null ? mailbox.untilMs : asked !== null && asked.code !== null && result !== 'unknown' ? nowMs + ANSWER_CURRENT_MS : null;
   return {
     email: found.email,
     normalized: found.normalised,
@@ -56,7 +52,7 @@ export function compose(found: Findings, nowMs: number): EmailVerification {
     score_version: SCORE_VERSION,
     attempts: found.askedBefore + (asked?.attempts ?? 0),
     retry_at: found.retryAtMs === null ? null : isoTime(found.retryAtMs),
-    verified_at: isoTime(learntMs ?? nowMs),
+    verified_at: isoTime(mailbox?.atMs ?? nowMs),
     expires_at: currentMs === null ? null : isoTime(currentMs),
     cached: mailbox !== null,
   };

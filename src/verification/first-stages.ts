@@ -1,8 +1,9 @@
 /** The stages that need no network: syntax, lists, own evidence. */
+import { describeEvidence, weigh } from './evidence.ts';
 import { lookUpLists, type ListFindings } from './lists.ts';
 import { Stopwatch } from './stopwatch.ts';
 import { checkSyntax } from './syntax.ts';
-import type { Findings, MailboxEvidence, VerifyRequest } from './types.ts';
+import type { Findings, VerifyRequest } from './types.ts';
 
 const NO_LISTS: ListFindings = { disposable: false, suspectedDisposable: false, role: false, free: false, didYouMean: null };
 
@@ -27,20 +28,17 @@ export function firstStages(email: string, request: VerifyRequest, nowMs: number
   const known: Findings = { ...nothing, normalised, smtputf8, local: syntax.local, domain: syntax.domain, lists, checks };
   if (request.mode === 'syntax') return known;
 
-  const mailbox = currentEnough(request.evidence.mailbox(normalised), request.maxAgeS, nowMs);
+  const weighed = weigh(request.evidence.mailbox(normalised), request.maxAgeS, nowMs);
   const company = request.evidence.domain(syntax.domain);
-  checks.push(watch.check('evidence', mailbox === null ? 'none' : mailbox.kind, mailbox === null || mailbox.atMs === null ? null : new Date(mailbox.atMs).toISOString().slice(0, 10)));
-  return { ...known, mailbox, company, acceptAll: company?.acceptsAll ?? null };
+  const { result, detail } = describeEvidence(weighed, nowMs);
+  checks.push(watch.check('evidence', result, detail));
+  // That a domain takes mail for anybody is worth knowing from others, too; that it does not is for its servers alone to show.
+  return { ...known, mailbox: weighed.held, company, acceptAll: company?.acceptsAll === true ? true : null };
 }
 
 /** Whether the first stages settle the answer: what really happened to mail, or what no mail server could better. */
 export function isSettled(found: Findings): boolean {
   return found.syntax !== 'valid' || found.mailbox !== null || found.lists.disposable;
-}
-
-function currentEnough(evidence: MailboxEvidence | null, maxAgeS: number | null, nowMs: number): MailboxEvidence | null {
-  if (evidence === null || maxAgeS === null) return evidence;
-  return evidence.atMs !== null && nowMs - evidence.atMs <= maxAgeS * 1000 ? evidence : null;
 }
 
 function listsResult({ disposable, suspectedDisposable, didYouMean, role, free }: ListFindings): string {

@@ -1,10 +1,10 @@
 /** Confidence, 0 to 100, as points that add up. Pure: the same facts give the same score. */
 
 /** Counts up whenever the same facts would give another score. */
-export const SCORE_VERSION = 1;
+export const SCORE_VERSION = 2;
 
-/** What the stages came to. `not_checked`: nothing spoke for or against the mailbox. */
-export type ScoreOutcome = 'accepted' | 'mailbox_full' | 'unknown' | 'not_checked' | 'undeliverable';
+/** What the stages came to. `delivered`, `verified`, `bounced`: by own records. `not_checked`: nothing spoke for or against the mailbox. */
+export type ScoreOutcome = 'accepted' | 'delivered' | 'verified' | 'mailbox_full' | 'unknown' | 'not_checked' | 'undeliverable' | 'bounced';
 
 export interface ScoreFacts {
   readonly outcome: ScoreOutcome;
@@ -42,7 +42,7 @@ const CAP = { disposable: 20, suspectedDisposable: 60, role: 80, acceptAll: 80, 
 export function score(facts: ScoreFacts): Score {
   const [name, points] = base(facts);
   const factors: ScoreFactor[] = [{ factor: name, points }];
-  if (facts.outcome === 'undeliverable') return { confidence: 0, factors };
+  if (facts.outcome === 'undeliverable' || facts.outcome === 'bounced') return { confidence: 0, factors };
   let total: number = points;
   const add = (factor: string, change: number): void => {
     const applied = Math.max(change, -total);
@@ -65,6 +65,10 @@ function base({ outcome, acceptAll }: ScoreFacts): readonly [string, number] {
     case 'accepted':
       if (acceptAll === null) return ['accepted', BASE.accepted];
       return acceptAll ? ['accept_all', BASE.acceptAll] : ['accepted_not_accept_all', BASE.acceptedOnly];
+    case 'delivered':
+    case 'verified':
+      // The records do not say whether anybody else's mail would have been taken.
+      return acceptAll === true ? ['accept_all', BASE.acceptAll] : [outcome === 'delivered' ? 'recorded_delivery' : 'recorded_verdict', BASE.accepted];
     case 'mailbox_full':
       return ['mailbox_full', BASE.mailboxFull];
     case 'unknown':
@@ -73,6 +77,8 @@ function base({ outcome, acceptAll }: ScoreFacts): readonly [string, number] {
       return ['not_checked', BASE.unknown];
     case 'undeliverable':
       return ['undeliverable', BASE.undeliverable];
+    case 'bounced':
+      return ['recorded_bounce', BASE.undeliverable];
     default:
       return outcome satisfies never;
   }

@@ -9,11 +9,19 @@ export type Verdict = 'deliverable' | 'undeliverable' | 'risky' | 'unknown';
 /** How far the waterfall may go. `syntax`: syntax and lists, whatever the evidence says. */
 export type VerifyMode = 'full' | 'dns' | 'syntax';
 
-/** What the operator's own data says about a mailbox. */
+/** What the operator's own data says about a mailbox. `verified`: somebody found it good, by whatever means. */
 export interface MailboxEvidence {
-  readonly kind: 'delivered' | 'bounced';
+  readonly kind: 'delivered' | 'verified' | 'bounced';
   /** When that was learnt, epoch milliseconds; null is not known. */
   readonly atMs: number | null;
+}
+
+/** Evidence that settles the answer. Epoch milliseconds. */
+export interface HeldEvidence {
+  readonly kind: MailboxEvidence['kind'];
+  readonly atMs: number;
+  /** How long it does: not before now. */
+  readonly untilMs: number;
 }
 
 export interface DomainEvidence {
@@ -24,13 +32,14 @@ export interface DomainEvidence {
 
 /** Where own evidence comes from; asked with normalised names, at most once an address. */
 export interface EvidenceSource {
-  mailbox(email: string): MailboxEvidence | null;
+  /** At least the newest of each kind, in any order. */
+  mailbox(email: string): readonly MailboxEvidence[];
   domain(domain: string): DomainEvidence | null;
 }
 
 export interface VerifyRequest {
   readonly mode: VerifyMode;
-  /** Evidence older than this many seconds is left out; null: any age will do. */
+  /** Evidence older than this many seconds settles nothing; null: none but what is out of date. */
   readonly maxAgeS: number | null;
   readonly evidence: EvidenceSource;
   /** What is not known by then is `unknown` / `pending`. */
@@ -56,7 +65,7 @@ export interface Findings {
   readonly domain: string | null;
   readonly smtputf8: boolean;
   readonly lists: ListFindings;
-  readonly mailbox: MailboxEvidence | null;
+  readonly mailbox: HeldEvidence | null;
   readonly company: DomainEvidence | null;
   readonly route: MailRoute | null;
   /** `off`: mail servers may not be asked from here. `not_asked`: this request did not want it. */

@@ -79,7 +79,7 @@ it('the table says what was found and how the points add up', async () => {
       '   +97  the server takes mail for it, and not for just anybody',
       '   -15  a function rather than a person',
       '    -2  a role: never more than 80',
-      '    80  confidence, 0 to 100 (rules of version 1)',
+      '    80  confidence, 0 to 100 (rules of version 2)',
     ].join('\n'),
   );
   const { length } = verificationTable(await one('a\u001b[2J@x')).split('\u001b');

@@ -8,12 +8,17 @@ import { loadPeople } from '../../src/service/store/load.ts';
 import { openStore } from '../../src/service/store/open-store.ts';
 import { forgetLog, suppress } from '../../src/service/store/suppress.ts';
 import type { Store } from '../../src/service/store/store.ts';
-import type { EmailVerification } from '../../src/verification/types.ts';
+import { weigh } from '../../src/verification/evidence.ts';
+import type { EmailVerification, HeldEvidence } from '../../src/verification/types.ts';
 import { makeStore, serveStore, temporaryFolder } from './harness.ts';
 import { emptyStore, load } from './loading.ts';
 
 const AT = '2026-03-01T00:00:00Z';
-const evidence = (store: Store, email: string) => openDirectory(store, () => 0).mailbox(email);
+/** What holds of it soon after AT. */
+const evidence = (store: Store, email: string, nowMs = Date.parse(AT) + 86_400_000): Omit<HeldEvidence, 'untilMs'> | null => {
+  const { held } = weigh(openDirectory(store, () => 0).mailbox(email), null, nowMs);
+  return held === null ? null : { kind: held.kind, atMs: held.atMs };
+};
 const deliveries = (store: Store, rows: Parameters<typeof load>[1], asOf: string | null = null) => load(store, rows, { kind: 'deliveries', name: 'mails.csv', asOf });
 
 describe('what became of mails', () => {
@@ -64,7 +69,7 @@ describe('what became of mails', () => {
     expect(evidence(store, 'jane@acme.example')).toEqual({ kind: 'delivered', atMs: Date.parse(AT) + 250 });
     // --as-of is of those that do not say; nothing is of the future.
     expect((await deliveries(store, [{ email: 'a@acme.example', event: 'delivered' }, { email: 'b@acme.example', event: 'delivered', at: 4_102_444_800_000 }], '2026-02-02')).counts.added).toBe(2);
-    expect(['a', 'b'].map((name) => evidence(store, `${name}@acme.example`)?.atMs)).toEqual([Date.parse('2026-02-02'), Date.parse('2026-06-01')]);
+    expect([evidence(store, 'a@acme.example')?.atMs, evidence(store, 'b@acme.example', Date.parse('2026-06-01'))?.atMs]).toEqual([Date.parse('2026-02-02'), Date.parse('2026-06-01')]);
     store.close();
   });
 
@@ -87,7 +92,7 @@ describe('what became of mails', () => {
     const store = await emptyStore();
     const person = { email: 'jane@acme.example', email_status: 'bounced', email_verified_at: '2026-02-01T00:00:00Z' };
     loadPeople(store, [person, { email: 'max@acme.example', email_status: 'verified' }], 'test');
-    await deliveries(store, [{ email: 'jane@acme.example', event: 'delivered', at: '2026-01-01' }, { email: 'max@acme.example', event: 'bounced', at: '2020-01-01' }]);
+    await deliveries(store, [{ email: 'jane@acme.example', event: 'delivered', at: '2026-01-01' }, { email: 'max@acme.example', event: 'bounced', at: '2025-12-01' }]);
     expect(evidence(store, 'jane@acme.example')).toEqual({ kind: 'bounced', atMs: Date.parse('2026-02-01') });
     expect(evidence(store, 'max@acme.example')).toMatchObject({ kind: 'bounced' });
     await deliveries(store, [{ email: 'jane@acme.example', event: 'delivered', at: '2026-02-01' }]);
@@ -107,9 +112,9 @@ describe('what became of mails', () => {
     const emails = ['new@acme.example', 'old@acme.example', 'dead@acme.example'];
     const { json } = await service.post('/v1/emails/verify', { emails });
     expect((json['data'] as EmailVerification[]).map(({ reason, confidence, score_factors: factors }) => [reason, confidence, factors.map(({ factor }) => factor)])).toEqual([
-      ['recorded_delivery', 100, ['accepted_not_accept_all', 'delivered_in_90_days', 'cap']],
-      ['recorded_delivery', 97, ['accepted_not_accept_all']],
-      ['recorded_bounce', 0, ['undeliverable']],
+      ['recorded_delivery', 100, ['recorded_delivery', 'delivered_in_90_days']],
+      ['cannot_verify', 30, ['unknown']],
+      ['recorded_bounce', 0, ['recorded_bounce']],
     ]);
     const recent = await service.post('/v1/emails/verify', { emails, max_age_s: 90 * 86_400 });
     expect((recent.json['data'] as EmailVerification[]).map(({ cached }) => cached)).toEqual([true, false, false]);

@@ -60,7 +60,7 @@ describe('POST /v1/enrich', () => {
     const store = await makeStore((open) => loadPeople(open, [{ id: 'pe_5', email: 'hired@acme.example', email_status: 'unverified' }, { id: 'pe_6', email: 'new@acme.example', email_status: 'unverified' }], 'test'));
     const service = await serveStore({ store });
     const known = await service.post('/v1/enrich', { id: 'pe_5', verify: true, fields: ['email_status', 'verified', 'email_confidence'] });
-    expect([known.headers.get('x-credits-charged'), known.json]).toEqual(['2', { email_status: 'verified', verified: true, email_confidence: 97 }]);
+    expect([known.headers.get('x-credits-charged'), known.json]).toEqual(['2', { email_status: 'verified', verified: true, email_confidence: 75 }]);
     expect((await service.post('/v1/enrich', { id: 'pe_5', verify: false })).json).toMatchObject({ email_status: 'unverified', verified: false });
     const bulk = await service.post('/v1/enrich/bulk', { requests: ['pe_6', 'pe_3', 'pe_9'].map((id) => ({ params: { id, verify: true } })) });
     expect(bulk.json['data']).toMatchObject([{ record: { email_status: 'unverified' } }, { record: { email_status: 'bounced', email_confidence: 0 } }, { status: 404 }]);

@@ -40,9 +40,16 @@ describe('POST /v1/contacts/reveal', () => {
   });
 
   it('asks anew for the verdict on the address when told to, which costs a credit more', async () => {
-    // The store knows this one as verified, which is evidence.
-    const reply = await service.post('/v1/contacts/reveal', { id: 'pe_a', verify: true });
-    expect([charged(reply), reply.json['email_status'], reply.json['verified']]).toEqual(['2', 'verified', true]);
+    const revealed = async (): Promise<unknown[]> => {
+      const reply = await service.post('/v1/contacts/reveal', { id: 'pe_a', verify: true });
+      return [charged(reply), reply.json['email_status'], reply.json['email_confidence']];
+    };
+    // What the record claims itself is no evidence for it, and her server will not say.
+    expect(await revealed()).toEqual(['1', 'verified', 97]);
+    const open = openStore(store);
+    open.prepare("INSERT INTO deliveries (email, delivered_at) VALUES ('ada@acme.example', ?)").run(Date.now());
+    open.close();
+    expect(await revealed()).toEqual(['2', 'verified', 100]);
   });
 
   it('is less sure of a name that two have', async () => {

@@ -8,7 +8,7 @@ import type { EmailVerification, VerifyRequest } from '../../src/verification/ty
 import { makeStore } from './harness.ts';
 
 const MINUTE_MS = 60_000;
-const NOTHING = { mailbox: () => null, domain: () => null };
+const NOTHING = { mailbox: () => [], domain: () => null };
 
 /** `later`: after how long each address may be asked about again, by how often it was asked; where that ends its server answers. */
 async function make(later: Readonly<Record<string, readonly number[]>> = {}) {

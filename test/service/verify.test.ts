@@ -5,14 +5,15 @@ import { makeKey, makeStore, serveStore, type Reply } from './harness.ts';
 
 describe('POST /v1/emails/verify', () => {
   it('answers in the order sent, duplicates kept, with a summary, and charges each mailbox that got an answer once', async () => {
-    const service = await serveStore();
+    const store = await makeStore((open) => open.prepare("INSERT INTO deliveries (email, delivered_at, bounced_at) VALUES ('jane.doe@acme.example', ?1, NULL), ('max.past@acme.example', NULL, ?1)").run(Date.now()));
+    const service = await serveStore({ store });
     const emails = ['max.past@acme.example', 'JANE.DOE@acme.example', 'n/a', 'new@acme.example', 'jane.doe@acme.example', 'n/a'];
     const { status, json, headers } = await service.post('/v1/emails/verify', { emails });
     expect(status).toBe(200);
     const data = json['data'] as EmailVerification[];
     expect(data.map(({ email }) => email)).toEqual(emails);
     expect(data.map(({ result }) => result)).toEqual(['undeliverable', 'deliverable', 'undeliverable', 'unknown', 'deliverable', 'undeliverable']);
-    expect(data[1]).toMatchObject({ normalized: 'jane.doe@acme.example', confidence: 100, reason: 'recorded_delivery', flags: { accept_all: false } });
+    expect(data[1]).toMatchObject({ normalized: 'jane.doe@acme.example', confidence: 100, reason: 'recorded_delivery', flags: { accept_all: null } });
     expect(json['summary']).toEqual({ deliverable: 2, undeliverable: 3, risky: 0, unknown: 1 });
     expect(headers.get('x-credits-charged')).toBe('3');
   });
@@ -32,7 +33,7 @@ describe('POST /v1/emails/verify', () => {
     const service = await serveStore();
     const { json } = await service.post('/v1/emails/verify', { emails: ['hired@acme.example', 'jane@nowhere-at-all.example'] });
     expect(json['data']).toMatchObject([
-      { result: 'deliverable', reason: 'accepted', confidence: 97, mx: { provider: 'acme.example' }, smtp: { code: 250, host: 'mx.acme.example' } },
+      { result: 'deliverable', reason: 'accepted', confidence: 75, flags: { accept_all: null }, mx: { provider: 'acme.example' }, smtp: { code: 250, host: 'mx.acme.example' } },
       { result: 'undeliverable', reason: 'no_domain' },
     ]);
     expect((await service.post('/v1/emails/verify', { email: 'hired@acme.example', mode: 'dns' })).json).toMatchObject({ reason: 'smtp_not_asked', smtp: null });
@@ -81,10 +82,10 @@ describe('POST /v1/emails/verify', () => {
     const replayed = await service.post('/v1/emails/verify', { emails }, { key, headers });
     expect([replayed.status, replayed.headers.get('location'), replayed.headers.get('idempotency-replayed')]).toEqual([202, begun.headers.get('location'), 'true']);
 
-    const single = await service.post('/v1/emails/verify', { email: 'max.past@acme.example' }, { key, headers: { prefer: 'respond-async' } });
+    const single = await service.post('/v1/emails/verify', { email: 'jane@' }, { key, headers: { prefer: 'respond-async' } });
     let one = await get(key, single.headers.get('location') ?? '');
     for (; one.status === 202; one = await get(key, single.headers.get('location') ?? '')) expect(one.json).toMatchObject({ total: 1 });
-    expect(one.json).toMatchObject({ result: 'undeliverable', reason: 'recorded_bounce' });
+    expect(one.json).toMatchObject({ result: 'undeliverable', reason: 'invalid_syntax' });
     // Nothing is begun for an empty account.
     expect(await service.post('/v1/emails/verify', { emails }, { key, headers: { prefer: 'respond-async' } })).toMatchObject({ status: 402 });
   });

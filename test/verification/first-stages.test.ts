@@ -10,7 +10,7 @@ const DAY = 86_400_000;
 async function verify(email: string, known: { mailbox?: MailboxEvidence; domain?: DomainEvidence; options?: Partial<VerifyRequest> } = {}): Promise<EmailVerification> {
   let ticks = 0;
   const verifier = new Verifier({ resolver: NO_DNS, smtp: null, now: () => NOW, clock: () => ticks++ });
-  const evidence = { mailbox: () => known.mailbox ?? null, domain: () => known.domain ?? null };
+  const evidence = { mailbox: () => (known.mailbox === undefined ? [] : [known.mailbox]), domain: () => known.domain ?? null };
   const [verdict] = await verifier.verify([email], { mode: 'full', maxAgeS: null, timeoutMs: 1_000, evidence, ...known.options });
   return verdict as EmailVerification;
 }
@@ -31,15 +31,35 @@ describe('the stages without a network', () => {
   });
 
   it('takes a recorded delivery or bounce over what the name looks like', async () => {
-    const learnt = NOW - 200 * DAY;
-    expect(await verify('info@gmial.com', { mailbox: { kind: 'delivered', atMs: learnt } })).toMatchObject({ result: 'deliverable', verified: true, verified_at: new Date(learnt).toISOString(), cached: true });
-    expect(await verify('jane@acme.example', { mailbox: { kind: 'bounced', atMs: learnt } })).toMatchObject({ result: 'undeliverable', reason: 'recorded_bounce', confidence: 0 });
+    const learnt = NOW - 80 * DAY;
+    const at = (days: number): string => new Date(learnt + days * DAY).toISOString();
+    expect(await verify('info@gmial.com', { mailbox: { kind: 'delivered', atMs: learnt } })).toMatchObject({ result: 'deliverable', verified: true, verified_at: at(0), expires_at: at(90), cached: true });
+    expect(await verify('jane@acme.example', { mailbox: { kind: 'bounced', atMs: learnt } })).toMatchObject({ result: 'undeliverable', reason: 'recorded_bounce', confidence: 0, expires_at: at(365), score_factors: [{ factor: 'recorded_bounce', points: 0 }] });
   });
 
-  it('counts a delivery of the last 90 days, and not an older one', async () => {
-    const domain = { acceptsAll: null, emailPattern: null };
-    expect((await verify('jane@acme.example', { mailbox: { kind: 'delivered', atMs: NOW - 90 * DAY }, domain })).confidence).toBe(100);
-    expect((await verify('jane@acme.example', { mailbox: { kind: 'delivered', atMs: NOW - 91 * DAY }, domain })).confidence).toBe(75);
+  it('counts a delivery of the last 90 days; an older one settles nothing, and DNS is asked', async () => {
+    const counted = await verify('jane@acme.example', { mailbox: { kind: 'delivered', atMs: NOW - 90 * DAY } });
+    expect(counted).toMatchObject({ confidence: 100, score_factors: [{ factor: 'recorded_delivery', points: 75 }, { factor: 'delivered_in_90_days', points: 25 }] });
+    const old = await verify('jane@acme.example', { mailbox: { kind: 'delivered', atMs: NOW - 91 * DAY } });
+    expect(old).toMatchObject({ result: 'unknown', confidence: 30, cached: false, expires_at: null, verified_at: new Date(NOW).toISOString() });
+    expect(old.checks.map(({ name, result }) => [name, result]).slice(2)).toEqual([['evidence', 'outdated'], ['dns', 'failed']]);
+  });
+
+  it('takes a verdict of others for one without a proof, and for none where mail is taken for anybody', async () => {
+    const mailbox = { kind: 'verified', atMs: NOW - DAY } as const;
+    expect(await verify('jane@acme.example', { mailbox })).toMatchObject({ result: 'deliverable', reason: 'recorded_verdict', score_factors: [{ factor: 'recorded_verdict', points: 75 }] });
+    expect(await verify('jane@acme.example', { mailbox, domain: { acceptsAll: true, emailPattern: null } })).toMatchObject({ result: 'risky', reason: 'accept_all', confidence: 50 });
+    expect(await verify('jane@gmial.com', { mailbox })).toMatchObject({ result: 'risky', reason: 'possible_typo' });
+    expect(await verify('x@mailinator.com', { mailbox })).toMatchObject({ result: 'risky', reason: 'disposable' });
+  });
+
+  it('believes a store that a domain takes mail for anybody, and not that it does not', async () => {
+    const mailbox = { kind: 'delivered', atMs: NOW - DAY } as const;
+    const found = async (acceptsAll: boolean | null): Promise<unknown> => {
+      const { flags, confidence } = await verify('jane@acme.example', { mailbox, domain: { acceptsAll, emailPattern: null } });
+      return [flags.accept_all, confidence];
+    };
+    expect([await found(true), await found(false), await found(null)]).toEqual([[true, 75], [null, 100], [null, 100]]);
   });
 
   it('leaves out evidence that is older than asked for, or of no known age', async () => {

@@ -11,7 +11,7 @@ import { testTls } from './certificate.ts';
 
 export const WORLD = JSON.parse(readFileSync(new URL('../../fixtures/mail-world.json', import.meta.url), 'utf8')) as MailWorld;
 
-export const NO_EVIDENCE: EvidenceSource = { mailbox: () => null, domain: () => null };
+export const NO_EVIDENCE: EvidenceSource = { mailbox: () => [], domain: () => null };
 
 const cleanups: (() => Promise<void> | void)[] = [];
 

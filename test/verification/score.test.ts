@@ -5,7 +5,7 @@ import { score, type ScoreFacts } from '../../src/verification/score.ts';
 const GOOD: ScoreFacts = { outcome: 'accepted', acceptAll: false, disposable: false, suspectedDisposable: false, role: false, probableTypo: false, implicitMx: false, fitsPattern: false, deliveredIn90Days: false };
 
 const facts: fc.Arbitrary<ScoreFacts> = fc.record({
-  outcome: fc.constantFrom('accepted', 'mailbox_full', 'unknown', 'not_checked', 'undeliverable'),
+  outcome: fc.constantFrom('accepted', 'delivered', 'verified', 'mailbox_full', 'unknown', 'not_checked', 'undeliverable', 'bounced'),
   acceptAll: fc.constantFrom(true, false, null),
   disposable: fc.boolean(),
   suspectedDisposable: fc.boolean(),
@@ -24,6 +24,10 @@ describe('score', () => {
     ['mailbox full', { outcome: 'mailbox_full' }, 40],
     ['unknown', { outcome: 'unknown', acceptAll: null }, 30],
     ['undeliverable', { outcome: 'undeliverable', deliveredIn90Days: true }, 0],
+    ['a recorded bounce', { outcome: 'bounced', deliveredIn90Days: true }, 0],
+    ['a recorded delivery', { outcome: 'delivered', deliveredIn90Days: true }, 100],
+    ['a recorded delivery where mail is taken for anybody', { outcome: 'delivered', deliveredIn90Days: true, acceptAll: true }, 75],
+    ['a recorded verdict, whatever the store says of accept-all', { outcome: 'verified', acceptAll: false }, 75],
     ['the cap of 100', { deliveredIn90Days: true }, 100],
     ['the cap of a role', { role: true, deliveredIn90Days: true }, 80],
     ['the cap of accept-all', { acceptAll: true, deliveredIn90Days: true, fitsPattern: true }, 80],
@@ -37,24 +41,56 @@ describe('score', () => {
     expect(score({ ...GOOD, ...change }).confidence).toBe(expected);
   });
 
-  it('is the sum of its points, within 0 and 100, and the same every time', () => {
+  it('is the sum of its points, within 0 and 100, and the same every time, in whatever order the facts stand', () => {
     fc.assert(
       fc.property(facts, (given) => {
         const { confidence, factors } = score(given);
         expect(factors.reduce((sum, { points }) => sum + points, 0)).toBe(confidence);
         expect(confidence).toBeGreaterThanOrEqual(0);
         expect(confidence).toBeLessThanOrEqual(100);
-        expect(score({ ...given })).toEqual({ confidence, factors });
-        if (given.outcome === 'undeliverable') expect(confidence).toBe(0);
+        expect(score(Object.fromEntries(Object.entries(given).reverse()) as unknown as ScoreFacts)).toEqual({ confidence, factors });
       }),
     );
   });
 
+  it('is 0 of what is undeliverable, which takes no adjustment', () => {
+    fc.assert(
+      fc.property(facts, fc.constantFrom('undeliverable', 'bounced'), (given, outcome) => {
+        const { confidence, factors } = score({ ...given, outcome });
+        expect([confidence, factors.map(({ points }) => points)]).toEqual([0, [0]]);
+      }),
+    );
+  });
+
+  it('keeps every cap that there is, and says which one took points', () => {
+    const caps: readonly [(given: ScoreFacts) => boolean, number][] = [[({ disposable }) => disposable, 20], [({ suspectedDisposable }) => suspectedDisposable, 60], [({ outcome }) => outcome === 'unknown' || outcome === 'not_checked', 60], [({ role }) => role, 80], [({ acceptAll }) => acceptAll === true, 80]];
+    fc.assert(
+      fc.property(facts, (given) => {
+        const { confidence, factors } = score(given);
+        for (const [holds, cap] of caps) if (holds(given)) expect(confidence).toBeLessThanOrEqual(cap);
+        const bound = factors.filter(({ factor }) => factor.startsWith('cap'));
+        expect(bound.length).toBeLessThanOrEqual(1);
+        for (const { points } of bound) expect(points).toBeLessThan(0);
+      }),
+    );
+  });
+
+  /** Each turns the facts into worse ones. */
+  const BAD_NEWS: readonly Partial<ScoreFacts>[][] = [
+    ...(['disposable', 'suspectedDisposable', 'role', 'probableTypo', 'implicitMx'] as const).map((bad) => [{ [bad]: false }, { [bad]: true }]),
+    ...(['fitsPattern', 'deliveredIn90Days'] as const).map((good) => [{ [good]: true }, { [good]: false }]),
+    [{ acceptAll: false }, { acceptAll: null }, { acceptAll: true }],
+    [{ outcome: 'accepted' }, { outcome: 'mailbox_full' }, { outcome: 'unknown' }, { outcome: 'undeliverable' }],
+    [{ outcome: 'delivered' }, { outcome: 'verified' }, { outcome: 'not_checked' }, { outcome: 'bounced' }],
+  ];
+
   it('is never raised by bad news', () => {
     fc.assert(
-      fc.property(facts, fc.constantFrom('disposable', 'suspectedDisposable', 'role', 'probableTypo', 'implicitMx'), (given, bad) => {
-        expect(score({ ...given, [bad]: true }).confidence).toBeLessThanOrEqual(score({ ...given, [bad]: false }).confidence);
+      fc.property(facts, fc.constantFrom(...BAD_NEWS), (given, worse) => {
+        const scores = worse.map((news) => score({ ...given, ...news }).confidence);
+        expect(scores).toEqual(scores.toSorted((one, other) => other - one));
       }),
+      { numRuns: 1_000 },
     );
   });
 });

@@ -14,12 +14,11 @@ const COMPANY_CACHE_MS = 1_000;
 const SIGNALS_SHOWN = 10;
 /** Namesakes at one company that are told apart; more are nobody in particular. */
 const MAX_NAMESAKES = 20;
-/** The newest of what a record and what became of mails say of a mailbox. What is of no known time is the oldest, and of two of one time the bounce holds. */
+/** What became of mails to a mailbox, and what the record of its owner says of it. */
 const MAILBOX = `
   SELECT 'bounced' AS kind, bounced_at AS at FROM deliveries WHERE email = ?1 AND bounced_at IS NOT NULL
   UNION ALL SELECT 'delivered', delivered_at FROM deliveries WHERE email = ?1 AND delivered_at IS NOT NULL
-  UNION ALL SELECT iif(email_status = 'verified', 'delivered', 'bounced'), email_verified_at FROM people WHERE email = ?1 AND email_status IN ('verified', 'bounced')
-  ORDER BY at DESC NULLS LAST, kind LIMIT 1`;
+  UNION ALL SELECT email_status, email_verified_at FROM people WHERE email = ?1 AND email_status IN ('verified', 'bounced')`;
 
 export interface PersonRow {
   readonly person: SparseRecord;
@@ -85,10 +84,7 @@ export function openDirectory(store: Store, clock: () => number): Directory {
     companyOf,
     isSuppressed: (email) => isSuppressed({ emails: [email], profile: null }),
     isProfileSuppressed: (profile) => isSuppressed({ emails: [], profile }),
-    mailbox(email): MailboxEvidence | null {
-      const row = mailbox.get(email);
-      return row === undefined ? null : { kind: row['kind'] as MailboxEvidence['kind'], atMs: row['at'] as number | null };
-    },
+    mailbox: (email) => mailbox.all(email).map(({ kind, at }) => ({ kind: kind as MailboxEvidence['kind'], atMs: at as number | null })),
     domain(name): DomainEvidence | null {
       const row = domain.get(name);
       if (row === undefined) return null;

@@ -1,5 +1,6 @@
 /** Files one by one, each with a header of its own, for those who want every column and no key. */
 import { InputError } from '../errors.ts';
+import { checkHeader } from './columns.ts';
 import { discover } from './discover.ts';
 import { inspectFile, type InspectOptions } from './inspect.ts';
 import { readRecords } from './read-records.ts';
@@ -18,13 +19,14 @@ export interface OneFile {
 /**
  * The files that a path, glob, directory or S3 uri means, in order of their names. What `shape` leaves open (null) is found out.
  * `-` is standard input, kept in `spoolPath`, which is the caller's to remove.
- * Throws InputError as `freezeInput` does, but for what it says of keys; StorageError when the disk fails.
+ * Throws InputError as `freezeInput` does, but for what it says of keys and of names that an output takes; StorageError when the disk fails.
  */
 export async function* openFiles(uri: string, shape: Omit<InspectOptions, 'signal'>, spoolPath: string, signal: AbortSignal): AsyncGenerator<OneFile, void, void> {
   const found = uri === '-' ? [await spooled(spoolPath, signal)] : await discover(uri, false, { isOwn: () => false, signal });
   if (found.length === 0) throw new InputError('input_missing', `Nothing matches ${uri}.`, { hint: 'Check the path; quote globs.' });
   for (const each of found) {
     const { file, format } = await inspectFile(each, 0, { ...shape, signal });
+    checkHeader(file, []);
     const manifest: InputManifest = { format: format ?? 'csv', files: [file], columns: file.header, keyName: { email: null, domain: null, linkedin_url: null } };
     yield { uri: file.uri, header: file.header, batches: readRecords(manifest, null, signal) };
   }

@@ -40,10 +40,11 @@ export function apiRoute(context: ServiceContext, endpoint: Endpoint, least: 0 |
 /** Does the work, and books what it costs. @throws ServiceError when the key has not that much left */
 async function perform(context: ServiceContext, endpoint: Endpoint, request: FastifyRequest, least: 0 | 1): Promise<Answer | ServiceError> {
   // An empty account is refused before any work; what the work then costs must be there as well.
-  afford(context, request.call.key as ActiveKey, least);
+  const delivers = !isHead(request);
+  afford(context, request.call.key as ActiveKey, delivers ? least : 0);
   bookCall(context, request);
   const answer = await attempt(endpoint, request);
-  if (!(answer instanceof ServiceError)) bookCredits(context, request, answer.credits);
+  if (!(answer instanceof ServiceError)) bookCredits(context, request, delivers ? answer.credits : 0);
   return answer;
 }
 
@@ -82,6 +83,11 @@ export function onUndo(call: Call, undo: () => void): void {
     before?.();
     undo();
   };
+}
+
+/** What is asked for without its body has not been delivered: a call like any other, and no credits (RFC 9110 9.3.2). */
+export function isHead({ method }: FastifyRequest): boolean {
+  return method === 'HEAD';
 }
 
 /** Takes the request's idempotency key: a ticket when it is the first, the first answer when it is not, null when it has none. */

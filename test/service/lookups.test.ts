@@ -100,6 +100,18 @@ describe('GET /v1/companies/{domain}', () => {
     expect([again.status, again.text, charged(again), again.headers.get('etag')]).toEqual([304, '', '0', etag]);
   });
 
+  it('tells without the record whether there is one, which is a call and no credit', async () => {
+    const key = await makeKey(store, 'trial', { credits: 1 });
+    const ask = (method: string): Promise<Reply> => service.request('/v1/companies/acme.example', { method, headers: { authorization: `Bearer ${key}` } });
+    const head = await ask('HEAD');
+    const get = await ask('GET');
+    expect([head.status, head.text, charged(head), charged(get)]).toEqual([200, '', '0', '1']);
+    for (const name of ['etag', 'content-length', 'content-type']) expect(head.headers.get(name)).toBe(get.headers.get(name));
+    expect([head, get].map(({ headers }) => headers.get('x-ratelimit-remaining'))).toEqual(['59', '58']);
+    // Credits are used up, calls are not.
+    expect([(await ask('HEAD')).status, (await ask('GET')).status]).toEqual([200, 402]);
+  });
+
   it('refuses what is no domain, and misses what it has not', async () => {
     expect((await service.request('/v1/companies/localhost', { headers: AUTH })).json).toMatchObject({ status: 400, code: 'invalid_parameter', errors: [{ parameter: 'domain' }] });
     const missed = await service.request('/v1/companies/nowhere.example', { headers: AUTH });

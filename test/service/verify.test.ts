@@ -72,10 +72,13 @@ describe('POST /v1/emails/verify', () => {
     const get = (name: string, at = begun.headers.get('location') ?? ''): Promise<Reply> => service.request(at, { headers: { authorization: `Bearer ${name}` } });
     expect(begun.headers.get('location')).toBe(begun.json['location']);
     expect([begun.headers.get('preference-applied'), begun.headers.get('retry-after'), begun.headers.get('x-credits-charged')]).toEqual(['respond-async', '1', '0']);
-    let polled = await get(key);
-    for (; polled.status === 202; polled = await get(key)) expect(polled.headers.get('location')).toBe(begun.headers.get('location'));
+    const look = (): Promise<Reply> => service.request(begun.headers.get('location') ?? '', { method: 'HEAD', headers: { authorization: `Bearer ${key}` } });
+    let looked = await look();
+    for (; looked.status === 202; looked = await look()) expect(looked.headers.get('location')).toBe(begun.headers.get('location'));
+    const polled = await get(key);
     expect(polled).toMatchObject({ status: 200, json: { summary: { deliverable: 2, undeliverable: 1, unknown: 1 } } });
     expect((polled.json['data'] as EmailVerification[]).map(({ email }) => email)).toEqual(emails);
+    expect([looked.text, looked.headers.get('x-credits-charged')]).toEqual(['', '0']);
     expect([polled.headers.get('x-credits-charged'), (await get(key)).headers.get('x-credits-charged')]).toEqual(['2', '0']);
     expect(await get(other)).toMatchObject({ status: 404, json: { code: 'not_found' } });
     expect(await get(key, '/v1/emails/verify/ver_no-such')).toMatchObject({ status: 404 });

@@ -2,7 +2,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { EmailVerification, Verdict, VerifyMode } from '../../verification/types.ts';
-import { bookCall, bookCredits, JSON_TYPE, onUndo } from '../api-route.ts';
+import { bookCall, bookCredits, isHead, JSON_TYPE, onUndo } from '../api-route.ts';
 import type { Answer, Endpoint, ServiceContext } from '../context.ts';
 import { ServiceError } from '../errors.ts';
 import type { ActiveKey } from '../key-ring.ts';
@@ -42,8 +42,8 @@ export function pollVerification(context: ServiceContext, jobs: VerificationJobs
       const { text, headers } = progress(id, state);
       return reply.code(202).headers(headers).header('content-type', JSON_TYPE).send(text);
     }
-    bookCredits(context, request, state.paid ? 0 : creditsFor(state.results));
-    if (!state.paid) {
+    bookCredits(context, request, state.paid || isHead(request) ? 0 : creditsFor(state.results));
+    if (!state.paid && !isHead(request)) {
       jobs.markPaid(id, true);
       onUndo(request.call, () => jobs.markPaid(id, false));
     }

@@ -1,0 +1,9 @@
+import { expect, it } from 'vitest';
+import { openFiles } from '../../src/reader/one-file.ts';
+import { put, scratchFolder } from './helpers.ts';
+
+it('a file whose columns cannot be told apart is refused before a row of it is read', async () => {
+  const path = await put(scratchFolder(), 'twice.csv', 'email,name,email\na@b.example,x,c@d.example\n');
+  const files = openFiles(path, { format: null, delimiter: null, encoding: null }, '', new AbortController().signal);
+  await expect(files.next()).rejects.toMatchObject({ code: 'input_duplicate_columns', exitCode: 65, message: expect.stringContaining('"email"') as string });
+});

@@ -10,6 +10,7 @@
  */
 import type { CallLog } from './call-log.ts';
 import type { Latencies } from './latencies.ts';
+import { Neighbours } from './neighbours.ts';
 import { MINUTE_MS, type Told } from './told-answers.ts';
 
 /** So many times has something to be seen: one reset in an unknown unit, or one call that was not counted, must not decide. */
@@ -21,18 +22,11 @@ export const SEEN_PERMITS = 2;
 /** A service that never holds more than this share of a minute's quota may be a small bucket. */
 export const SMALL_SHARE = 0.2;
 const RISES_WITHIN_MS = 55_000;
-/** How long a neighbour that was noticed is reckoned with. */
-const OTHERS_FOR_MS = 10 * MINUTE_MS;
 /** So many refusals in a row, with no answer between them: the small bucket is something else. */
 const REFUSALS = 3;
 /** Calls that were not counted matter as long as a window reaches, and as calls may lag. */
 const KEPT_MS = 2 * MINUTE_MS;
 
-/** How fast others take permits is measured over so long, and follows what is measured: up sooner than down. */
-const DECLINE_OVER_MS = 1_000;
-const RISES_BY = 0.5;
-const FALLS_BY = 0.2;
-const REFILLED = 5;
 /** A window is doubted when less than this share of what it should have given back is there; beside others it may be less. */
 const GIVEN_BACK = 0.5;
 const LEFT_BY_OTHERS = 0.25;
@@ -66,10 +60,7 @@ export class Evidence {
   #rises: readonly number[] = [];
   #small = false;
   #refusals = 0;
-  #othersUntilMs = -Infinity;
-  /** Permits a millisecond that others take beyond what comes back, of late; and the answer since which it is measured. */
-  #declinePerMs = 0;
-  #declineFrom: Told | null = null;
+  readonly #neighbours = new Neighbours();
   /** Calls that the service may not have counted: they were refused, or nothing is known of them. */
   #uncounted: readonly Uncounted[] = [];
   /** An answer with which that of a call sent after it is compared. */
@@ -136,7 +127,7 @@ export class Evidence {
 
   /** Somebody else is, or was a while ago, on the key. */
   others(nowMs: number): boolean {
-    return this.#othersUntilMs > nowMs;
+    return this.#neighbours.present(nowMs);
   }
 
   /** So many calls may be in flight that are only reckoned to have a permit: one at first, and soon any number while what comes back is what was reckoned. */
@@ -151,7 +142,7 @@ export class Evidence {
 
   /** So many permits others are likely to take while a call is under way. */
   reserved(nowMs: number): number {
-    return this.others(nowMs) ? Math.ceil(this.#declinePerMs * this.#latencies.maxMs) : 0;
+    return this.#neighbours.taking(nowMs, this.#latencies.maxMs);
   }
 
   /** How many calls that were sent after one moment and answered up to another the service surely counted. */
@@ -168,12 +159,10 @@ export class Evidence {
 
   /** A call that was sent on what was known was refused: somebody else has taken the permit. */
   takenByOthers(nowMs: number): void {
-    if (!this.others(nowMs)) {
-      // What seemed not to come back may have been taken by them before they were noticed.
-      this.#flatLooks = 0;
-      this.#slowGains = 0;
-    }
-    this.#othersUntilMs = nowMs + OTHERS_FOR_MS;
+    if (!this.#neighbours.noticed(nowMs)) return;
+    // What seemed not to come back may have been taken by them before they were noticed.
+    this.#flatLooks = 0;
+    this.#slowGains = 0;
   }
 
   /** A call was refused. @param reckoned it was only reckoned to have a permit */
@@ -205,7 +194,7 @@ export class Evidence {
     this.#compare(told);
     this.#compareResets(told);
     this.#compareGain(told);
-    this.#measureDecline(told);
+    this.#neighbours.measure(told);
     if (before !== undefined && alone) this.#look(told, before);
     this.#addUp(told);
   }
@@ -282,19 +271,6 @@ export class Evidence {
     if (told.sentMs < before.notBeforeMs) this.#flatLooks = 0;
     this.#rises = [...this.#rises.filter((at) => at > told.sentMs - RISES_WITHIN_MS), told.sentMs];
     if (this.#rises.length >= TIMES && this.rate !== null && this.#capacity <= Math.max(1, this.rate * SMALL_SHARE)) this.#small = true;
-  }
-
-  #measureDecline(told: Told): void {
-    const from = this.#declineFrom;
-    if (from !== null && told.ticket <= from.ticket) return;
-    const ms = from === null ? 0 : told.sentMs - from.sentMs;
-    const taken = from === null ? 0 : from.remaining - told.remaining - (told.ticket - from.ticket);
-    if (from !== null && ms < DECLINE_OVER_MS && taken > -REFILLED) return;
-    this.#declineFrom = told;
-    // More than before by more than a trifle: a window began, or much has come back at once.
-    if (from === null || taken <= -REFILLED) return;
-    const perMs = Math.max(0, taken / ms);
-    this.#declinePerMs += (perMs - this.#declinePerMs) * (perMs > this.#declinePerMs ? RISES_BY : FALLS_BY);
   }
 
   /** What is spent, held against what we have spent within a minute: more, and somebody else is on the key; less, and the service has forgotten some. */

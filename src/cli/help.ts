@@ -147,7 +147,7 @@ else a JSON object a line in the same order. A bad address is a result: exit 0.
 
   --base-url, --region, --embedded, --plan, --rpm, --concurrency, --timeout-ms, --max-calls:
                     as millrace enrich
-  --verify.patienceMs N   wait so long for verdicts that are pending, and ask again (0)
+  --verify.patienceMs N   wait so long for verdicts that are pending, and ask again (0); --local too
   --json            JSON on a terminal too
 
   --local           here, without a service: syntax, lists, DNS, and the mail servers themselves

@@ -1,8 +1,11 @@
 /** `millrace verify --local`: addresses checked from this machine, without a service. */
 import { hostname } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { UsageError, type ExitCode } from '../errors.ts';
 import { didYouMean, nearest } from '../job/definition/nearest.ts';
 import type { GivenKey } from '../job/one-off.ts';
+import { duration } from '../job/words.ts';
+import { verifyPatiently, type Patience } from '../verification/patience.ts';
 import type { EmailVerification, VerifyMode, VerifyRequest } from '../verification/types.ts';
 import type { Verifier } from '../verification/verifier.ts';
 import type { Invocation } from './invocation.ts';
@@ -12,7 +15,11 @@ import { smtpIdentity } from './smtp-identity.ts';
 
 /** Flags that mean nothing without `--local`. */
 export const LOCAL_FLAGS = ['mode', 'dns-server', 'smtp-port'];
-const FLAGS = ['local', 'json', ...LOCAL_FLAGS];
+/** As of a job, and from the environment as there. */
+const PATIENCE = 'verify.patienceMs';
+const PATIENCE_VARIABLE = 'MILLRACE_VERIFY_PATIENCE_MS';
+const LONGEST_PATIENCE_MS = 604_800_000;
+const FLAGS = ['local', 'json', PATIENCE, ...LOCAL_FLAGS];
 const MODES: readonly VerifyMode[] = ['full', 'dns', 'syntax'];
 const BATCH = 1_000;
 /** For one batch. */
@@ -23,7 +30,9 @@ const NO_NAME = '[127.0.0.1]';
 export async function verifyHere(invocation: Invocation): Promise<ExitCode> {
   checkFlags(invocation);
   const request: VerifyRequest = { mode: modeOf(text(invocation, 'mode')), maxAgeS: null, evidence: { mailbox: () => [], domain: () => null }, timeoutMs: TIMEOUT_MS };
+  const patienceMs = patienceOf(invocation);
   return withKeys(KINDS.verify, invocation, async (keys, printer, { drain }) => {
+    const patience: Patience = { patienceMs, now: () => Date.now(), sleep: (ms) => sleep(ms, undefined, { signal: drain }), onWait: tellWait };
     const verifier = await openVerifier(invocation);
     const stop = (): void => {
       verifier.close();
@@ -32,7 +41,7 @@ export async function verifyHere(invocation: Invocation): Promise<ExitCode> {
     drain.addEventListener('abort', stop, { once: true });
     try {
       for await (const batch of inBatches(keys, BATCH)) {
-        const found = await verifier.verify(batch.flatMap(({ text: email }) => email ?? []), request);
+        const found = await verifyPatiently(verifier, batch.flatMap(({ text: email }) => email ?? []), request, patience);
         drain.throwIfAborted();
         printAll(batch, found, printer);
         await printer.pipe.room();
@@ -89,6 +98,19 @@ function modeOf(given: string | null): VerifyMode {
   const mode = MODES.find((known) => known === (given ?? 'full'));
   if (mode === undefined) throw new UsageError('bad_value', `--mode must be one of ${MODES.join(', ')}, got ${JSON.stringify(given?.slice(0, 80))}`);
   return mode;
+}
+
+function tellWait(addresses: number, waitMs: number): void {
+  process.stderr.write(`millrace: ${addresses} ${addresses === 1 ? 'address is' : 'addresses are'} pending; asking again in ${duration(waitMs)}\n`);
+}
+
+function patienceOf(invocation: Invocation): number {
+  const flag = text(invocation, PATIENCE);
+  const variable = invocation.env[PATIENCE_VARIABLE];
+  const given = flag ?? (variable === undefined || variable === '' ? '0' : variable);
+  const ms = Number(given);
+  if (/^\d{1,9}$/.test(given) && ms <= LONGEST_PATIENCE_MS) return ms;
+  throw new UsageError('bad_value', `${flag === null ? PATIENCE_VARIABLE : `--${PATIENCE}`} must be milliseconds, a whole number from 0 to ${LONGEST_PATIENCE_MS} (7 days), got ${JSON.stringify(given.slice(0, 80))}`);
 }
 
 function portOf(given: string | null): number | null {

@@ -77,6 +77,7 @@ test.each([
   [['enrich', '--embedded'], 64, /give at least one e-mail address or domain, or -/],
   [['enrich', '--embeded', 'jane@acme.example'], 64, /no flag --embeded; did you mean --embedded\?/],
   [['enrich', '--verify.patienceMs', '1', 'jane@acme.example'], 64, /no flag --verify\.patienceMs/],
+  [['verify', '--local', '--verify.patienceMs', '10m', 'jane@acme.example'], 64, /--verify\.patienceMs must be milliseconds, a whole number from 0 to 604800000/],
   [['verify', '--mode', 'dns', '--embedded', 'jane@acme.example'], 64, /--mode goes with --local alone/],
   [['verify', 'jane@acme.example'], 78, /No service is chosen/],
   [['verify', '--base-url', 'http://127.0.0.1:1', 'jane@acme.example'], 78, /There is no API key/],

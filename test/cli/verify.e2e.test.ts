@@ -25,7 +25,7 @@ const inShort = (stdout: string): unknown[] => stdout.trimEnd().split('\n').map(
 
 it('verifies over real sockets, one JSON object a line, in the order given', async () => {
   const { folder, flags } = await start();
-  const { code, stdout, stderr } = await folder.run([...flags, 'jane@plain.test', 'n/a', 'nobody@plain.test', 'jane@null-mx.test']);
+  const { code, stdout, stderr } = await folder.run([...flags, '--verify.patienceMs', '60000', 'jane@plain.test', 'n/a', 'nobody@plain.test', 'jane@null-mx.test']);
   expect({ code, stderr, found: inShort(stdout) }).toEqual({
     code: 0,
     stderr: '',

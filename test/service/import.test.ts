@@ -82,6 +82,18 @@ describe('importing', () => {
     store.close();
   });
 
+  it('knows nobody by half a name, and keeps a whole one', async () => {
+    const store = await emptyStore();
+    const header = ['First Name', 'Last Name', 'Email', 'Domain'];
+    const { rejected } = await load(store, [header, ['', 'Ruiz', '', 'acme.example'], ['Ana', '', '', 'acme.example'], ['Ana', 'Ruiz', 'ana@acme.example', 'acme.example']]);
+    expect(rejected.map(({ line, code }) => [line, code])).toEqual([[2, 'no_identity'], [3, 'no_identity']]);
+    await load(store, [header, ['Ana', '', 'ana@acme.example', '']], { asOf: '2026-02-01' });
+    const { counts } = await load(store, [header, ['Ana', 'Ruiz', '', 'acme.example']], { asOf: '2026-03-01' });
+    expect(counts).toMatchObject({ added: 0 });
+    expect(all(store, 'contacts', true)).toMatchObject([{ name: 'Ana Ruiz', first_name: 'Ana', last_name: 'Ruiz' }]);
+    store.close();
+  });
+
   it('does not bring back who asked to be removed, nor what is from the future', async () => {
     const store = await emptyStore();
     suppress(store, ['ada@acme.example'], 0);

@@ -1,5 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { mergePerson } from '../../src/service/store/merge-person.ts';
+import { nameOf } from '../../src/service/person-name.ts';
 import { merge, stampOf, type KeptRecord, type Provenance } from '../../src/service/store/merge.ts';
 
 const record = fc.dictionary(fc.constantFrom('name', 'title', 'mobile', 'skills', 'city'), fc.oneof(fc.constantFrom('', null), fc.integer({ min: 1, max: 3 }), fc.array(fc.integer({ min: 1, max: 2 }), { maxLength: 2 })), { maxKeys: 5 });
@@ -54,5 +56,42 @@ describe('merging', () => {
   it('keeps the id under which a record is known', () => {
     const kept = merge(null, { id: 'a', name: 'x' }, from(1)).record;
     expect(merge(kept, { id: 'b', name: 'y' }, from(2)).record.doc).toEqual({ id: 'a', name: 'y' });
+  });
+});
+
+describe("a person's name", () => {
+  const called = (...rows: readonly Record<string, string>[]): string | null => {
+    let kept: KeptRecord | null = null;
+    for (const [index, row] of rows.entries()) kept = mergePerson(kept, { id: 'a', ...row }, from(index + 1)).record;
+    return kept === null ? null : nameOf(kept.doc);
+  };
+
+  it.each<[string, readonly Record<string, string>[], string]>([
+    ['a first name alone takes nothing from it', [{ name: 'Ana Ruiz' }, { first_name: 'Ana' }], 'Ana Ruiz'],
+    ['nor a last name alone', [{ name: 'Ana María Ruiz' }, { last_name: 'Ruiz' }], 'Ana María Ruiz'],
+    ['both of them name somebody whole', [{ name: 'Ana Ruiz' }, { first_name: 'Ana', last_name: 'Gómez' }], 'Ana Gómez'],
+    ['also one after the other', [{ name: 'Ana Ruiz' }, { first_name: 'Ana' }, { last_name: 'Gómez' }], 'Ana Gómez'],
+    ['a newer name replaces all', [{ first_name: 'Ana', last_name: 'Ruiz' }, { name: 'Ana Gómez' }], 'Ana Gómez'],
+    ['parts make it where nobody gave it', [{ first_name: 'Ana' }, { last_name: 'Ruiz' }], 'Ana Ruiz'],
+    ['and the newer part counts', [{ first_name: 'Ana', last_name: 'Ruiz' }, { last_name: 'Gómez' }], 'Ana Gómez'],
+    ['of one row the name counts', [{ name: 'Ana María Ruiz', first_name: 'Ana', last_name: 'Ruiz' }], 'Ana María Ruiz'],
+    ['half a name is better than none', [{ first_name: 'Ana' }], 'Ana'],
+  ])('%s', (_what, rows, name) => {
+    expect(called(...rows)).toBe(name);
+  });
+
+  it('comes to the same in whatever order the reports arrive, and a report that is there already changes nothing', () => {
+    const part = fc.option(fc.integer({ min: 1, max: 3 }).map(String), { nil: '' });
+    const rows = fc.uniqueArray(fc.tuple(fc.record({ name: part, first_name: part, last_name: part }), fc.integer({ min: 1, max: 50 })), { selector: ([, atMs]) => atMs, minLength: 1, maxLength: 6 });
+    fc.assert(
+      fc.property(rows.chain((list) => fc.tuple(fc.constant(list), fc.shuffledSubarray(list, { minLength: list.length }))), ([list, shuffled]) => {
+        const all = (some: typeof list, first: KeptRecord | null = null): KeptRecord => some.reduce<KeptRecord | null>((kept, [row, atMs]) => mergePerson(kept, row, from(atMs)).record, first) as KeptRecord;
+        const one = all(list);
+        expect(all(shuffled).doc).toEqual(one.doc);
+        for (const field of Object.keys(one.doc)) expect(stampOf(all(shuffled), field)).toEqual(stampOf(one, field));
+        for (const [row, atMs] of shuffled) expect(mergePerson(one, row, from(atMs))).toEqual({ record: one, change: 'same' });
+      }),
+      { numRuns: 300 },
+    );
   });
 });

@@ -1,5 +1,6 @@
 /** What a store holds, record by record, as it was at one moment: in the shape in which `millrace import` takes it. */
 import { COMPANY_TYPES, PERSON_TYPES } from '../field-types.ts';
+import { withName } from '../person-name.ts';
 import type { SparseRecord } from '../records.ts';
 import { updatedAt } from '../store/directory.ts';
 import { readKept, timeText } from '../store/kept-columns.ts';
@@ -49,7 +50,7 @@ export function* exportRecords(store: Store, kind: ExportKind, withSources: bool
       continue;
     }
     const kept = kind === 'contacts' ? keptPerson(row) : readKept(row);
-    const record = { ...kept.doc, ...updatedAt(row) };
+    const record = { ...(kind === 'contacts' ? withName(kept.doc) : kept.doc), ...updatedAt(row) };
     if (!withSources) {
       yield record;
       continue;

@@ -29,7 +29,6 @@ export function contactOf({ values, ownEmail }: RowValues): Contact | null {
     else person[target] = value;
   }
   Object.assign(person, emailState(values, ownEmail));
-  if (!isEmpty(values['first_name']) && isEmpty(values['name'])) person['name'] = [values['first_name'], values['last_name']].filter((part) => !isEmpty(part)).join(' ');
   const place = placeOf(location);
   if (place !== null) person['location'] = place;
   const domain = typeof company['domain'] === 'string' ? normaliseDomain(company['domain']) : null;

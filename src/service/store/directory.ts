@@ -1,6 +1,7 @@
 /** Reads people, companies and evidence from the store. Every read is one prepared statement by key. */
 import type { DomainEvidence, EvidenceSource, MailboxEvidence } from '../../verification/types.ts';
 import { fold } from '../fold.ts';
+import { withName } from '../person-name.ts';
 import { companyText, type SparseRecord } from '../records.ts';
 import { timeText } from './kept-columns.ts';
 import { suppressionTest } from './suppressions.ts';
@@ -107,7 +108,7 @@ export function toPerson(row: Readonly<Record<string, unknown>> | undefined): Pe
   if (row === undefined) return null;
   const { company_name: companyName, ...person } = JSON.parse(row['doc'] as string) as SparseRecord;
   return {
-    person: { ...person, ...updatedAt(row) },
+    person: { ...withName(person), ...updatedAt(row) },
     companyDomain: row['company_domain'] as string | null,
     companyName: typeof companyName === 'string' ? companyName : null,
   };

@@ -2,13 +2,15 @@
 import { normaliseEmail } from '../../verification/address.ts';
 import { cleanRecord, PERSON_TYPES } from '../field-types.ts';
 import { fold } from '../fold.ts';
+import { hasWholeName, nameOf, withName } from '../person-name.ts';
 import { profileKey } from '../profile-url.ts';
 import type { SparseRecord } from '../records.ts';
 import { textOrNull } from '../values.ts';
 import { digest, MAX_DOC, ownId, type Put } from './company-writer.ts';
 import { NO_HEADCOUNT, type IndexWriter } from '../search/index-writer.ts';
 import { fieldSources, readKept } from './kept-columns.ts';
-import { merge, type KeptRecord, type Provenance } from './merge.ts';
+import { mergePerson } from './merge-person.ts';
+import type { KeptRecord, Provenance } from './merge.ts';
 import { suppressionTest } from './suppressions.ts';
 import type { Store } from './store.ts';
 
@@ -35,15 +37,15 @@ export function personWriter(store: Store, index: IndexWriter): PutPerson {
     const { record: known, dropped } = cleanRecord(raw, PERSON_TYPES);
     delete known['updated_at'];
     const keys = keysOf(known);
-    if (keys.email === null && keys.profile === null && keys.id === null && (keys.name === '' || keys.domain === null)) {
-      return { kind: 'rejected', code: dropped.includes('email') ? 'bad_email' : 'no_identity', detail: 'a person needs a good e-mail address, a profile URL, an id, or a name and a company domain' };
+    if (keys.email === null && keys.profile === null && keys.id === null && (keys.name === null || keys.domain === null)) {
+      return { kind: 'rejected', code: dropped.includes('email') ? 'bad_email' : 'no_identity', detail: 'a person needs a good e-mail address, a profile URL, an id, or a whole name and a company domain' };
     }
     if (isSuppressed({ emails: addressesOf(known), profile: keys.profile })) return { kind: 'rejected', code: 'suppressed', detail: 'this person asked to be removed' };
     const found = find(keys);
     const kept = found === null ? null : keptPerson(found);
     // Nobody was found by the id that was given, so it is free.
     if (kept === null) known['id'] = ownId(known['id'], (id) => id === keys.id || taken.get(id) === undefined, () => `pe_${digest(identityOf(keys))}`);
-    const { record: merged, change } = merge(kept, known, from);
+    const { record: merged, change } = mergePerson(kept, known, from);
     if (change === 'same') return { kind: 'put', change, dropped };
     const { company_domain: domain, ...doc } = merged.doc;
     const text = JSON.stringify(doc);
@@ -56,7 +58,7 @@ export function personWriter(store: Store, index: IndexWriter): PutPerson {
     }
     for (const email of addressesOf(merged.doc)) if (email !== merged.doc['email']) addOther.run(email, seq);
     const terms = found === null ? null : (termsOf.get(seq)?.['terms'] as Uint8Array | undefined);
-    keepTerms.run(seq, index.person(seq, terms ?? null, doc, textOrNull(domain), merged.base.atMs));
+    keepTerms.run(seq, index.person(seq, terms ?? null, withName(doc), textOrNull(domain), merged.base.atMs));
     return { kind: 'put', change, dropped };
   };
 }
@@ -72,12 +74,13 @@ interface PersonKeys {
   readonly email: string | null;
   readonly profile: string | null;
   readonly id: string | null;
-  readonly name: string;
+  /** A whole one. */
+  readonly name: string | null;
   readonly domain: string | null;
 }
 
 function keysOf(record: SparseRecord): PersonKeys {
-  return { email: textOrNull(record['email']), profile: profileOf(record), id: textOrNull(record['id']), name: nameKey(record), domain: textOrNull(record['company_domain']) };
+  return { email: textOrNull(record['email']), profile: profileOf(record), id: textOrNull(record['id']), name: hasWholeName(record) ? nameKey(record) : null, domain: textOrNull(record['company_domain']) };
 }
 
 /** Who this is, by the best of what is given: address, profile, id; a name alone is many people's, and one of a company's as a rule. */
@@ -152,7 +155,6 @@ function profileOf(person: SparseRecord): string | null {
 }
 
 /** A person's name as it is compared and sorted. */
-export function nameKey(person: SparseRecord): string {
-  const { name, first_name: first, last_name: last } = person;
-  return fold(typeof name === 'string' ? name : [first, last].filter((part) => typeof part === 'string').join(' '));
+function nameKey(person: SparseRecord): string {
+  return fold(nameOf(person) ?? '');
 }

@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { openDirectory } from '../../src/service/store/directory.ts';
 import { MIGRATIONS } from '../../src/service/store/migrations.ts';
-import { loadPeople } from '../../src/service/store/load.ts';
+import { loadCompanies, loadPeople } from '../../src/service/store/load.ts';
 import { openStore } from '../../src/service/store/open-store.ts';
 import { forgetLog, suppress } from '../../src/service/store/suppress.ts';
 import type { Store } from '../../src/service/store/store.ts';
@@ -133,14 +133,16 @@ describe('what became of mails', () => {
     expect((await readFile(path)).includes('stranger')).toBe(false);
   });
 
-  it('has its table in a store of the second schema, too', async () => {
+  it('has its table in a store of the second schema, too, and so have other domains of companies', async () => {
     const path = join(await temporaryFolder(), 'second.sqlite');
     const old = openStore(path);
-    old.exec('DROP TABLE deliveries; DROP TABLE verifications; ALTER TABLE keys DROP COLUMN tokens; ALTER TABLE keys DROP COLUMN tokens_at; ALTER TABLE keys DROP COLUMN rotated_at; PRAGMA user_version = 2');
+    loadCompanies(old, [{ domain: 'acme.example', domain_aliases: ['acme.test'] }], 'crm');
+    old.exec('DROP TABLE deliveries; DROP TABLE domain_aliases; DROP TABLE verifications; ALTER TABLE keys DROP COLUMN tokens; ALTER TABLE keys DROP COLUMN tokens_at; ALTER TABLE keys DROP COLUMN rotated_at; PRAGMA user_version = 2');
     loadPeople(old, [{ email: 'jane@acme.example', email_status: 'verified' }], 'crm');
     old.close();
     const store = openStore(path);
     expect(store.prepare('PRAGMA user_version').get()).toEqual({ user_version: MIGRATIONS.length });
+    expect(openDirectory(store, () => 0).companyByDomain('acme.test')).toContain('"domain":"acme.example"');
     expect((await deliveries(store, [{ email: 'jane@acme.example', event: 'bounced', at: AT }])).counts.added).toBe(1);
     expect(evidence(store, 'jane@acme.example')).toMatchObject({ kind: 'bounced' });
     store.close();

@@ -92,6 +92,27 @@ describe('GET /v1/companies/{domain}', () => {
     expect((await service.request(`/v1/companies/${encodeURIComponent('brückner.example')}`, { headers: AUTH })).json['name']).toBe('Brückner');
   });
 
+  it('finds a company by another domain of it, unless that is somebody else\'s or several claim it', async () => {
+    const open = openStore(store);
+    loadCompanies(open, [
+      { domain: 'acme.example', domain_aliases: ['https://Acme.test/', 'shared.example', 'n/a', 'other.example'] },
+      { domain: 'other.example', name: 'Other', domain_aliases: ['shared.example'] },
+    ], 'test');
+    loadPeople(open, [{ id: 'pe_u', email: 'uma@acme.test', company_domain: 'acme.test' }], 'test');
+    open.close();
+    const named = async (domain: string): Promise<unknown> => (await service.request(`/v1/companies/${domain}`, { headers: AUTH })).json['name'] ?? null;
+    expect([await named('acme.test'), await named('shop.acme.test'), await named('shared.example'), await named('other.example')]).toEqual(['Acme', 'Acme', null, 'Other']);
+    expect((await service.post('/v1/enrich', { domain: 'acme.test' })).json).toMatchObject({ company: { id: 'co_1', domain: 'acme.example' }, verified: false });
+    expect((await service.post('/v1/enrich', { id: 'pe_u' })).json).toMatchObject({ company: { id: 'co_1' } });
+    // A newer list replaces the older one.
+    const again = openStore(store);
+    loadCompanies(again, [{ domain: 'acme.example', domain_aliases: ['acme.net'], updated_at: '2026-01-01T00:00:00Z' }], 'test');
+    again.close();
+    await service.close();
+    service = await serveStore({ store });
+    expect([await named('acme.test'), await named('acme.net'), await named('shared.example')]).toEqual([null, 'Acme', 'Other']);
+  });
+
   it('sends what the client has already neither again nor at a price', async () => {
     const first = await service.request('/v1/companies/acme.example', { headers: AUTH });
     expect(charged(first)).toBe('1');

@@ -1,4 +1,4 @@
-/** GET /v1/companies/{domain}: the whole company record. */
+/** GET /v1/companies/{domain}: the whole company record, by any domain of the company. */
 import { hash } from 'node:crypto';
 import { normaliseDomain } from '../../verification/domain.ts';
 import { registrableDomain } from '../../verification/registrable.ts';

@@ -6,6 +6,7 @@ import type { IndexWriter } from '../search/index-writer.ts';
 import { formatUsd, parseUsd } from '../money.ts';
 import type { SparseRecord } from '../records.ts';
 import { isObject, textOrNull } from '../values.ts';
+import { aliasWriter, type AliasWriter } from './domain-aliases.ts';
 import { fieldSources, readKept } from './kept-columns.ts';
 import { merge, type Merged, type Provenance } from './merge.ts';
 import type { Store } from './store.ts';
@@ -18,8 +19,8 @@ export type PutCompany = (raw: SparseRecord, from: Provenance) => Put;
 /** Larger records are somebody's mistake. Characters of JSON. */
 export const MAX_DOC = 256 * 1024;
 
-/** Puts one company; within a transaction, at whose end `index` is flushed. */
-export function companyWriter(store: Store, index: IndexWriter): PutCompany {
+/** Puts one company; within a transaction, at whose end `index` is flushed. @param putAliases told of the other domains of each */
+export function companyWriter(store: Store, index: IndexWriter, putAliases: AliasWriter = aliasWriter(store)): PutCompany {
   const find = store.prepare('SELECT * FROM companies WHERE domain = ?');
   const taken = store.prepare('SELECT 1 FROM companies WHERE id = ?');
   const insert = store.prepare(
@@ -49,6 +50,7 @@ export function companyWriter(store: Store, index: IndexWriter): PutCompany {
     if (kept === null) insert.run(...columns, doc['id'] as string);
     else update.run(...columns);
     if (change !== 'times') index.company(domain);
+    if (known['domain_aliases'] !== undefined) putAliases(domain, doc);
     // Filters of signals go by what is known of the company now.
     if (found === undefined || found['country'] !== country || found['industry'] !== industry) ofSignals.run(country, industry, domain);
     return { kind: 'put', change, dropped };

@@ -3,6 +3,7 @@ import type { DomainEvidence, EvidenceSource, MailboxEvidence } from '../../veri
 import { fold } from '../fold.ts';
 import { withName } from '../person-name.ts';
 import { companyText, type SparseRecord } from '../records.ts';
+import { aliasReader } from './domain-aliases.ts';
 import { timeText } from './kept-columns.ts';
 import { suppressionTest } from './suppressions.ts';
 import type { Store } from './store.ts';
@@ -38,7 +39,7 @@ export interface Directory extends EvidenceSource {
   personByMobile(mobile: string): PersonRow | null;
   /** People of this name (folded), at this domain or, with `company`, at a company of this name (folded). */
   peopleByName(nameKey: string, where: { readonly domain: string } | { readonly company: string }): PersonRow[];
-  /** The whole company record as JSON text, by normalised domain. */
+  /** The whole company record as JSON text, by normalised domain, its own or another one of it. */
   companyByDomain(domain: string): string | null;
   /** The company record of where somebody works, or null. */
   companyOf(row: PersonRow): string | null;
@@ -121,8 +122,9 @@ export function updatedAt(row: Readonly<Record<string, unknown>>): { updated_at?
 }
 
 function companyReader(store: Store, clock: () => number): (domain: string) => string | null {
-  const company = store.prepare('SELECT doc, observed_at FROM companies WHERE domain = ?');
+  const company = store.prepare('SELECT domain, doc, observed_at FROM companies WHERE domain = ?');
   const signals = store.prepare(`SELECT doc FROM signals WHERE company_domain = ? ORDER BY occurred_at DESC, seq DESC LIMIT ${SIGNALS_SHOWN}`);
+  const aliasOf = aliasReader(store);
   const kept = new Map<string, string>();
   let since = clock();
   return (domain) => {
@@ -133,9 +135,9 @@ function companyReader(store: Store, clock: () => number): (domain: string) => s
     }
     const before = kept.get(domain);
     if (before !== undefined) return before;
-    const row = company.get(domain);
+    const row = company.get(domain) ?? company.get(aliasOf(domain));
     if (row === undefined) return null;
-    const shown = signals.all(domain).map(({ doc }) => {
+    const shown = signals.all(row['domain'] as string).map(({ doc }) => {
       // The record says already whose they are.
       const { company: _company, ...signal } = JSON.parse(doc as string) as SparseRecord;
       return signal;

@@ -1,4 +1,5 @@
 /** The store's schema as numbered steps. A step that was released is never edited: a change is a new step. */
+import { putAliases } from './domain-aliases.ts';
 import { putAgain } from './put-again.ts';
 import type { Store } from './store.ts';
 
@@ -184,5 +185,19 @@ export const MIGRATIONS: readonly Migration[] = [
       ) STRICT;
       CREATE INDEX verifications_by_age ON verifications (started_at);
     `,
+  },
+  {
+    version: 5,
+    name: 'other domains of companies',
+    // Several companies may claim one.
+    sql: `
+      CREATE TABLE domain_aliases (
+        alias TEXT NOT NULL,
+        domain TEXT NOT NULL,
+        PRIMARY KEY (alias, domain)
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX domain_aliases_by_company ON domain_aliases (domain);
+    `,
+    run: putAliases,
   },
 ];

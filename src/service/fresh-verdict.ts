@@ -1,6 +1,7 @@
 /** A verdict on somebody's address that is asked for together with their record. */
 import type { EvidenceSource } from '../verification/types.ts';
 import type { ServiceContext } from './context.ts';
+import { STATUS_OF } from './email-status.ts';
 
 export type Verifying = Pick<ServiceContext, 'verifier' | 'evidence'>;
 
@@ -8,13 +9,12 @@ export type Verifying = Pick<ServiceContext, 'verifier' | 'evidence'>;
 const VERIFY_MS = 20_000;
 /** What a verdict that is known costs; `unknown` is free. */
 export const VERDICT_CREDITS = 1;
-const STATUS = { deliverable: 'verified', undeliverable: 'bounced', risky: 'risky', unknown: null } as const;
 
 /** The fields of a person record that a verdict replaces; null when it is `unknown`, so that what was known stays. */
 export async function freshVerdict({ verifier, evidence }: Verifying, email: string): Promise<Record<string, unknown> | null> {
   // What the record itself claims is what is to be looked at anew.
   const mails: EvidenceSource = { mailbox: (address) => evidence.mailbox(address).filter(({ kind }) => kind !== 'verified'), domain: (name) => evidence.domain(name) };
   const [found] = await verifier.verify([email], { mode: 'full', maxAgeS: null, timeoutMs: VERIFY_MS, evidence: mails });
-  const status = found === undefined ? null : STATUS[found.result];
+  const status = found === undefined ? null : STATUS_OF[found.result];
   return found === undefined || status === null ? null : { email_status: status, verified: found.verified, email_confidence: found.confidence, email_verified_at: found.verified_at };
 }

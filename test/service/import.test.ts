@@ -53,6 +53,20 @@ describe('importing', () => {
     store.close();
   });
 
+  it('takes a verdict that says nothing for nothing, and none for an address that is none', async () => {
+    const verdict = (email: string, result: string) => ({ verify: { email, result, confidence: 5, verified_at: '2026-02-02T00:00:00Z' }, result: { outcome: 'matched' } });
+    for (const [row, status, confidence] of [
+      [{ ...verdict('ada@acme.example', 'unknown'), input: {}, enrich: { email: 'ada@acme.example', email_status: 'verified', email_confidence: 97 } }, 'verified', 97],
+      [{ ...verdict('ada@acme.example', 'risky'), input: {}, enrich: { email: 'ada@acme.example', email_status: 'verified', email_confidence: 97 } }, 'risky', 5],
+      [{ ...verdict('http://acme.example', 'undeliverable'), input: { Email: 'http://acme.example', Name: 'Ada Example' }, enrich: { email: null, company: { domain: 'acme.example' } } }, undefined, undefined],
+    ] as const) {
+      const store = await emptyStore();
+      await load(store, [row], { name: 'out.jsonl' });
+      expect(all(store, 'contacts').map(({ email_status: found, email_confidence: points }) => [found, points])).toEqual([[status, confidence]]);
+      store.close();
+    }
+  });
+
   it('leaves out numbers that may mean two things, or nothing', async () => {
     for (const [employees, kept] of [['1,200', 1_200], ['1.1k', 1_100], ['12.0', 12], ['1.200', undefined], ['2,5', undefined], ['-5', undefined]] as const) {
       const store = await emptyStore();

@@ -2,6 +2,8 @@
 import { splitAddress, normaliseEmail } from '../../verification/address.ts';
 import { normaliseDomain } from '../../verification/domain.ts';
 import { isFreeProvider } from '../../verification/lists.ts';
+import type { Verdict } from '../../verification/types.ts';
+import { STATUS_OF } from '../email-status.ts';
 import { numberOf } from '../field-types.ts';
 import type { SparseRecord } from '../records.ts';
 import { isEmpty, isObject, textOrNull } from '../values.ts';
@@ -13,8 +15,6 @@ export interface Contact {
   /** Null: the row says nothing of a company but its domain. */
   readonly company: SparseRecord | null;
 }
-
-const VERDICTS: Readonly<Record<string, string>> = { deliverable: 'verified', undeliverable: 'bounced', risky: 'unverified', unknown: 'unverified' };
 
 /** Null: a row of an enriched output for which nothing was found, so that it says nothing that was not known. */
 export function contactOf({ values, ownEmail }: RowValues): Contact | null {
@@ -59,10 +59,12 @@ export function companyOf(values: SparseRecord): SparseRecord | null {
 }
 
 function emailState(values: RowValues['values'], ownEmail: unknown): SparseRecord {
-  const verdict = VERDICTS[String(values['verify.result'])];
-  const aboutThis = ownEmail === undefined || normaliseEmail(textOrNull(ownEmail) ?? '') === normaliseEmail(textOrNull(values['email'] ?? ownEmail) ?? '');
-  if (verdict !== undefined && aboutThis) {
-    return { email: values['email'] ?? ownEmail, email_status: verdict, email_confidence: values['verify.confidence'], email_verified_at: values['verify.verified_at'] ?? values['email_verified_at'] };
+  const verdict = String(values['verify.result']);
+  const status = Object.hasOwn(STATUS_OF, verdict) ? STATUS_OF[verdict as Verdict] : null;
+  const email = normaliseEmail(textOrNull(values['email'] ?? ownEmail) ?? '');
+  const aboutThis = email !== null && (ownEmail === undefined || normaliseEmail(textOrNull(ownEmail) ?? '') === email);
+  if (status !== null && aboutThis) {
+    return { email, email_status: status, email_confidence: values['verify.confidence'], email_verified_at: values['verify.verified_at'] ?? values['email_verified_at'] };
   }
   if (!isEmpty(values['email_status'])) return {};
   return /^true$/i.test(String(values['verified'])) ? { email_status: 'verified' } : {};

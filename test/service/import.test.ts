@@ -46,6 +46,23 @@ describe('importing', () => {
     }
   });
 
+  it('takes what the steps company and reveal brought before what came with enrich, as a table and as JSON lines', async () => {
+    const header = ['Email', 'result.outcome', 'enrich.email', 'enrich.name', 'enrich.company.name', 'company.name', 'company.domain', 'company.employees', 'reveal.email', 'reveal.mobile', 'reveal.linkedin_url', 'verify.result', 'verify.confidence'];
+    const linkedin = 'https://www.linkedin.com/in/bob';
+    for (const given of [
+      [header, ['bob@acme.example', 'matched', 'bob@acme.example', 'Bob Example', 'Old Acme', 'Acme', 'acme.example', '42', 'bob.example@acme.example', '+12125550101', linkedin, 'undeliverable', '0']],
+      [{ input: { Email: 'bob@acme.example' }, result: { outcome: 'matched' }, enrich: { email: 'bob@acme.example', name: 'Bob Example', company: { name: 'Old Acme', domain: 'acme.example' } }, company: { name: 'Acme', domain: 'acme.example', employees: 42 }, reveal: { email: 'bob.example@acme.example', mobile: '+12125550101', linkedin_url: linkedin, company: null }, verify: { email: 'bob@acme.example', result: 'undeliverable', confidence: 0 } }],
+    ]) {
+      const store = await emptyStore();
+      expect((await load(store, given)).counts).toMatchObject({ added: 1, companies: { added: 1 }, rejected: {} });
+      expect(all(store, 'contacts')).toMatchObject([{ email: 'bob.example@acme.example', name: 'Bob Example', mobile: '+12125550101', linkedin_url: linkedin, company_domain: 'acme.example' }]);
+      // The verdict is of the address that was asked with.
+      expect(all(store, 'contacts')[0]).not.toHaveProperty('email_status');
+      expect(all(store, 'companies')).toMatchObject([{ name: 'Acme', domain: 'acme.example', employees: 42 }]);
+      store.close();
+    }
+  });
+
   it('takes a verdict for the address that it is of, and no other', async () => {
     const store = await emptyStore();
     await load(store, [{ input: { email: 'old@acme.example' }, result: { outcome: 'matched' }, enrich: { email: 'new@acme.example', name: 'Ada' }, verify: { email: 'old@acme.example', result: 'undeliverable', confidence: 0 } }]);

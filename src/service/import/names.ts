@@ -97,7 +97,7 @@ function targetNames(kind: ImportKind, aliases: KeyAliases): Record<Target, stri
       const own = [...Object.keys(PERSON_TYPES).filter((field) => !['company_domain', 'company_name', 'location'].includes(field)), ...PLACE.map((part) => `location.${part}`)];
       const names: Record<Target, string[]> = {};
       for (const target of [...own, 'location', ...companyTargets().map((field) => `company.${field}`)]) {
-        names[target] = [`reveal.${target}`, `enrich.${target}`, target, ...(target.startsWith('location.') ? [target.slice('location.'.length)] : []), ...(CONTACT_NAMES[target] ?? [])];
+        names[target] = [...boughtNames(target), ...(target.startsWith('location.') ? [target.slice('location.'.length)] : []), ...(CONTACT_NAMES[target] ?? [])];
       }
       names['email']?.push(...aliases.email);
       names['linkedin_url']?.push(...aliases.linkedin_url);
@@ -121,6 +121,12 @@ function targetNames(kind: ImportKind, aliases: KeyAliases): Record<Target, stri
     default:
       return kind satisfies never;
   }
+}
+
+/** Best first. A column such as `company.name` is of the company looked up by itself, which is more than `enrich.company.name` came with. */
+function boughtNames(target: Target): string[] {
+  const [bought, own] = [`enrich.${target}`, target];
+  return [`reveal.${target}`, ...(target.startsWith('company.') ? [own, bought] : [bought, own])];
 }
 
 function companyTargets(): string[] {

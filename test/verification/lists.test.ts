@@ -13,6 +13,7 @@ import { isOneSlipAway } from '../../src/verification/typo.ts';
 interface Source {
   readonly package: string;
   readonly version: string;
+  readonly origin: string | null;
   readonly licence: string;
   readonly taken: string;
   readonly entries: number;
@@ -29,6 +30,7 @@ describe('the lists', () => {
     expect(createHash('sha256').update(text(list)).digest('hex')).toBe(source.sha256);
     expect(lines(list).length).toBe(source.entries);
     expect(lines(list).every((entry, n, all) => n === 0 || (all[n - 1] as string) < entry)).toBe(true);
+    expect(source.origin).toMatch(/^https:\/\/[\w.-]+\/\S+$/);
     expect(source.taken).toMatch(/^20\d\d-\d\d-\d\d$/);
     const licences = readFileSync(new URL('LICENCES.txt', FOLDER), 'utf8');
     expect(source.licence === 'CC0-1.0' || licences.includes(`== ${source.package}\n`)).toBe(true);

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { verificationTable } from '../../src/verification/table.ts';
 import type { DomainEvidence, EmailVerification, MailboxEvidence, VerifyRequest } from '../../src/verification/types.ts';
 import { Verifier } from '../../src/verification/verifier.ts';
 import { NO_DNS } from './in-world.ts';
@@ -40,6 +41,7 @@ describe('the stages without a network', () => {
   it('counts a delivery of the last 90 days; an older one settles nothing, and DNS is asked', async () => {
     const counted = await verify('jane@acme.example', { mailbox: { kind: 'delivered', atMs: NOW - 90 * DAY } });
     expect(counted).toMatchObject({ confidence: 100, score_factors: [{ factor: 'recorded_delivery', points: 75 }, { factor: 'delivered_in_90_days', points: 25 }] });
+    expect(verificationTable(counted)).toMatch(/evidence {2}delivered .* 2026-03-03\n {3}\+75 {2}it is on record that mail arrived there\n {3}\+25 {2}and that was in the last 90 days\n/);
     const old = await verify('jane@acme.example', { mailbox: { kind: 'delivered', atMs: NOW - 91 * DAY } });
     expect(old).toMatchObject({ result: 'unknown', confidence: 30, cached: false, expires_at: null, verified_at: new Date(NOW).toISOString() });
     expect(old.checks.map(({ name, result }) => [name, result]).slice(2)).toEqual([['evidence', 'outdated'], ['dns', 'failed']]);

@@ -129,16 +129,13 @@ class OneOff {
 
   async run(keys: AsyncIterator<GivenKey>): Promise<void> {
     const { drain, abort } = this.#parts;
-    const stopped = new Promise<null>((resolve) => {
-      this.#stopped = () => resolve(null);
-    });
     const onDrain = (): void => this.#stopFor(drain.reason);
     const onAbort = (): void => void this.#client.destroy();
     drain.addEventListener('abort', onDrain, { once: true });
     abort.addEventListener('abort', onAbort, { once: true });
     if (drain.aborted) onDrain();
     try {
-      await this.#askAll(keys, stopped);
+      await this.#askAll(keys);
     } catch (error) {
       this.#stopFor(error);
     } finally {
@@ -153,16 +150,25 @@ class OneOff {
     if (this.#stop !== null) throw this.#stop.error;
   }
 
-  /** Whoever gives the keys may take their time: `stopped` ends the wait for the next one. */
-  async #askAll(keys: AsyncIterator<GivenKey>, stopped: Promise<null>): Promise<void> {
+  async #askAll(keys: AsyncIterator<GivenKey>): Promise<void> {
     while (this.#stop === null) {
-      const next = await Promise.race([keys.next(), stopped]);
+      // Whoever gives the keys may take their time.
+      const next = await this.#unlessStopped(keys.next());
       if (next === null || next.done === true) break;
       this.#ask(next.value, this.#started++);
-      for (let wait = this.#room(); wait !== null && this.#stop === null; wait = this.#room()) await Promise.race([wait, stopped]);
+      for (let wait = this.#room(); wait !== null && this.#stop === null; wait = this.#room()) await this.#unlessStopped(wait);
     }
-    while (this.#stop === null && this.#watermark.watermark < this.#started) await Promise.race([this.#progress(), stopped]);
+    while (this.#stop === null && this.#watermark.watermark < this.#started) await this.#progress();
     await this.#parts.room();
+  }
+
+  /** What comes, or null when this stops first. A race with one promise for all of them would keep every key until the end. */
+  #unlessStopped<T>(work: Promise<T>): Promise<T | null> {
+    return new Promise((resolve, reject) => {
+      this.#stopped = () => resolve(null);
+      if (this.#stop !== null) resolve(null);
+      work.then(resolve, reject);
+    });
   }
 
   #ask(key: GivenKey, number: number): void {

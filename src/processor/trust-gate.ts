@@ -1,5 +1,3 @@
-import type { MillraceError } from '../errors.ts';
-
 /** Answers of one kind of 4xx, and nothing else, after which a job stops. */
 export const DISTRUST_AFTER = 100;
 
@@ -12,9 +10,9 @@ export class TrustGate {
   #kind: string | null = null;
   #answers = 0;
   #held: (() => void)[] = [];
-  readonly #onDistrust: (answers: number, kind: string) => MillraceError | void;
+  readonly #onDistrust: (answers: number, kind: string) => void;
 
-  constructor(options: { trusted: boolean; onDistrust: (answers: number, kind: string) => MillraceError | void }) {
+  constructor(options: { trusted: boolean; onDistrust: (answers: number, kind: string) => void }) {
     this.#trusted = options.trusted;
     this.#onDistrust = options.onDistrust;
   }

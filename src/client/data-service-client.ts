@@ -10,17 +10,17 @@ import { classify, isSuccess } from './classify.ts';
 import type { ClassifyOptions } from './classify.ts';
 import { toError } from './data-service-error.ts';
 import type { Exchange } from './exchange.ts';
-import { readPerson } from './person.ts';
-import type { EnrichAnswer } from './person.ts';
+import { readCompany, readContact, readPerson } from './record.ts';
+import type { CompanyAnswer, EnrichAnswer, RevealAnswer } from './record.ts';
 import { Redactor } from './redactor.ts';
 import { Transport } from './transport.ts';
-import type { CallResult, PersonRecord, VerificationResult } from './types.ts';
+import type { CallResult, CompanyRecord, ContactRecord, PersonRecord, VerificationResult } from './types.ts';
 import { emailKey, readVerification } from './verify-answer.ts';
 import type { VerifyAnswer } from './verify-answer.ts';
 import { packageVersion } from './version.ts';
 
 export { DataServiceError } from './data-service-error.ts';
-export type { EnrichAnswer } from './person.ts';
+export type { CompanyAnswer, EnrichAnswer, RecordAnswer, RevealAnswer } from './record.ts';
 export type { VerifyAnswer } from './verify-answer.ts';
 
 /** E-mails in one verify request, by the specification. */
@@ -32,6 +32,8 @@ const DEFAULT_MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 
 const ENRICH_PATH = '/v1/enrich';
 const VERIFY_PATH = '/v1/emails/verify';
+const REVEAL_PATH = '/v1/contacts/reveal';
+const COMPANY_PATH = '/v1/companies/';
 
 export interface ClientOptions {
   /** Address in front of `/v1`; http or https, a path prefix is kept; no credentials, no query. */
@@ -58,6 +60,11 @@ export interface CallOptions {
 
 export type EnrichKey = { readonly email: string } | { readonly domain: string };
 
+export interface RevealKey {
+  /** Address of a profile. */
+  readonly linkedin_url: string;
+}
+
 export class DataServiceClient {
   readonly #transport: Transport;
   readonly #redactor: Redactor;
@@ -65,8 +72,12 @@ export class DataServiceClient {
   readonly #domainField: string;
   readonly #enrichPath: string;
   readonly #verifyPath: string;
+  readonly #revealPath: string;
+  readonly #companyPath: string;
   readonly #enrichRules: ClassifyOptions;
   readonly #verifyRules: ClassifyOptions;
+  readonly #revealRules: ClassifyOptions;
+  readonly #companyRules: ClassifyOptions;
 
   /** @throws ConfigError for an address or a key that cannot work; RangeError for a number out of bounds. */
   constructor(options: ClientOptions) {
@@ -77,9 +88,13 @@ export class DataServiceClient {
     this.#redactor = new Redactor(apiKey);
     this.#enrichPath = base.prefix + ENRICH_PATH;
     this.#verifyPath = base.prefix + VERIFY_PATH;
+    this.#revealPath = base.prefix + REVEAL_PATH;
+    this.#companyPath = base.prefix + COMPANY_PATH;
     const rules = { redactor: this.#redactor, clock: Date.now };
     this.#enrichRules = { ...rules, call: `POST ${base.origin}${this.#enrichPath}`, lookup: true };
     this.#verifyRules = { ...rules, call: `POST ${base.origin}${this.#verifyPath}`, lookup: false };
+    this.#revealRules = { ...rules, call: `POST ${base.origin}${this.#revealPath}`, lookup: true };
+    this.#companyRules = { ...rules, call: `GET ${base.origin}${this.#companyPath}{domain}`, lookup: true };
     this.#transport = new Transport({
       base,
       apiKey,
@@ -107,9 +122,28 @@ export class DataServiceClient {
     return isSuccess(answer) ? readVerification(answer, body) : classify(answer, this.#verifyRules);
   }
 
+  /** One attempt at /v1/contacts/reveal; as {@link callEnrich}, with a body of {@link revealBody}. */
+  async callReveal(body: string, options?: CallOptions): Promise<CallResult<RevealAnswer>> {
+    const read = this.#read(await this.#transport.post(this.#revealPath, body, options));
+    const answer = read instanceof Promise ? await read : read;
+    return isSuccess(answer) ? readContact(answer) : classify(answer, this.#revealRules);
+  }
+
+  /** One attempt at /v1/companies/{domain}; as {@link callEnrich}. A GET: asking again changes nothing, and needs no `Idempotency-Key`. */
+  async callCompany(domain: string, options?: Pick<CallOptions, 'signal'>): Promise<CallResult<CompanyAnswer>> {
+    const read = this.#read(await this.#transport.get(this.#companyPath + encodeURIComponent(domain), options));
+    const answer = read instanceof Promise ? await read : read;
+    return isSuccess(answer) ? readCompany(answer) : classify(answer, this.#companyRules);
+  }
+
   /** The JSON text that asks for a person: the same text for the same key, always. */
   enrichBody(key: EnrichKey): string {
     return 'email' in key ? JSON.stringify({ email: key.email }) : JSON.stringify({ [this.#domainField]: key.domain });
+  }
+
+  /** The JSON text that asks for a contact. */
+  revealBody(key: RevealKey): string {
+    return JSON.stringify({ linkedin_url: key.linkedin_url });
   }
 
   /** The JSON text that asks for verdicts, in the order given. */
@@ -122,10 +156,17 @@ export class DataServiceClient {
    * @throws DataServiceError for any other answer, and when none came.
    */
   async enrich(key: EnrichKey, options?: CallOptions): Promise<PersonRecord | null> {
-    const result = await this.callEnrich(this.enrichBody(key), options);
-    if (result.kind === 'ok') return result.value.record;
-    if (result.kind === 'miss') return null;
-    throw toError(this.#enrichRules.call, result);
+    return recordOf(await this.callEnrich(this.enrichBody(key), options), this.#enrichRules);
+  }
+
+  /** The contact behind a profile, with address and number; null and errors as {@link enrich}. */
+  async reveal(key: RevealKey, options?: CallOptions): Promise<ContactRecord | null> {
+    return recordOf(await this.callReveal(this.revealBody(key), options), this.#revealRules);
+  }
+
+  /** The company of a domain; null and errors as {@link enrich}. */
+  async company(domain: string, options?: Pick<CallOptions, 'signal'>): Promise<CompanyRecord | null> {
+    return recordOf(await this.callCompany(domain, options), this.#companyRules);
   }
 
   /**
@@ -159,6 +200,12 @@ export class DataServiceClient {
   #read(exchange: Exchange): Answer | Promise<Answer> {
     return readAnswer(exchange, this.#redactor, this.#maxResponseBytes);
   }
+}
+
+function recordOf<T>(result: CallResult<{ readonly record: T }>, { call }: ClassifyOptions): T | null {
+  if (result.kind === 'ok') return result.value.record;
+  if (result.kind === 'miss') return null;
+  throw toError(call, result);
 }
 
 function positive(name: string, value: number): number {

@@ -1,4 +1,4 @@
-/** Sends one POST and brings back what came of it. No retry, no pacing, no redirect, and no opinion on what an answer means. */
+/** Sends one request and brings back what came of it. No retry, no pacing, no redirect, and no opinion on what an answer means. */
 import type { Dispatcher } from 'undici';
 import type { BaseUrl } from './base-url.ts';
 import { openDispatcher } from './dispatcher.ts';
@@ -28,7 +28,7 @@ export class Transport {
   readonly #dispatcher: Dispatcher;
   readonly #inFlight: InFlight;
   readonly #origin: string;
-  readonly #headers: string[];
+  readonly #headers: { readonly get: string[]; readonly post: string[] };
   readonly #maxBytes: number;
   #closing: Promise<void> | null = null;
   #destroyed: Promise<void> | null = null;
@@ -41,24 +41,23 @@ export class Transport {
     this.#origin = options.base.origin;
     this.#maxBytes = options.maxResponseBytes;
     // One flat list for all calls: undici reads it faster than an object.
-    this.#headers = [
+    const get = [
       ...(options.apiKey === null ? [] : ['authorization', `Bearer ${options.apiKey}`]),
-      'content-type', 'application/json',
       'accept', 'application/json',
       'accept-encoding', 'identity',
       'user-agent', options.userAgent,
     ];
+    this.#headers = { get, post: [...get, 'content-type', 'application/json'] };
   }
 
   /** Rejects with what undici says of a call that cannot be put on the wire (a programmer error); for nothing else. */
   post(path: string, body: string, options: SendOptions | undefined): Promise<Exchange> {
-    return new Promise((resolve, reject) => {
-      const exchange = new Exchange(this.#inFlight, this.#maxBytes, resolve, reject);
-      this.#inFlight.add(exchange);
-      if (this.#closing !== null || this.#destroyed !== null) exchange.fail({ code: 'aborted', detail: 'the client is closed' });
-      if (options?.signal !== undefined) exchange.watch(options.signal);
-      if (!exchange.settled) this.#dispatch(path, body, options?.idempotencyKey, exchange);
-    });
+    return this.#send(path, body, options);
+  }
+
+  /** The same of a GET. */
+  get(path: string, options: SendOptions | undefined): Promise<Exchange> {
+    return this.#send(path, null, options);
   }
 
   /** Waits for what is under way, then closes the sockets. */
@@ -74,10 +73,22 @@ export class Transport {
     return this.#destroyed;
   }
 
-  #dispatch(path: string, body: string, idempotencyKey: string | undefined, exchange: Exchange): void {
-    const headers = idempotencyKey === undefined ? this.#headers : [...this.#headers, 'idempotency-key', idempotencyKey];
+  /** @param body null: a GET */
+  #send(path: string, body: string | null, options: SendOptions | undefined): Promise<Exchange> {
+    return new Promise((resolve, reject) => {
+      const exchange = new Exchange(this.#inFlight, this.#maxBytes, resolve, reject);
+      this.#inFlight.add(exchange);
+      if (this.#closing !== null || this.#destroyed !== null) exchange.fail({ code: 'aborted', detail: 'the client is closed' });
+      if (options?.signal !== undefined) exchange.watch(options.signal);
+      if (!exchange.settled) this.#dispatch(path, body, options?.idempotencyKey, exchange);
+    });
+  }
+
+  #dispatch(path: string, body: string | null, idempotencyKey: string | undefined, exchange: Exchange): void {
+    const usual = body === null ? this.#headers.get : this.#headers.post;
+    const headers = idempotencyKey === undefined ? usual : [...usual, 'idempotency-key', idempotencyKey];
     try {
-      this.#dispatcher.dispatch({ origin: this.#origin, path, method: 'POST', headers, body }, exchange);
+      this.#dispatcher.dispatch({ origin: this.#origin, path, method: body === null ? 'GET' : 'POST', headers, body }, exchange);
     } catch (error) {
       // undici's pools report everything to the handler; its proxy agents throw some of it.
       exchange.onResponseError(null, error as Error);

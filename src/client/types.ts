@@ -21,6 +21,12 @@ export interface PersonRecord {
   readonly verified?: boolean | null;
 }
 
+/** What /v1/contacts/reveal answers: a person with the ways to reach them. */
+export interface ContactRecord extends PersonRecord {
+  readonly mobile?: string | null;
+  readonly linkedin_url?: string | null;
+}
+
 /** One e-mail's verdict; `result` and `confidence` are read from whichever name the service uses. */
 export interface VerificationResult {
   readonly [field: string]: unknown;

@@ -4,9 +4,11 @@ import { removeFile, type Fence } from '../checkpoint/fence.ts';
 import { InputError, StorageError } from '../errors.ts';
 import { describeChange, freezeInput } from '../reader/freeze.ts';
 import { spool } from '../reader/spool.ts';
-import type { InputManifest } from '../reader/types.ts';
+import { KEY_COLUMNS } from '../reader/aliases.ts';
+import type { InputManifest, KeyColumn } from '../reader/types.ts';
 import { resultColumnNames } from '../writer/result-columns.ts';
 import { ownFiles, type JobPaths } from './paths.ts';
+import type { Step } from './steps.ts';
 import type { CompiledJob } from './types.ts';
 
 /**
@@ -18,7 +20,7 @@ export async function freezeJobInput(job: CompiledJob, paths: JobPaths, signal: 
   const manifest = await freezeInput({
     ...job.input,
     isOwn: ownFiles(paths),
-    reservedColumns: job.output.format === 'jsonl' ? [] : resultColumnNames(job.output.fields),
+    reservedColumns: job.output.format === 'jsonl' ? [] : resultColumnNames(job),
     needColumns: job.output.format !== 'jsonl',
     spoolPath: paths.arriving,
     signal,
@@ -27,13 +29,20 @@ export async function freezeJobInput(job: CompiledJob, paths: JobPaths, signal: 
   return withSpoolAt(manifest, paths.spool);
 }
 
+/** Any of these will do. */
+const COLUMNS_OF: Readonly<Record<Step, readonly KeyColumn[]>> = { enrich: ['email', 'domain'], verify: ['email'], company: ['domain', 'email'], reveal: ['linkedin_url'] };
+
 /** Columns that the job cannot do without, or names: nothing is paid for before they are there. */
 function checkColumns({ steps, output }: CompiledJob, { format, files, columns, keyName }: InputManifest): void {
   if (columns.length === 0 || files.every(({ header }) => header.length === 0)) return;
-  const wanted: readonly (keyof InputManifest['keyName'])[] = steps[0] === 'enrich' ? ['email', 'domain'] : ['email'];
-  const found = (key: keyof InputManifest['keyName']): boolean => keyName[key] !== null || files.some(({ keys }) => keys[key] !== null);
-  if (format !== 'jsonl' && Object.values(keyName).some((name) => name !== null) && !wanted.some(found)) {
-    throw new InputError('input_no_columns', `The input has no column of ${wanted.join(' or ')} for the step ${steps[0]}: it has ${columns.slice(0, 20).join(', ')}.`, { hint: 'Name it with --input.columns.email or --input.columns.domain, or choose other --steps.' });
+  const found = (key: KeyColumn): boolean => keyName[key] !== null || files.some(({ keys }) => keys[key] !== null);
+  for (const step of format === 'jsonl' || !KEY_COLUMNS.some(found) ? [] : steps) {
+    const wanted = COLUMNS_OF[step];
+    // Enrich finds addresses for verify.
+    if (wanted.some(found) || (step === 'verify' && steps.includes('enrich'))) continue;
+    throw new InputError('input_no_columns', `The input has no column of ${wanted.join(' or ')} for the step ${step}: it has ${columns.slice(0, 20).join(', ')}.`, {
+      hint: `Name it with ${wanted.map((key) => `--input.columns.${key}`).join(' or ')}, or choose other --steps.`,
+    });
   }
   for (const path of Object.values(output.fields ?? {})) {
     if (format === 'jsonl' || !path.startsWith('input.') || columns.includes(path.slice('input.'.length))) continue;

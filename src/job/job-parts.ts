@@ -3,6 +3,7 @@ import type { Checkpoint } from '../checkpoint/checkpoint-file.ts';
 import type { RunLedger } from '../ledger/run-ledger.ts';
 import type { Spent } from '../limiter/quota-model.ts';
 import type { SharedQuota } from '../limiter/shared/shared-quota.ts';
+import type { KeysOf } from '../processor/keys.ts';
 import type { RecordResult } from '../processor/result.ts';
 import type { InputRecord, Position } from '../reader/types.ts';
 import type { Mark } from '../writer/mark.ts';
@@ -43,6 +44,8 @@ export interface JobParts {
   readonly budget: CallBudget;
   /** Null: a run. */
   readonly retry: RetryParts | null;
+  /** What the steps ask for a record. */
+  readonly keysOf: KeysOf;
   /** One quota for several pods; null: this run alone has it, or `share` of it. */
   readonly quota: SharedQuota | null;
   /** The part of the plan that is this run's; default: all. */

@@ -6,6 +6,7 @@ import { EXIT, InputError, UsageError, type ExitCode } from '../errors.ts';
 import { openRunLedger } from '../ledger/open-run-ledger.ts';
 import { isShared } from '../ledger/place.ts';
 import { stopWaiting } from '../storage/storages.ts';
+import { loadKeys } from '../processor/load-keys.ts';
 import { OutputWriter } from '../writer/output-writer.ts';
 import { rowFormat, type RowFormat } from '../writer/row-format.ts';
 import { CallBudget } from './call-budget.ts';
@@ -165,6 +166,7 @@ async function execute(job: CompiledJob, paths: JobPaths, start: Start & { kind:
         quota: await sharedQuotaOf(job, context, reporter, checkpoint.shard?.of),
         share: 1 / (checkpoint.shard?.of ?? 1),
         retry: checkpoint.retry === null ? null : retryParts(job, paths, checkpoint.manifest, checkpoint.retry),
+        keysOf: await loadKeys(job.steps),
         vouched: context.vouched,
         service: { baseUrl: context.baseUrl, origin: serviceOrigin(job), apiKey: context.apiKey },
         keep: (mark, state, trusted, spent) => keep({ mark, state, trusted, spent }),

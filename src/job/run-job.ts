@@ -8,13 +8,12 @@ import type { DataServiceClient } from '../client/data-service-client.ts';
 import type { Limiter } from '../limiter/limiter.ts';
 import type { CallPool } from '../pool/call-pool.ts';
 import { notSuchAServiceError } from '../pool/fatal-errors.ts';
-import { EnrichStep } from '../processor/enrich.ts';
+import { callsPending, openSteps, type Steps } from '../processor/open-steps.ts';
 import { RecordProcessor } from '../processor/process-record.ts';
 import type { RecordResult } from '../processor/result.ts';
 import { RetryProcessor } from '../processor/retry-record.ts';
 import { lookupScopes } from '../processor/scopes.ts';
 import { TrustGate } from '../processor/trust-gate.ts';
-import { VerifyStep } from '../processor/verify.ts';
 import { readRecords } from '../reader/read-records.ts';
 import type { InputRecord } from '../reader/types.ts';
 import type { Mark } from '../writer/mark.ts';
@@ -46,8 +45,7 @@ export class RunningJob {
   readonly limiter: Limiter;
   readonly pool: CallPool;
   readonly #gate: TrustGate;
-  readonly #enrich: EnrichStep | null;
-  readonly #verify: VerifyStep | null;
+  readonly #steps: Steps;
   readonly #processor: Pick<RecordProcessor, 'process'>;
   readonly #watermark = new LowWatermark<Ready>();
   readonly #startTimes = new StartTimes();
@@ -78,12 +76,10 @@ export class RunningJob {
     this.#gate = new TrustGate({ trusted: parts.checkpoint.trusted || job.limits.trustMisses, onDistrust: (answers, kind) => void this.#distrust(answers, kind) });
     const context = { client: this.#client, pool: this.pool, ledger, gate: this.#gate, idempotencyKey: idempotencyKeys(parts.checkpoint), onProgress: () => this.#moveOn(), onPending: calls.onPending };
     const scopes = lookupScopes((step, options) => ledger.scope(service.origin, step, options), job.service.domainField);
-    this.#enrich = job.steps.includes('enrich') ? new EnrichStep(context, scopes) : null;
-    this.#verify = job.steps.includes('verify') ? new VerifyStep(context, scopes.verify, job.verify) : null;
-    const steps = { enrich: this.#enrich, verify: this.#verify };
+    this.#steps = openSteps(job, context, scopes);
     this.#processor = parts.retry === null
-      ? new RecordProcessor(job, steps)
-      : new RetryProcessor(new RecordProcessor(job, steps, { rows: RETRY_GROUP_ROWS, before: parts.checkpoint.mark.position?.finished?.rows ?? 0 }), job.steps, parts.retry.rowOf);
+      ? new RecordProcessor(job, this.#steps, parts.keysOf)
+      : new RetryProcessor(new RecordProcessor(job, this.#steps, parts.keysOf, { rows: RETRY_GROUP_ROWS, before: parts.checkpoint.mark.position?.finished?.rows ?? 0 }), job.steps, parts.retry.rowOf);
   }
 
   /** Records read and not yet written. */
@@ -205,7 +201,7 @@ export class RunningJob {
 
   /** What other runs are asking for does not count: they may wait for what is not full here. */
   get #inFlight(): number {
-    return (this.#enrich?.callsPending ?? 0) + (this.#verify?.callsPending ?? 0) - this.#parts.ledger.waiting;
+    return callsPending(this.#steps) - this.#parts.ledger.waiting;
   }
 
   /**
@@ -215,11 +211,12 @@ export class RunningJob {
   #moveOn(): void {
     if (this.#movingOn) return;
     this.#movingOn = true;
+    const { verify } = this.#steps;
     // Letting go of held answers may give verify something to ask, and so on: until something is in flight again.
     while (this.#readerWaits !== null && this.#stop === null && !this.#distrusts && this.#inFlight === 0) {
-      if ((this.#verify?.addressesWaiting ?? 0) > 0) this.#verify?.flush();
+      if ((verify?.addressesWaiting ?? 0) > 0) verify?.flush();
       else if (this.#gate.holding > 0) this.#gate.releaseHeld();
-      else if ((this.#verify?.groupsIncomplete ?? 0) > 0) this.#verify?.giveUpOnMissing();
+      else if ((verify?.groupsIncomplete ?? 0) > 0) verify?.giveUpOnMissing();
       else break;
     }
     this.#movingOn = false;
@@ -251,7 +248,7 @@ export class RunningJob {
 
   /** Sends nothing more and waits for what was sent; what takes too long is cancelled. */
   async #drainPool(): Promise<void> {
-    this.#verify?.stop();
+    this.#steps.verify?.stop();
     const timer = setTimeout(() => void this.#client.destroy(), DRAIN_MS);
     await this.pool.drain();
     clearTimeout(timer);

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { ExitCode } from '../errors.ts';
 import { openRunLedger } from '../ledger/open-run-ledger.ts';
 import { isShared, ledgerPlace } from '../ledger/place.ts';
+import { loadKeys } from '../processor/load-keys.ts';
 import { START_MARK, type Mark } from '../writer/mark.ts';
 import type { RowFormat } from '../writer/row-format.ts';
 import { rowFormat } from '../writer/row-format.ts';
@@ -42,6 +43,7 @@ export async function runToStandardOutput(job: CompiledJob, options: RunOptions,
       const running = new RunningJob({
         job, checkpoint,
         wasKilled: false, ledger, sink, counters, reporter, retry: null,
+        keysOf: await loadKeys(job.steps),
         quota: await sharedQuotaOf(job, context, reporter),
         budget: new CallBudget({ maxCalls: job.limits.maxCalls, counters, uncounted: 0, record: null }),
         service: { baseUrl: context.baseUrl, origin: serviceOrigin(job), apiKey: context.apiKey },

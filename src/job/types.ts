@@ -1,8 +1,9 @@
 /** The compiled job: validated, with defaults, frozen, units in every name. Types only. */
 import type { MonitorAddress } from '../monitor/address.ts';
 import type { InputFormat } from '../reader/types.ts';
+import type { Step } from './steps.ts';
 
-export type Step = 'enrich' | 'verify';
+export type { Step };
 
 export type OutputFormat = 'csv' | 'tsv' | 'jsonl';
 export type OutputCompression = 'none' | 'gzip' | 'zstd';

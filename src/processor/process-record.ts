@@ -1,10 +1,11 @@
 import { LowWatermark } from '../checkpoint/low-watermark.ts';
-import type { CompiledJob } from '../job/types.ts';
+import type { CompiledJob, Step } from '../job/types.ts';
 import type { InputRecord } from '../reader/types.ts';
-import type { EnrichOutcome, EnrichStep } from './enrich.ts';
-import { enrichKey, verifyKey } from './keys.ts';
-import { invalid, type RecordResult } from './result.ts';
-import type { VerifyOutcome, VerifyStep } from './verify.ts';
+import { verifyKey, type KeysOf, type RecordKeys } from './keys.ts';
+import type { LookupOutcome } from './lookup-step.ts';
+import type { Steps } from './open-steps.ts';
+import { errorOf, invalid, NO_ANSWERS, SUPPRESSED, type Answers, type RecordResult } from './result.ts';
+import type { VerifyOutcome } from './verify.ts';
 
 type Done = (result: RecordResult) => void;
 /** An answer is held from now on until the record is written: about so many bytes of memory. */
@@ -13,8 +14,21 @@ type Held = (bytes: number) => void;
 /** An answer's text, and what it was parsed into. */
 const BYTES_PER_CHAR = 3;
 
+type Draft = { -readonly [K in keyof RecordResult]: RecordResult[K] };
+
+/** One record on its way through the steps. */
+interface Passage {
+  readonly keys: RecordKeys;
+  /** Whether the record has an address of its own, however bad. */
+  readonly hasEmail: boolean;
+  /** What is known so far. */
+  result: Draft;
+  readonly done: Done;
+  readonly held: Held;
+}
+
 /** A record that is ready for (or past) its verify step, in its turn. */
-type VerifyTurn = { readonly email: string; readonly sofar: RecordResult; readonly done: Done } | null;
+type VerifyTurn = { readonly email: string; readonly passage: Passage } | null;
 
 /**
  * Verify requests end with each so many rows of the output, full or not. Where few rows have something to ask, requests
@@ -26,89 +40,134 @@ export interface VerifyGroups {
   readonly before: number;
 }
 
-/** Takes one record through the configured steps. `number` counts the run's records from 0, without gaps. */
+/**
+ * Takes one record through the configured steps: enrich, verify, company, reveal. Where one of them fails, or says that the
+ * person asked to be removed, those after it are not asked. `number` counts the run's records from 0, without gaps.
+ */
 export class RecordProcessor {
   readonly #job: CompiledJob;
-  readonly #enrich: EnrichStep | null;
-  readonly #verify: VerifyStep | null;
+  readonly #steps: Steps;
+  readonly #keysOf: KeysOf;
   readonly #verifyTurns = new LowWatermark<{ turn: VerifyTurn }>();
   readonly #groups: VerifyGroups | null;
 
-  constructor(job: CompiledJob, steps: { enrich: EnrichStep | null; verify: VerifyStep | null }, groups: VerifyGroups | null = null) {
+  constructor(job: CompiledJob, steps: Steps, keysOf: KeysOf, groups: VerifyGroups | null = null) {
     this.#job = job;
-    this.#enrich = steps.enrich;
-    this.#verify = steps.verify;
+    this.#steps = steps;
+    this.#keysOf = keysOf;
     this.#groups = groups;
   }
 
   process(record: InputRecord, number: number, done: Done, held: Held): void {
-    if (record.bad !== null) {
-      this.#finish(number, invalid('bad_row'), done);
-    } else if (this.#enrich === null) {
-      this.#startWithVerify(record, number, done);
-    } else {
-      const lookup = enrichKey(record.email, record.domain);
-      if (typeof lookup === 'string') this.#finish(number, invalid(lookup), done);
-      else this.#enrich.ask(lookup, (outcome) => {
-        if (outcome.kind === 'hit') held(outcome.answer.text.length * BYTES_PER_CHAR);
-        this.#afterEnrich(record, number, lookup.key, outcome, done);
-      });
+    const keys = record.bad === null ? this.#keysOf(record) : 'bad_row';
+    if (typeof keys === 'string') {
+      this.skip(number);
+      done(invalid(keys));
+      return;
     }
+    const result: Draft = { outcome: keys.decides === 'verify' ? 'matched' : 'no_match', error: null, ...NO_ANSWERS, failure: null };
+    const passage: Passage = { keys, hasEmail: record.email.trim() !== '', result, done, held };
+    const { enrich } = this.#steps;
+    if (enrich === null || keys.enrich === null) {
+      this.#verify(passage, number);
+      return;
+    }
+    const { key } = keys.enrich;
+    enrich.ask(keys.enrich, (outcome) => {
+      if (this.#took(passage, 'enrich', key, outcome)) {
+        this.#verify(passage, number);
+      } else {
+        this.skip(number);
+        done(passage.result);
+      }
+    });
   }
 
-  /** Nothing is asked for this record. */
+  /** Nothing is verified for this record; those behind it may take their turn. */
   skip(number: number): void {
-    this.#takeTurn(number, null);
+    if (this.#steps.verify !== null) this.#takeTurn(number, null);
   }
 
-  #startWithVerify(record: InputRecord, number: number, done: Done): void {
-    const email = verifyKey(record.email);
-    if (email === null) this.#finish(number, invalid(record.email.trim() === '' ? 'no_key' : 'bad_email'), done);
-    else this.#takeTurn(number, { email, sofar: NOTHING_YET, done });
-  }
-
-  #afterEnrich(record: InputRecord, number: number, key: string, outcome: EnrichOutcome, done: Done): void {
-    if (outcome.kind === 'suppressed') {
-      this.#finish(number, SUPPRESSED, done);
-      return;
+  #verify(passage: Passage, number: number): void {
+    const { verify } = this.#steps;
+    const email = verify === null ? null : this.#addressOf(passage);
+    if (email === null) {
+      this.skip(number);
+      this.#company(passage);
+    } else {
+      this.#takeTurn(number, { email, passage });
     }
-    if (outcome.kind === 'failed') {
-      const { code, attempts, requestId } = outcome;
-      this.#finish(number, { outcome: 'failed', error: code, enrich: null, verify: null, failure: { step: 'enrich', key, code, attempts, requestId } }, done);
-      return;
-    }
-    const answer = outcome.kind === 'hit' ? outcome.answer : null;
-    const sofar: RecordResult = { outcome: answer === null ? 'no_match' : 'matched', error: null, enrich: answer, verify: null, failure: null };
-    const wanted = this.#verify !== null && !(this.#job.verify.when === 'unverified' && answer?.record.verified === true);
-    const found = answer?.record.email;
-    const email = wanted ? verifyKey(record.email.trim() === '' && typeof found === 'string' ? found : record.email) : null;
-    if (email === null) this.#finish(number, sofar, done);
-    else this.#takeTurn(number, { email, sofar, done });
   }
 
-  /** Ends a record without a verify step; those behind it may now take their turn. */
-  #finish(number: number, result: RecordResult, done: Done): void {
-    this.skip(number);
-    done(result);
+  /** The record's own address, else the one that enrich found. */
+  #addressOf({ keys, hasEmail, result: { enrich } }: Passage): string | null {
+    if (this.#job.verify.when === 'unverified' && enrich?.record.verified === true) return null;
+    const found = enrich?.record.email;
+    return !hasEmail && typeof found === 'string' ? verifyKey(found) : keys.verify;
   }
 
   #takeTurn(number: number, turn: VerifyTurn): void {
-    if (this.#verify === null) return;
     this.#verifyTurns.put(number, { turn }, ({ turn: next }, its) => {
-      if (next !== null) this.#verify?.ask(next.email, (outcome) => next.done(withVerdict(next, outcome, this.#enrich !== null)));
-      if (this.#groups !== null && (this.#groups.before + its + 1) % this.#groups.rows === 0) this.#verify?.flush();
+      if (next !== null) this.#steps.verify?.ask(next.email, (outcome) => this.#afterVerify(next.passage, next.email, outcome));
+      if (this.#groups !== null && (this.#groups.before + its + 1) % this.#groups.rows === 0) this.#steps.verify?.flush();
     });
   }
-}
 
-/** Nothing of a person who asked to be removed, whichever step says so. */
-const SUPPRESSED: RecordResult = { outcome: 'suppressed', error: null, enrich: null, verify: null, failure: null };
+  #afterVerify(passage: Passage, email: string, outcome: VerifyOutcome): void {
+    const goesOn = this.#took(passage, 'verify', email, outcome.kind === 'verdict' ? { kind: 'hit', answer: outcome.answer } : outcome);
+    if (goesOn) this.#company(passage);
+    else passage.done(passage.result);
+  }
 
-const NOTHING_YET: RecordResult = { outcome: 'matched', error: null, enrich: null, verify: null, failure: null };
+  #company(passage: Passage): void {
+    const { company } = this.#steps;
+    const key = passage.keys.company;
+    if (company === null || key === null) {
+      this.#reveal(passage);
+      return;
+    }
+    company.ask({ key }, (outcome) => {
+      if (this.#took(passage, 'company', key, outcome)) this.#reveal(passage);
+      else passage.done(passage.result);
+    });
+  }
 
-function withVerdict({ sofar, email }: { sofar: RecordResult; email: string }, outcome: VerifyOutcome, laterStep: boolean): RecordResult {
-  if (outcome.kind === 'verdict') return { ...sofar, verify: outcome.answer };
-  if (outcome.kind === 'suppressed') return SUPPRESSED;
-  const { code, attempts, requestId } = outcome;
-  return { ...sofar, outcome: 'failed', error: laterStep ? `verify:${code}` : code, failure: { step: 'verify', key: email, code, attempts, requestId } };
+  #reveal(passage: Passage): void {
+    const { reveal } = this.#steps;
+    const key = passage.keys.reveal;
+    if (reveal === null || key === null) {
+      passage.done(passage.result);
+      return;
+    }
+    reveal.ask({ key }, (outcome) => {
+      this.#took(passage, 'reveal', key, outcome);
+      passage.done(passage.result);
+    });
+  }
+
+  /** Takes what a step says into the result. False: no other step is asked. */
+  #took<S extends Step>(passage: Passage, step: S, key: string, outcome: LookupOutcome<NonNullable<Answers[S]>['record']>): boolean {
+    const { result } = passage;
+    switch (outcome.kind) {
+      case 'hit':
+        if (step !== 'verify') passage.held(outcome.answer.text.length * BYTES_PER_CHAR);
+        result[step] = outcome.answer as Draft[S];
+        if (passage.keys.decides === step) result.outcome = 'matched';
+        return true;
+      case 'miss':
+        return true;
+      case 'suppressed':
+        passage.result = SUPPRESSED;
+        return false;
+      case 'failed': {
+        const { code, attempts, requestId } = outcome;
+        result.outcome = 'failed';
+        result.error = errorOf(step, code, this.#job.steps);
+        result.failure = { step, key, code, attempts, requestId };
+        return false;
+      }
+      default:
+        return outcome satisfies never;
+    }
+  }
 }

@@ -1,6 +1,6 @@
-/** What became of one record. Types only. */
-import type { PersonRecord, VerificationResult } from '../client/types.ts';
-import type { Step } from '../job/types.ts';
+/** What became of one record. */
+import type { CompanyRecord, ContactRecord, PersonRecord, VerificationResult } from '../client/types.ts';
+import type { Step } from '../job/steps.ts';
 
 export type Outcome = 'matched' | 'no_match' | 'invalid' | 'suppressed' | 'failed';
 
@@ -16,18 +16,34 @@ export interface Failure {
   readonly requestId: string | null;
 }
 
-export interface RecordResult {
-  readonly outcome: Outcome;
-  /** `result.error`: a code; `verify:<code>` when a later step than the first failed. */
-  readonly error: string | null;
+/** What each step found; null: nothing, or it was not asked. */
+export interface Answers {
   readonly enrich: Answered<PersonRecord> | null;
   readonly verify: Answered<VerificationResult> | null;
+  readonly company: Answered<CompanyRecord> | null;
+  readonly reveal: Answered<ContactRecord> | null;
+}
+
+export interface RecordResult extends Answers {
+  readonly outcome: Outcome;
+  /** `result.error`: a code; `<step>:<code>` when a later step than the job's first failed. */
+  readonly error: string | null;
   readonly failure: Failure | null;
 }
 
+export const NO_ANSWERS: Answers = { enrich: null, verify: null, company: null, reveal: null };
+
 /** `retry`: the row stays as it stands in the finished output. Known by identity; it says nothing else. */
-export const KEPT: RecordResult = { outcome: 'failed', error: null, enrich: null, verify: null, failure: null };
+export const KEPT: RecordResult = { outcome: 'failed', error: null, ...NO_ANSWERS, failure: null };
+
+/** Nothing of a person who asked to be removed, whichever step says so. */
+export const SUPPRESSED: RecordResult = { outcome: 'suppressed', error: null, ...NO_ANSWERS, failure: null };
 
 export function invalid(code: string): RecordResult {
-  return { outcome: 'invalid', error: code, enrich: null, verify: null, failure: { step: null, key: null, code, attempts: 0, requestId: null } };
+  return { outcome: 'invalid', error: code, ...NO_ANSWERS, failure: { step: null, key: null, code, attempts: 0, requestId: null } };
+}
+
+/** `result.error` for a step that failed. @param steps the job's */
+export function errorOf(step: string, code: string, steps: readonly Step[]): string {
+  return step === steps[0] ? code : `${step}:${code}`;
 }

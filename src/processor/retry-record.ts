@@ -1,7 +1,7 @@
-import type { Step } from '../job/types.ts';
+import type { Step } from '../job/steps.ts';
 import type { InputRecord } from '../reader/types.ts';
 import type { RecordProcessor } from './process-record.ts';
-import { KEPT, type RecordResult } from './result.ts';
+import { errorOf, KEPT, NO_ANSWERS, type RecordResult } from './result.ts';
 
 type Process = RecordProcessor['process'];
 
@@ -11,13 +11,13 @@ type Process = RecordProcessor['process'];
  */
 export class RetryProcessor {
   readonly #processor: RecordProcessor;
-  readonly #firstStep: Step | undefined;
+  readonly #steps: readonly Step[];
   readonly #rowOf: (record: InputRecord, result: RecordResult) => Buffer;
 
   /** @param rowOf how the output writes a result */
   constructor(processor: RecordProcessor, steps: readonly Step[], rowOf: (record: InputRecord, result: RecordResult) => Buffer) {
     this.#processor = processor;
-    this.#firstStep = steps[0];
+    this.#steps = steps;
     this.#rowOf = rowOf;
   }
 
@@ -31,11 +31,14 @@ export class RetryProcessor {
     }
   }
 
-  /** Whether the row has something of an earlier step that the result does not have. */
+  /** Whether the row has something of a step before the failed one that the result does not have. */
   #loses(record: InputRecord, result: RecordResult): boolean {
     const { row, error } = record.finished ?? {};
-    if (row === undefined || error === null || error === undefined || error.step === this.#firstStep || result.enrich !== null || result.outcome === 'suppressed') return false;
-    const withNothing: RecordResult = { outcome: 'failed', error: `${error.step}:${error.code}`, enrich: null, verify: null, failure: null };
-    return !this.#rowOf(record, withNothing).equals(row);
+    if (row === undefined || error === null || error === undefined || result.outcome === 'suppressed') return false;
+    const before = this.#steps.slice(0, Math.max(0, this.#steps.findIndex((step) => step === error.step)));
+    if (before.every((step) => result[step] !== null)) return false;
+    const answers = Object.fromEntries(before.map((step) => [step, result[step]]));
+    const asItWas: RecordResult = { outcome: 'failed', error: errorOf(error.step ?? '', error.code, this.#steps), ...NO_ANSWERS, ...answers, failure: null };
+    return !this.#rowOf(record, asItWas).equals(row);
   }
 }

@@ -3,7 +3,13 @@
 /** A number for (step, options), from `Ledger.scope`. */
 type ScopeOf = (step: string, options: string) => number;
 
-export interface LookupScopes { readonly email: number; readonly domain: number; readonly verify: number }
+export interface LookupScopes {
+  readonly email: number;
+  readonly domain: number;
+  readonly verify: number;
+  readonly company: number;
+  readonly reveal: number;
+}
 
 /** @param domainField the name under which /v1/enrich is told the domain: a service that does not know it answers with misses */
 export function lookupScopes(scopeOf: ScopeOf, domainField: string): LookupScopes {
@@ -11,5 +17,7 @@ export function lookupScopes(scopeOf: ScopeOf, domainField: string): LookupScope
     email: scopeOf('enrich', 'by email'),
     domain: scopeOf('enrich', domainField === 'domain' ? 'by domain' : `by domain as ${domainField}`),
     verify: scopeOf('verify', ''),
+    company: scopeOf('company', 'by domain'),
+    reveal: scopeOf('reveal', 'by linkedin_url'),
   };
 }

@@ -4,7 +4,7 @@ import { normaliseDomain } from '../verification/domain.ts';
 import { ServiceError } from './errors.ts';
 import { phoneOf } from './field-types.ts';
 import { fold } from './fold.ts';
-import { profileKey } from './profile-url.ts';
+import { profileKey } from '../verification/profile-url.ts';
 import type { Match } from './records.ts';
 import type { Directory, PersonRow } from './store/directory.ts';
 import type { BodyReader } from './validate.ts';

@@ -1,5 +1,6 @@
 /** The columns that Millrace adds, and how each is read from a result. Pure. */
-import type { Step } from '../job/types.ts';
+import { STEPS, type Step } from '../job/steps.ts';
+import type { CompiledJob } from '../job/types.ts';
 import type { RecordResult } from '../processor/result.ts';
 import { jsonlValues } from '../reader/jsonl.ts';
 import type { InputRecord } from '../reader/types.ts';
@@ -24,6 +25,25 @@ const STANDARD: readonly (readonly [string, Read])[] = [
   ['verify.reason', (r) => r.verify?.record.reason],
 ];
 
+/** What a step adds when it is configured. */
+const OF_STEP: Readonly<Record<Step, readonly (readonly [string, Read])[]>> = {
+  enrich: [],
+  verify: [],
+  company: [
+    ['company.name', (r) => r.company?.record.name],
+    ['company.domain', (r) => r.company?.record.domain],
+    ['company.employees', (r) => r.company?.record.employees],
+    ['company.revenue', (r) => r.company?.record.revenue],
+    ['company.industry', (r) => r.company?.record.industry],
+    ['company.stack', (r) => r.company?.record.stack],
+  ],
+  reveal: [
+    ['reveal.email', (r) => r.reveal?.record.email],
+    ['reveal.mobile', (r) => r.reveal?.record.mobile],
+    ['reveal.linkedin_url', (r) => r.reveal?.record.linkedin_url],
+  ],
+};
+
 /** What joins the members of a list in one cell. */
 const LIST_SEPARATOR = ';';
 
@@ -33,26 +53,35 @@ export interface ResultColumns {
   read(result: RecordResult, record: InputRecord): string[];
 }
 
+/** Of a job: what it does, and the columns that it names. */
+type Columns = Pick<CompiledJob, 'steps'> & { readonly output: Pick<CompiledJob['output'], 'fields'> };
+
 /** Names of the columns that a job adds. */
-export function resultColumnNames(fields: Readonly<Record<string, string>> | null): readonly string[] {
-  return fields === null ? STANDARD.map(([name]) => name) : Object.keys(fields);
+export function resultColumnNames({ steps, output: { fields } }: Columns): readonly string[] {
+  return fields === null ? standardColumns(steps).map(([name]) => name) : Object.keys(fields);
 }
 
 /** The standard columns, or the configured ones. @param columns of the input */
-export function resultColumns(fields: Readonly<Record<string, string>> | null, columns: readonly string[]): ResultColumns {
-  const readers: readonly Read[] = fields === null ? STANDARD.map(([, read]) => read) : Object.values(fields).map((path) => readPath(path, columns));
+export function resultColumns(job: Columns, columns: readonly string[]): ResultColumns {
+  const { steps, output: { fields } } = job;
+  const readers: readonly Read[] = fields === null ? standardColumns(steps).map(([, read]) => read) : Object.values(fields).map((path) => readPath(path, columns));
   return {
-    names: resultColumnNames(fields),
+    names: resultColumnNames(job),
     read: (result, record) => readers.map((read) => toCell(read(result, record))),
   };
+}
+
+function standardColumns(steps: readonly Step[]): readonly (readonly [string, Read])[] {
+  return [...STANDARD, ...steps.flatMap((step) => OF_STEP[step])];
 }
 
 /** The value at a dotted path such as `enrich.company.hq.city`, `verify.flags.role`, `result.outcome` or `input.<column>`. */
 export function readPath(path: string, columns: readonly string[]): Read {
   if (path.startsWith(INPUT)) return readInput(path.slice(INPUT.length), columns);
   const [root, ...rest] = path.split('.');
+  const step = STEPS.find((name) => name === root);
   return (result) => {
-    let value: unknown = root === 'result' ? { outcome: result.outcome, error: result.error } : root === 'enrich' || root === 'verify' ? result[root as Step]?.record : undefined;
+    let value: unknown = step !== undefined ? result[step]?.record : root === 'result' ? { outcome: result.outcome, error: result.error } : undefined;
     for (const part of rest) {
       if (typeof value !== 'object' || value === null || !Object.hasOwn(value, part)) return undefined;
       value = (value as Record<string, unknown>)[part];

@@ -19,7 +19,7 @@ export function rowFormat(job: CompiledJob, manifest: InputManifest): RowFormat 
 
 function delimitedRows(job: CompiledJob, manifest: InputManifest, delimiter: string): RowFormat {
   const row = csvRow(delimiter);
-  const columns = resultColumns(job.output.fields, manifest.columns);
+  const columns = resultColumns(job, manifest.columns);
   const guard = job.output.escapeFormulas ? guardFormula : null;
   const cells = (own: readonly string[], added: readonly string[]): string[] => {
     const all = [...own, ...added];

@@ -4,7 +4,7 @@ import type { Outcome, RecordResult } from '../processor/result.ts';
 export interface Tally {
   readonly total: number;
   readonly outcomes: Readonly<Record<Outcome, number>>;
-  /** Rows by `verify.result`. */
+  /** Rows by `verify.result`, without those that failed at a later step: a retry replaces them, and cannot tell what they said. */
   readonly verification: Readonly<Record<string, number>>;
 }
 
@@ -29,7 +29,7 @@ export class Tallying {
   add(result: RecordResult): void {
     this.#total++;
     this.#outcomes[result.outcome]++;
-    if (result.verify === null) return;
+    if (result.verify === null || result.outcome === 'failed') return;
     const verdict = result.verify.record.result;
     this.#addVerdict(verdict, 1);
   }

@@ -2,7 +2,8 @@ import { copyFile, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
-import { leads, toCsv } from '../support/leads.ts';
+import { STEPS, type Step } from '../../src/job/steps.ts';
+import { leads, PROFILE_COLUMNS, toCsv, withProfiles, type Lead } from '../support/leads.ts';
 import { flags, makeWorld, type World } from '../support/world.ts';
 
 interface Plan {
@@ -10,7 +11,7 @@ interface Plan {
   readonly records: number;
   readonly invalid: number;
   readonly lookups: { readonly unique: number; readonly fromLedger: number };
-  readonly requests: { readonly enrich: number; readonly verify: number; readonly total: number };
+  readonly requests: Readonly<Record<Step | 'total', number>>;
   readonly rpm: number | null;
   readonly seconds: number | null;
 }
@@ -43,7 +44,7 @@ test('before, half-way and after: what there is, what the ledger has, what it ta
     job: 'out', shard: null, start: 'new', files: 1, bytes: Buffer.byteLength(toCsv(ROWS)), keys: { email: 'Work Email', domain: 'Website', linkedin_url: null },
     records: 400, invalid: INVALID,
     lookups: { unique: KEYS.size + verified, fromLedger: 0 },
-    requests: { enrich: KEYS.size, verify: 1, total: KEYS.size + 1 },
+    requests: { enrich: KEYS.size, verify: 1, company: 0, reveal: 0, total: KEYS.size + 1 },
     heldBy: null, rpm: 600, seconds: Math.ceil((KEYS.size + 1) / 10),
   });
   expect(await folder.files()).toEqual(['in.csv']);
@@ -120,24 +121,25 @@ test('of standard input, and to standard output', async () => {
 
 test('what a shared ledger saves, by the age of its answers: the run that follows makes the calls that were planned', async () => {
   const rows = leads(1_600, 52).filter(({ key }) => key === null || !/^(gone|refused)/.test(key));
-  const world = await makeWorld(toCsv(rows.slice(0, 700)));
+  const csv = (some: readonly Lead[]): string => toCsv(withProfiles(some), PROFILE_COLUMNS);
+  const world = await makeWorld(csv(rows.slice(0, 700)));
   const { folder, service, args } = world;
   const shared = { ledger: 'shared.ledger', 'ledger.maxAgeDays': '30' };
-  expect((await folder.run(args({ ...shared, output: 'other.csv' }))).code).toBe(0);
+  expect((await folder.run(args({ ...shared, steps: STEPS.join(','), output: 'other.csv' }))).code).toBe(0);
   // A third of the answers is older than 30 days.
   const db = new DatabaseSync(folder.at('shared.ledger'));
   db.exec('UPDATE answers SET at = at - 31 * 86400000 WHERE id % 3 = 0');
   db.close();
-  await writeFile(folder.at('in.csv'), toCsv(rows));
-  for (const steps of ['enrich', 'verify', 'enrich,verify']) {
-    const job = { ...shared, steps, output: `${steps.replace(',', '-')}.csv` };
+  await writeFile(folder.at('in.csv'), csv(rows));
+  for (const steps of ['enrich', 'verify', 'enrich,verify', 'company,reveal', STEPS.join(',')]) {
+    const job = { ...shared, steps, output: `${steps.replaceAll(',', '-')}.csv` };
     // Each of them has the shared ledger as the first job left it.
     await copyFile(folder.at('shared.ledger'), folder.at('copy.ledger'));
     const planned = await plan(world, { ...job, ledger: 'copy.ledger' });
     expect(planned.lookups.fromLedger).toBeGreaterThan(200);
     service.forget();
     expect((await folder.run(args({ ...job, ledger: 'copy.ledger' }))).code).toBe(0);
-    expect(service.calls).toEqual({ enrich: planned.requests.enrich, verify: planned.requests.verify });
+    expect({ ...service.calls, total: service.requests.length }).toEqual(planned.requests);
     expect((await folder.json(`${job.output}.report.json`))['lookups']).toEqual(planned.lookups);
     for (const suffix of ['', '-wal', '-shm']) await rm(folder.at(`copy.ledger${suffix}`), { force: true });
   }
@@ -155,7 +157,7 @@ test('verify only where enrich says unverified: exact of what the ledger has', a
   const refused = new Set(ROWS.flatMap(({ key }) => (key?.startsWith('refused') === true ? [key] : []))).size;
   // A refusal is not kept for other jobs: it is asked for again, and its address is planned for in vain.
   expect(planned.requests.enrich).toBe(refused);
-  expect(service.calls).toEqual({ enrich: planned.requests.enrich, verify: planned.requests.verify });
+  expect({ ...service.calls, total: service.requests.length }).toEqual(planned.requests);
   const { lookups } = (await folder.json('out.csv.report.json')) as { lookups: Plan['lookups'] };
   expect(planned.lookups).toEqual({ unique: lookups.unique + refused, fromLedger: lookups.fromLedger });
 });

@@ -29,6 +29,20 @@ describe('the request', () => {
     expect(seen[2]).toMatchObject({ url: '/gateway/v1/emails/verify', body: '{"emails":["b@acme.example","a@acme.example"]}' });
   });
 
+  it('is a GET without body for a company, and a POST for a contact', async () => {
+    const seen: Record<string, unknown>[] = [];
+    const url = await serve(async (request, response) => {
+      seen.push({ method: request.method, url: request.url, body: await bodyOf(request), ...request.headers });
+      answer(response, { status: 200, body: '{"name":"Acme","mobile":"+12125550100"}' });
+    });
+    const client = makeClient(`${url}/gateway`, { apiKey: 'the-key' });
+    expect(await client.company('acme.example/../x')).toEqual({ name: 'Acme', mobile: '+12125550100' });
+    expect(await client.reveal({ linkedin_url: 'https://www.linkedin.com/in/ada' }, { idempotencyKey: 'once' })).toMatchObject({ mobile: '+12125550100' });
+    expect(seen[0]).toMatchObject({ method: 'GET', url: '/gateway/v1/companies/acme.example%2F..%2Fx', body: '', authorization: 'Bearer the-key', accept: 'application/json' });
+    for (const name of ['content-type', 'content-length', 'transfer-encoding', 'idempotency-key']) expect(seen[0]).not.toHaveProperty(name);
+    expect(seen[1]).toMatchObject({ method: 'POST', url: '/gateway/v1/contacts/reveal', body: '{"linkedin_url":"https://www.linkedin.com/in/ada"}', 'content-type': 'application/json', 'idempotency-key': 'once' });
+  });
+
   it('carries no Authorization without a key', async () => {
     let headers: object = {};
     const url = await serve((request, response) => {

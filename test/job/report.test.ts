@@ -7,6 +7,7 @@ import { Counters } from '../../src/job/counters.ts';
 import { buildReport, writeReport } from '../../src/job/report.ts';
 import { ALONE } from '../support/fence.ts';
 import type { RecordResult } from '../../src/processor/result.ts';
+import { NO_ANSWERS } from '../../src/processor/result.ts';
 import { Tallying } from '../../src/writer/tally.ts';
 import { CHECKPOINT } from '../checkpoint/samples.ts';
 
@@ -15,12 +16,12 @@ const verdict = fc.option(fc.constantFrom('deliverable', 'risky', 'unknown', 'co
 const rows = fc.array(fc.tuple(outcome, verdict), { maxLength: 60 });
 
 const row = ([result, said]: readonly [RecordResult['outcome'], string | null]): RecordResult => ({
-  outcome: result, error: null, enrich: null, failure: null,
+  outcome: result, error: null, ...NO_ANSWERS, failure: null,
   verify: said === null ? null : { text: '', record: { email: '', result: said, confidence: null, reason: null } },
 });
 
 describe('the report', () => {
-  it('the outcomes sum to the total, the verdicts to the rows that have one, whatever resumes lie between', () => {
+  it('the outcomes sum to the total, the verdicts to the rows that have one and did not fail, whatever resumes lie between', () => {
     fc.assert(
       fc.property(fc.array(rows, { maxLength: 4 }), fc.boolean(), (runs, finished) => {
         let tally = CHECKPOINT.mark.tally;
@@ -35,7 +36,7 @@ describe('the report', () => {
         expect(total).toBe(runs.flat().length);
         expect(Object.values(outcomes).reduce((sum, n) => sum + n, 0)).toBe(total);
         for (const [name, n] of Object.entries(outcomes)) expect(n).toBe(runs.flat().filter(([is]) => is === name).length);
-        expect(Object.values(report.verification).reduce((sum, n) => sum + n, 0)).toBe(runs.flat().filter(([, said]) => said !== null).length);
+        expect(Object.values(report.verification).reduce((sum, n) => sum + n, 0)).toBe(runs.flat().filter(([is, said]) => is !== 'failed' && said !== null).length);
         expect(report.output).toEqual({ uri: 'out.csv', rows: total, bytes: 9, sha256: finished ? 'abc' : null });
       }),
     );

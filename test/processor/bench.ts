@@ -19,7 +19,7 @@ export interface Bench {
   readonly context: StepContext;
   /** Calls not yet answered, oldest first. */
   readonly asked: Asked[];
-  /** Bodies of all calls there ever were, by step. */
+  /** Bodies of all calls there ever were, by step; of a company the domain. */
   readonly bodies: Record<Step, string[]>;
   /** What was put into the ledger, request by request. */
   readonly kept: LedgerEntry[][];
@@ -42,7 +42,7 @@ export function makeBench(options: { trusted?: boolean } = {}): Bench {
   };
   const bench: Bench = {
     asked: [],
-    bodies: { enrich: [], verify: [] },
+    bodies: { enrich: [], verify: [], company: [], reveal: [] },
     kept: [],
     ledger,
     distrusted: [],
@@ -54,7 +54,7 @@ export function makeBench(options: { trusted?: boolean } = {}): Bench {
       return bench.asked.splice(at, 1)[0] as Asked;
     },
     context: {
-      client: { enrichBody: client.enrichBody.bind(client), verifyBody: client.verifyBody.bind(client), callEnrich: note, callVerify: note } as unknown as DataServiceClient,
+      client: { enrichBody: client.enrichBody.bind(client), verifyBody: client.verifyBody.bind(client), revealBody: client.revealBody.bind(client), callEnrich: note, callVerify: note, callReveal: note, callCompany: note } as unknown as DataServiceClient,
       pool: {
         submit: (call: Call<unknown>) => {
           void call.send();
@@ -106,8 +106,8 @@ export const SUPPRESSED: Settled<never> = { kind: 'suppressed', status: 451, att
 export const REFUSED: Settled<never> = { kind: 'failed', rejected: true, status: 422, code: 'validation_failed', attempts: 1, requestId: 'r5' };
 export const GAVE_UP: Settled<never> = { kind: 'failed', rejected: false, status: 500, code: 'http_500', attempts: 5, requestId: 'r6' };
 
-export function record(email: string, domain = '', bad: string | null = null): InputRecord {
-  return { file: 0, line: 2, end: { file: 0, line: 3, offset: 10, frame: null }, values: [email, domain], json: null, email, domain, linkedinUrl: '', bad, raw: null };
+export function record(email: string, domain = '', bad: string | null = null, linkedinUrl = ''): InputRecord {
+  return { file: 0, line: 2, end: { file: 0, line: 3, offset: 10, frame: null }, values: [email, domain], json: null, email, domain, linkedinUrl, bad, raw: null };
 }
 
 export function job(steps: readonly Step[], when: 'always' | 'unverified' = 'always'): CompiledJob {

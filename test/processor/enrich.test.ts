@@ -1,7 +1,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { EnrichStep, type EnrichOutcome } from '../../src/processor/enrich.ts';
+import type { PersonRecord } from '../../src/client/types.ts';
+import { EnrichStep } from '../../src/processor/enrich.ts';
+import type { LookupOutcome } from '../../src/processor/lookup-step.ts';
 import { GAVE_UP, makeBench, MISS, person, REFUSED, SUPPRESSED, type Bench } from './bench.ts';
+
+type EnrichOutcome = LookupOutcome<PersonRecord>;
 
 const SCOPES = { email: 1, domain: 2 };
 

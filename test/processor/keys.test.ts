@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { enrichKey, verifyKey } from '../../src/processor/keys.ts';
+import { companyKey, enrichKey, revealKey, verifyKey } from '../../src/processor/keys.ts';
 
 describe('enrichKey', () => {
   it.each([
@@ -65,6 +65,50 @@ describe('verifyKey', () => {
         expect(verifyKey(key)).toBe(key);
       }),
       { numRuns: 1_000 },
+    );
+  });
+});
+
+describe('companyKey', () => {
+  const isFree = (domain: string): boolean => domain === 'free.example';
+
+  it.each([
+    ['ada@acme.example', ' HTTPS://www.Example.com:8080/about ', 'example.com'],
+    ['ada@free.example', 'free.example', 'free.example'],
+    ['Ada@Acme.example ', '', 'acme.example'],
+    ['ada@bücher.example', 'n/a', 'xn--bcher-kva.example'],
+    ['ada@free.example', '', null],
+    ['ada@', '', null],
+    ['', ' ', null],
+  ])('%j and %j: %j', (email, domain, expected) => {
+    expect(companyKey(email, domain, isFree)).toBe(expected);
+  });
+});
+
+describe('revealKey', () => {
+  it.each([
+    ['https://www.linkedin.com/in/ada', 'https://www.linkedin.com/in/ada'],
+    [' http://UK.linkedin.com/in/Ada/?utm=1#top ', 'https://www.linkedin.com/in/ada'],
+    ['linkedin.com/in/jos%C3%A9', 'https://www.linkedin.com/in/jos%C3%A9'],
+    ['linkedin.com/in/josé', 'https://www.linkedin.com/in/jos%C3%A9'],
+    ['//profiles.example/in/ada%3Fb', 'https://profiles.example/in/ada%3Fb'],
+    ['ada', null],
+    ['linkedin.com', null],
+    ['n/a', null],
+    ['', null],
+  ])('%j is asked for as %j', (given, expected) => {
+    expect(revealKey(given)).toBe(expected);
+  });
+
+  it('is its own key, and a URL, whatever it is made of', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.webUrl(), fc.string({ unit: 'binary', maxLength: 40 }).map((path) => `linkedin.com/in/${path}`)), (given) => {
+        const key = revealKey(given);
+        if (key === null) return;
+        expect(new URL(key).protocol).toBe('https:');
+        expect(revealKey(key)).toBe(key);
+      }),
+      { numRuns: 500 },
     );
   });
 });

@@ -1,20 +1,24 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { EnrichStep } from '../../src/processor/enrich.ts';
+import { keysFor } from '../../src/processor/keys.ts';
+import { openSteps } from '../../src/processor/open-steps.ts';
 import { RecordProcessor } from '../../src/processor/process-record.ts';
-import type { RecordResult } from '../../src/processor/result.ts';
+import { NO_ANSWERS, type RecordResult } from '../../src/processor/result.ts';
 import { VerifyStep } from '../../src/processor/verify.ts';
 import type { Settled } from '../../src/pool/call-pool.ts';
-import type { Step } from '../../src/job/types.ts';
+import { STEPS, type Step } from '../../src/job/steps.ts';
 import { emailsIn, GAVE_UP, job, makeBench, MISS, person, record, REFUSED, SUPPRESSED, verdicts, type Bench } from './bench.ts';
 
 interface Line { readonly bench: Bench; readonly processor: RecordProcessor; readonly verify: VerifyStep | null }
 
+const SCOPES = { email: 1, domain: 2, verify: 3, company: 4, reveal: 5 };
+const isFree = (domain: string): boolean => domain === 'free.example';
+
 function make(steps: readonly Step[], when: 'always' | 'unverified' = 'always', batch?: number): Line {
   const bench = makeBench();
-  const enrich = steps.includes('enrich') ? new EnrichStep(bench.context, { email: 1, domain: 2 }) : null;
-  const verify = steps.includes('verify') ? new VerifyStep(bench.context, 3, { patienceMs: 0, ...(batch === undefined ? {} : { batch }) }) : null;
-  return { bench, verify, processor: new RecordProcessor(job(steps, when), { enrich, verify }) };
+  const open = openSteps(job(steps, when), bench.context, SCOPES);
+  const verify = open.verify === null || batch === undefined ? open.verify : new VerifyStep(bench.context, SCOPES.verify, { patienceMs: 0, batch });
+  return { bench, verify, processor: new RecordProcessor(job(steps, when), { ...open, verify }, keysFor(steps, isFree)) };
 }
 
 const FOUND = { email: 'found@example.com', name: 'Ada', verified: false };
@@ -81,8 +85,82 @@ describe('what becomes of a record', () => {
     [['verify'], record('x'.repeat(2_000), ''), 'bad_email'],
   ] as const)('%j of %j is invalid and costs no call', (steps, input, code) => {
     const { result, asked } = through(steps, input, null, null);
-    expect(result).toEqual({ outcome: 'invalid', error: code, enrich: null, verify: null, failure: { step: null, key: null, code, attempts: 0, requestId: null } });
+    expect(result).toEqual({ outcome: 'invalid', error: code, ...NO_ANSWERS, failure: { step: null, key: null, code, attempts: 0, requestId: null } });
     expect(asked).toEqual([]);
+  });
+});
+
+/** One record through the steps, each answered with what it is told to say; a company's and a contact's record stand for their step. */
+function follow(steps: readonly Step[], input: ReturnType<typeof record>, says: Partial<Record<Step, Settled<unknown>>> = {}): { result: RecordResult; asked: Step[] } {
+  const { bench, processor, verify } = make(steps);
+  const results: RecordResult[] = [];
+  const asked: Step[] = [];
+  processor.process(input, 0, (result) => results.push(result), () => undefined);
+  for (verify?.flush(); bench.asked.length > 0; verify?.flush()) {
+    const call = bench.next();
+    asked.push(call.step);
+    call.settle(says[call.step] ?? (call.step === 'verify' ? verdicts(emailsIn(call.body)) : person({ name: call.step })));
+  }
+  expect(results).toHaveLength(1);
+  return { result: results[0] as RecordResult, asked };
+}
+
+describe('all four steps', () => {
+    const ALL = STEPS;
+  const FULL = record('ada@example.com', 'example.com', null, 'linkedin.com/in/ada');
+  const said = ({ outcome, error, ...answers }: RecordResult): unknown[] => [outcome, error, ALL.filter((step) => answers[step] !== null)];
+
+  it.each([
+    ['all found', ALL, {}, ALL, ['matched', null, ALL]],
+    ['enrich decides', ALL, { enrich: MISS }, ALL, ['no_match', null, ['verify', 'company', 'reveal']]],
+    ['company and reveal do not, after enrich', ALL, { company: MISS, reveal: MISS }, ALL, ['matched', null, ['enrich', 'verify']]],
+    ['reveal decides before company', ['verify', 'company', 'reveal'], { reveal: MISS }, ['verify', 'company', 'reveal'], ['no_match', null, ['verify', 'company']]],
+    ['reveal decides before company', ['company', 'reveal'], { company: MISS }, ['company', 'reveal'], ['matched', null, ['reveal']]],
+    ['company decides', ['verify', 'company'], { company: MISS }, ['verify', 'company'], ['no_match', null, ['verify']]],
+    ['a later step fails: what came before stays, and nothing is asked after it', ALL, { company: GAVE_UP }, ['enrich', 'verify', 'company'], ['failed', 'company:http_500', ['enrich', 'verify']]],
+    ['the last step fails', ALL, { reveal: REFUSED }, ALL, ['failed', 'reveal:validation_failed', ['enrich', 'verify', 'company']]],
+    ['the first step of a job fails: its code alone', ['company', 'reveal'], { company: REFUSED }, ['company'], ['failed', 'validation_failed', []]],
+    ['removed, says company', ALL, { company: SUPPRESSED }, ['enrich', 'verify', 'company'], ['suppressed', null, []]],
+    ['removed, says reveal', ALL, { reveal: SUPPRESSED }, ALL, ['suppressed', null, []]],
+    ['removed, says verify', ALL, { verify: SUPPRESSED }, ['enrich', 'verify'], ['suppressed', null, []]],
+  ] as const)('%s', (_, steps, says, asked, expected) => {
+    const found = follow(steps, FULL, says);
+    expect(found.asked).toEqual(asked);
+    expect(said(found.result)).toEqual(expected);
+  });
+
+  it.each([
+    ['company by its domain', record('ada@free.example', 'https://www.Example.com/x'), 'company', ['example.com']],
+    ["company by the address's", record('Ada@Example.com'), 'company', ['example.com']],
+    ['nobody where the address is a free one', record('ada@free.example'), 'company', []],
+    ['reveal by the profile', record('', '', null, 'http://de.LinkedIn.com/in/Ada/?trk=x'), 'reveal', ['{"linkedin_url":"https://www.linkedin.com/in/ada"}']],
+  ] as const)('asks %s', (_, input, step, bodies) => {
+    const { bench, processor } = make([step]);
+    processor.process(input, 0, () => undefined, () => undefined);
+    expect(bench.bodies[step]).toEqual(bodies);
+  });
+
+  it.each([
+    ['reveal, where enrich has no key', ['enrich', 'reveal'], record('', '', null, 'linkedin.com/in/ada'), ['reveal'], 'matched'],
+    ['company, where reveal has none', ['company', 'reveal'], record('', 'example.com'), ['company'], 'matched'],
+    ['verify, where company has none', ['verify', 'company'], record('ada@free.example'), ['verify'], 'matched'],
+  ] as const)('the outcome is decided by %s', (_, steps, input, asked, outcome) => {
+    const found = follow(steps, input);
+    expect(found.asked).toEqual(asked);
+    expect(found.result.outcome).toBe(outcome);
+    const [step = 'reveal'] = asked;
+    if (step !== 'verify') expect(follow(steps, input, { [step]: MISS }).result.outcome).toBe('no_match');
+  });
+
+  it.each([
+    [['company'], record('', ''), 'no_key'],
+    [['company'], record('ada@free.example', 'localhost'), 'no_key'],
+    [['company'], record('ada at home', ''), 'bad_email'],
+    [['reveal'], record('ada@example.com', 'example.com', null, 'n/a'), 'no_key'],
+    [['enrich', 'verify', 'reveal'], record('ada at home', '', null, ''), 'bad_email'],
+  ] as const)('%j of %j is invalid and costs no call', (steps, input, code) => {
+    const { result, asked } = follow(steps, input);
+    expect([result.outcome, result.error, asked]).toEqual(['invalid', code, []]);
   });
 });
 

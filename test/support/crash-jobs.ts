@@ -3,9 +3,10 @@ import { createHash } from 'node:crypto';
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
+import { STEPS } from '../../src/job/steps.ts';
 import { readPieces } from '../../src/reader/pieces.ts';
 import type { Folder } from './cli.ts';
-import { toCsv, toJsonl, type Lead } from './leads.ts';
+import { PROFILE_COLUMNS, toCsv, toJsonl, withProfiles, type Lead } from './leads.ts';
 import type { ScriptedService } from './scripted-service.ts';
 
 export interface Job {
@@ -62,6 +63,7 @@ export interface Shape {
 
 type Written = (rows: readonly Lead[]) => string | Buffer;
 const csv: Written = (rows) => toCsv(rows);
+const csvWithProfiles: Written = (rows) => toCsv(withProfiles(rows), PROFILE_COLUMNS);
 const tsv: Written = (rows) => toCsv(rows, undefined, '\t');
 const jsonl: Written = (rows) => toJsonl(rows);
 /** Three members: a resume may start at each. */
@@ -76,8 +78,8 @@ const single = (write: Written): Written => (rows) => gzipSync(write(rows));
 
 /** The rows go into the files in turn, so that what is there twice is there in two files. */
 const shape = (output: string, input: string, files: Readonly<Record<string, Written>>, more: Readonly<Record<string, string>> = {}, faults = false): Shape => ({
-  name: `${Object.keys(files).join(' + ')} to ${output.slice(4)}${more['steps'] === undefined ? '' : `, ${more['steps']} alone`}${faults ? ', failing service' : ''}`,
-  rows: more['steps'] === undefined ? { short: 500, long: 2_000 } : more['steps'] === 'verify' ? { short: 6_000, long: 16_000 } : { short: 1_200, long: 12_000 },
+  name: `${Object.keys(files).join(' + ')} to ${output.slice(4)}${more['steps'] === undefined ? '' : more['steps'].includes(',') ? ', all steps' : `, ${more['steps']} alone`}${faults ? ', failing service' : ''}`,
+  rows: more['steps']?.includes(',') !== false ? { short: 500, long: 2_000 } : more['steps'] === 'verify' ? { short: 6_000, long: 16_000 } : { short: 1_200, long: 12_000 },
   faults,
   job: (rows) => {
     const parts = Object.entries(files);
@@ -98,6 +100,7 @@ export const SHAPES: readonly Shape[] = [
   shape('out.tsv', 'in', { 'in/1.tsv.gz': gz(tsv), 'in/2.tsv': tsv }, FEW),
   shape('out.jsonl', 'in.jsonl.zst', { 'in.jsonl.zst': zst(jsonl) }, FEW),
   shape('out.jsonl', 'in', { 'in/a.jsonl': jsonl, 'in/b.jsonl.gz': gz(jsonl) }, FEW, true),
+  shape('out.csv', 'in.csv', { 'in.csv': csvWithProfiles }, { ...FEW, steps: STEPS.join(',') }, true),
   shape('out.csv.gz', 'in-*.csv', { 'in-1.csv': csv, 'in-2.csv': csv }, { steps: 'enrich' }),
   shape('out.csv.zst', 'in.csv.gz', { 'in.csv.gz': single(csv) }, { steps: 'verify' }),
   shape('out.tsv.gz', 'in', { 'in/1.csv.gz': gz(csv), 'in/2.csv.zst': zst(csv) }, { steps: 'enrich' }),
@@ -109,7 +112,7 @@ export const SHAPES: readonly Shape[] = [
 /** One request in seven fails the first time: a connection that is cut, 500, 503, and now and then 429. Every lookup is answered in the end. */
 export function fail(service: ScriptedService): void {
   service.script = (asked, response, reply, usual) => {
-    const kind = createHash('sha256').update(asked.body).digest().readUInt16BE(0) % 50;
+    const kind = createHash('sha256').update(asked.body === '' ? asked.keys.join() : asked.body).digest().readUInt16BE(0) % 50;
     const first = service.asked.get(`${asked.path} ${asked.keys[0] ?? ''}`) === 1;
     if (!first || kind > 7) reply(usual());
     else if (kind < 3) response.socket?.destroy();

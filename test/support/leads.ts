@@ -40,6 +40,17 @@ export function leads(rows: number, seed: number): Lead[] {
   return made;
 }
 
+/** Each row with its person's profile as a last cell, written in several ways; one in five has none. */
+export function withProfiles(rows: readonly Lead[]): Lead[] {
+  return rows.map(({ cells, key }, i) => {
+    const slug = (key ?? '').split('@')[0] ?? '';
+    const written = [`https://www.linkedin.com/in/${slug}/`, `linkedin.com/in/${slug.toUpperCase()}`, ` http://uk.linkedin.com/in/${slug}?trk=${i}`, `//www.linkedin.com/in/${slug}#top`, '-'];
+    return { cells: [...cells, slug === '' ? '' : (written[i % written.length] ?? '')], key };
+  });
+}
+
+export const PROFILE_COLUMNS = [...LEAD_COLUMNS, 'LinkedIn'] as const;
+
 export function toCsv(rows: readonly Lead[], columns: readonly string[] = LEAD_COLUMNS, delimiter = ','): string {
   const line = (cells: readonly string[]): string => `${cells.map((cell) => quoted(cell, delimiter)).join(delimiter)}\n`;
   return [columns, ...rows.map(({ cells }) => cells)].map(line).join('');

@@ -7,13 +7,14 @@ import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
+import type { Step } from '../../src/job/steps.ts';
 
 /** The only key that the service accepts; no file and no output may ever hold it. */
 export const API_KEY = 'mr_test_5ecret-never-to-be-seen-0123456789';
 
 export interface Asked {
-  readonly path: 'enrich' | 'verify';
-  /** The e-mail or domain, or all of a verify request's e-mails. */
+  readonly path: Step;
+  /** The e-mail, domain or profile, or all of a verify request's e-mails. */
   readonly keys: readonly string[];
   readonly body: string;
   readonly idempotencyKey: string | null;
@@ -87,9 +88,9 @@ export class ScriptedService {
     await closed;
   }
 
-  get calls(): { enrich: number; verify: number } {
-    const of = (path: string): number => this.requests.filter((asked) => asked.path === path).length;
-    return { enrich: of('enrich'), verify: of('verify') };
+  get calls(): Record<Step, number> {
+    const of = (path: Step): number => this.requests.filter((asked) => asked.path === path).length;
+    return { enrich: of('enrich'), verify: of('verify'), company: of('company'), reveal: of('reveal') };
   }
 
   /** How often keys were asked for beyond the first time. */
@@ -158,11 +159,13 @@ export class ScriptedService {
   }
 
   #note(request: IncomingMessage, body: string): Asked {
-    const { email, domain, emails } = JSON.parse(body) as { email?: string; domain?: string; emails?: string[] };
+    const url = request.url ?? '';
+    const company = /\/v1\/companies\/([^/]+)$/.exec(url)?.[1];
+    const { email, domain, emails, linkedin_url } = company === undefined ? (JSON.parse(body) as { email?: string; domain?: string; emails?: string[]; linkedin_url?: string }) : { domain: decodeURIComponent(company) };
     const header = request.headers['idempotency-key'];
     const asked: Asked = {
-      path: request.url?.endsWith('/v1/enrich') === true ? 'enrich' : 'verify',
-      keys: emails ?? [email ?? domain ?? ''],
+      path: company !== undefined ? 'company' : url.endsWith('/v1/enrich') ? 'enrich' : url.endsWith('/v1/contacts/reveal') ? 'reveal' : 'verify',
+      keys: emails ?? [email ?? domain ?? linkedin_url ?? ''],
       body,
       idempotencyKey: typeof header === 'string' ? header : null,
       number: this.requests.length + 1,
@@ -205,13 +208,15 @@ export function problem(status: number, code: string, detail = `says ${code}`): 
   return { status, body: JSON.stringify({ type: 'about:blank', title: code, status, code, detail }) };
 }
 
-/** Local parts that begin with these words get what they say; all others are found. */
+/** Local parts and profiles that begin with these words get what they say; all others are found, but one company in seven. */
 function usualReply({ path, keys }: Asked): Reply {
   if (path === 'verify') return { status: 200, body: JSON.stringify({ data: keys.map((email) => verdict(email)) }) };
-  const key = keys[0] ?? '';
+  const key = (keys[0] ?? '').replace(/^https:.*\//, '');
+  if (path === 'company') return digest(key) % 7 === 0 ? { status: 200, body: 'null' } : { status: 200, body: JSON.stringify({ domain: key, name: `Company of ${key}`, employees: digest(key) % 5_000, revenue: '$9M', industry: 'Tools', stack: ['Go'] }) };
   if (key.startsWith('miss')) return problem(404, 'no_match');
   if (key.startsWith('gone')) return problem(451, 'suppressed_person');
   if (key.startsWith('refused')) return problem(422, 'validation_failed');
+  if (path === 'reveal') return { status: 200, body: JSON.stringify({ email: `${key}@revealed.example`, mobile: '+12125550100', linkedin_url: keys[0] }) };
   const byEmail = key.includes('@');
   return {
     status: 200,

@@ -5,7 +5,7 @@ import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { OutputCompression } from '../../src/job/types.ts';
-import type { Outcome, RecordResult } from '../../src/processor/result.ts';
+import { NO_ANSWERS, type Outcome, type RecordResult } from '../../src/processor/result.ts';
 import { START_MARK, type Mark } from '../../src/writer/mark.ts';
 import { OutputWriter, type OutputWriterOptions } from '../../src/writer/output-writer.ts';
 import type { RowFormat } from '../../src/writer/row-format.ts';
@@ -20,7 +20,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const OUTCOMES: readonly Outcome[] = ['matched', 'no_match', 'matched', 'failed', 'matched', 'invalid', 'suppressed'];
-const resultOf = (i: number): RecordResult => ({ outcome: OUTCOMES[i % OUTCOMES.length] as Outcome, error: null, enrich: null, verify: null, failure: null });
+const resultOf = (i: number): RecordResult => ({ outcome: OUTCOMES[i % OUTCOMES.length] as Outcome, error: null, ...NO_ANSWERS, failure: null });
 const lineOf = (i: number): string => `${i},${'x'.repeat((i * 37) % 90)}\n`;
 const isError = (i: number): boolean => ['failed', 'invalid'].includes(resultOf(i).outcome);
 const errorOf = (i: number): string => `{"n":${i}}`;

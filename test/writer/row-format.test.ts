@@ -2,6 +2,8 @@ import { parseString } from 'fast-csv';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { csvRow, guardFormula } from '../../src/writer/csv-format.ts';
+import { STEPS, type Step } from '../../src/job/steps.ts';
+import { NO_ANSWERS } from '../../src/processor/result.ts';
 import { readPath, resultColumns, toCell } from '../../src/writer/result-columns.ts';
 import { rowFormat } from '../../src/writer/row-format.ts';
 import { csvRecord, jobFor, jsonRecord, manifestOf, result, text } from './samples.ts';
@@ -55,10 +57,10 @@ describe('rows of csv and tsv', () => {
     const columns = ['id', 'Work Email', 'Note, "quoted"'];
     const rows = fc.array(fc.tuple(text, text, result), { minLength: 1, maxLength: 5 });
     await fc.assert(
-      fc.asyncProperty(fc.constantFrom('csv', 'tsv'), rows, async (format, input) => {
-        const rowsFormat = rowFormat(jobFor({ format }), manifestOf(columns));
+      fc.asyncProperty(fc.constantFrom('csv', 'tsv'), fc.subarray([...STEPS], { minLength: 1 }), rows, async (format, steps, input) => {
+        const rowsFormat = rowFormat(jobFor({ format }, steps), manifestOf(columns));
         const bytes = Buffer.concat([rowsFormat.header as Buffer, ...input.map(([a, b, r]) => rowsFormat.row(csvRecord(['x', a, b]), r))]);
-        const added = resultColumns(null, columns);
+        const added = resultColumns(jobFor({ format }, steps), columns);
         const [header, ...read] = await parse(bytes, format === 'csv' ? ',' : '\t');
         expect(header).toEqual([...columns, ...added.names]);
         expect(read).toEqual(asWritten(input.map(([a, b, r]) => ['x', a, b, ...added.read(r, csvRecord(['x', a, b]))])));
@@ -67,11 +69,29 @@ describe('rows of csv and tsv', () => {
     );
   });
 
+  const USUAL = 'result.outcome,result.error,enrich.email,enrich.name,enrich.title,enrich.company.name,enrich.company.employees,enrich.company.revenue,enrich.company.stack,enrich.verified,verify.result,verify.confidence,verify.reason';
+  const COMPANY = ',company.name,company.domain,company.employees,company.revenue,company.industry,company.stack';
+  const REVEAL = ',reveal.email,reveal.mobile,reveal.linkedin_url';
+
+  it.each<[readonly Step[], string, string]>([
+    [['enrich'], USUAL, 'matched,,,,,,,,,,,,'],
+    [['verify', 'company'], USUAL + COMPANY, 'matched,,,,,,,,,,,,,Acme,acme.example,12,$2M,Tools,Linux;Go'],
+    [['reveal'], USUAL + REVEAL, 'matched,,,,,,,,,,,,,a@x.example,+12125550100,https://x.example/in/a'],
+    [STEPS, USUAL + COMPANY + REVEAL, 'matched,,,,,,,,,,,,,Acme,acme.example,12,$2M,Tools,Linux;Go,a@x.example,+12125550100,https://x.example/in/a'],
+  ])('of the steps %j have these columns', (steps, header, row) => {
+    const format = rowFormat(jobFor({}, steps), manifestOf(['id']));
+    const company = { record: { name: 'Acme', domain: 'acme.example', employees: 12, revenue: '$2M', industry: 'Tools', stack: ['Linux', 'Go'] }, text: '' };
+    const reveal = { record: { email: 'a@x.example', mobile: '+12125550100', linkedin_url: 'https://x.example/in/a' }, text: '' };
+    const result = { outcome: 'matched', error: null, ...NO_ANSWERS, company, reveal, failure: null } as const;
+    expect(format.header?.toString()).toBe(`id,${header}\n`);
+    expect(format.row(csvRecord(['1']), result).toString()).toBe(`1,${row}\n`);
+  });
+
   it('hold the configured columns instead, by path', async () => {
     const fields = { 'Job Title': 'enrich.title', City: 'enrich.company.hq.city', Verdict: 'verify.result', Outcome: 'result.outcome', None: 'enrich.nothing.there' };
     const format = rowFormat(jobFor({ fields }), manifestOf(['email']));
     const record = { title: 'CEO', company: { hq: { city: 'Paris' } } };
-    const row = format.row(csvRecord(['a@example.com']), { outcome: 'matched', error: null, enrich: { record, text: JSON.stringify(record) }, verify: null, failure: null });
+    const row = format.row(csvRecord(['a@example.com']), { outcome: 'matched', error: null, ...NO_ANSWERS, enrich: { record, text: JSON.stringify(record) }, failure: null });
     expect(await parse(Buffer.concat([format.header as Buffer, row]), ',')).toEqual([['email', ...Object.keys(fields)], ['a@example.com', 'CEO', 'Paris', '', 'matched', '']]);
   });
 
@@ -79,7 +99,7 @@ describe('rows of csv and tsv', () => {
     await fc.assert(
       fc.asyncProperty(text, text, async (own, name) => {
         const format = rowFormat(jobFor({ escapeFormulas: true, fields: { N: 'enrich.name' } }), manifestOf(['id', 'a']));
-        const [row] = await parse(format.row(csvRecord(['x', own]), { outcome: 'matched', error: null, enrich: { record: { name }, text: '' }, verify: null, failure: null }), ',');
+        const [row] = await parse(format.row(csvRecord(['x', own]), { outcome: 'matched', error: null, ...NO_ANSWERS, enrich: { record: { name }, text: '' }, failure: null }), ',');
         expect(row).toEqual(['x', guardFormula(own), guardFormula(name)].map((cell) => cell.toWellFormed()));
         for (const cell of row ?? []) expect(cell).not.toMatch(/^[=+\-@\t\r\n＝＋－＠]/);
         // One apostrophe less is the value as it was.
@@ -93,7 +113,7 @@ describe('rows of csv and tsv', () => {
 
   it('hold the values of json records, and a line that could not be read in the first column', async () => {
     const format = rowFormat(jobFor({ fields: { O: 'result.outcome' } }), { ...manifestOf(['email', 'n', 'deep', 'gone']), format: 'jsonl' });
-    const failed = { outcome: 'invalid', error: 'bad_row', enrich: null, verify: null, failure: null } as const;
+    const failed = { outcome: 'invalid', error: 'bad_row', ...NO_ANSWERS, failure: null } as const;
     const rows = Buffer.concat([format.row(jsonRecord('{"email":"a@example.com","n":7,"deep":{"a":[1]},"x":1}'), failed), format.row(jsonRecord('"{oops"', 'not JSON', '{oops'), failed)]);
     expect(await parse(rows, ',')).toEqual([['a@example.com', '7', '{"a":[1]}', '', 'invalid'], ['{oops', '', '', '', 'invalid']]);
   });
@@ -102,13 +122,14 @@ describe('rows of csv and tsv', () => {
 describe('rows of jsonl', () => {
   it('hold one object a line that reads back: the input, the outcome and what each step brought', () => {
     fc.assert(
-      fc.property(text, text, result, (a, b, r) => {
-        const format = rowFormat(jobFor({ format: 'jsonl' }), manifestOf(['email', '__proto__']));
+      fc.property(fc.subarray([...STEPS], { minLength: 1 }), text, text, result, (steps, a, b, r) => {
+        const format = rowFormat(jobFor({ format: 'jsonl' }, steps), manifestOf(['email', '__proto__']));
         expect(format.header).toBeNull();
         const line = format.row(csvRecord([a, b]), r).toString();
         expect(line.indexOf('\n')).toBe(line.length - 1);
-        const expected = `{"input":{"email":${JSON.stringify(a)},"__proto__":${JSON.stringify(b)}},"result":${JSON.stringify({ outcome: r.outcome, ...(r.error === null ? {} : { error: r.error }) })},"enrich":${JSON.stringify(r.enrich?.record ?? null)},"verify":${JSON.stringify(r.verify?.record ?? null)}}`;
+        const expected = `{"input":{"email":${JSON.stringify(a)},"__proto__":${JSON.stringify(b)}},"result":${JSON.stringify({ outcome: r.outcome, ...(r.error === null ? {} : { error: r.error }) })}${steps.map((step) => `,"${step}":${JSON.stringify(r[step]?.record ?? null)}`).join('')}}`;
         expect(JSON.parse(line)).toEqual(JSON.parse(expected));
+        expect(Object.keys(JSON.parse(line) as object)).toEqual(['input', 'result', ...steps]);
       }),
       { numRuns: 300 },
     );
@@ -116,7 +137,7 @@ describe('rows of jsonl', () => {
 
   it('take columns of the input for configured ones, from either format', () => {
     const fields = { Mail: 'input.Work Email', Nothing: 'input.missing' };
-    const nothing = { outcome: 'no_match', error: null, enrich: null, verify: null, failure: null } as const;
+    const nothing = { outcome: 'no_match', error: null, ...NO_ANSWERS, failure: null } as const;
     const rows = rowFormat(jobFor({ fields }), manifestOf(['id', 'Work Email']));
     expect(rows.row(csvRecord(['1', 'a@b.example']), nothing).toString()).toBe('1,a@b.example,a@b.example,\n');
     const lines = rowFormat(jobFor({ format: 'jsonl', fields }), manifestOf([]));
@@ -127,7 +148,7 @@ describe('rows of jsonl', () => {
   it('keep a json record verbatim', () => {
     const format = rowFormat(jobFor({ format: 'jsonl', fields: { T: 'enrich.title' } }), manifestOf([]));
     const input = '{"big": 12345678901234567890, "twice": 1, "twice": 2, "s": "\\u00e9"}';
-    expect(format.row(jsonRecord(input), { outcome: 'no_match', error: null, enrich: null, verify: null, failure: null }).toString()).toBe(`{"input":${input},"T":null}\n`);
+    expect(format.row(jsonRecord(input), { outcome: 'no_match', error: null, ...NO_ANSWERS, failure: null }).toString()).toBe(`{"input":${input},"T":null}\n`);
   });
 });
 
@@ -140,7 +161,7 @@ describe('the cells of a result', () => {
   });
 
   it('are read from what a record itself has, never from what every object has', () => {
-    const r = { outcome: 'matched', error: null, enrich: { record: { name: 'x' }, text: '' }, verify: null, failure: null } as const;
+    const r = { outcome: 'matched', error: null, ...NO_ANSWERS, enrich: { record: { name: 'x' }, text: '' }, failure: null } as const;
     for (const path of ['enrich.constructor', 'enrich.__proto__', 'enrich.name.length', 'enrich.toString.name', 'verify.result', 'nothing', 'failure.code', '']) expect(readPath(path, [])(r, csvRecord([]))).toBeUndefined();
   });
 });

@@ -1,6 +1,6 @@
 /** Results and texts as hostile as a service or an input can make them. */
 import * as fc from 'fast-check';
-import type { PersonRecord, VerificationResult } from '../../src/client/types.ts';
+import type { CompanyRecord, ContactRecord, PersonRecord, VerificationResult } from '../../src/client/types.ts';
 import type { CompiledJob } from '../../src/job/types.ts';
 import type { Answered, RecordResult } from '../../src/processor/result.ts';
 import type { InputManifest, InputRecord } from '../../src/reader/types.ts';
@@ -20,6 +20,7 @@ function answered<T>(record: fc.Arbitrary<T>): fc.Arbitrary<Answered<T> | null> 
 
 const anyValue = fc.oneof(text, fc.integer(), fc.boolean(), fc.constant(null), fc.array(text, { maxLength: 3 }), fc.dictionary(text, text, { maxKeys: 2 }));
 const person = fc.record({ email: anyValue, name: text, title: anyValue, company: fc.option(fc.record({ name: anyValue, employees: anyValue, stack: fc.array(text, { maxLength: 3 }) })), verified: anyValue, extra: anyValue });
+const company = fc.record({ name: anyValue, domain: text, employees: anyValue, revenue: anyValue, industry: anyValue, stack: fc.array(text, { maxLength: 3 }), extra: anyValue });
 const verdict = fc.record({ email: text, result: fc.oneof(fc.constantFrom('deliverable', 'risky', '__proto__', 'constructor', 'toString'), text), confidence: fc.option(fc.integer({ min: 0, max: 100 })), reason: fc.option(text) });
 
 export const result: fc.Arbitrary<RecordResult> = fc.record({
@@ -27,6 +28,8 @@ export const result: fc.Arbitrary<RecordResult> = fc.record({
   error: fc.option(text),
   enrich: answered(person as unknown as fc.Arbitrary<PersonRecord>),
   verify: answered(verdict as unknown as fc.Arbitrary<VerificationResult>),
+  company: answered(company as unknown as fc.Arbitrary<CompanyRecord>),
+  reveal: answered(person as unknown as fc.Arbitrary<ContactRecord>),
   failure: fc.constant(null),
 });
 
@@ -42,6 +45,6 @@ export function manifestOf(columns: readonly string[]): InputManifest {
   return { format: 'csv', files: [], columns, keyName: { email: columns[0] ?? null, domain: null, linkedin_url: null } };
 }
 
-export function jobFor(output: Partial<CompiledJob['output']>): CompiledJob {
-  return { steps: ['enrich', 'verify'], output: { uri: 'out', format: 'csv', compression: 'none', fields: null, escapeFormulas: false, ...output } } as unknown as CompiledJob;
+export function jobFor(output: Partial<CompiledJob['output']>, steps: CompiledJob['steps'] = ['enrich', 'verify']): CompiledJob {
+  return { steps, output: { uri: 'out', format: 'csv', compression: 'none', fields: null, escapeFormulas: false, ...output } } as unknown as CompiledJob;
 }

@@ -3,7 +3,8 @@ import { resolve } from 'node:path';
 import { ConfigError, UsageError } from '../../errors.ts';
 import { isShared } from '../../ledger/place.ts';
 import { isS3Uri, parseS3Uri } from '../../s3/uri.ts';
-import type { CompiledJob, Step } from '../types.ts';
+import { STEPS, type Step } from '../steps.ts';
+import type { CompiledJob } from '../types.ts';
 import { checkLocal } from './check-local.ts';
 import { expand, isDate } from './expand.ts';
 import { fingerprintOf } from './fingerprint.ts';
@@ -190,7 +191,7 @@ function compileQuota(uri: string | null, scene: Scene): string | null {
 }
 
 function compileSteps(steps: readonly Step[], origin: Origin | null): readonly Step[] {
-  const ordered = (['enrich', 'verify'] as const).filter((step) => steps.includes(step));
+  const ordered = STEPS.filter((step) => steps.includes(step));
   if (origin !== null && ordered.join() !== steps.join()) {
     throw refusal(origin, 'bad_value', `${nameOf(origin)} must name each step once, in the order of the flow, got ${show(steps)}`, `Write ${ordered.join(',')}.`);
   }

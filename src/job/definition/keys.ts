@@ -16,7 +16,6 @@ export interface Key {
   readonly nullable: boolean;
   readonly split: ',' | '\n' | null;
   readonly expected: string;
-  readonly later: string | null;
   readonly description: string;
   /** undefined: none. */
   readonly default: unknown;
@@ -70,7 +69,6 @@ function describeKey(path: string, schema: z.ZodType): Key {
     nullable: nullable || definition(inner).type === 'null',
     split: notes.split ?? null,
     expected: notes.expected,
-    later: notes.later ?? null,
     description: schema.description ?? '',
     default: schema.safeParse(undefined).data,
     schema,

@@ -1,6 +1,7 @@
 /** The three layers of a definition: what the file, the environment and the flags each say, checked key by key. */
 import { UsageError } from '../../errors.ts';
 import type { ConfigError } from '../../errors.ts';
+import { STEPS } from '../steps.ts';
 import { RUN_FLAGS, SHORT_FLAGS, variableOf } from './flags.ts';
 import { KEYS, KEY_BY_FLAG, KEY_BY_PATH, SECTIONS, entryOf } from './keys.ts';
 import type { Key } from './keys.ts';
@@ -146,8 +147,7 @@ function put(layer: Layer, key: Key, value: unknown, origin: Origin, originOf: (
   // A mapping drops an entry of this name without a word, so it is refused here.
   const hidden = key.kind === 'map' && typeof value === 'object' && value !== null && Object.hasOwn(value, '__proto__');
   if (!result.success || value === undefined || hidden) {
-    if (key.later !== null) throw notAvailable(origin, key.later);
-    if (key.path === 'steps') refuseLaterSteps(value, origin);
+    if (key.path === 'steps') refuseUnknownSteps(value, origin);
     throw refusal(origin, 'bad_value', `${nameOf(origin)} must be ${key.expected}, got ${show(value)}`, hintFor(key, value, origin));
   }
   if (key.kind !== 'map' || value === null) {
@@ -165,19 +165,13 @@ function hintFor(key: Key, value: unknown, origin: Origin): string {
   return key.description;
 }
 
-function refuseLaterSteps(value: unknown, origin: Origin): void {
+function refuseUnknownSteps(value: unknown, origin: Origin): void {
   for (const step of Array.isArray(value) ? value : [value]) {
-    if (step === 'company' || step === 'reveal') throw notAvailable(origin, `the step ${step}`);
-    const known = typeof step === 'string' ? nearest(step, ['enrich', 'verify']) : null;
+    const known = typeof step === 'string' ? nearest(step, STEPS) : null;
     if (known !== null && known !== step) {
       throw refusal(origin, 'bad_value', `${nameOf(origin)}: there is no step ${show(step)}; did you mean ${known}?`);
     }
   }
-}
-
-/** The refusal of what the contract names and this version does not do. */
-export function notAvailable(origin: Origin, purpose: string): UsageError | ConfigError {
-  return refusal(origin, 'not_available', `${nameOf(origin)}: ${purpose} is not in this version`, 'Leave it out.');
 }
 
 function unknownKey(section: string, name: string, origin: Origin): ConfigError | UsageError {

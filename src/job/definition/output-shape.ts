@@ -1,4 +1,5 @@
 /** Format, compression and columns of the output, from its name and its keys. Pure. */
+import { STEPS, type Step } from '../steps.ts';
 import type { OutputCompression, OutputFormat } from '../types.ts';
 import { nameOf, refusal, show } from './origin.ts';
 import type { Origin } from './origin.ts';
@@ -7,7 +8,7 @@ const FORMATS: Readonly<Record<string, OutputFormat>> = { csv: 'csv', tsv: 'tsv'
 const COMPRESSIONS: Readonly<Record<string, OutputCompression>> = { gz: 'gzip', zst: 'zstd' };
 /** Where an output column may come from: the answer's parts, or `input.<column>` with the column's name to the letter. */
 const RESULT_PATH = /^result\.(?:outcome|error)$/;
-const STEP_PATH = /^(enrich|verify)(?:\.[A-Za-z0-9_]+)+$/;
+const STEP_PATH = /^([a-z]+)(?:\.[A-Za-z0-9_]+)+$/;
 const INPUT_PATH = /^input\..+$/;
 
 /** The base name without folders, compression and format extensions: `out/leads.csv.gz` is `leads`. */
@@ -32,13 +33,14 @@ export function outputShape(uri: string, format: OutputFormat | null, origin: Or
 }
 
 /** Checks where one column comes from; returns the step that it needs, or null. */
-export function checkField(name: string, path: string, origin: Origin): 'enrich' | 'verify' | null {
+export function checkField(name: string, path: string, origin: Origin): Step | null {
   if (/[\p{Cc}]/u.test(name)) throw refusal(origin, 'bad_fields', `output.fields: the column name ${show(name)} has a control character`);
   if (RESULT_PATH.test(path) || INPUT_PATH.test(path)) return null;
-  const step = STEP_PATH.exec(path)?.[1];
+  const root = STEP_PATH.exec(path)?.[1];
+  const step = STEPS.find((name) => name === root);
   if (step === undefined) {
-    const hint = 'Write result.outcome, result.error, enrich.<field>, verify.<field> or input.<column>.';
+    const hint = `Write result.outcome, result.error, ${STEPS.map((name) => `${name}.<field>`).join(', ')} or input.<column>.`;
     throw refusal(origin, 'bad_fields', `output.fields: ${show(path)}, for the column ${show(name)}, is no path into a result`, hint);
   }
-  return step === 'enrich' ? 'enrich' : 'verify';
+  return step;
 }

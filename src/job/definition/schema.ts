@@ -3,13 +3,12 @@
  * variables, `docs/job.schema.json` and `docs/configuration.md` all follow from it.
  */
 import { z } from 'zod';
+import { STEPS } from '../steps.ts';
 
 /** What zod does not hold about a key. */
 export interface KeyNotes {
   /** Completes "must be ...". */
   readonly expected: string;
-  /** Set where this version takes the default only: what the key will be for. */
-  readonly later?: string;
   /** How one text (a flag, a variable) becomes several values. */
   readonly split?: ',' | '\n';
 }
@@ -127,7 +126,7 @@ const output = z.strictObject({
       .nullable()
       .default(null),
     `a mapping of 1 to ${BOUNDS.fields} column names to paths such as enrich.title, or null`,
-    'Column name to path (result.*, enrich.*, verify.* or input.<column>): these columns instead of the standard ones.',
+    'Column name to path (result.*, enrich.*, verify.*, company.*, reveal.* or input.<column>): these columns instead of the standard ones.',
   ),
   escapeFormulas: key(z.boolean().default(false), 'true or false', 'Put an apostrophe before values that a spreadsheet would run as a formula (csv and tsv): those that begin with = + - @, a tab or a line end, also behind other apostrophes, so that taking one off gives the value back.'),
 });
@@ -146,9 +145,9 @@ const limits = z.strictObject({
 });
 
 const steps = key(
-  z.array(z.enum(['enrich', 'verify'])).min(1).max(2).default(['enrich', 'verify']),
-  { expected: 'a list out of enrich and verify', split: ',' },
-  'What is done to each record, in this order.',
+  z.array(z.enum(STEPS)).min(1).max(STEPS.length).default(['enrich', 'verify']),
+  { expected: 'a list out of enrich, verify, company and reveal', split: ',' },
+  'What is done to each record, in this order. The outcome is decided by the first of enrich, reveal and company; verify decides alone.',
 );
 
 export const jobSchema = z

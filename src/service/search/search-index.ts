@@ -1,5 +1,5 @@
 /** Search over the store: filters to a set of people, and from the set one page in the order asked for. */
-import { profileKey } from '../profile-url.ts';
+import { profileKey } from '../../verification/profile-url.ts';
 import { snapshot, type Store } from '../store/store.ts';
 import { and, andNot, countBits, hasBit, numbersIn, or, type Bits } from './bitmap.ts';
 import { boundsOf } from './bounds.ts';

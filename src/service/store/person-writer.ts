@@ -1,9 +1,9 @@
 /** People into the store: recognised by what they are known by, merged with what is known of them. */
 import { normaliseEmail } from '../../verification/address.ts';
+import { profileKey } from '../../verification/profile-url.ts';
 import { cleanRecord, PERSON_TYPES } from '../field-types.ts';
 import { fold } from '../fold.ts';
 import { hasWholeName, nameOf, withName } from '../person-name.ts';
-import { profileKey } from '../profile-url.ts';
 import type { SparseRecord } from '../records.ts';
 import { textOrNull } from '../values.ts';
 import { digest, MAX_DOC, ownId, type Put } from './company-writer.ts';

@@ -2,7 +2,7 @@
 import { normaliseEmail } from '../../verification/address.ts';
 import { normaliseDomain } from '../../verification/domain.ts';
 import { cleanRecord, type FieldType } from '../field-types.ts';
-import { profileKey } from '../profile-url.ts';
+import { profileKey } from '../../verification/profile-url.ts';
 import type { SparseRecord } from '../records.ts';
 import type { IndexWriter } from '../search/index-writer.ts';
 import { SIGNAL_TYPES, signalType } from '../signal-types.ts';

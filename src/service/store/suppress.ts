@@ -1,6 +1,6 @@
 /** Erasure: the person is removed, with every signal about them and what became of mails to them, and remembered as digests alone so that they do not come back. */
 import { normaliseEmail } from '../../verification/address.ts';
-import { profileKey } from '../profile-url.ts';
+import { profileKey } from '../../verification/profile-url.ts';
 import type { SparseRecord } from '../records.ts';
 import { IndexWriter } from '../search/index-writer.ts';
 import { textOrNull } from '../values.ts';

@@ -1,0 +1,95 @@
+/** The answers of /v1/enrich, /v1/contacts/reveal and /v1/companies: a record, or one that says nothing. Pure. */
+import { withBodyId } from './answer.ts';
+import { badBody } from './classify.ts';
+import type { Answer } from './answer.ts';
+import { isObject } from './problem.ts';
+import type { CallResult, CompanyRecord, ContactRecord, PersonRecord } from './types.ts';
+
+export interface RecordAnswer<T> {
+  readonly record: T;
+  /** The record's JSON as it was sent, trimmed; without a line break, so that it fits a JSONL line. */
+  readonly text: string;
+}
+
+export type EnrichAnswer = RecordAnswer<PersonRecord>;
+export type RevealAnswer = RecordAnswer<ContactRecord>;
+export type CompanyAnswer = RecordAnswer<CompanyRecord>;
+
+/**
+ * The contract's fields that say something about a person. Left out is what a service may say of someone it does not
+ * know: the key it was asked for, and what it thinks of the address or of its own answer.
+ */
+const PERSON_FIELDS: readonly string[] = [
+  'name', 'first_name', 'middle_name', 'last_name', 'headline', 'title', 'seniority', 'department', 'sub_department', 'summary',
+  'mobile', 'linkedin_url', 'linkedin_id', 'twitter_url', 'github_url', 'facebook_url', 'website_url', 'photo_url', 'time_zone',
+  'tenure_months', 'years_experience', 'role_started_on', 'job_changed_at', 'name_aliases', 'personal_emails',
+  'phones', 'skills', 'languages', 'certifications', 'education', 'employment_history', 'location',
+];
+
+/** The same of somebody who was asked for by their profile. */
+const CONTACT_FIELDS: readonly string[] = [...PERSON_FIELDS.filter((field) => field !== 'linkedin_url'), 'email', 'emails'];
+
+/** The same of a company, which was asked for by its domain. */
+const COMPANY_FIELDS: readonly string[] = [
+  'name', 'legal_name', 'revenue', 'revenue_range', 'revenue_usd', 'employees', 'employees_range', 'industry', 'sector', 'type', 'description', 'phone', 'logo_url',
+  'linkedin_url', 'linkedin_followers', 'twitter_url', 'facebook_url', 'crunchbase_url', 'ticker', 'exchange', 'parent_domain', 'founded_year', 'stack', 'technologies',
+  'naics', 'sic', 'keywords', 'locations', 'subsidiaries', 'signals', 'hq', 'employees_by_department', 'employees_by_country', 'headcount_growth', 'funding', 'hiring',
+];
+
+/** Reads a 200 of enrich: the bare record; a miss for null, {} or a record without any person or company field; else unreadable. */
+export function readPerson(answer: Answer): CallResult<EnrichAnswer> {
+  return readRecord(answer, (record) => saysSomething(record, PERSON_FIELDS) || namesCompany(record));
+}
+
+/** The same of reveal. */
+export function readContact(answer: Answer): CallResult<RevealAnswer> {
+  return readRecord(answer, (record) => saysSomething(record, CONTACT_FIELDS) || namesCompany(record));
+}
+
+/** The same of a company. */
+export function readCompany(answer: Answer): CallResult<CompanyAnswer> {
+  return readRecord(answer, (record) => saysSomething(record, COMPANY_FIELDS));
+}
+
+function readRecord<T extends PersonRecord | ContactRecord | CompanyRecord>(answer: Answer, isHit: (record: T) => boolean): CallResult<RecordAnswer<T>> {
+  const text = answer.text.trim();
+  let record: unknown;
+  try {
+    record = JSON.parse(text);
+  } catch {
+    return badBody(answer, text === '' ? 'the answer is empty' : 'the answer is not JSON');
+  }
+  if (record !== null && !isObject(record)) return badBody(answer, 'the answer is JSON, but no record');
+  const meta = withBodyId(answer.meta, record);
+  if (record === null || !isHit(record as T)) return { kind: 'miss', meta };
+  const line = text.includes('\n') || text.includes('\r') ? onOneLine(record) : text;
+  return line === null
+    ? badBody(answer, 'the record is nested too deeply')
+    : { kind: 'ok', value: { record: record as T, text: line }, meta };
+}
+
+/** Nearly every record has a name, so that is looked at first. */
+function saysSomething(record: PersonRecord | ContactRecord | CompanyRecord, fields: readonly string[]): boolean {
+  return hasValue(record.name) || fields.some((field) => hasValue(record[field]));
+}
+
+function namesCompany(record: PersonRecord | ContactRecord): boolean {
+  const company: unknown = record.company;
+  return isObject(company) ? Object.values(company).some(hasValue) : hasValue(company);
+}
+
+/** Null and what is empty say nothing. */
+function hasValue(value: unknown): boolean {
+  if (value === null || value === undefined || value === '') return false;
+  if (typeof value !== 'object') return true;
+  return Array.isArray(value) ? value.length > 0 : Object.values(value).some((inner) => inner !== null);
+}
+
+/** A raw line break in valid JSON stands between tokens, so serialising again changes no value. Null: beyond the stack. */
+function onOneLine(record: unknown): string | null {
+  try {
+    return JSON.stringify(record);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,26 @@
+import type { RevealAnswer } from '../client/data-service-client.ts';
+import type { CallResult, ContactRecord } from '../client/types.ts';
+import type { StepContext } from './context.ts';
+import { LookupStep, type Lookup } from './lookup-step.ts';
+
+/** The reveal step: the address and the number of whoever has this profile. */
+export class RevealStep extends LookupStep<Lookup, ContactRecord> {
+  protected readonly step = 'reveal';
+  readonly #scope: number;
+
+  constructor(context: StepContext, scope: number) {
+    super(context);
+    this.#scope = scope;
+  }
+
+  protected scopeOf(): number {
+    return this.#scope;
+  }
+
+  protected callFor({ key }: Lookup): () => Promise<CallResult<RevealAnswer>> {
+    const { client, idempotencyKey } = this.context;
+    const body = client.revealBody({ linkedin_url: key });
+    const options = { idempotencyKey: idempotencyKey(body) };
+    return () => client.callReveal(body, options);
+  }
+}

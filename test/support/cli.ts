@@ -34,6 +34,8 @@ export interface RunOptions {
   readonly stdin?: string | Buffer;
   /** Standard input stays open: the test ends it. */
   readonly keepStdin?: boolean;
+  /** What is started instead of the command. */
+  readonly program?: readonly string[];
   /** The command that runs it, such as `strace -f`. */
   readonly through?: readonly string[];
 }
@@ -76,8 +78,8 @@ export class Folder {
     return found.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name).slice(this.path.length + 1)).sort();
   }
 
-  start(args: readonly string[], { env = {}, stdin, keepStdin = false, through = [] }: RunOptions = {}): Started {
-    const [program = '', ...words] = [...through, process.execPath, CLI, ...args];
+  start(args: readonly string[], { env = {}, stdin, keepStdin = false, program: started = [process.execPath, CLI], through = [] }: RunOptions = {}): Started {
+    const [program = '', ...words] = [...through, ...started, ...args];
     const child = spawn(program, words, { cwd: this.path, env: { ...cleanEnv(), MILLRACE_API_KEY: API_KEY, ...env }, stdio: [stdin === undefined && !keepStdin ? 'ignore' : 'pipe', 'pipe', 'pipe'] });
     this.#children.push(child);
     const out = { stdout: '', stderr: '' };

@@ -53,7 +53,7 @@ Example: millrace run --input leads.csv --output enriched.csv --embedded`;
 const PLAN = `Usage: millrace plan [JOB] [flags]
 
 Checks the job and its input and calls nothing: records, unique lookups, how many the ledger has,
-requests needed, and the time they take at the plan's rate. It takes the flags of a run:
+requests needed, and the time they take at the plan's rate. It takes all flags of a run:
 
 ${JOB_FLAGS}
 
@@ -65,7 +65,7 @@ Example: millrace plan sample --plan growth`;
 const STATUS = `Usage: millrace status [JOB] [flags]
 
 Progress of a running, stopped or finished job, from its checkpoint. It takes the flags that the run
-was given, so that it finds the same checkpoint:
+was given, so that it finds the same checkpoint; those of the run itself change nothing:
 
 ${JOB_FLAGS}
 

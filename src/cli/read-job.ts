@@ -9,8 +9,8 @@ import type { CompiledJob, RunOptions } from '../job/types.ts';
 import type { FlagValue } from '../job/definition/layers.ts';
 import type { Invocation } from './invocation.ts';
 
-/** Flags that belong to a command and not to the job. */
-const OWN_FLAGS = { run: RUN_FLAGS, retry: RETRY_FLAGS, plan: ['date', 'shard', 'json'], status: ['date', 'json'], 'ledger stats': ['date', 'json'], 'ledger purge': ['date', 'json', 'email', 'older-than'] } as const;
+/** Flags that belong to a command and not to the job. `plan` and `status` take those of a run, so that either can stand in its place. */
+const OWN_FLAGS = { run: RUN_FLAGS, retry: RETRY_FLAGS, plan: [...RUN_FLAGS, 'json'], status: [...RUN_FLAGS, 'json'], 'ledger stats': ['date', 'json'], 'ledger purge': ['date', 'json', 'email', 'older-than'] } as const;
 
 export interface ReadJob {
   readonly job: CompiledJob;
@@ -31,7 +31,8 @@ export async function readJob(command: keyof typeof OWN_FLAGS, invocation: Invoc
     const known = flag.includes('.') || KEY_BY_FLAG.has(flag);
     if (!known) throw unknownFlag(flag, [...KEY_BY_FLAG.keys(), ...own]);
   }
-  const { options, date } = compileRunOptions(invocation.env, ownFlags, own);
+  // A status is the whole job's, and a run's own matters are none of its.
+  const { options, date } = compileRunOptions(invocation.env, ownFlags, command === 'status' ? ['date'] : own);
   const file = invocation.job === null ? null : await loadJobFile(invocation.job);
   const today = new Date().toISOString().slice(0, 10);
   const { job, warnings } = compileJob({ file, env: invocation.env, flags: jobFlags, date, today });

@@ -37,6 +37,7 @@ export async function withService(command: 'run' | 'retry', invocation: Invocati
 export async function apiKeyFor({ embedded }: CompiledJob['service'], env: NodeJS.ProcessEnv): Promise<string | null> {
   if (embedded) return null;
   const key = await readApiKey(env);
+  if (env['MILLRACE_API_KEY']?.trim() && env['MILLRACE_API_KEY_FILE']) process.stderr.write('millrace: MILLRACE_API_KEY and MILLRACE_API_KEY_FILE are both set: the key is that of MILLRACE_API_KEY\n');
   if (key !== null) return key;
   throw new ConfigError('no_api_key', 'There is no API key', {
     hint: 'Set MILLRACE_API_KEY, or MILLRACE_API_KEY_FILE to the path of a file that holds it. `--embedded` tries things out without one.',

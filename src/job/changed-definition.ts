@@ -1,4 +1,4 @@
-/** Whether a job may go on with its checkpoint, by what was asked for then and now. Pure. */
+/** Whether a job may go on with its checkpoint, by what was asked for then and now. */
 import type { Checkpoint } from '../checkpoint/checkpoint-file.ts';
 import { describeDifference, WRITTEN_INPUT } from './definition/compile-job.ts';
 import type { CompiledJob } from './types.ts';

@@ -46,26 +46,32 @@ export interface Plan {
   readonly seconds: number | null;
 }
 
+interface PlanOptions {
+  readonly shard: Shard | null;
+  /** What a run that starts over would do. */
+  readonly fresh: boolean;
+}
+
 /** Checks everything and calls nothing. Reads the whole input once. */
-export async function planCommand(job: CompiledJob, options: { json: boolean; shard: Shard | null }): Promise<ExitCode> {
-  const plan = await makePlan(job, serviceOrigin(job), options.shard);
-  process.stdout.write(options.json ? `${JSON.stringify(plan)}\n` : describe(plan, job.steps));
+export async function planCommand(job: CompiledJob, { json, ...options }: PlanOptions & { readonly json: boolean }): Promise<ExitCode> {
+  const plan = await makePlan(job, serviceOrigin(job), options);
+  process.stdout.write(json ? `${JSON.stringify(plan)}\n` : describe(plan, job.steps));
   return EXIT.ok;
 }
 
 /** @throws MillraceError whatever would keep the job from running */
-export async function makePlan(job: CompiledJob, serviceOrigin: string, shard: Shard | null): Promise<Plan> {
+export async function makePlan(job: CompiledJob, serviceOrigin: string, options: PlanOptions): Promise<Plan> {
   const scratch = await scratchFolder(null);
   try {
-    return await planIn(scratch, job, serviceOrigin, shard);
+    return await planIn(scratch, job, serviceOrigin, options);
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }
 }
 
-async function planIn(scratch: string, whole: CompiledJob, serviceOrigin: string, shard: Shard | null): Promise<Plan> {
+async function planIn(scratch: string, whole: CompiledJob, serviceOrigin: string, { shard, fresh }: PlanOptions): Promise<Plan> {
   const paths = { ...jobPaths(whole, { scratch: null }), spool: join(scratch, 'stdin'), arriving: join(scratch, 'arriving') };
-  const { job, start } = await howItWouldStart(whole, paths, shard);
+  const { job, start } = await howItWouldStart(whole, paths, { shard, fresh });
   await adoptSpool(paths, null);
   const { manifest } = start.checkpoint;
   const place = ledgerPlace(job.ledger.uri, isShared(job.ledger.uri) ? join(scratch, 'ledger') : paths.ledger);
@@ -110,12 +116,12 @@ async function heldBy(job: CompiledJob): Promise<Plan['heldBy']> {
   return holder === null ? null : { host: holder.host, pid: holder.pid, since: holder.since };
 }
 
-async function howItWouldStart(job: CompiledJob, paths: JobPaths, shard: Shard | null): Promise<{ job: CompiledJob; start: Start }> {
-  const options = { fresh: false, now: () => new Date(), signal: new AbortController().signal };
+async function howItWouldStart(job: CompiledJob, paths: JobPaths, { shard, fresh }: PlanOptions): Promise<{ job: CompiledJob; start: Start }> {
+  const options = { fresh, now: () => new Date(), signal: new AbortController().signal };
   // Standard output has neither checkpoint nor output to look at.
   if (job.output.uri === '-') return { job, start: await freshStart(job, paths, options) };
   if (shard !== null) return howShardWouldStart(job, paths, shard, options);
-  await refuseShards(paths);
+  if (!fresh) await refuseShards(paths);
   return { job, start: await decideStart(job, paths, options) };
 }
 

@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 import { writeCheckpoint, type Checkpoint, type RunTotals } from '../checkpoint/checkpoint-file.ts';
 import type { Fence } from '../checkpoint/fence.ts';
 import type { JobLock } from '../checkpoint/job-lock.ts';
-import { EXIT, InputError, UsageError, type ExitCode } from '../errors.ts';
+import { EXIT, InputError, StorageError, UsageError, type ExitCode } from '../errors.ts';
 import { openRunLedger } from '../ledger/open-run-ledger.ts';
 import { isShared } from '../ledger/place.ts';
 import { stopWaiting } from '../storage/storages.ts';
@@ -91,6 +91,10 @@ async function runLocked(job: CompiledJob, options: RunOptions, context: RunCont
   context.abort.addEventListener('abort', () => void Promise.all([named.output, named.checkpoint].map(stopWaiting)), { once: true });
   const hold = { signal: context.drain, reporter };
   const before = (): Promise<void> => (command === 'run' ? refuseOthersFiles(named) : Promise.resolve());
+  const done = ({ checkpoint, because }: Start & { kind: 'done' }): ExitCode => {
+    reporter.done(buildReport(checkpoint, job.output.uri, job.service.rpm), named, because);
+    return (checkpoint.exitCode ?? EXIT.ok) as ExitCode;
+  };
   return holdJob(named, { ...hold, before }, async (lock, lost) => {
     const paths = { ...named, arriving: lock.temporary(named.spool) };
     try {
@@ -100,12 +104,21 @@ async function runLocked(job: CompiledJob, options: RunOptions, context: RunCont
       if (start.kind === 'go') return await execute(job, paths, start, context, lock, lost, reporter);
       // A crash just before the end may have left it.
       await dropRemains(paths, start.checkpoint, lock);
-      reporter.done(buildReport(start.checkpoint, job.output.uri, job.service.rpm), paths, start.because);
-      return (start.checkpoint.exitCode ?? EXIT.ok) as ExitCode;
+      return done(start);
     } finally {
       await dropArriving(paths);
     }
+  }).catch(async (error: unknown) => {
+    const start = decide === decideStart && !options.fresh && mayNotLock(error) ? await decideStart(job, named, { fresh: false, now: () => new Date(), signal: context.drain }).catch(() => null) : null;
+    // What is finished changes nothing, and needs no lock for that.
+    if (start?.kind === 'done') return done(start);
+    throw error;
   });
+}
+
+/** The job lies where this process may not write. */
+function mayNotLock(error: unknown): boolean {
+  return error instanceof StorageError && error.code === 'lock_failed' && ['EACCES', 'EPERM', 'EROFS'].includes((error.cause as NodeJS.ErrnoException | undefined)?.code ?? '');
 }
 
 /** What a crash left to be put in place is put there first; then the job is like any other that is finished. */

@@ -15,11 +15,18 @@ export function refuseForeignCheckpoint(job: CompiledJob, paths: JobPaths, found
   throw new InputError('checkpoint_of_another_job', `${paths.checkpoint} belongs to the job "${found.job}" with the output ${found.output}`, { hint: 'Name another output or checkpoint for this job.' });
 }
 
+/** `--fresh` starts this job over, and no other. @throws InputError 65 */
+export function refuseOthersOutput(job: CompiledJob, paths: JobPaths, found: Pick<Checkpoint, 'job' | 'output'>): void {
+  if (found.job === job.name || found.output !== paths.output) return;
+  throw new InputError('output_not_ours', `${paths.output} belongs to the job ${JSON.stringify(found.job)}, and this one is called ${JSON.stringify(job.name)}`, { hint: `Name another output; or start that job over with --name ${JSON.stringify(found.job)}; or move away its output and ${paths.checkpoint}.` });
+}
+
 /** @throws ConfigError 78 */
 export function refuseChangedDefinition(job: CompiledJob, paths: JobPaths, found: Pick<Checkpoint, 'job' | 'output' | 'fingerprint' | 'limit' | 'state' | 'retry'>): void {
   const difference = changedName(job, paths, found) ?? changedDefinition(job, found);
   if (difference === null) return;
-  throw new ConfigError('job_changed', `this job was started with another definition: ${difference}`, { hint: `Put it back to go on with it. ${FRESH_HINT}` });
+  const hint = found.job === job.name ? `Put it back to go on with it. ${FRESH_HINT}` : `Say --name ${JSON.stringify(found.job)} to go on with that job, or name another output.`;
+  throw new ConfigError('job_changed', `this job was started with another definition: ${difference}`, { hint });
 }
 
 function changedName(job: CompiledJob, paths: JobPaths, found: Pick<Checkpoint, 'job' | 'output'>): string | null {

@@ -29,14 +29,19 @@ export function compareManifests(frozen: InputManifest, now: InputManifest): str
   for (const [index, file] of frozen.files.entries()) {
     const other = now.files[index];
     if (other === undefined) return `${file.uri} is no longer part of the input.`;
-    if (other.uri !== file.uri) {
-      return now.files.some(({ uri }) => uri === file.uri) ? `${other.uri} was added to the input before ${file.uri}.` : `${file.uri} is no longer part of the input.`;
+    if (!isSame(other, file)) {
+      return now.files.some((one) => isSame(one, file)) ? `${other.uri} was added to the input before ${file.uri}.` : `${file.uri} is no longer part of the input.`;
     }
     const change = compare(file, other);
     if (change !== null) return change;
   }
   const added = now.files[frozen.files.length];
   return added === undefined ? null : `${added.uri} was added to the input.`;
+}
+
+/** A path may be written in several ways, and its folder be mounted elsewhere. */
+function isSame(one: InputFile, other: InputFile): boolean {
+  return one.uri === other.uri || one.path === other.path;
 }
 
 function compare(frozen: InputFile, now: Identity): string | null {

@@ -241,12 +241,27 @@ describe('what is not this job\'s stays as it is', () => {
   test.each([
     ['another job', { name: 'other', output: 'other.csv' }, 65, /belongs to the job "out" with the output .*out\.csv/],
     ['this job under another name', { name: 'other' }, 78, /name was "out" and is now "other"/],
+    ['another job to the same output, which would start over', { name: 'other', fresh: true }, 65, /out\.csv belongs to the job "out", and this one is called "other"/],
     ['this job with another output', { output: 'other.csv', name: 'out' }, 78, /output\.uri was .*out\.csv and is now .*other\.csv/],
   ])('the checkpoint of %s', async (_, more, code, words) => {
     const { folder, service, args } = await finished();
     const before = await files(folder);
     const refused = await folder.run(args({ ...LENIENT, checkpoint: 'out.csv.checkpoint.json', ...more }));
     expect(refused).toMatchObject({ code, stderr: expect.stringMatching(words) });
+    expect(await files(folder)).toEqual(before);
+    expect(service.requests).toEqual([]);
+  });
+
+  test('the same places written otherwise are the same job, for run, status and plan alike', async () => {
+    const { folder, service, args } = await finished();
+    const before = await files(folder);
+    const same = [{ output: './out.csv' }, { output: folder.at('out.csv'), input: folder.at('in.csv'), ledger: `${folder.path}/./out.csv.ledger` }, { input: './in.csv' }];
+    for (const more of same) expect(await folder.run(args({ ...LENIENT, ...more }))).toMatchObject({ code: 0 });
+    // Either takes what the run is given.
+    const line = args({ ...LENIENT, output: './out.csv', concurrency: '4', progress: 'log', 'log-level': 'warn', monitor: '0', scratch: '.' }).slice(1);
+    expect(JSON.parse((await folder.run(['plan', ...line, '--json'])).stdout)).toMatchObject({ start: 'finished', requests: { total: 0 } });
+    expect(JSON.parse((await folder.run(['status', ...line, '--json', '--fresh', '--shard', '0/4'])).stdout)).toMatchObject({ state: 'finished' });
+    expect(JSON.parse((await folder.run(['plan', ...line, '--json', '--fresh'])).stdout)).toMatchObject({ start: 'new', records: ROWS.length });
     expect(await files(folder)).toEqual(before);
     expect(service.requests).toEqual([]);
   });

@@ -40,7 +40,7 @@ describe('the output\'s folder', () => {
     await expectMended(world, await whole(), { args: world.args(), output: 'o/out.csv' });
   });
 
-  test('read-only from the start: 74, and nothing is called', async () => {
+  test('read-only from the start: 74, and nothing is called; once the job is finished it matters no more', async () => {
     const world = await makeWorld(toCsv(ROWS));
     await mkdir(world.folder.at('o'), { mode: 0o500 });
     const args = world.args(IN_FOLDER);
@@ -50,6 +50,12 @@ describe('the output\'s folder', () => {
     expect(world.service.requests).toEqual([]);
     await chmod(world.folder.at('o'), 0o700);
     await expectMended(world, await whole(), { args, output: 'o/out.csv' });
+    await chmod(world.folder.at('o'), 0o500);
+    world.service.forget();
+    const again = await world.folder.run(args, { through: bound });
+    const fresh = await world.folder.run([...args, '--fresh'], { through: bound });
+    await chmod(world.folder.at('o'), 0o700);
+    expect([again.code, fresh.code, world.service.requests]).toEqual([0, 74, []]);
   });
 
   test('moved away under a run: 74; put back, the same command goes on from it', async () => {

@@ -7,5 +7,5 @@ import { readJob } from '../read-job.ts';
 export async function plan(invocation: Invocation): Promise<ExitCode> {
   const { job, options, json } = await readJob('plan', invocation);
   const { planCommand } = await import('../../job/plan-command.ts');
-  return planCommand(job, { json, shard: options.shard });
+  return planCommand(job, { json, shard: options.shard, fresh: options.fresh });
 }

@@ -1,4 +1,5 @@
-/** What of a definition must stay the same between a start and its resumes. Pure. */
+/** What of a definition must stay the same between a start and its resumes. */
+import { resolve } from 'node:path';
 import { withoutSecret } from '../../redis/uri.ts';
 import type { CompiledJob } from '../types.ts';
 import { show } from './origin.ts';
@@ -47,9 +48,20 @@ export function fingerprintOf(job: Omit<CompiledJob, 'fingerprint'>, writtenInpu
 export function describeDifference(frozen: Record<string, unknown>, now: Record<string, unknown>): string | null {
   for (const key of new Set([...Object.keys(now), ...Object.keys(frozen)])) {
     // As text, because the order of lists and of output columns is part of what was asked for.
-    if (JSON.stringify(frozen[key]) !== JSON.stringify(now[key])) {
+    if (JSON.stringify(placed(key, frozen[key])) !== JSON.stringify(placed(key, now[key]))) {
       return `${key} was ${show(frozen[key])} and is now ${show(now[key])}`;
     }
   }
   return null;
+}
+
+/** Keys that name files. */
+const PLACES: readonly string[] = ['input.uri', 'output.uri', 'checkpoint.uri', 'ledger.uri'];
+
+/** What a key stands for: `./leads.csv` is `leads.csv`, and so is its absolute path. Globs too: what they match is a matter of the input. */
+function placed(key: string, value: unknown): unknown {
+  if (!PLACES.includes(key)) return value;
+  if (Array.isArray(value)) return value.map((one) => placed(key, one));
+  const isPath = typeof value === 'string' && value !== '' && value !== '-' && !value.includes('://');
+  return isPath ? resolve(value) : value;
 }

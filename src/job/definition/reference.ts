@@ -33,7 +33,7 @@ flags alone are the job, named after the output. \`job.schema.json\` beside this
   ledger and \`service.quota\`. Braces with a comma or \`..\` are a glob's. A variable that is missing or empty is an error.
 - Exactly one of \`service.baseUrl\`, \`service.region\` and \`service.embedded\` chooses the service; there is no default. A layer that chooses
   replaces the choice of the layers below it. The same holds for \`service.plan\` and \`service.rpm\`.
-- The API key comes from \`MILLRACE_API_KEY\`, or from a file that \`MILLRACE_API_KEY_FILE\` names; never from a flag or a job file.
+- The API key comes from \`MILLRACE_API_KEY\`, or from a file that \`MILLRACE_API_KEY_FILE\` names; never from a flag or a job file. With both set the first is used, and a line on standard error says so.
 
 A job that was started may be resumed with another plan, rpm, quota, concurrency, timeout or limits, and with a higher \`limit\`. Any other change is refused (78), naming the key;
 \`--fresh\` starts over and keeps the ledger.
@@ -52,7 +52,7 @@ export function configurationPage(): string {
     row(['key', 'flag', 'variable', 'default', 'meaning']),
     row(['---', '---', '---', '---', '---']),
     ...keyRows,
-    '\n## Flags of a run\n\nThey belong to one execution, so a job file does not know them. `plan` and `status` take `--date`, and `--json`; `plan` takes `--shard`.\n',
+    '\n## Flags of a run\n\nThey belong to one execution, so a job file does not know them. `plan` and `status` take them all, so that either can stand in front of the flags of a run, and `--json`; of the others `--date` means something to both, `--fresh` and `--shard` to `plan`.\n',
     row(['flag', 'variable', 'default', 'meaning']),
     row(['---', '---', '---', '---']),
     ...runRows,

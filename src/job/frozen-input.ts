@@ -57,8 +57,10 @@ function checkColumns({ steps, output }: CompiledJob, { format, files, columns, 
  */
 export async function changedSince(frozen: InputManifest, paths: JobPaths, signal: AbortSignal): Promise<{ manifest: InputManifest; changed: string | null }> {
   if (!readsStandardInput(frozen) || process.stdin.isTTY) return { manifest: frozen, changed: await describeChange(frozen, signal) };
-  await spool(process.stdin, paths.arriving, signal);
-  const { size } = await stat(paths.arriving);
+  // Asked for the second time, it has come to its end, and lies there.
+  const arrived = await stat(paths.arriving).catch(() => null);
+  if (arrived === null) await spool(process.stdin, paths.arriving, signal);
+  const { size } = arrived ?? (await stat(paths.arriving));
   if (size === 0 && spooledBytes(frozen) > 0) {
     await dropArriving(paths);
     return { manifest: frozen, changed: await describeChange(frozen, signal) };

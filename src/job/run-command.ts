@@ -109,8 +109,10 @@ async function runLocked(job: CompiledJob, options: RunOptions, context: RunCont
       await dropArriving(paths);
     }
   }).catch(async (error: unknown) => {
-    const start = decide === decideStart && !options.fresh && mayNotLock(error) ? await decideStart(job, named, { fresh: false, now: () => new Date(), signal: context.drain }).catch(() => null) : null;
+    if (decide !== decideStart || options.fresh || !mayNotLock(error)) throw error;
     // What is finished changes nothing, and needs no lock for that.
+    const start = await decideStart(job, named, { fresh: false, now: () => new Date(), signal: context.drain }).catch(() => null);
+    await dropArriving(named);
     if (start?.kind === 'done') return done(start);
     throw error;
   });

@@ -7,16 +7,12 @@
  *
  * Quotes that never close cost no more than the file's own length: see `#doomedUntil`.
  */
-import { ByteFinder } from './byte-finder.ts';
+import { CR, HeldLines, LF, NONE, QUOTE } from './held-lines.ts';
 import { MAX_QUOTED_BYTES, MAX_RAW_CHARS, MAX_RECORD_BYTES } from './limits.ts';
 import type { RecordKind, SplitterOptions } from './record-kind.ts';
 
-const LF = 10;
-const CR = 13;
-const QUOTE = 34;
 const SPACE = 32;
 const TAB = 9;
-const NONE = -1;
 
 /**
  * field: where a field begins. bare: in a field without quotes around it. quoted: between quotes. quote: after a quote that closes, or is the
@@ -24,31 +20,17 @@ const NONE = -1;
  */
 type State = 'idle' | 'field' | 'bare' | 'quoted' | 'quote' | 'after' | 'tail';
 
-export class Splitter {
+export class Splitter extends HeldLines {
   /** The record that `next()` found: its content in `buffer`, without the line end. */
   start = 0;
   end = 0;
   kind: RecordKind = 'plain';
   /** Its first physical line, from 1. */
   line: number;
-  /** Where the record after it begins, or would: source offset and physical line. */
-  nextOffset: number;
-  nextLine: number;
 
   readonly #delimiter: number;
-  readonly #quoting: boolean;
-  readonly #measure: SplitterOptions['measure'];
   readonly #maxQuoted: number;
   readonly #maxRecord: number;
-  #buffer: Buffer = Buffer.allocUnsafe(0);
-  #length = 0;
-  /** Up to here everything was handed out; `nextOffset` is this place in the source. */
-  #pos = 0;
-  #final = false;
-
-  readonly #lf = new ByteFinder(LF);
-  readonly #cr = new ByteFinder(CR);
-  readonly #quote = new ByteFinder(QUOTE);
 
   // The walk through a record that is not plain, or not whole yet.
   #state: State = 'idle';
@@ -74,75 +56,27 @@ export class Splitter {
   #doomedUntil = 0;
 
   constructor(options: SplitterOptions) {
-    this.#quoting = options.delimiter !== null;
+    super(options);
     this.#delimiter = options.delimiter ?? NONE;
-    this.#measure = options.measure;
     this.#maxQuoted = options.limits?.quoted ?? MAX_QUOTED_BYTES;
     this.#maxRecord = options.limits?.record ?? MAX_RECORD_BYTES;
-    this.nextOffset = options.offset;
-    this.nextLine = options.line;
     this.line = options.line;
-  }
-
-  /** The bytes that `start` and `end` point into, valid until the next `push`. */
-  get buffer(): Buffer {
-    return this.#buffer;
-  }
-
-  /** All that is held, for checks that are cheaper at once than record by record. */
-  get held(): Buffer {
-    return this.#buffer.subarray(this.#pos, this.#length);
-  }
-
-  /** More bytes; they are copied. */
-  push(bytes: Buffer): void {
-    this.#makeRoom(bytes.length);
-    for (const finder of [this.#lf, this.#cr, this.#quote]) finder.forget();
-    bytes.copy(this.#buffer, this.#length);
-    this.#length += bytes.length;
-  }
-
-  /** No more bytes will come: what is held is the last record. */
-  finish(): void {
-    this.#final = true;
   }
 
   /** The next whole record, or false: more bytes are needed, or after `finish()` there are none. */
   next(): boolean {
     if (this.#state === 'idle') {
-      if (!this.#skipBlankLines()) return false;
-      const plain = this.#plainEnd();
-      if (plain !== NONE) return this.#deliver('plain', this.#pos, plain, this.#afterEol(plain), 1);
+      if (!this.skipBlankLines()) return false;
+      const plain = this.plainEnd(this.#maxRecord);
+      if (plain !== NONE) return this.#deliver('plain', this.pos, plain, this.afterEol(plain), 1);
       this.#begin();
     }
     return this.#walk();
   }
 
-  /** Blank lines between records are lines, not records. False: nothing else is here yet. */
-  #skipBlankLines(): boolean {
-    for (;;) {
-      if (this.#pos >= this.#length) return false;
-      const byte = this.#buffer[this.#pos];
-      if (byte !== LF && (byte !== CR || !this.#quoting)) return true;
-      if (!this.#eolIsWhole(this.#pos)) return false;
-      this.#consume(this.#afterEol(this.#pos), 1);
-    }
-  }
-
-  /** Where the line at `#pos` ends, when it is whole and without a quote; else NONE. */
-  #plainEnd(): number {
-    const from = this.#pos;
-    let eol = this.#lf.next(this.#buffer, this.#length, from);
-    if (this.#quoting) {
-      eol = Math.min(eol, this.#cr.next(this.#buffer, this.#length, from));
-      if (this.#quote.next(this.#buffer, this.#length, from) < eol) return NONE;
-    }
-    return eol === Infinity || eol - from > this.#maxRecord || !this.#eolIsWhole(eol) ? NONE : eol;
-  }
-
   #begin(): void {
     this.#state = 'field';
-    this.#at = this.#pos;
+    this.#at = this.pos;
     this.#sawQuote = false;
     this.#dirty = false;
     this.#eols = 0;
@@ -156,11 +90,11 @@ export class Splitter {
 
   /** Follow the record until its end, or until the bytes run out. */
   #walk(): boolean {
-    const buffer = this.#buffer;
-    const length = this.#length;
+    const buffer = this.bytes;
+    const length = this.length;
     const delimiter = this.#delimiter;
-    const quoting = this.#quoting;
-    let longAt = this.#overlong ? NONE : this.#pos + this.#maxRecord - this.#dropped;
+    const quoting = this.quoting;
+    let longAt = this.#overlong ? NONE : this.pos + this.#maxRecord - this.#dropped;
     let i = this.#at;
     while (i < length) {
       if (i >= longAt && longAt !== NONE) {
@@ -191,8 +125,8 @@ export class Splitter {
         continue;
       }
       if (byte === LF || (byte === CR && quoting)) {
-        if (!this.#eolIsWhole(i)) break;
-        return this.#deliverWalked(i, this.#afterEol(i));
+        if (!this.eolIsWhole(i)) break;
+        return this.#deliverWalked(i, this.afterEol(i));
       }
       if (this.#state === 'tail') {
         i += 1;
@@ -221,7 +155,7 @@ export class Splitter {
       i += 1;
     }
     this.#at = i;
-    if (!this.#final) return false;
+    if (!this.final) return false;
     if (this.#state === 'quoted') return this.#giveUp(length);
     return this.#deliverWalked(length, length);
   }
@@ -243,7 +177,7 @@ export class Splitter {
 
   /** A line end inside quotes. */
   #noteEol(byte: number, i: number): void {
-    if (byte === LF && this.#buffer[i - 1] === CR) return;
+    if (byte === LF && this.bytes[i - 1] === CR) return;
     this.#eols += 1;
     if (this.#firstEol === NONE) this.#firstEol = i;
     if (this.#openerEol === NONE) {
@@ -256,24 +190,24 @@ export class Splitter {
   #giveUp(i: number): boolean {
     if (this.#overlong) {
       if (this.#openerEol !== NONE) {
-        return this.#deliver('overlong', this.#pos, this.#openerEol, this.#afterEol(this.#openerEol), this.#openerEols);
+        return this.#deliver('overlong', this.pos, this.#openerEol, this.afterEol(this.#openerEol), this.#openerEols);
       }
     } else if (this.#firstEol !== NONE) {
       this.#doomedUntil = Math.max(this.#doomedUntil, i);
       return this.#deliverFirstLine();
     }
     this.#state = 'tail';
-    if (i < this.#length || !this.#final) return false;
-    return this.#deliverWalked(this.#length, this.#length);
+    if (i < this.length || !this.final) return false;
+    return this.#deliverWalked(this.length, this.length);
   }
 
   #deliverFirstLine(): boolean {
-    return this.#deliver('unclosed', this.#pos, this.#firstEol, this.#afterEol(this.#firstEol), 1);
+    return this.#deliver('unclosed', this.pos, this.#firstEol, this.afterEol(this.#firstEol), 1);
   }
 
   #deliverWalked(end: number, after: number): boolean {
     const kind = this.#overlong ? 'overlong' : this.#state === 'tail' ? 'unclosed' : this.#dirty ? 'dirty' : this.#sawQuote ? 'quoted' : 'plain';
-    return this.#deliver(kind, this.#pos, end, after, this.#eols + (after > end ? 1 : 0));
+    return this.#deliver(kind, this.pos, end, after, this.#eols + (after > end ? 1 : 0));
   }
 
   #deliver(kind: RecordKind, start: number, end: number, after: number, lines: number): boolean {
@@ -282,54 +216,28 @@ export class Splitter {
     this.line = this.nextLine;
     this.start = start;
     this.end = end;
-    this.#consume(after, lines);
+    this.consume(after, lines);
     return true;
-  }
-
-  #consume(to: number, lines: number): void {
-    this.nextOffset += this.#measure(this.#buffer, this.#pos, to);
-    this.nextLine += lines;
-    this.#pos = to;
   }
 
   /** The first bytes of the record that `next()` found, at most 4 KiB: all there is of an overlong one. */
   get head(): Buffer {
-    return this.#head ?? this.#buffer.subarray(this.start, Math.min(this.end, this.start + MAX_RAW_CHARS));
+    return this.#head ?? this.bytes.subarray(this.start, Math.min(this.end, this.start + MAX_RAW_CHARS));
   }
 
-  /** A CR that is the last byte so far may be half of a CRLF. */
-  #eolIsWhole(at: number): boolean {
-    return this.#final || at + 1 < this.#length || this.#buffer[at] === LF;
-  }
-
-  #afterEol(at: number): number {
-    return this.#buffer[at] === CR && at + 1 < this.#length && this.#buffer[at + 1] === LF ? at + 2 : at + 1;
-  }
-
-  #makeRoom(count: number): void {
-    if (this.#overlong && this.#state !== 'idle') this.#letGo();
-    const keep = this.#length - this.#pos;
-    if (this.#pos === 0 && this.#length + count <= this.#buffer.length) return;
-    const target = keep + count > this.#buffer.length ? Buffer.allocUnsafeSlow(Math.max(keep + count, keep * 2)) : this.#buffer;
-    this.#buffer.copy(target, 0, this.#pos, this.#length);
-    this.#buffer = target;
-    this.#shift(this.#pos);
-    this.#length = keep;
-    this.#pos = 0;
-  }
-
-  /** Drop what is no longer needed of a record that is too long: all but the place where it may turn out to end. */
-  #letGo(): void {
-    this.#head ??= Buffer.from(this.#buffer.subarray(this.#pos, Math.min(this.#length, this.#pos + MAX_RAW_CHARS)));
+  /** Drops what is no longer needed of a record that is too long: all but the place where it may turn out to end. */
+  protected letGo(): void {
+    if (!this.#overlong || this.#state === 'idle') return;
+    this.#head ??= Buffer.from(this.bytes.subarray(this.pos, Math.min(this.length, this.pos + MAX_RAW_CHARS)));
     const inQuotes = this.#state === 'quoted' || this.#state === 'quote' || this.#state === 'after';
     // One byte more than was walked stays: a CR there may belong to the LF that follows.
-    const keepFrom = Math.max(this.#pos, inQuotes && this.#openerEol !== NONE ? this.#openerEol : this.#at - 1);
-    this.#dropped += keepFrom - this.#pos;
-    this.#consume(keepFrom, 0);
+    const keepFrom = Math.max(this.pos, inQuotes && this.#openerEol !== NONE ? this.#openerEol : this.#at - 1);
+    this.#dropped += keepFrom - this.pos;
+    this.consume(keepFrom, 0);
   }
 
   /** All places move down by `by`. */
-  #shift(by: number): void {
+  protected shift(by: number): void {
     this.#at -= by;
     this.#opener -= by;
     this.#doomedUntil = Math.max(0, this.#doomedUntil - by);

@@ -250,7 +250,7 @@ function withoutErrors(rows: string): string {
   return rows.replaceAll(/,failed,[a-z0-9_:]*,/g, ',failed,,');
 }
 
-test('a job from standard input is given it again; without it the retry says so', async () => {
+test('a job from standard input is given it again, also to go on with a retry; without it the retry says so', async () => {
   const { folder, service } = await makeWorld();
   const stdin = toCsv(ROWS);
   const line = (command: string): string[] => [command, ...flags({ ...LINE, input: '-', steps: 'enrich', 'base-url': service.url, 'max-errors': '0' })];
@@ -262,7 +262,15 @@ test('a job from standard input is given it again; without it the retry says so'
     expect(await folder.run(line('retry'), { stdin: other })).toMatchObject({ code: 65, stderr: expect.stringContaining('Give the same input on standard input again') });
     expect(await contents(folder)).toEqual(before);
   }
-  await folder.run(line('retry'), { stdin });
+  service.script = () => undefined;
+  const retry = folder.start(line('retry'), { stdin });
+  await service.sees(1);
+  retry.kill('SIGKILL');
+  await retry.ended;
+  service.script = (_asked, _response, reply, usual) => reply(usual());
+  // What the retry kept of it is gone.
+  for (const name of await folder.files()) if (name.includes('stdin')) await rm(folder.at(name));
+  expect(await folder.run(line('run'), { stdin })).toMatchObject({ code: 1, stderr: expect.stringContaining('a retry was under way and goes on') });
   expect(((await folder.json('out.csv.report.json'))['records'] as { failed: number }).failed).toBe(ROWS.filter(({ key }) => key?.startsWith('refused') === true).length);
   expect((await folder.files()).filter((name) => name.includes('stdin'))).toEqual([]);
 });

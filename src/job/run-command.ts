@@ -91,7 +91,7 @@ async function runLocked(job: CompiledJob, options: RunOptions, context: RunCont
   context.abort.addEventListener('abort', () => void Promise.all([named.output, named.checkpoint].map(stopWaiting)), { once: true });
   const hold = { signal: context.drain, reporter };
   const before = (): Promise<void> => (command === 'run' ? refuseOthersFiles(named) : Promise.resolve());
-  const done = ({ checkpoint, because }: Start & { kind: 'done' }): ExitCode => {
+  const asBefore = ({ checkpoint, because }: Start & { kind: 'done' }): ExitCode => {
     reporter.done(buildReport(checkpoint, job.output.uri, job.service.rpm), named, because);
     return (checkpoint.exitCode ?? EXIT.ok) as ExitCode;
   };
@@ -104,7 +104,7 @@ async function runLocked(job: CompiledJob, options: RunOptions, context: RunCont
       if (start.kind === 'go') return await execute(job, paths, start, context, lock, lost, reporter);
       // A crash just before the end may have left it.
       await dropRemains(paths, start.checkpoint, lock);
-      return done(start);
+      return asBefore(start);
     } finally {
       await dropArriving(paths);
     }
@@ -113,7 +113,7 @@ async function runLocked(job: CompiledJob, options: RunOptions, context: RunCont
     // What is finished changes nothing, and needs no lock for that.
     const start = await decideStart(job, named, { fresh: false, now: () => new Date(), signal: context.drain }).catch(() => null);
     await dropArriving(named);
-    if (start?.kind === 'done') return done(start);
+    if (start?.kind === 'done') return asBefore(start);
     throw error;
   });
 }

@@ -38,7 +38,7 @@ export async function serve(options: ServeOptions, { drain, abort }: { readonly 
   }
   const lines = openJsonLog(options.logLevel, true);
   const { logger } = lines;
-  const log: ServiceLog = { write: (level, entry) => logger[level](entry), line: lines.line, takes: (level) => logger.isLevelEnabled(level) };
+  const log: ServiceLog = { write: (level, entry) => logger[level](entry), line: (text) => lines.line(text), takes: (level) => logger.isLevelEnabled(level) };
   const monitor = options.monitor === null ? null : await openServiceMonitor(options.monitor);
   try {
     const service = await startService({ store: options.store ?? (await sampleStorePath()), host, port, region, sample, faults, log, ...(sample || smtp === null ? {} : { mail: { smtp } }) });

@@ -1,6 +1,7 @@
 /**
  * The verifier in the world of mail of `fixtures/mail-world.json`, over real sockets: how many of each family of cases it tells for what they are, and how long
- * 1,000 addresses at 200 domains take whose servers answer in 50 ms, alone and with a tarpit and a dead host among them; then a whole file at once, 20 batches
+ * 1,000 addresses at 200 domains take whose servers answer in 50 ms, alone and with a tarpit and a dead host among them; 1,000 addresses of one domain, whose
+ * server takes commands together, or one by one, or 20 recipients a conversation; then a whole file at once, 20 batches
  * of 1,000 at the sample's 557 domains, most of them with three providers: `node bench/verification.ts`
  */
 import { readFileSync } from 'node:fs';
@@ -68,6 +69,15 @@ async function thousand(more: { readonly hosts: Record<string, WorldHost>; reado
   return `${(ms / 1000).toFixed(1)} s, ${emails.length - wrong} of ${emails.length} right${extra.length === 0 ? '' : `; ${extra.map((email, n) => `${email} ${found[n]?.reason}`).join(', ')}`}`;
 }
 
+/** 1,000 addresses of one domain, by the deadline of a request. */
+async function oneDomain(host: WorldHost): Promise<string> {
+  const people = Array.from({ length: 1_000 }, (_, n) => `user${n}`);
+  const world = { hosts: { 'mx.one.test': { latencyMs: LATENCY_MS, ...host } }, domains: { 'one.test': { mx: [[10, 'mx.one.test']], mailboxes: people.slice(0, 500) } } } as const;
+  const { found, ms } = await verifyIn(world, [people.map((local) => `${local}@one.test`)], 25_000, 15_000);
+  const right = found.filter(({ result }, n) => result === (n < 500 ? 'deliverable' : 'undeliverable')).length;
+  return `${(ms / 1000).toFixed(1)} s, ${right} of ${people.length} right, the others ${[...new Set(found.filter(({ result }) => result === 'unknown').map(({ reason }) => reason))].join(', ') || 'none'}`;
+}
+
 /** All that the world knows of a domain whose server works must be known of each address; DNS and hosts that fail by declaration are left out. */
 async function atOnce(): Promise<string> {
   const world = JSON.parse(readFileSync(new URL('../fixtures/sample/mail-world.json', import.meta.url), 'utf8')) as MailWorld;
@@ -85,4 +95,8 @@ const trouble = {
   domains: { 'tarpit.test': { mx: [[10, 'mx.tarpit.test']] }, 'dead.test': { mx: [[10, 'mx.dead.test']] } },
 } as const;
 print(`the same with a tarpit and a dead host, by a deadline of 5 s: ${await thousand(trouble, 5_000)}`);
+print(`1,000 addresses of one domain, ${LATENCY_MS} ms a reply, by a deadline of 25 s: ${await oneDomain({})}`);
+print(`the same, one command at a time: ${await oneDomain({ oneByOne: true })}`);
+print(`the same, 20 recipients a conversation: ${await oneDomain({ mostRecipients: 20 })}`);
+print(`the same, two conversations at a time: ${await oneDomain({ mostConversations: 2 })}`);
 print(`${BATCHES} batches of 1,000 at once at the domains of the sample, by a deadline of 25 s: ${await atOnce()}`);

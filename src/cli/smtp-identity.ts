@@ -4,9 +4,19 @@ import { normaliseEmail } from '../verification/address.ts';
 import { isHostName } from '../verification/domain.ts';
 
 export interface SmtpIdentity {
-  readonly ehloName: string;
+  /** Null: the address that we come from stands for a name. */
+  readonly ehloName: string | null;
   /** Empty: the null sender. */
   readonly sender: string;
+}
+
+/** Top-level names that nobody outside a house can look up (RFC 6761, RFC 6762, and the habits of routers). */
+const AT_HOME = /\.(?:local|localdomain|localhost|internal|lan|home|arpa|invalid)$/;
+
+/** The name of this machine if the world may know it, for want of a configured one. @param hostname as the system tells it. */
+export function ownName(hostname: string): string | null {
+  const name = hostname.toLowerCase().replace(/\.$/, '');
+  return isHostName(name) && !AT_HOME.test(name) ? name : null;
 }
 
 /** Null when MILLRACE_SMTP_EHLO_NAME is not set. @throws ConfigError for a name or sender that no server would take. */

@@ -11,7 +11,7 @@ import type { Verifier } from '../verification/verifier.ts';
 import type { Invocation } from './invocation.ts';
 import { inBatches } from './keys-from.ts';
 import { KINDS, withKeys, type Printer } from './one-off.ts';
-import { smtpIdentity } from './smtp-identity.ts';
+import { ownName, smtpIdentity } from './smtp-identity.ts';
 
 /** Flags that mean nothing without `--local`. */
 export const LOCAL_FLAGS = ['mode', 'dns-server', 'smtp-port'];
@@ -24,8 +24,6 @@ const MODES: readonly VerifyMode[] = ['full', 'dns', 'syntax'];
 const BATCH = 1_000;
 /** For one batch. */
 const TIMEOUT_MS = 120_000;
-/** RFC 5321 4.1.4: who has no name says the address. */
-const NO_NAME = '[127.0.0.1]';
 
 export async function verifyHere(invocation: Invocation): Promise<ExitCode> {
   checkFlags(invocation);
@@ -76,7 +74,7 @@ async function openVerifier(invocation: Invocation): Promise<Verifier> {
   const { platformResolver } = await import('../verification/dns/resolver.ts');
   const { connectTo, SMTP_PORT, smtpSettings } = await import('../verification/smtp/settings.ts');
   const { Verifier } = await import('../verification/verifier.ts');
-  const identity = smtpIdentity(invocation.env) ?? { ehloName: hostname().includes('.') ? hostname() : NO_NAME, sender: '' };
+  const identity = smtpIdentity(invocation.env) ?? { ehloName: ownName(hostname()), sender: '' };
   return new Verifier({
     resolver: platformResolver(server === null ? null : [server]),
     smtp: smtpSettings({ ...identity, connect: connectTo(port ?? SMTP_PORT) }),

@@ -11,7 +11,7 @@ export interface MailOptions {
    * How to introduce oneself to mail servers: the name said in EHLO, which should resolve to the address that one comes from, and the sender (empty: the null
    * sender). Without it mail servers are not asked, and results say so: who does not say who he is gets his address onto blocklists.
    */
-  readonly smtp?: { readonly ehloName: string; readonly sender: string };
+  readonly smtp?: { readonly ehloName: string | null; readonly sender: string };
 }
 
 export interface OpenMail {

@@ -78,7 +78,7 @@ function toMx({ route }: Findings): EmailVerification['mx'] {
 }
 
 function toSmtp({ smtp }: Findings): EmailVerification['smtp'] {
-  if (smtp === null || typeof smtp === 'string' || smtp.attempts === 0) return null;
+  if (smtp === null || typeof smtp === 'string' || smtp.attempts === 0 || smtp.meaning === 'blocked') return null;
   const { stage, host, code, enhanced, message, tls, meaning } = smtp;
   return { stage, host, code, enhanced_code: enhanced, message, tls, greylisted: meaning === 'try_later' };
 }

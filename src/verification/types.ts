@@ -2,7 +2,7 @@
 import type { MailRoute } from './dns/mail-routes.ts';
 import type { ListFindings } from './lists.ts';
 import type { ScoreFactor } from './score.ts';
-import type { MailboxAnswer } from './smtp/mailboxes.ts';
+import type { MailboxAnswer } from './smtp/domain-progress.ts';
 
 export type Verdict = 'deliverable' | 'undeliverable' | 'risky' | 'unknown';
 

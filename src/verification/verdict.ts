@@ -1,6 +1,6 @@
 /** From what the stages found to the verdict and why. Pure. */
 import type { ScoreOutcome } from './score.ts';
-import type { MailboxAnswer } from './smtp/mailboxes.ts';
+import type { MailboxAnswer } from './smtp/domain-progress.ts';
 import type { Findings, Verdict } from './types.ts';
 
 export interface Judgement {
@@ -56,6 +56,8 @@ function bySmtp({ smtp, acceptAll, retryAtMs }: Findings): Judgement {
       return judge('risky', 'mailbox_full', 'mailbox_full');
     case 'try_later':
       return unknown('greylisted');
+    case 'blocked':
+      return judge('unknown', 'smtp_blocked', 'not_checked');
     case 'no_answer':
       return unknown(whyNoAnswer(smtp));
     case 'cannot_verify':

@@ -7,7 +7,8 @@ import { MailRoutes, type MailRoute } from './dns/mail-routes.ts';
 import type { Resolver } from './dns/resolver.ts';
 import { firstStages, isSettled } from './first-stages.ts';
 import { Greylist } from './greylist.ts';
-import { Mailboxes, type MailboxAnswer } from './smtp/mailboxes.ts';
+import type { MailboxAnswer } from './smtp/domain-progress.ts';
+import { Mailboxes } from './smtp/mailboxes.ts';
 import type { SmtpSettings } from './smtp/settings.ts';
 import { Stopwatch } from './stopwatch.ts';
 import type { EmailVerification, Findings, VerifyRequest } from './types.ts';
@@ -101,7 +102,7 @@ export class Verifier {
     const answer = asked.size === 0 ? { mailboxes: new Map<string, MailboxAnswer>(), acceptAll: null } : await mailboxes.ask(domain, route.hosts, [...asked.values()], signal);
     for (const [email, { meaning }] of answer.mailboxes) {
       if (meaning === 'try_later') this.#greylist.postpone(email, nowMs);
-      else if (meaning !== 'no_answer' && meaning !== 'pending') this.#greylist.settle(email);
+      else if (meaning !== 'no_answer' && meaning !== 'pending' && meaning !== 'blocked') this.#greylist.settle(email);
     }
     const ms = watch.check('smtp', '', null).ms;
     return routed.map((one) => {

@@ -60,7 +60,7 @@ it('a line that is no UTF-8 is no address, and is not judged as another', async 
 it('a signal stops it at once, with 75', async () => {
   const { folder, world } = await start();
   const started = folder.start(['verify', '--local', '--dns-server', world.dnsServer, '--smtp-port', String(world.portOf('mx.silent.test')), 'jane@plain.test']);
-  while (world.connectionsOf('mx.silent.test') === 0) await new Promise((resolve) => setImmediate(resolve));
+  while (world.countsOf('mx.silent.test').connections === 0) await new Promise((resolve) => setImmediate(resolve));
   started.kill('SIGINT');
   expect(await started.ended).toMatchObject({ code: 75, stdout: '' });
 });

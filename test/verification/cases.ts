@@ -28,9 +28,12 @@ export const CASES: Readonly<Record<string, readonly Case[]>> = {
   later: [
     ['later@plain.test', 'unknown', 'greylisted', 30],
     ['lying@plain.test', 'unknown', 'greylisted', 30],
+    ['closing@plain.test', 'unknown', 'greylisted', 30],
     ['jane@grey.test', 'unknown', 'greylisted', 30],
+    ['jane@forgets.test', 'unknown', 'greylisted', 30],
+    ['jane@defers.test', 'unknown', 'greylisted', 30],
     ['jane@unsure.test', 'deliverable', 'accepted', 75],
-    ['jane@busy.test', 'unknown', 'server_refused', 30],
+    ['jane@busy.test', 'unknown', 'greylisted', 30],
   ],
   'accept-all': [
     ['jane@anybody.test', 'risky', 'accept_all', 50],
@@ -60,7 +63,13 @@ export const CASES: Readonly<Record<string, readonly Case[]>> = {
     ['jane@silent.test', 'unknown', 'no_answer', 30],
     ['jane@old.test', 'deliverable', 'accepted', 97],
     ['jane@drops.test', 'unknown', 'no_answer', 30],
-    ['a7@forgets.test', 'deliverable', 'accepted', 97],
+    ...[1, 2, 3, 4, 5, 6, 7].flatMap((n) => ['curt', 'tired'].map((host): Case => [`a${n}@${host}.test`, 'deliverable', 'accepted', 97])),
+    ['nobody@tired.test', 'undeliverable', 'no_mailbox', 0],
+    // It hangs up over the strangers of the probe: whether it takes anybody is not known.
+    ['jane@shy.test', 'deliverable', 'accepted', 75],
+    ['joe@shy.test', 'unknown', 'no_answer', 30],
+    ['jane@slow-witted.test', 'deliverable', 'accepted', 97],
+    ['nobody@slow-witted.test', 'undeliverable', 'no_mailbox', 0],
     ['jane@strict.test', 'deliverable', 'accepted', 97],
   ],
   'hostile hosts': [

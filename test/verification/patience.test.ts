@@ -20,7 +20,7 @@ async function patiently(patienceMs: number): Promise<{ reasons: string[]; waits
   const sleep = async (ms: number): Promise<void> => void (time.nowMs += ms);
   const found = await verifyPatiently(verifier, EMAILS, REQUEST, { patienceMs, now: () => time.nowMs, sleep, onWait: (addresses, ms) => void waits.push([addresses, Math.round(ms / 60_000)]) });
   expect(found.map(({ email }) => email)).toEqual(EMAILS);
-  return { reasons: found.map(({ reason }) => reason), waits, connections: world.connectionsOf('mx.plain.test') };
+  return { reasons: found.map(({ reason }) => reason), waits, connections: world.countsOf('mx.plain.test').connections };
 }
 
 it('whoever says later is asked again when they may be, and nobody else', async () => {

@@ -61,7 +61,7 @@ describe('the waterfall, over real sockets', () => {
     expect(await one('jane@nowhere.test', { mode: 'dns' })).toMatchObject({ result: 'undeliverable', reason: 'no_domain' });
     expect(await one('jane@plain.test', { mode: 'syntax' })).toMatchObject({ reason: 'not_checked', mx: null });
     expect(await one('x@mailinator.com')).toMatchObject({ reason: 'disposable', mx: null });
-    expect(world.connectionsOf('mx.plain.test')).toBe(0);
+    expect(world.countsOf('mx.plain.test').connections).toBe(0);
   });
 
   it('goes as far as DNS where SMTP is off, and says so', async () => {
@@ -70,6 +70,18 @@ describe('the waterfall, over real sockets', () => {
     expect(found).toMatchObject({ result: 'unknown', reason: 'smtp_off', mx: { found: true }, smtp: null });
     expect(found.checks.at(-1)).toMatchObject({ name: 'smtp', result: 'off' });
     expect(await one('jane@null-mx.test')).toMatchObject({ result: 'undeliverable', reason: 'null_mx' });
+  });
+
+  it('goes as far as DNS where no mail server can be reached, and says so', async () => {
+    const { verify } = await inWorld({ connect: () => Promise.reject(new SmtpFailure('timeout', 'no connection within 10000 ms')) });
+    const found = await verify(['plain', 'deputy', 'tls', 'utf8', 'old', 'strict', 'null-mx'].map((name) => `jane@${name}.test`));
+    const blocked = found.filter(({ reason }) => reason === 'smtp_blocked');
+    // Two may have had no answer before the third had none.
+    expect(blocked.length).toBeGreaterThanOrEqual(4);
+    expect(blocked.length + found.filter(({ reason }) => reason === 'no_answer').length).toBe(6);
+    expect(blocked[0]).toMatchObject({ result: 'unknown', confidence: 30, mx: { found: true }, smtp: null, retry_at: null, score_factors: [{ factor: 'not_checked' }] });
+    expect(blocked[0]?.checks.at(-1)).toMatchObject({ name: 'smtp', result: 'blocked', detail: expect.stringContaining('port 25') as string });
+    expect(found.at(-1)).toMatchObject({ result: 'undeliverable', reason: 'null_mx' });
   });
 
   it('tries IPv4 and IPv6 of a host', async () => {
@@ -91,7 +103,7 @@ describe('the waterfall, over real sockets', () => {
   it('goes to no private address unless it is told to', async () => {
     const { one, world } = await inWorld({}, { privateAddresses: false });
     expect(await one('jane@plain.test')).toMatchObject({ result: 'unknown', reason: 'dns_failed', mx: null });
-    expect(world.connectionsOf('mx.plain.test')).toBe(0);
+    expect(world.countsOf('mx.plain.test').connections).toBe(0);
   });
 
   it('adds what the domain is known for', async () => {
@@ -106,19 +118,25 @@ describe('time', () => {
     const { one, time, world } = await inWorld();
     const start = time.nowMs;
     expect(await one('jane@grey.test')).toMatchObject({ reason: 'greylisted', smtp: { greylisted: true }, retry_at: new Date(start + 360_000).toISOString(), attempts: 1 });
-    const connections = world.connectionsOf('mx.plain.test');
+    const connections = world.countsOf('mx.plain.test').connections;
     time.nowMs += 359_000;
     expect(await one('jane@grey.test')).toMatchObject({ reason: 'greylisted', retry_at: new Date(start + 360_000).toISOString(), attempts: 1 });
-    expect(world.connectionsOf('mx.plain.test')).toBe(connections);
+    expect(world.countsOf('mx.plain.test').connections).toBe(connections);
     time.nowMs += 2_000;
     expect(await one('jane@grey.test')).toMatchObject({ result: 'deliverable', reason: 'accepted', retry_at: null, attempts: 2 });
   });
 
-  it('a server that never stops saying "later" is asked after 6, 15 and 60 minutes, then let go', async () => {
+  it.each([
+    ['to everybody', 'later@plain.test'],
+    ['because it forgets who came before', 'jane@forgets.test'],
+    ['to MAIL', 'jane@defers.test'],
+    ['as it closes the conversation', 'closing@plain.test'],
+    ['in place of a greeting', 'jane@busy.test'],
+  ])('a server that never stops saying "later" %s is asked after 6, 15 and 60 minutes, then let go', async (_what, email) => {
     const { one, time } = await inWorld();
     const waits: (number | null)[] = [];
     for (let n = 0; n < 4; n++) {
-      const { retry_at: at } = await one('later@plain.test');
+      const { retry_at: at } = await one(email);
       waits.push(at === null ? null : (Date.parse(at) - time.nowMs) / 60_000);
       time.nowMs = at === null ? time.nowMs : Date.parse(at);
     }
@@ -135,7 +153,7 @@ describe('time', () => {
   it('who closes the verifier is not kept waiting', async () => {
     const { one, verifier, world } = await inWorld({ commandMs: 60_000 });
     const waiting = one('jane@silent.test');
-    while (world.connectionsOf('mx.silent.test') === 0) await new Promise((resolve) => setImmediate(resolve));
+    while (world.countsOf('mx.silent.test').connections === 0) await new Promise((resolve) => setImmediate(resolve));
     verifier.close();
     expect(await waiting).toMatchObject({ result: 'unknown', reason: 'pending' });
   });
@@ -148,7 +166,7 @@ describe('manners', () => {
     const found = await verify(Object.keys(domains).flatMap((domain) => [`jane@${domain}`, `joe@${domain}`]));
     expect(new Set(found.map(({ email, result }) => `${email.slice(0, 4)} ${result}`))).toEqual(new Set(['jane deliverable', 'joe@ undeliverable']));
     // 30 domains of two people and two strangers, 100 recipients a conversation.
-    expect(world.connectionsOf('mx.shared.test')).toBe(2);
+    expect(world.countsOf('mx.shared.test').connections).toBe(2);
   });
 
   it('many batches at once wait for few hosts, each answered in full: whoever waits costs nobody time', async () => {
@@ -166,7 +184,7 @@ describe('manners', () => {
     const { verify, world } = await inWorld({ conversations: 2 }, {}, { hosts: Object.fromEntries(names.map((name) => [name, {}])), domains });
     const found = await verify(Object.keys(domains).map((domain) => `jane@${domain}`));
     expect(new Set(found.map(({ reason }) => reason))).toEqual(new Set(['accepted']));
-    expect(names.every((name) => world.connectionsOf(name) > 0)).toBe(true);
+    expect(names.every((name) => world.countsOf(name).connections > 0)).toBe(true);
   });
 
   it('a dead host is left alone after three failures', async () => {
@@ -174,8 +192,8 @@ describe('manners', () => {
     const { verify, world } = await inWorld({ conversationsPerProvider: 1 }, {}, { hosts: { 'mx.busy.test': { quirk: 'busy' } }, domains });
     const found = await verify(Object.keys(domains).map((domain) => `jane@${domain}`));
     // Whether it was asked or rested, the answer is one.
-    expect(new Set(found.map(({ reason, smtp }) => `${reason} ${smtp?.code} ${smtp?.message}`))).toEqual(new Set(['server_refused 421 4.3.2 too busy, come again later']));
-    expect(world.connectionsOf('mx.busy.test')).toBe(3);
+    expect(new Set(found.map(({ reason, smtp }) => `${reason} ${smtp?.code} ${smtp?.message}`))).toEqual(new Set(['greylisted 421 4.3.2 too busy, come again later']));
+    expect(world.countsOf('mx.busy.test').connections).toBe(3);
   });
 
   it('a conversation that changes hands follows the deadline of whoever asks', async () => {
@@ -187,11 +205,11 @@ describe('manners', () => {
     const { verify, world } = await inWorld({ conversationsPerProvider: 1, commandMs: 60_000 }, {}, { hosts: { 'mx.shared.test': { latencyMs: 50 }, 'mx.silent.test': { quirk: 'silent' } }, domains });
     // The first asks in the conversation, then waits for the silent one until its time is up, while the second asks on.
     const first = verify(['jane@first.test', 'jane@silent.test'], { timeoutMs: 2_000 });
-    while (world.connectionsOf('mx.shared.test') === 0) await new Promise((resolve) => setImmediate(resolve));
+    while (world.countsOf('mx.shared.test').connections === 0) await new Promise((resolve) => setImmediate(resolve));
     const second = verify(Array.from({ length: 50 }, (_, n) => `user${n}@second.test`));
     expect((await first).map(({ reason }) => reason)).toEqual(['accepted', 'pending']);
     expect(new Set((await second).map(({ reason }) => reason))).toEqual(new Set(['accepted']));
-    expect(world.connectionsOf('mx.shared.test')).toBe(1);
+    expect(world.countsOf('mx.shared.test').connections).toBe(1);
   });
 
   it('a domain found to take anybody is not asked again whether it does', async () => {

@@ -10,26 +10,35 @@ const IDLE_MS = 60_000;
 /** `drips` and `endless` stop by themselves when the other side never does. */
 const MAX_DRIPS = 100_000;
 const DRIP_MS = 20;
-const FORGETS_AFTER = 3;
+const CURT_AFTER = 3;
+
+/** What a host has seen so far. */
+export interface HostCounts {
+  connections: number;
+  /** Conversations at once, at most. */
+  mostOpen: number;
+  /** Times that commands came in, however many at once: each is a round trip for whoever waits for the answers. */
+  turns: number;
+}
 
 export interface SmtpHost {
   readonly port: number;
-  /** Connections so far. */
-  readonly connections: () => number;
+  readonly counts: HostCounts;
   close(): Promise<void>;
 }
 
 export async function startSmtpHost(name: string, host: WorldHost, postmaster: Postmaster, tls: SecureContext | null): Promise<SmtpHost> {
-  let connections = 0;
+  const counts: HostCounts = { connections: 0, mostOpen: 0, turns: 0 };
   const open = new Set<Socket>();
   const server = createServer((socket) => {
-    connections++;
+    counts.connections++;
     open.add(socket);
+    counts.mostOpen = Math.max(counts.mostOpen, open.size);
     socket.once('close', () => open.delete(socket));
     socket.on('error', () => socket.destroy());
     socket.setTimeout(IDLE_MS, () => socket.destroy());
     socket.setNoDelay(true);
-    new Conversation(name, host, postmaster, tls, socket).begin();
+    new Conversation(name, host, postmaster, tls, socket, counts).begin(open.size > (host.mostConversations ?? Infinity));
   });
   server.maxConnections = MAX_CONNECTIONS;
   server.listen(0, '127.0.0.1');
@@ -38,7 +47,7 @@ export async function startSmtpHost(name: string, host: WorldHost, postmaster: P
   if (host.quirk === 'dead') await close(server);
   return {
     port,
-    connections: () => connections,
+    counts,
     async close() {
       for (const socket of open) socket.destroy();
       if (host.quirk !== 'dead') await close(server);
@@ -55,23 +64,31 @@ class Conversation {
   readonly #host: WorldHost;
   readonly #postmaster: Postmaster;
   readonly #tls: SecureContext | null;
+  readonly #counts: HostCounts;
   #socket: Socket;
   #rest = '';
   #sender: string | null = null;
   #recipients = 0;
   #inTransaction = 0;
   #secure = false;
+  #over = false;
 
-  constructor(name: string, host: WorldHost, postmaster: Postmaster, tls: SecureContext | null, socket: Socket) {
+  constructor(name: string, host: WorldHost, postmaster: Postmaster, tls: SecureContext | null, socket: Socket, counts: HostCounts) {
     this.#name = name;
     this.#host = host;
     this.#postmaster = postmaster;
     this.#tls = tls;
     this.#socket = socket;
+    this.#counts = counts;
   }
 
-  begin(): void {
+  /** @param full there are as many conversations as the host wants. */
+  begin(full: boolean): void {
     this.#listen();
+    if (full) {
+      this.#say('421 4.7.0 too many connections from you', true);
+      return;
+    }
     switch (this.#host.quirk) {
       case 'hangs_up':
         this.#socket.end();
@@ -100,12 +117,11 @@ class Conversation {
 
   #listen(): void {
     this.#socket.on('data', (chunk: Buffer) => {
-      this.#rest += chunk.toString('utf8');
-      for (let end = this.#rest.indexOf('\r\n'); end !== -1; end = this.#rest.indexOf('\r\n')) {
-        const line = this.#rest.slice(0, end);
-        this.#rest = this.#rest.slice(end + 2);
-        this.#obey(line);
-      }
+      this.#counts.turns++;
+      const lines = `${this.#rest}${chunk.toString('utf8')}`.split('\r\n');
+      this.#rest = lines.pop() ?? '';
+      if (this.#host.oneByOne === true && lines.length > 1) this.#say('554 5.5.0 one command at a time', true);
+      else for (const line of lines) if (!this.#over) this.#obey(line);
       if (this.#rest.length > MAX_LINE) this.#socket.destroy();
     });
   }
@@ -127,7 +143,7 @@ class Conversation {
       case 'MAIL':
         this.#sender = path;
         this.#inTransaction = 0;
-        this.#say(this.#host.quirk === 'rejects_sender' ? '550 5.7.1 sender refused by policy' : '250 2.1.0 fine');
+        this.#say(this.#host.quirk === 'rejects_sender' ? '550 5.7.1 sender refused by policy' : this.#host.quirk === 'defers_sender' ? '451 4.7.1 come again later' : '250 2.1.0 fine');
         if (this.#host.quirk === 'chatty') this.#say('250 2.1.5 fine');
         return;
       case 'RCPT':
@@ -146,7 +162,8 @@ class Conversation {
   }
 
   #greeting(): string {
-    const extensions = ['PIPELINING', 'ENHANCEDSTATUSCODES'];
+    const extensions = ['ENHANCEDSTATUSCODES'];
+    if (this.#host.oneByOne !== true) extensions.push('PIPELINING');
     if (this.#host.smtputf8 === true) extensions.push('8BITMIME', 'SMTPUTF8');
     if (!this.#secure && ((this.#host.tls === true && this.#tls !== null) || this.#host.quirk === 'bad_tls')) extensions.push('STARTTLS');
     const lines = [this.#name, ...extensions];
@@ -157,13 +174,18 @@ class Conversation {
     this.#recipients++;
     this.#inTransaction++;
     const { quirk } = this.#host;
-    if (quirk === 'drops_at_rcpt' || (quirk === 'forgets' && this.#recipients > FORGETS_AFTER)) {
-      this.#socket.destroy();
+    if (quirk === 'drops_at_rcpt' || (quirk === 'curt' && this.#recipients > CURT_AFTER) || (quirk === 'shy' && !this.#postmaster.knows(path ?? ''))) {
+      this.#over = true;
+      this.#inTurn(() => this.#socket.destroySoon());
       return;
     }
-    if (this.#sender === null || path === null) this.#say('503 5.5.1 MAIL first');
+    if (this.#recipients > (this.#host.mostRecipients ?? Infinity)) this.#say('421 4.7.0 too many recipients for one conversation', true);
+    else if (this.#sender === null || path === null) this.#say('503 5.5.1 MAIL first');
     else if (quirk === 'strict' && this.#inTransaction > 1) this.#say('452 4.5.3 one recipient at a time');
-    else this.#say(this.#postmaster.reply(this.#name, this.#sender, path));
+    else {
+      const reply = this.#postmaster.reply(this.#name, this.#sender, path);
+      this.#say(reply, reply.startsWith('421'));
+    }
   }
 
   #encrypt(): void {
@@ -180,13 +202,18 @@ class Conversation {
   }
 
   #say(text: string, goodbye = false): void {
-    const speak = (): void => {
-      if (this.#socket.destroyed) return;
+    this.#over ||= goodbye;
+    this.#inTurn(() => {
+      if (!this.#socket.writable) return;
       if (goodbye) this.#socket.end(`${text}\r\n`);
       else this.#socket.write(`${text}\r\n`);
-    };
-    if (this.#host.latencyMs === undefined) speak();
-    else setTimeout(speak, this.#host.latencyMs).unref();
+    });
+  }
+
+  /** After the host's time to think, and after all that was said before. */
+  #inTurn(act: () => void): void {
+    if (this.#host.latencyMs === undefined) act();
+    else setTimeout(act, this.#host.latencyMs).unref();
   }
 
   /** Writes as fast as it is read. */

@@ -2,7 +2,7 @@
 import type { SecureContext } from 'node:tls';
 import { connectTo, type SmtpSettings } from '../../verification/smtp/settings.ts';
 import { startDnsServer } from './dns-server.ts';
-import { startSmtpHost, type SmtpHost } from './smtp-server.ts';
+import { startSmtpHost, type HostCounts, type SmtpHost } from './smtp-server.ts';
 import { Postmaster, type MailWorld } from './world.ts';
 
 export interface RunningWorld {
@@ -12,8 +12,8 @@ export interface RunningWorld {
   readonly connect: SmtpSettings['connect'];
   /** Where a host listens; for whoever connects otherwise. */
   portOf(host: string): number;
-  /** Connections that a host has had. */
-  connectionsOf(host: string): number;
+  /** What a host has seen so far. */
+  countsOf(host: string): Readonly<HostCounts>;
   close(): Promise<void>;
 }
 
@@ -32,7 +32,7 @@ export async function startMailWorld(world: MailWorld, { tls = null, now = () =>
     dnsServer: `127.0.0.1:${dns.port}`,
     connect: connectTo(0, ({ host, address }) => ({ address, port: named(host).port })),
     portOf: (host) => named(host).port,
-    connectionsOf: (host) => named(host).connections(),
+    countsOf: (host) => named(host).counts,
     async close() {
       await Promise.all([dns.close(), ...[...hosts.values()].map((host) => host.close())]);
     },

@@ -3,11 +3,11 @@
 /**
  * How a mail host treats whoever connects, if not as it should. `dead`: nobody listens. `hangs_up`: at once. `silent`: never a word. `busy`: 421 as greeting.
  * `refuses`: 554 5.7.1 as greeting. `old`: knows no EHLO. `rejects_sender`: 550 5.7.1 to MAIL. `drops_at_rcpt`: hangs up instead of an answer.
- * `forgets`: hangs up after three recipients. `endless`: a greeting without end. `binary`: bytes that are no reply. `drips`: one byte at a time, for ever.
+ * `curt`: hangs up after three recipients. `shy`: hangs up over a recipient whom nobody knows. `defers_sender`: 451 to MAIL. `endless`: a greeting without end. `binary`: bytes that are no reply. `drips`: one byte at a time, for ever.
  * `chatty`: answers what nobody asked. `bad_tls`: offers STARTTLS and then speaks no TLS. `strict`: takes one recipient a transaction.
  */
 export type HostQuirk =
-  | 'dead' | 'hangs_up' | 'silent' | 'busy' | 'refuses' | 'old' | 'rejects_sender' | 'drops_at_rcpt' | 'forgets' | 'endless' | 'binary' | 'drips' | 'chatty' | 'bad_tls' | 'strict';
+  | 'dead' | 'hangs_up' | 'silent' | 'busy' | 'refuses' | 'old' | 'rejects_sender' | 'drops_at_rcpt' | 'curt' | 'shy' | 'defers_sender' | 'endless' | 'binary' | 'drips' | 'chatty' | 'bad_tls' | 'strict';
 
 export interface WorldHost {
   readonly quirk?: HostQuirk;
@@ -15,6 +15,12 @@ export interface WorldHost {
   readonly latencyMs?: number;
   /** Takes addresses with non-ASCII local parts. */
   readonly smtputf8?: boolean;
+  /** Says 421 and hangs up when a conversation asks about more. */
+  readonly mostRecipients?: number;
+  /** Says 421 in place of a greeting to whoever comes while so many are there. */
+  readonly mostConversations?: number;
+  /** Does not offer PIPELINING, and takes it for an attack. */
+  readonly oneByOne?: boolean;
   /** Offers STARTTLS; needs a certificate where the world is started. */
   readonly tls?: boolean;
 }
@@ -35,6 +41,8 @@ export interface WorldDomain {
   readonly stranger?: string;
   /** Whoever asks for the first time is told to come again after so many milliseconds. */
   readonly greylistMs?: number;
+  /** Whoever does not come again within so many milliseconds is forgotten, and new when he does. Default: nobody is. */
+  readonly forgetsMs?: number;
 }
 
 export interface MailWorld {
@@ -58,6 +66,13 @@ export class Postmaster {
     this.#now = now;
   }
 
+  /** Whether anybody has the address. */
+  knows(recipient: string): boolean {
+    const at = recipient.lastIndexOf('@');
+    const domain = this.#world.domains[recipient.slice(at + 1).toLowerCase()];
+    return domain?.mailboxes?.includes(recipient.slice(0, at).toLowerCase()) === true;
+  }
+
   /** The reply of `host` to a recipient as it stands between the angle brackets. */
   reply(host: string, sender: string, recipient: string): string {
     const at = recipient.lastIndexOf('@');
@@ -65,16 +80,18 @@ export class Postmaster {
     const name = recipient.slice(at + 1).toLowerCase();
     const domain = Object.hasOwn(this.#world.domains, name) ? this.#world.domains[name] : undefined;
     if (domain === undefined || !(domain.mx?.some(([, mx]) => mx === host) ?? name === host)) return RELAY;
-    if (domain.greylistMs !== undefined && this.#isNew(`${sender} ${recipient}`, domain.greylistMs)) return LATER;
+    if (domain.greylistMs !== undefined && this.#isNew(`${sender} ${recipient}`, domain.greylistMs, domain.forgetsMs ?? Infinity)) return LATER;
     const said = domain.replies !== undefined && Object.hasOwn(domain.replies, local) ? domain.replies[local] : undefined;
     if (said !== undefined) return said;
     if (domain.catchAll === true || domain.mailboxes?.includes(local) === true) return '250 2.1.5 fine';
     return domain.stranger ?? UNKNOWN;
   }
 
-  #isNew(triplet: string, waitMs: number): boolean {
+  #isNew(triplet: string, waitMs: number, forgetsMs: number): boolean {
+    const now = this.#now();
     const seen = this.#seen.get(triplet);
-    if (seen === undefined) this.#seen.set(triplet, this.#now());
-    return seen === undefined || this.#now() - seen < waitMs;
+    if (seen !== undefined && now - seen < forgetsMs) return now - seen < waitMs;
+    this.#seen.set(triplet, now);
+    return true;
   }
 }

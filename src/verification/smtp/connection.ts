@@ -1,9 +1,10 @@
-/** One connection to a mail server: a command out, a reply in, each in bounded bytes and time. */
+/** One connection to a mail server: commands out, a reply in for each, in bounded bytes and time. */
 import type { Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { ReplyError, ReplyReader, type Reply } from './reply.ts';
 
-export type SmtpTrouble = 'unreachable' | 'timeout' | 'dropped' | 'protocol' | 'tls' | 'refused' | 'stopped';
+/** `unreachable`: no connection. `blocked`: the same, for every host. `timeout`: not in time. `refused`: not in those words. */
+export type SmtpTrouble = 'unreachable' | 'blocked' | 'timeout' | 'dropped' | 'protocol' | 'tls' | 'refused' | 'stopped';
 
 /** The conversation cannot go on. It says nothing about any mailbox. */
 export class SmtpFailure extends Error {
@@ -63,16 +64,28 @@ export class SmtpConnection {
     return this.#failure === null;
   }
 
-  /** Sends `line` (null: only waits, for the greeting) and resolves with the reply. @throws SmtpFailure */
-  async command(line: string | null): Promise<Reply> {
-    if (line !== null && UNSAFE.test(line)) throw new SmtpFailure('protocol', 'a command of several lines');
+  /** Sends one command and resolves with its reply. @throws SmtpFailure */
+  async command(line: string): Promise<Reply> {
+    this.send([line]);
+    return this.reply();
+  }
+
+  /** Sends commands in one go (RFC 2920); each is owed a reply, in order, all of which are taken before more is sent. @throws SmtpFailure */
+  send(lines: readonly string[]): void {
+    if (lines.some((line) => UNSAFE.test(line))) throw new SmtpFailure('protocol', 'a command of several lines');
     if (this.#signal.aborted) this.#onStop();
     if (this.#failure !== null) throw this.#failure;
     // Nothing was asked yet: what is here belongs to no question.
-    if (line !== null && (this.#replies.length > 0 || !this.#reader.empty)) throw this.#fail(new SmtpFailure('protocol', 'a reply that nobody asked for'));
-    if (line !== null) this.#socket.write(`${line}\r\n`);
+    if (this.#replies.length > 0 || !this.#reader.empty) throw this.#fail(new SmtpFailure('protocol', 'a reply that nobody asked for'));
+    this.#socket.write(lines.map((line) => `${line}\r\n`).join(''));
+  }
+
+  /** The next reply, the greeting at first. @throws SmtpFailure */
+  async reply(): Promise<Reply> {
     const early = this.#replies.shift();
     if (early !== undefined) return early;
+    if (this.#signal.aborted) this.#onStop();
+    if (this.#failure !== null) throw this.#failure;
     return new Promise<Reply>((resolve, reject) => {
       this.#waiter = { resolve, reject };
       this.#timer = setTimeout(() => this.#fail(new SmtpFailure('timeout', `no reply within ${this.#commandMs} ms`)), this.#commandMs);

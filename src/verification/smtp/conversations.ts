@@ -3,53 +3,36 @@ import type { MailHost } from '../dns/mail-routes.ts';
 import { providerOf } from '../dns/provider.ts';
 import { SmtpFailure } from './connection.ts';
 import { HostCircuits } from './host-circuits.ts';
+import { HostManners } from './host-manners.ts';
+import { allIdle, count, join, leave, newProvider, removeIdle, takeIdle, type Provider, type Waiter } from './provider-queue.ts';
+import { Reachability } from './reachability.ts';
 import { SessionFailure, SmtpSession } from './session.ts';
 import type { SmtpSettings } from './settings.ts';
 
-/** RCPT commands after which a conversation is ended rather than handed on. */
-const MAX_ASKED = 100;
 /** How long a conversation that nobody needs is kept for the next who does. */
 const IDLE_MS = 1_000;
 /** Addresses of one host and one family that are tried: IPv4 first, then IPv6. */
 const MAX_ADDRESSES = 2;
-
+/** Times that a host which answers others may refuse somebody a conversation. */
+const MAX_REFUSED = 5;
+/** Room for the two strangers of a probe: a conversation with less is over. */
+const LEAST_ROOM = 2;
 /** Providers that are remembered at most; those that nobody needs are forgotten then. */
 const MAX_PROVIDERS = 10_000;
-
-interface Waiter {
-  readonly host: MailHost;
-  readonly signal: AbortSignal;
-  readonly resolve: (session: SmtpSession) => void;
-  readonly reject: (error: unknown) => void;
-  readonly stop: () => void;
-}
-
-interface Idle {
-  readonly session: SmtpSession;
-  readonly timer: NodeJS.Timeout;
-}
-
-/** Whoever waits for one provider waits for no other: each event looks at one queue, not at all who wait. */
-interface Provider {
-  active: number;
-  /** When the next conversation may begin, monotonic milliseconds. */
-  nextMs: number;
-  timer: NodeJS.Timeout | null;
-  /** In the order in which they came. Where a host has an idle conversation, nobody waits for it. */
-  readonly waiting: Set<Waiter>;
-  readonly byHost: Map<string, Set<Waiter>>;
-  readonly idle: Map<string, Idle[]>;
-}
 
 interface Place {
   readonly host: string;
   readonly provider: Provider;
+  /** Answers that the conversation had given when it changed hands. */
+  answered: number;
 }
 
 export class Conversations {
   readonly #settings: SmtpSettings;
   readonly #clock: () => number;
   readonly #circuits: HostCircuits<SessionFailure>;
+  readonly #manners: HostManners;
+  readonly #reachability: Reachability;
   readonly #providers = new Map<string, Provider>();
   readonly #places = new WeakMap<SmtpSession, Place>();
   readonly #stop = new AbortController();
@@ -64,42 +47,52 @@ export class Conversations {
     this.#settings = settings;
     this.#clock = clock;
     this.#circuits = new HostCircuits(clock);
+    this.#manners = new HostManners(clock);
+    this.#reachability = new Reachability(clock);
   }
 
-  /** A conversation with `host`, to be given back with `release` or `discard`. @throws SessionFailure */
-  acquire(host: MailHost, signal: AbortSignal): Promise<SmtpSession> {
+  /**
+   * A conversation with `host`, to be given back with `release` or `discard`.
+   * @param signal ends it. @param needed ends the waiting for it; aborts with `signal` at the latest. @throws SessionFailure
+   */
+  acquire(host: MailHost, signal: AbortSignal, needed: AbortSignal = signal): Promise<SmtpSession> {
     return new Promise((resolve, reject) => {
       const stop = (): void => reject(new SessionFailure('connect', new SmtpFailure('stopped', 'stopped before its turn came')));
-      if (signal.aborted || this.#stop.signal.aborted) return stop();
+      if (needed.aborted || this.#stop.signal.aborted) return stop();
       const provider = this.#provider(providerOf(host.name));
       const idle = takeIdle(provider, host.name, (dead) => this.#end(dead));
       if (idle !== null) {
-        idle.follow(AbortSignal.any([signal, this.#stop.signal]));
+        this.#handOver(idle, signal);
         return resolve(idle);
       }
       const waiter: Waiter = {
-        host, signal, resolve, reject,
+        host, signal, needed, resolve, reject,
         stop: () => {
           leave(provider, waiter);
           stop();
         },
+        refused: 0,
       };
-      signal.addEventListener('abort', waiter.stop, { once: true });
-      provider.waiting.add(waiter);
-      provider.byHost.set(host.name, (provider.byHost.get(host.name) ?? new Set()).add(waiter));
+      join(provider, waiter);
       this.#pump(provider);
     });
+  }
+
+  /** How many more recipients the conversation may ask about; 0: it is to be released. */
+  roomIn(session: SmtpSession): number {
+    return Math.max(0, this.#manners.mostAsked(this.#placeOf(session).host) - session.asked);
   }
 
   /** Gives a conversation back that can go on. */
   release(session: SmtpSession): void {
     const { host, provider } = this.#placeOf(session);
     this.#circuits.succeeded(host);
-    if (session.asked >= MAX_ASKED || this.#stop.signal.aborted) return this.discard(session);
+    this.#manners.wentWell(host);
+    if (this.roomIn(session) < LEAST_ROOM || this.#stop.signal.aborted) return this.#end(session);
     const [next] = provider.byHost.get(host) ?? [];
     if (next !== undefined) {
       leave(provider, next);
-      session.follow(AbortSignal.any([next.signal, this.#stop.signal]));
+      this.#handOver(session, next.signal);
       next.resolve(session);
       return;
     }
@@ -115,8 +108,13 @@ export class Conversations {
   }
 
   /** Ends a conversation; `failure`: the host ended it, or made no sense. */
-  discard(session: SmtpSession, failure: SessionFailure | null = null): void {
-    if (failure !== null && failure.failure.trouble !== 'stopped') this.#circuits.failed(this.#placeOf(session).host, failure);
+  discard(session: SmtpSession, failure: SessionFailure | null): void {
+    if (failure !== null && failure.failure.trouble !== 'stopped') {
+      const { host, answered } = this.#placeOf(session);
+      // One that ended while nobody used it ended by nobody's fault; one that ended after answers asks for shorter ones.
+      if (session.answered === 0) this.#circuits.failed(host, failure);
+      else if (session.answered > answered || failure.failure.reply !== null) this.#manners.brokeOff(host, session.answered);
+    }
     this.#end(session);
   }
 
@@ -125,9 +123,14 @@ export class Conversations {
     this.#stop.abort();
     for (const provider of this.#providers.values()) {
       for (const waiter of provider.waiting) waiter.stop();
-      if (provider.timer !== null) clearTimeout(provider.timer);
-      for (const session of idleOf(provider)) this.#end(session);
+      if (provider.wake !== null) clearTimeout(provider.wake.timer);
+      for (const session of allIdle(provider)) this.#end(session);
     }
+  }
+
+  #handOver(session: SmtpSession, signal: AbortSignal): void {
+    this.#placeOf(session).answered = session.answered;
+    session.follow(AbortSignal.any([signal, this.#stop.signal]));
   }
 
   /** Serves those who wait for a provider, in order, as far as the caps let it. */
@@ -135,19 +138,20 @@ export class Conversations {
     const { conversationsPerProvider, conversations, perProviderPerSecond } = this.#settings;
     this.#held.delete(provider);
     for (const waiter of provider.waiting) {
-      const resting = this.#circuits.rests(waiter.host.name);
-      if (resting !== null) {
+      const { name } = waiter.host;
+      const hopeless = this.#reachability.trouble() ?? this.#circuits.rests(name);
+      if (hopeless !== null) {
         leave(provider, waiter);
-        waiter.reject(resting);
+        waiter.reject(hopeless);
         continue;
       }
       const now = this.#clock();
-      if (provider.nextMs > now) {
-        provider.timer ??= setTimeout(() => {
-          provider.timer = null;
-          this.#pump(provider);
-        }, provider.nextMs - now);
-        return;
+      if (provider.nextMs > now) return this.#wakeIn(provider, provider.nextMs - now);
+      if ((provider.open.get(name) ?? 0) >= this.#manners.mostOpen(name)) continue;
+      const waitMs = this.#manners.waitMs(name);
+      if (waitMs > 0) {
+        this.#wakeIn(provider, waitMs);
+        continue;
       }
       if (provider.active >= conversationsPerProvider && !this.#endSomeIdle([provider])) return;
       if (this.#active >= conversations && !this.#endSomeIdle(this.#withIdle)) {
@@ -155,11 +159,24 @@ export class Conversations {
         return;
       }
       provider.nextMs = now + 1000 / perProviderPerSecond;
-      provider.active++;
+      count(provider, name, 1);
       this.#active++;
       leave(provider, waiter);
       this.#begin(waiter, provider).catch((bug: unknown) => waiter.reject(bug));
     }
+  }
+
+  #wakeIn(provider: Provider, ms: number): void {
+    const atMs = this.#clock() + ms;
+    if (provider.wake !== null) {
+      if (provider.wake.atMs <= atMs) return;
+      clearTimeout(provider.wake.timer);
+    }
+    const timer = setTimeout(() => {
+      provider.wake = null;
+      this.#pump(provider);
+    }, ms);
+    provider.wake = { timer, atMs };
   }
 
   /** There may be room again under the cap on all conversations. */
@@ -171,24 +188,54 @@ export class Conversations {
     }
   }
 
-  async #begin({ host, signal, resolve, reject }: Waiter, provider: Provider): Promise<void> {
+  async #begin(waiter: Waiter, provider: Provider): Promise<void> {
+    const { host, signal, needed, resolve, reject } = waiter;
+    const stop = AbortSignal.any([needed, this.#stop.signal, this.#reachability.signal]);
+    const last = await this.#tryAddresses(host, stop);
+    if (last instanceof SmtpSession) {
+      this.#places.set(last, { host: host.name, provider, answered: 0 });
+      this.#handOver(last, signal);
+      resolve(last);
+      return;
+    }
+    count(provider, host.name, -1);
+    this.#active--;
+    const blocked = this.#reachability.trouble();
+    if (needed.aborted || this.#stop.signal.aborted) reject(last);
+    else if (blocked !== null) reject(blocked);
+    else if (this.#isFull(host.name, provider, last) && waiter.refused++ < MAX_REFUSED) {
+      this.#manners.refusedAnother(host.name, provider.open.get(host.name) ?? 0);
+      join(provider, waiter);
+    } else {
+      this.#circuits.failed(host.name, last);
+      reject(last);
+    }
+    this.#pumpAfterEnd(provider);
+  }
+
+  /** A conversation, or what went wrong with the last address of the host. */
+  async #tryAddresses(host: MailHost, stop: AbortSignal): Promise<SmtpSession | SessionFailure> {
     let last = new SessionFailure('connect', new SmtpFailure('unreachable', 'it has no address'));
     const tried = ([4, 6] as const).flatMap((family) => host.addresses.filter((address) => address.family === family).slice(0, MAX_ADDRESSES));
     for (const { address } of tried) {
       try {
-        const session = await SmtpSession.open({ host: host.name, address }, this.#settings, AbortSignal.any([signal, this.#stop.signal]));
-        this.#places.set(session, { host: host.name, provider });
-        resolve(session);
-        return;
+        const session = await SmtpSession.open({ host: host.name, address }, this.#settings, stop);
+        this.#reachability.reached();
+        return session;
       } catch (error) {
         if (!(error instanceof SessionFailure)) throw error;
         last = error;
-        if (signal.aborted || this.#stop.signal.aborted) break;
+        if (stop.aborted) break;
+        if (error.stage !== 'connect') this.#reachability.reached();
+        else if (error.failure.trouble === 'timeout') this.#reachability.timedOut(host.name);
       }
     }
-    if (!signal.aborted && !this.#stop.signal.aborted) this.#circuits.failed(host.name, last);
-    reject(last);
-    this.#free(provider);
+    return last;
+  }
+
+  /** Whether the host, which talks to us, only wants fewer conversations or later ones: it did not refuse us for good. */
+  #isFull(host: string, provider: Provider, { failure }: SessionFailure): boolean {
+    return (provider.open.has(host) || this.#manners.isAlive(host)) && (failure.reply === null || failure.reply.code < 500);
   }
 
   /** Makes room by ending a conversation that nobody uses; false when there is none. */
@@ -207,18 +254,17 @@ export class Conversations {
   /** Ends a conversation without looking who could take its place. */
   #quit(session: SmtpSession): void {
     session.quit();
-    this.#placeOf(session).provider.active--;
+    const { host, provider } = this.#placeOf(session);
+    count(provider, host, -1);
     this.#active--;
   }
 
   #end(session: SmtpSession): void {
-    session.quit();
-    this.#free(this.#placeOf(session).provider);
+    this.#quit(session);
+    this.#pumpAfterEnd(this.#placeOf(session).provider);
   }
 
-  #free(provider: Provider): void {
-    provider.active--;
-    this.#active--;
+  #pumpAfterEnd(provider: Provider): void {
     if (this.#stop.signal.aborted) return;
     this.#pump(provider);
     this.#pumpHeld();
@@ -234,7 +280,7 @@ export class Conversations {
     const known = this.#providers.get(name);
     if (known !== undefined) return known;
     if (this.#providers.size >= MAX_PROVIDERS) this.#forget();
-    const provider: Provider = { active: 0, nextMs: 0, timer: null, waiting: new Set(), byHost: new Map(), idle: new Map() };
+    const provider = newProvider();
     this.#providers.set(name, provider);
     return provider;
   }
@@ -243,41 +289,4 @@ export class Conversations {
     const now = this.#clock();
     for (const [name, { active, waiting, nextMs }] of this.#providers) if (active === 0 && waiting.size === 0 && nextMs <= now) this.#providers.delete(name);
   }
-}
-
-/** No longer waits. */
-function leave(provider: Provider, waiter: Waiter): void {
-  waiter.signal.removeEventListener('abort', waiter.stop);
-  provider.waiting.delete(waiter);
-  const others = provider.byHost.get(waiter.host.name);
-  others?.delete(waiter);
-  if (others?.size === 0) provider.byHost.delete(waiter.host.name);
-}
-
-/** A conversation with `host` that nobody uses; those that have ended meanwhile are given to `drop`. */
-function takeIdle(provider: Provider, host: string, drop: (session: SmtpSession) => void): SmtpSession | null {
-  for (;;) {
-    const idle = provider.idle.get(host)?.[0];
-    if (idle === undefined) return null;
-    removeIdle(provider, host, idle.session);
-    if (idle.session.usable) return idle.session;
-    drop(idle.session);
-  }
-}
-
-function removeIdle(provider: Provider, host: string, session: SmtpSession): void {
-  const left = (provider.idle.get(host) ?? []).filter((idle) => {
-    if (idle.session === session) clearTimeout(idle.timer);
-    return idle.session !== session;
-  });
-  if (left.length === 0) provider.idle.delete(host);
-  else provider.idle.set(host, left);
-}
-
-/** All of them, taken out. */
-function idleOf(provider: Provider): SmtpSession[] {
-  const all = [...provider.idle.values()].flat();
-  for (const { timer } of all) clearTimeout(timer);
-  provider.idle.clear();
-  return all.map(({ session }) => session);
 }

@@ -7,8 +7,8 @@ import type { SmtpTarget } from './session.ts';
 export interface SmtpSettings {
   /** Opens a connection. @throws SmtpFailure */
   readonly connect: (target: SmtpTarget, timeoutMs: number, signal: AbortSignal) => Promise<Socket>;
-  /** The name said in EHLO: it should resolve to the address that we come from. */
-  readonly ehloName: string;
+  /** The name said in EHLO: it should resolve to the address that we come from. Null: for want of one, that address itself. */
+  readonly ehloName: string | null;
   /** The sender of MAIL: empty (the null sender), or one fixed real address. */
   readonly sender: string;
   readonly connectMs: number;
@@ -59,7 +59,7 @@ export function connectTo(port: number, place: (target: SmtpTarget) => { address
         reject(failure);
       };
       const stop = (): void => fail(new SmtpFailure('stopped', 'stopped before the server answered'));
-      const timer = setTimeout(() => fail(new SmtpFailure('unreachable', `no connection within ${timeoutMs} ms`)), timeoutMs);
+      const timer = setTimeout(() => fail(new SmtpFailure('timeout', `no connection within ${timeoutMs} ms`)), timeoutMs);
       signal.addEventListener('abort', stop, { once: true });
       if (signal.aborted) stop();
       socket.on('error', (error) => fail(new SmtpFailure('unreachable', (error as NodeJS.ErrnoException).code ?? error.message)));
@@ -71,6 +71,12 @@ export function connectTo(port: number, place: (target: SmtpTarget) => { address
       });
     });
   };
+}
+
+/** How a machine without a name introduces itself (RFC 5321 4.1.3): by the address that it comes from. @param address an IP address. */
+export function addressLiteral(address: string): string {
+  const plain = address.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '');
+  return plain.includes(':') ? `[IPv6:${plain}]` : `[${plain}]`;
 }
 
 /** One that looks like a person's and one that looks like nothing: a rule that lets one of them pass rarely lets both. */

@@ -1,0 +1,178 @@
+/** One domain while its mail hosts are asked: who is left, what was answered, and where conversations broke off. */
+import type { RcptMeaning } from './classify.ts';
+import type { Reply } from './reply.ts';
+import type { SessionFailure, SmtpSession, SmtpStage } from './session.ts';
+
+export interface Recipient {
+  /** Normalised, the domain in A-labels. */
+  readonly address: string;
+  /** Has a non-ASCII local part (RFC 6531). */
+  readonly utf8: boolean;
+}
+
+/**
+ * `no_answer`: no reply to RCPT came from any host. `smtputf8_unsupported`: no host takes such an address at all. `pending`: time was up, or the server
+ * had enough for now. `blocked`: no mail server can be reached from here.
+ */
+export type MailboxMeaning = RcptMeaning | 'no_answer' | 'smtputf8_unsupported' | 'pending' | 'blocked';
+
+export interface MailboxAnswer {
+  readonly meaning: MailboxMeaning;
+  /** How far the conversation came that this rests on. */
+  readonly stage: SmtpStage;
+  readonly host: string;
+  readonly code: number | null;
+  readonly enhanced: string | null;
+  /** The server's words, or ours on what went wrong. */
+  readonly message: string;
+  readonly tls: boolean;
+  /** Conversations in which the mailbox was asked about, or was to be. */
+  readonly attempts: number;
+}
+
+/** Times that a conversation may break over the same mailbox. */
+const MAX_BREAKS = 2;
+/** Times that the probe may break off. */
+const MAX_PROBES = 2;
+
+export class DomainProgress {
+  readonly domain: string;
+  readonly signal: AbortSignal;
+  readonly answers = new Map<string, MailboxAnswer>();
+  /** Whether the domain takes mail for anybody; null is not known. */
+  acceptAll: boolean | null;
+  #left: Recipient[];
+  /** Whom only another host can be asked about. */
+  #aside: Recipient[] = [];
+  #host = '';
+  /** The present host has answered. */
+  #heard = false;
+  #probes = MAX_PROBES;
+  #probing = false;
+  #anybodyAccepted = false;
+  #enough = new AbortController();
+  readonly #takenHere = new Set<string>();
+  readonly #attempts = new Map<string, number>();
+  readonly #breaks = new Map<string, number>();
+
+  constructor(domain: string, recipients: readonly Recipient[], acceptAll: boolean | null, signal: AbortSignal) {
+    this.domain = domain;
+    this.signal = signal;
+    this.acceptAll = acceptAll;
+    this.#left = [...recipients];
+  }
+
+  get left(): number {
+    return this.#left.length;
+  }
+
+  /** Whether accept-all is to be asked now: somebody was accepted, and nobody else is at it. */
+  get wantsProbe(): boolean {
+    return this.acceptAll === null && this.#anybodyAccepted && this.#probes > 0 && !this.#probing;
+  }
+
+  /** Whether the present host has anything left to be asked. */
+  get wantsMore(): boolean {
+    return !this.signal.aborted && (this.#left.length > 0 || this.wantsProbe);
+  }
+
+  /** Aborts when another conversation with the present host would be one too many. */
+  get needed(): AbortSignal {
+    return this.#left.length > 0 ? AbortSignal.any([this.signal, this.#enough.signal]) : this.signal;
+  }
+
+  /** From now on `host` is asked about all who have no answer. */
+  beginHost(host: string): void {
+    this.#host = host;
+    this.#heard = false;
+    this.#takenHere.clear();
+    this.#left.push(...this.#aside.splice(0));
+  }
+
+  /** The next `most` at most, to be answered, given back or put aside. */
+  take(most: number): Recipient[] {
+    const taken = this.#left.splice(0, most);
+    for (const { address } of taken) {
+      this.#attempts.set(address, (this.#attempts.get(address) ?? 0) + 1);
+      this.#takenHere.add(address);
+    }
+    if (this.#left.length === 0) this.#enough.abort();
+    return taken;
+  }
+
+  answered(address: string, meaning: MailboxMeaning, reply: Reply, session: SmtpSession): void {
+    this.#heard = true;
+    this.#anybodyAccepted ||= meaning === 'accepted';
+    this.#note(address, meaning, 'rcpt', reply.code, reply.enhanced, reply.text, session.tls);
+  }
+
+  /** The present host cannot be asked about it. */
+  putAside(recipient: Recipient, session: SmtpSession): void {
+    this.#note(recipient.address, 'smtputf8_unsupported', 'mail', null, null, 'the server does not take non-ASCII names', session.tls);
+    this.#aside.push(recipient);
+  }
+
+  /**
+   * A conversation broke off before these were answered. The one that was being asked about goes first in the next conversation when others were answered
+   * before it, for the server may only have had enough; else last, so that it keeps nobody from an answer. Over whom it breaks twice is let go.
+   */
+  brokeOff(unanswered: readonly Recipient[], failure: SessionFailure, session: SmtpSession): void {
+    const over = unanswered.find(({ address }) => address === failure.over);
+    const others = unanswered.filter((recipient) => recipient !== over);
+    if (this.#enough.signal.aborted) this.#enough = new AbortController();
+    if (over === undefined || failure.failure.trouble === 'stopped') {
+      this.#left.unshift(...unanswered);
+      return;
+    }
+    const breaks = (this.#breaks.get(over.address) ?? 0) + 1;
+    this.#breaks.set(over.address, breaks);
+    if (breaks >= MAX_BREAKS) this.#noteFailure(over, failure, session.tls, 'no_answer');
+    this.#left.unshift(...others);
+    if (breaks >= MAX_BREAKS) return;
+    if (session.answered > 0) this.#left.unshift(over);
+    else this.#left.push(over);
+  }
+
+  /** The present host is not asked again; what it failed by is noted for all who are left. */
+  endHost(failure: SessionFailure): void {
+    for (const recipient of this.#left) {
+      const { address } = recipient;
+      if (!this.#takenHere.has(address)) this.#attempts.set(address, (this.#attempts.get(address) ?? 0) + 1);
+      // A host that answers can be asked again; one that answered nobody says nothing.
+      this.#noteFailure(recipient, failure, false, this.#heard ? 'pending' : 'no_answer');
+    }
+  }
+
+  /** Time is up: who has no answer is to be asked about later. */
+  endTime(): void {
+    for (const { address } of [...this.#left, ...this.#aside]) {
+      const known = this.answers.get(address);
+      if (known === undefined || known.meaning === 'no_answer') this.#note(address, 'pending', known?.stage ?? 'connect', null, null, 'time was up', known?.tls ?? false);
+    }
+  }
+
+  beginProbe(): void {
+    this.#probing = true;
+    this.#probes--;
+  }
+
+  /** @param broke the conversation ended over it: it may be tried in another. */
+  endProbe(broke: boolean): void {
+    this.#probing = false;
+    if (!broke) this.#probes = 0;
+  }
+
+  /** What a host said outranks how it failed; of failures, one that says when to come again outranks one that says nothing. */
+  #noteFailure({ address }: Recipient, { stage, failure }: SessionFailure, tls: boolean, otherwise: 'no_answer' | 'pending'): void {
+    const known = this.answers.get(address);
+    if (known !== undefined && known.meaning !== 'no_answer') return;
+    const { reply } = failure;
+    const later = reply !== null && reply.code >= 400 && reply.code < 500;
+    const meaning = failure.trouble === 'blocked' ? 'blocked' : failure.trouble === 'stopped' ? 'pending' : later ? 'try_later' : otherwise;
+    this.#note(address, meaning, stage, reply?.code ?? null, reply?.enhanced ?? null, failure.message, tls);
+  }
+
+  #note(address: string, meaning: MailboxMeaning, stage: SmtpStage, code: number | null, enhanced: string | null, message: string, tls: boolean): void {
+    this.answers.set(address, { meaning, stage, host: this.#host, code, enhanced, message, tls, attempts: this.#attempts.get(address) ?? 0 });
+  }
+}

@@ -1,0 +1,54 @@
+/**
+ * Whether mail servers can be reached from here at all. Many networks drop what goes to port 25 without a word; then each host would cost the full wait,
+ * and none could be told from a dead one.
+ */
+import { SmtpFailure } from './connection.ts';
+import { SessionFailure } from './session.ts';
+
+/** Different hosts that did not answer, with none that did: a batch rarely begins with so many dead ones. */
+const HOSTS = 3;
+/** How long one connection proves that the way is open, and how long the lack of any keeps us from trying. */
+const PROVEN_MS = 600_000;
+const BLOCKED_MS = 300_000;
+
+export class Reachability {
+  readonly #clock: () => number;
+  readonly #silent = new Set<string>();
+  #reachedMs = -Infinity;
+  #blockedUntilMs = -Infinity;
+  #controller = new AbortController();
+
+  /** @param clock monotonic, milliseconds. */
+  constructor(clock: () => number) {
+    this.#clock = clock;
+  }
+
+  /** Aborts when it turns out that nothing can be reached: whoever is connecting need not wait. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** What to tell whoever wants to connect; null: let him try. */
+  trouble(): SessionFailure | null {
+    if (this.#blockedUntilMs <= this.#clock()) return null;
+    return new SessionFailure('connect', new SmtpFailure('blocked', 'no mail server can be reached from here: the network seems to block port 25'));
+  }
+
+  /** A host took a connection. */
+  reached(): void {
+    this.#reachedMs = this.#clock();
+    this.#silent.clear();
+  }
+
+  /** A host did not answer at all. */
+  timedOut(host: string): void {
+    const now = this.#clock();
+    if (now - this.#reachedMs < PROVEN_MS) return;
+    this.#silent.add(host);
+    if (this.#silent.size < HOSTS) return;
+    this.#silent.clear();
+    this.#blockedUntilMs = now + BLOCKED_MS;
+    this.#controller.abort();
+    this.#controller = new AbortController();
+  }
+}

@@ -1,0 +1,85 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { MailHost } from '../../../src/verification/dns/mail-routes.ts';
+import { SmtpFailure, type SmtpTrouble } from '../../../src/verification/smtp/connection.ts';
+import { Conversations } from '../../../src/verification/smtp/conversations.ts';
+import type { SessionFailure } from '../../../src/verification/smtp/session.ts';
+import { smtpSettings, type SmtpSettings } from '../../../src/verification/smtp/settings.ts';
+
+const hosts = (count: number, provider: (n: number) => string): MailHost[] =>
+  Array.from({ length: count }, (_, n) => ({ name: `mx${n}.${provider(n)}`, preference: 10, addresses: [{ address: '192.0.2.1', family: 4, ttlS: 60 }] }));
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Conversations whose connections all fail, each after `ms`; with the hosts connected to and when. */
+function failing(trouble: SmtpTrouble, ms: number, settings: Partial<SmtpSettings> = {}): { conversations: Conversations; begun: { host: string; atMs: number }[] } {
+  const begun: { host: string; atMs: number }[] = [];
+  const connect: SmtpSettings['connect'] = ({ host }, _timeoutMs, signal) =>
+    new Promise((_resolve, reject) => {
+      begun.push({ host, atMs: performance.now() });
+      setTimeout(() => reject(new SmtpFailure(trouble, trouble)), ms);
+      signal.addEventListener('abort', () => reject(new SmtpFailure('stopped', 'stopped')));
+    });
+  return { conversations: new Conversations(smtpSettings({ ehloName: 'verifier.test', connect, ...settings }), () => performance.now()), begun };
+}
+
+/** What each of `asked` comes to, and when. */
+async function outcomes(conversations: Conversations, asked: readonly MailHost[]): Promise<{ trouble: SmtpTrouble; atMs: number }[]> {
+  const all = Promise.all(
+    asked.map((host) =>
+      conversations.acquire(host, new AbortController().signal).then(
+        () => Promise.reject(new Error('a conversation')),
+        (error: SessionFailure) => ({ trouble: error.failure.trouble, atMs: performance.now() }),
+      ),
+    ),
+  );
+  await vi.runAllTimersAsync();
+  return all;
+}
+
+describe('Conversations', () => {
+  it('begins no more of them with one provider in a second than is polite, and no fewer; another provider costs it no time', async () => {
+    const { conversations, begun } = failing('unreachable', 1);
+    const start = performance.now();
+    await outcomes(conversations, [...hosts(50, () => 'one.example'), ...hosts(50, () => 'two.example')]);
+    for (const provider of ['one.example', 'two.example']) {
+      const times = begun.filter(({ host }) => host.endsWith(provider)).map(({ atMs }) => atMs - start);
+      expect(times).toEqual(Array.from({ length: 50 }, (_, n) => n * 40));
+    }
+  });
+
+  it('has no more of them with one provider at once than is polite', async () => {
+    const { conversations, begun } = failing('unreachable', 1_000, { perProviderPerSecond: 1_000_000 });
+    const start = performance.now();
+    await outcomes(conversations, hosts(20, () => 'one.example'));
+    // Steps of a second: 8, 8 and 4.
+    expect(begun.map(({ atMs }) => Math.floor((atMs - start) / 1_000))).toEqual(Array.from({ length: 20 }, (_, n) => Math.floor(n / 8)));
+  });
+
+  it('finds out once that no server can be reached from here, and keeps nobody waiting any longer; later it tries again', async () => {
+    const { conversations, begun } = failing('timeout', 10_000);
+    const start = performance.now();
+    const found = await outcomes(conversations, hosts(500, (n) => `p${n}.example`));
+    expect(found.every(({ atMs }) => atMs - start === 10_000)).toBe(true);
+    // Two had had their time when the third had.
+    expect(found.filter(({ trouble }) => trouble === 'timeout').length).toBe(2);
+    expect(found.filter(({ trouble }) => trouble === 'blocked').length).toBe(498);
+    // As many as there may be at once, and two in place of those two.
+    expect(begun.length).toBe(102);
+    // Five minutes from when it was found out.
+    await vi.advanceTimersByTimeAsync(start + 309_000 - performance.now());
+    expect((await outcomes(conversations, hosts(1, () => 'new.example')))[0]?.trouble).toBe('blocked');
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect((await outcomes(conversations, hosts(1, () => 'new.example')))[0]?.trouble).toBe('timeout');
+  });
+
+  it('takes refused connections for the trouble of each host alone', async () => {
+    const { conversations } = failing('unreachable', 1);
+    const found = await outcomes(conversations, hosts(50, (n) => `p${n}.example`));
+    expect(new Set(found.map(({ trouble }) => trouble))).toEqual(new Set(['unreachable']));
+  });
+});

@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest';
+import type { HostCounts } from '../../../src/service/mail-world/smtp-server.ts';
+import type { WorldHost } from '../../../src/service/mail-world/world.ts';
+import { smtpSettings, type SmtpSettings } from '../../../src/verification/smtp/settings.ts';
+import type { EmailVerification, VerifyRequest } from '../../../src/verification/types.ts';
+import { inWorld } from '../in-world.ts';
+
+const HOST = 'mx.one.test';
+const { conversationsPerProvider } = smtpSettings({ ehloName: 'verifier.test' });
+/** A conversation that has said goodbye is there for the server until it has heard it. */
+const MOST_OPEN = 2 * conversationsPerProvider;
+
+/** Asks one host about `count` addresses of one domain, every second of which exists. */
+async function ask(host: WorldHost, count: number, settings: Partial<SmtpSettings> = {}, request: Partial<VerifyRequest> = {}): Promise<{ found: EmailVerification[]; reasons: (string | boolean | null)[]; seen: Readonly<HostCounts> }> {
+  const people = Array.from({ length: count }, (_, n) => `user${n}`);
+  const mailboxes = people.filter((_, n) => n % 2 === 0);
+  const { verify, world } = await inWorld({ commandMs: 5_000, ...settings }, {}, { hosts: { [HOST]: host }, domains: { 'one.test': { mx: [[10, HOST]], mailboxes } } });
+  const found = await verify(people.map((local) => `${local}@one.test`), request);
+  return { found, reasons: found.map(({ reason }) => reason), seen: world.countsOf(HOST) };
+}
+
+const inTurns = (count: number): string[] => Array.from({ length: count }, (_, n) => (n % 2 === 0 ? 'accepted' : 'no_mailbox'));
+
+describe('one domain of many addresses', () => {
+  it('is asked about in several conversations, and in few round trips where the server takes commands together', async () => {
+    const { reasons, seen } = await ask({}, 1_000);
+    expect(reasons).toEqual(inTurns(1_000));
+    expect(seen.mostOpen).toBeGreaterThan(1);
+    expect(seen.mostOpen).toBeLessThanOrEqual(MOST_OPEN);
+    // 100 recipients a conversation, the strangers included; EHLO, MAIL, RCPT, RSET: none waits for ten answers one by one.
+    expect(seen.connections).toBeLessThanOrEqual(conversationsPerProvider + 11);
+    expect(seen.turns).toBeLessThanOrEqual(1_000 / 5);
+  });
+
+  it('is asked about one by one where the server wants it so', async () => {
+    const { reasons, seen } = await ask({ oneByOne: true }, 300);
+    expect(reasons).toEqual(inTurns(300));
+    expect(seen.turns).toBeGreaterThan(300);
+    expect(seen.mostOpen).toBeGreaterThan(1);
+  });
+
+  it('is asked about in one conversation where it is small', async () => {
+    const { reasons, seen } = await ask({}, 20);
+    expect(reasons).toEqual(inTurns(20));
+    expect(seen.connections).toBe(1);
+  });
+});
+
+describe('a server that has had enough', () => {
+  it('for one conversation is asked about the rest in others, no longer than it likes', async () => {
+    const { reasons, found, seen } = await ask({ mostRecipients: 20 }, 150);
+    expect(reasons).toEqual(inTurns(150));
+    expect(new Set(found.filter(({ reason }) => reason === 'accepted').map(({ flags }) => flags.accept_all))).toEqual(new Set([false]));
+    // Eight take 20 recipients each, of 152. Those that begin before the limit is known may have to end early.
+    expect(seen.connections).toBeLessThanOrEqual(8 + conversationsPerProvider);
+  });
+
+  it('of conversations beside the one it has is not taken for dead', async () => {
+    const { reasons } = await ask({ mostConversations: 2 }, 200);
+    expect(reasons).toEqual(inTurns(200));
+  });
+
+  it('and is not through in time leaves the others for later, whatever it said last', async () => {
+    const { found } = await ask({ mostRecipients: 2, latencyMs: 20 }, 400, {}, { timeoutMs: 1_000 });
+    expect(new Set(found.map(({ reason }) => reason))).toEqual(new Set(['accepted', 'no_mailbox', 'pending']));
+    expect(found.filter(({ reason }) => reason === 'pending').every(({ retry_at: at }) => at !== null)).toBe(true);
+  });
+});

@@ -1,7 +1,5 @@
 /** As much of DNS on the wire (RFC 1035 4) as the mail world's server needs: one question in, records out. Pure. */
-
-export const RCODE = { none: 0, servfail: 2, nxdomain: 3 } as const;
-export const TYPE = { a: 1, mx: 15 } as const;
+import { CLASS_IN, HEADER_OCTETS, number16, RCODE, TYPE, writeName } from '../../verification/dns/message.ts';
 
 export interface Question {
   readonly id: number;
@@ -12,12 +10,12 @@ export interface Question {
   readonly raw: Uint8Array;
 }
 
+/** `soa` and `ns` stand for their kind alone: where they point matters to nobody here. */
 export type WorldRecord =
+  | { readonly type: 'soa' | 'ns'; readonly ttlS: number }
   | { readonly type: 'a'; readonly address: string; readonly ttlS: number }
   | { readonly type: 'mx'; readonly preference: number; readonly host: string; readonly ttlS: number };
 
-const HEADER_OCTETS = 12;
-const CLASS_IN = 1;
 /** Points to the name in the question, which always begins where the header ends. */
 const SAME_NAME = 0xc000 | HEADER_OCTETS;
 
@@ -38,30 +36,41 @@ export function readQuestion(message: Buffer): Question | null {
   return { id: message.readUInt16BE(0), name: labels.join('.').toLowerCase(), type: message.readUInt16BE(at), raw: message.subarray(HEADER_OCTETS, at + 4) };
 }
 
-export function writeAnswer({ id, raw }: Question, rcode: number, records: readonly WorldRecord[]): Buffer {
+/** @param authority what says who knows; by default of an answer without records, as servers do it (RFC 2308 2), that they know. */
+export function writeAnswer({ id, raw }: Question, rcode: number, records: readonly WorldRecord[], authority: readonly WorldRecord[] = says(rcode, records)): Buffer {
   const header = Buffer.alloc(HEADER_OCTETS);
   header.writeUInt16BE(id, 0);
   // An answer, with authority, and recursion as far as anybody needs it.
   header.writeUInt16BE(0x8580 | rcode, 2);
   header.writeUInt16BE(1, 4);
   header.writeUInt16BE(records.length, 6);
-  return Buffer.concat([header, raw, ...records.map(writeRecord)]);
+  header.writeUInt16BE(authority.length, 8);
+  return Buffer.concat([header, raw, ...[...records, ...authority].map(writeRecord)]);
+}
+
+function says(rcode: number, records: readonly WorldRecord[]): readonly WorldRecord[] {
+  return records.length === 0 && (rcode === RCODE.none || rcode === RCODE.nxdomain) ? [{ type: 'soa', ttlS: 60 }] : [];
 }
 
 function writeRecord(record: WorldRecord): Buffer {
-  const data = record.type === 'a' ? Buffer.from(record.address.split('.').map(Number)) : Buffer.concat([number16(record.preference), writeName(record.host)]);
+  const data = dataOf(record);
   const ttl = Buffer.alloc(4);
   ttl.writeUInt32BE(record.ttlS);
   return Buffer.concat([number16(SAME_NAME), number16(TYPE[record.type]), number16(CLASS_IN), ttl, number16(data.length), data]);
 }
 
-function number16(value: number): Buffer {
-  const bytes = Buffer.alloc(2);
-  bytes.writeUInt16BE(value);
-  return bytes;
-}
-
-function writeName(name: string): Buffer {
-  const labels = name.split('.').filter((label) => label !== '');
-  return Buffer.concat([...labels.map((label) => Buffer.concat([Buffer.from([label.length]), Buffer.from(label, 'latin1')])), Buffer.from([0])]);
+function dataOf(record: WorldRecord): Buffer {
+  switch (record.type) {
+    case 'a':
+      return Buffer.from(record.address.split('.').map(Number));
+    case 'mx':
+      return Buffer.concat([number16(record.preference), writeName(record.host)]);
+    case 'ns':
+      return writeName('');
+    case 'soa':
+      // Two names and five numbers (RFC 1035 3.3.13).
+      return Buffer.concat([writeName(''), writeName(''), Buffer.alloc(20)]);
+    default:
+      return record satisfies never;
+  }
 }

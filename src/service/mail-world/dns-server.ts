@@ -1,7 +1,8 @@
 /** The mail world's DNS, on a UDP port of the loopback interface. */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { RCODE, readQuestion, TYPE, writeAnswer, type Question } from './dns-message.ts';
+import { RCODE, TYPE } from '../../verification/dns/message.ts';
+import { readQuestion, writeAnswer, type Question } from './dns-message.ts';
 import type { MailWorld } from './world.ts';
 
 const TTL_S = 300;
@@ -33,6 +34,8 @@ function toAnswer(world: MailWorld, question: Question): Buffer | null {
   const { name, type } = question;
   const domain = Object.hasOwn(world.domains, name) ? world.domains[name] : undefined;
   if (domain?.dns === 'silent') return null;
+  if (domain?.dns === 'not_auth') return writeAnswer(question, RCODE.notauth, []);
+  if (domain?.dns === 'refers') return writeAnswer(question, RCODE.none, [], [{ type: 'ns', ttlS: TTL_S }]);
   if (domain?.dns === 'servfail') return writeAnswer(question, RCODE.servfail, []);
   const isHost = Object.hasOwn(world.hosts, name);
   if (type === TYPE.mx && domain?.nullMx === true) return writeAnswer(question, RCODE.none, [{ type: 'mx', preference: 0, host: '', ttlS: TTL_S }]);

@@ -29,8 +29,8 @@ export interface WorldDomain {
   /** Preference and host. None: the domain itself is its mail host if there is one of its name. */
   readonly mx?: readonly (readonly [number, string])[];
   readonly nullMx?: boolean;
-  /** DNS that does not work: it says so, or says nothing. */
-  readonly dns?: 'servfail' | 'silent';
+  /** DNS that does not work: it says so (SERVFAIL, or NOTAUTH, which the platform's resolver cannot tell from an empty answer), sends on to others, or says nothing. */
+  readonly dns?: 'servfail' | 'not_auth' | 'refers' | 'silent';
   /** Local parts, normalised. */
   readonly mailboxes?: readonly string[];
   /** Takes mail for anybody. */

@@ -1,7 +1,9 @@
 /** What the verifier asks of DNS, and the answer by way of the platform's resolver. */
 import { Resolver as PlatformResolver } from 'node:dns/promises';
 import { UsageError } from '../../errors.ts';
+import { confirmAbsence } from './absence.ts';
 import { Lane } from './lane.ts';
+import { TYPE } from './message.ts';
 
 export interface MxRecord {
   readonly preference: number;
@@ -40,7 +42,7 @@ interface LaneSize {
 }
 
 /**
- * The platform's resolver, which falls back to TCP and asks the next server by itself.
+ * The platform's resolver, which falls back to TCP and asks the next server by itself; what it calls absent is looked at again, because it says so of errors too.
  * @param servers `HOST:PORT` or addresses; null: those of this machine. @param lanes how many at once, and how long for each. @throws UsageError for a server that is none.
  */
 export function platformResolver(servers: readonly string[] | null, lanes: { readonly fast: LaneSize; readonly slow: LaneSize } = LANES): Resolver {
@@ -49,25 +51,39 @@ export function platformResolver(servers: readonly string[] | null, lanes: { rea
     const first = await fast.lane.run(() => lookup(() => question(fast.dns)));
     return first.kind === 'failed' && first.detail === 'ETIMEOUT' ? slow.lane.run(() => lookup(() => question(slow.dns))) : first;
   };
+  const confirm = async <T>(found: Lookup<T>, name: string, type: number): Promise<Lookup<T>> => {
+    if (found.kind !== 'no_data') return found;
+    for (const { lane, dns, timeoutMs } of [fast, slow]) {
+      const absence = await lane.run(() => confirmAbsence(dns.getServers(), name, type, timeoutMs));
+      if (absence === 'absent') return found;
+      if (absence !== 'silent') return { kind: 'failed', detail: absence.why };
+    }
+    return { kind: 'failed', detail: 'ETIMEOUT' };
+  };
   return {
-    mx: (domain) => ask(async (dns) => (await dns.resolveMx(domain)).map(({ priority, exchange }) => ({ preference: priority, host: hostName(exchange) }))),
+    async mx(domain) {
+      const found = await ask(async (dns) => (await dns.resolveMx(domain)).map(({ priority, exchange }) => ({ preference: priority, host: hostName(exchange) })));
+      return confirm(found, domain, TYPE.mx);
+    },
     async addresses(host) {
       const [four, six] = await Promise.all([
         ask(async (dns) => (await dns.resolve4(host, { ttl: true })).map(({ address, ttl }): HostAddress => ({ address, family: 4, ttlS: ttl }))),
         ask(async (dns) => (await dns.resolve6(host, { ttl: true })).map(({ address, ttl }): HostAddress => ({ address, family: 6, ttlS: ttl }))),
       ]);
-      return bothFamilies(four, six);
+      const found = bothFamilies(four, six);
+      // Most hosts have no IPv6: only where there is nothing at all does it matter why.
+      return found.kind === 'no_data' ? bothFamilies(await confirm(four, host, TYPE.a), await confirm(six, host, TYPE.aaaa)) : found;
     },
   };
 }
 
 type Question<T> = (dns: PlatformResolver) => Promise<readonly T[]>;
 
-function openLane(servers: readonly string[] | null, { atOnce, timeoutMs }: LaneSize): { readonly dns: PlatformResolver; readonly lane: Lane } {
+function openLane(servers: readonly string[] | null, { atOnce, timeoutMs }: LaneSize): { readonly dns: PlatformResolver; readonly lane: Lane; readonly timeoutMs: number } {
   const dns = new PlatformResolver({ timeout: timeoutMs, tries: 1 });
   try {
     if (servers !== null) dns.setServers(servers);
-    return { dns, lane: new Lane(atOnce) };
+    return { dns, lane: new Lane(atOnce), timeoutMs };
   } catch (error) {
     throw new UsageError('bad_dns_server', `a DNS server must be an IP address with or without a port, got ${(servers ?? []).join(', ').slice(0, 100)}`, {
       hint: 'Such as 127.0.0.1:5353 or [::1]:5353.',

@@ -1,8 +1,10 @@
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { afterEach, describe, expect, it } from 'vitest';
-import { RCODE, readQuestion, writeAnswer, type Question } from '../../../src/service/mail-world/dns-message.ts';
+import { readQuestion, writeAnswer, type Question } from '../../../src/service/mail-world/dns-message.ts';
 import { Lane } from '../../../src/verification/dns/lane.ts';
+import { MailRoutes } from '../../../src/verification/dns/mail-routes.ts';
+import { RCODE, TYPE } from '../../../src/verification/dns/message.ts';
 import { LANES, platformResolver } from '../../../src/verification/dns/resolver.ts';
 
 const sockets: Socket[] = [];
@@ -54,6 +56,78 @@ describe('platformResolver', () => {
     const server = await serve((question) => writeAnswer(question, RCODE.servfail, []), () => asked++);
     expect(await platformResolver([server]).mx('broken.test')).toEqual({ kind: 'failed', detail: 'ESERVFAIL' });
     expect(asked).toBe(1);
+  });
+});
+
+/** An answer without records and this code, the upper bits of it in an OPT record (RFC 6891 6.1.3). */
+function refuse(question: Question, rcode: number): Buffer {
+  const answer = writeAnswer(question, rcode & 0x0f, [], rcode === RCODE.none || rcode === RCODE.nxdomain ? [{ type: 'soa', ttlS: 60 }] : []);
+  if (rcode < 16) return answer;
+  answer.writeUInt16BE(1, 10);
+  return Buffer.concat([answer, Buffer.from([0, 0, TYPE.opt, 4, 208, rcode >> 4, 0, 0, 0, 0, 0])]);
+}
+
+describe('what a DNS server may say', () => {
+  const RCODES = Array.from({ length: 24 }, (_, rcode) => rcode);
+  /** `rN.test` is refused by code N; `hN.test` has the host `rN.test`; `aN.test` has no MX, and its addresses are refused. */
+  const zone = (question: Question): Buffer => {
+    const [, kind, code] = /^([rha])(\d+)\.test$/.exec(question.name) ?? [];
+    if (kind === 'h' && question.type === TYPE.mx) return writeAnswer(question, RCODE.none, [{ type: 'mx', preference: 10, host: `r${code}.test`, ttlS: 60 }]);
+    return refuse(question, kind === 'a' && question.type === TYPE.mx ? RCODE.none : Number(code));
+  };
+
+  it.each(['r', 'h', 'a'])('a failure is never an absence, by whatever code (%s)', async (kind) => {
+    const resolver = platformResolver([await serve(zone)]);
+    const routes = new MailRoutes({ resolver, clock: () => 0, privateAddresses: true });
+    const found = await Promise.all(RCODES.map((rcode) => routes.find(`${kind}${rcode}.test`)));
+    const absent = kind === 'r' ? { 0: 'no_mail_host', 3: 'no_domain' } : { 0: 'no_mail_host', 3: 'no_mail_host' };
+    expect(found.map((route) => route.kind)).toEqual(RCODES.map((rcode) => absent[rcode as 0 | 3] ?? 'failed'));
+  });
+
+  it('says which code it was', async () => {
+    const resolver = platformResolver([await serve(zone)]);
+    expect(await resolver.mx('r9.test')).toEqual({ kind: 'failed', detail: 'DNS error code 9' });
+    expect(await resolver.addresses('r23.test')).toEqual({ kind: 'failed', detail: 'DNS error code 23' });
+  });
+
+  it('a referral, or an empty answer of a server that does not know the zone, is a failure', async () => {
+    const lame = platformResolver([await serve((question) => writeAnswer(question, RCODE.none, [], [{ type: 'ns', ttlS: 60 }]))]);
+    expect(await lame.mx('a.test')).toEqual({ kind: 'failed', detail: 'the DNS server refers to others' });
+    const empty = platformResolver([await serve((question) => writeAnswer(question, RCODE.none, [], []))]);
+    expect(await empty.addresses('a.test')).toMatchObject({ kind: 'failed', detail: expect.stringContaining('does not know the zone') as string });
+  });
+
+  it('an empty answer without a SOA record is an absence where the server knows the zone: local resolvers leave it out', async () => {
+    const asked: string[] = [];
+    const resolver = platformResolver([
+      await serve(
+        (question) => writeAnswer(question, RCODE.none, question.type === TYPE.soa && question.name === 'acme.test' ? [{ type: 'soa', ttlS: 60 }] : [], []),
+        ({ name, type }) => asked.push(`${type} ${name}`),
+      ),
+    ]);
+    expect(await resolver.mx('mail.eu.acme.test')).toEqual({ kind: 'no_data' });
+    expect(asked).toEqual(['15 mail.eu.acme.test', '15 mail.eu.acme.test', '6 mail.eu.acme.test', '6 eu.acme.test', '6 acme.test']);
+  });
+
+  it('an answer that nobody asked for, or that makes no sense, is not heard', async () => {
+    let asked = 0;
+    // The platform is told that there is nothing; whoever asks again hears another's answer, half of one, and then the right one.
+    const server = await serve((question) => {
+      const right = writeAnswer(question, asked++ === 0 ? RCODE.none : RCODE.notauth, []);
+      if (asked === 1) return right;
+      return asked === 2 ? Buffer.concat([right.subarray(0, 2), right.subarray(2, 14)]) : right;
+    });
+    const resolver = platformResolver([server], { fast: { atOnce: 1, timeoutMs: 200 }, slow: { atOnce: 1, timeoutMs: 1_000 } });
+    expect(await resolver.mx('a.test')).toEqual({ kind: 'failed', detail: 'DNS error code 9' });
+    expect(asked).toBe(3);
+  });
+
+  it('asks the second server when the first is silent', async () => {
+    const none = (question: Question): Buffer => writeAnswer(question, RCODE.none, []);
+    let confirmed = 0;
+    const mute = await serve((question) => (confirmed++ === 0 ? none(question) : null));
+    const resolver = platformResolver([mute, await serve(none)], { fast: { atOnce: 1, timeoutMs: 200 }, slow: { atOnce: 1, timeoutMs: 200 } });
+    expect(await resolver.mx('a.test')).toEqual({ kind: 'no_data' });
   });
 });
 

@@ -1,0 +1,78 @@
+/**
+ * Whether a name really has no records of a type. The platform's resolver says the same (ENODATA) of an empty answer, of a server that refers to others, and of
+ * most error codes (RFC 1035 4.1.1 and its registry: 6 to 11 and 16 to 23), so the server is asked again, and its answer looked at.
+ */
+import { createSocket } from 'node:dgram';
+import { randomInt } from 'node:crypto';
+import { isIPv6 } from 'node:net';
+import { registrableDomain } from '../registrable.ts';
+import { HEADER_OCTETS, RCODE, readReply, TYPE, writeQuery, type ReplyShape } from './message.ts';
+
+const DNS_PORT = 53;
+/** Longer names than DNS has are asked by nobody; this bounds how far up is looked. */
+const MAX_PARENTS = 10;
+
+/** `absent`: it exists, without such records. `silent`: no server answered in time. Anything else is why the answer is none. */
+export type Absence = 'absent' | 'silent' | { readonly why: string };
+
+/** @param servers as `getServers` of the platform's resolver has them. @param timeoutMs for each question to each server. */
+export async function confirmAbsence(servers: readonly string[], name: string, type: number, timeoutMs: number): Promise<Absence> {
+  for (const server of servers) {
+    const reply = await ask(server, name, type, timeoutMs);
+    if (reply === null) continue;
+    if (reply.rcode !== RCODE.none) return { why: `DNS error code ${reply.rcode}` };
+    if (reply.truncated || reply.answers.includes(type)) return { why: 'the DNS server contradicts itself' };
+    if (reply.authority.includes(TYPE.soa)) return 'absent';
+    if (reply.authority.includes(TYPE.ns)) return { why: 'the DNS server refers to others' };
+    return (await knowsZone(server, name, timeoutMs)) ? 'absent' : { why: 'an empty answer from a DNS server that does not know the zone' };
+  }
+  return 'silent';
+}
+
+/** RFC 2308 2.2 wants a SOA record in an empty answer, and local resolvers leave it out: then one that knows the zone can tell it when it is asked. */
+async function knowsZone(server: string, name: string, timeoutMs: number): Promise<boolean> {
+  const top = registrableDomain(name);
+  let zone = name;
+  for (let n = 0; n < MAX_PARENTS; n++) {
+    const reply = await ask(server, zone, TYPE.soa, timeoutMs);
+    if (reply === null || reply.rcode !== RCODE.none) return false;
+    if (reply.answers.includes(TYPE.soa) || reply.authority.includes(TYPE.soa)) return true;
+    if (zone.length <= top.length || !zone.includes('.')) return false;
+    zone = zone.slice(zone.indexOf('.') + 1);
+  }
+  return false;
+}
+
+/** One question to one server, by UDP: what says that there is nothing is small. Null: no answer in time. */
+async function ask(server: string, name: string, type: number, timeoutMs: number): Promise<ReplyShape | null> {
+  const { address, port } = placeOf(server);
+  const query = writeQuery(randomInt(65_536), name, type);
+  const socket = createSocket(isIPv6(address) ? 'udp6' : 'udp4');
+  const { promise, resolve } = Promise.withResolvers<ReplyShape | null>();
+  const timer = setTimeout(() => resolve(null), timeoutMs);
+  socket.on('error', () => resolve(null));
+  socket.on('message', (message) => {
+    const reply = readReply(message);
+    // Names come back in any case; whatever answers another question is not for us.
+    if (reply !== null && reply.id === query.readUInt16BE(0) && sameText(reply.question, query.subarray(HEADER_OCTETS))) resolve(reply);
+  });
+  // Connected, it hears this server alone.
+  socket.connect(port, address, () => socket.send(query));
+  try {
+    return await promise;
+  } finally {
+    clearTimeout(timer);
+    socket.close();
+  }
+}
+
+function sameText(one: Buffer, other: Buffer): boolean {
+  return one.toString('latin1').toLowerCase() === other.toString('latin1').toLowerCase();
+}
+
+/** `1.2.3.4`, `1.2.3.4:53`, `2001:db8::1` or `[2001:db8::1]:53`. */
+function placeOf(server: string): { address: string; port: number } {
+  const [, bracketed, withPort, port] = /^(?:\[(.+)\]|([^:]+)):(\d+)$/.exec(server) ?? [];
+  const address = bracketed ?? withPort;
+  return address === undefined ? { address: server, port: DNS_PORT } : { address, port: Number(port) };
+}

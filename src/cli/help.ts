@@ -113,6 +113,11 @@ The data service, on this machine. Prints {"url": ..., "pid": ...} once it is re
   --sample          the sample set, with the key sample-key on the enterprise plan
   --monitor PORT    /metrics, /healthz, /readyz    --log-level LEVEL      info; on a terminal warn
 
+Verifying, with a store of your own:
+  --ehlo-name NAME  asks mail servers, as NAME     --mail-from ADDRESS    sender shown (null sender)
+  --no-smtp         asks none, whatever is set     --dns-server HOST:PORT not this machine's
+  --smtp-port N     a test bed of your own: this port, not 25
+
 To try out how a client takes trouble:
   --latency-ms N    every answer waits this long   --latency-jitter-ms N  up to this much more
   --error-rate R    share of 500s, 0 to 1          --throttle-rate R      share of 429s
@@ -152,11 +157,10 @@ else a JSON object a line in the same order. A bad address is a result: exit 0.
 
   --local           here, without a service: syntax, lists, DNS, and the mail servers themselves
   --mode MODE       full; dns asks no mail server; syntax asks nobody
-  --dns-server HOST:PORT, --smtp-port N   a test bed of your own: this DNS server; this port, not 25
-                    (DNS may then point to this machine and to private networks)
-
-With --local MILLRACE_SMTP_EHLO_NAME is the name said to mail servers (this machine's), and
-MILLRACE_SMTP_SENDER the sender that they are shown (the null sender). Many networks block port 25.
+  --ehlo-name NAME  said to mail servers (this machine's; MILLRACE_SMTP_EHLO_NAME)
+  --mail-from ADDRESS   the sender that they are shown (the null sender; MILLRACE_SMTP_SENDER)
+  --dns-server HOST:PORT   in place of this machine's
+  --smtp-port N     a test bed of your own: not 25; DNS may then point to private networks
 
 Example: millrace verify --local --mode dns jane@example.com`;
 

@@ -24,6 +24,8 @@ const REPORT_OPTIONS = { ...JOB_OPTIONS, date: value, json: flag };
 /** Which service is asked, how fast and how often at most, as for run. */
 const SERVICE_OPTIONS = Object.fromEntries(Object.entries(SHORT_FLAGS).filter(([path]) => path.startsWith('service.') || path === 'limits.maxCalls').map(([, name]) => [name, name === 'embedded' ? flag : value]));
 const SERVE_VALUES = ['host', 'port', 'store', 'region', 'monitor', 'log-level', 'latency-ms', 'latency-jitter-ms', 'error-rate', 'throttle-rate', 'drop-rate', 'hang-rate', 'fault-seed'];
+/** How mail is looked into from this machine. */
+const MAIL_OPTIONS = Object.fromEntries(['dns-server', 'smtp-port', 'ehlo-name', 'mail-from'].map((name) => [name, value]));
 
 interface Command {
   readonly usage: string;
@@ -45,7 +47,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   },
   serve: {
     usage: 'serve',
-    options: { ...Object.fromEntries(SERVE_VALUES.map((name) => [name, value])), sample: flag },
+    options: { ...Object.fromEntries(SERVE_VALUES.map((name) => [name, value])), ...MAIL_OPTIONS, sample: flag, smtp: flag },
     load: async () => (await import('./commands/serve.ts')).serve,
   },
   enrich: {
@@ -73,7 +75,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   verify: {
     usage: 'verify',
     keys: true,
-    options: { ...SERVICE_OPTIONS, local: flag, mode: value, 'dns-server': value, 'smtp-port': value, json: flag },
+    options: { ...SERVICE_OPTIONS, ...MAIL_OPTIONS, local: flag, mode: value, json: flag },
     load: async () => (await import('./commands/verify.ts')).verify,
   },
 };

@@ -1,7 +1,9 @@
-/** Who the verifier says it is to mail servers, from the environment. */
-import { ConfigError } from '../errors.ts';
+/** Who the verifier says it is to mail servers: flags, else the environment. */
+import { ConfigError, UsageError } from '../errors.ts';
 import { normaliseEmail } from '../verification/address.ts';
 import { isHostName } from '../verification/domain.ts';
+import { textOf } from './flag-values.ts';
+import type { Invocation } from './invocation.ts';
 
 export interface SmtpIdentity {
   /** Null: the address that we come from stands for a name. */
@@ -19,16 +21,28 @@ export function ownName(hostname: string): string | null {
   return isHostName(name) && !AT_HOME.test(name) ? name : null;
 }
 
-/** Null when MILLRACE_SMTP_EHLO_NAME is not set. @throws ConfigError for a name or sender that no server would take. */
-export function smtpIdentity(env: NodeJS.ProcessEnv): SmtpIdentity | null {
-  const name = env['MILLRACE_SMTP_EHLO_NAME'] ?? '';
-  const sender = env['MILLRACE_SMTP_SENDER'] ?? '';
-  if (name === '') return null;
-  if (!isHostName(name.toLowerCase())) {
-    throw new ConfigError('bad_ehlo_name', `MILLRACE_SMTP_EHLO_NAME must be a host name, got ${JSON.stringify(name.slice(0, 80))}`, { hint: 'Such as mail.example.com: the name of the address that you come from.' });
+/** @param unnamed what is said where no name is configured. @throws UsageError, ConfigError for a name or sender that no server would take. */
+export function smtpIdentity(invocation: Invocation, unnamed: string | null): SmtpIdentity {
+  const name = setting(invocation, 'ehlo-name', 'MILLRACE_SMTP_EHLO_NAME');
+  const sender = setting(invocation, 'mail-from', 'MILLRACE_SMTP_SENDER');
+  if (name.text !== '' && !isHostName(name.text.toLowerCase())) {
+    throw name.refuse('bad_ehlo_name', `${name.from} must be a host name, got ${JSON.stringify(name.text.slice(0, 80))}`, 'Such as mail.example.com: the name of the address that you come from.');
   }
-  if (sender !== '' && normaliseEmail(sender) !== sender.toLowerCase()) {
-    throw new ConfigError('bad_smtp_sender', 'MILLRACE_SMTP_SENDER must be one plain e-mail address, or empty for the null sender');
+  if (sender.text !== '' && normaliseEmail(sender.text) !== sender.text.toLowerCase()) {
+    throw sender.refuse('bad_smtp_sender', `${sender.from} must be one plain e-mail address`, 'Leave it out for the null sender.');
   }
-  return { ehloName: name.toLowerCase(), sender };
+  return { ehloName: name.text === '' ? unnamed : name.text.toLowerCase(), sender: sender.text };
+}
+
+interface Setting {
+  /** Empty: not set. */
+  readonly text: string;
+  readonly from: string;
+  readonly refuse: (code: string, message: string, hint: string) => Error;
+}
+
+function setting(invocation: Invocation, flag: string, variable: string): Setting {
+  const given = textOf(invocation, flag);
+  if (given !== null) return { text: given, from: `--${flag}`, refuse: (_code, message, hint) => new UsageError('bad_value', message, { hint }) };
+  return { text: invocation.env[variable] ?? '', from: variable, refuse: (code, message, hint) => new ConfigError(code, message, { hint }) };
 }

@@ -1,6 +1,6 @@
 /** The service's verifier, with what it looks into: the Internet's mail, or a world of its own. */
 import { platformResolver } from '../verification/dns/resolver.ts';
-import { smtpSettings } from '../verification/smtp/settings.ts';
+import { connectTo, SMTP_PORT, smtpSettings } from '../verification/smtp/settings.ts';
 import { Verifier } from '../verification/verifier.ts';
 import type { MailWorld } from './mail-world/world.ts';
 
@@ -11,7 +11,11 @@ export interface MailOptions {
    * How to introduce oneself to mail servers: the name said in EHLO, which should resolve to the address that one comes from, and the sender (empty: the null
    * sender). Without it mail servers are not asked, and results say so: who does not say who he is gets his address onto blocklists.
    */
-  readonly smtp?: { readonly ehloName: string | null; readonly sender: string };
+  readonly smtp?: { readonly ehloName: string | null; readonly sender: string } | null;
+  /** `HOST:PORT` of the DNS server that is asked; default: those of this machine. */
+  readonly dnsServer?: string | null;
+  /** Where mail servers listen, default 25. Another port is a test bed: then DNS may point to this machine and to private networks. */
+  readonly smtpPort?: number | null;
 }
 
 export interface OpenMail {
@@ -23,9 +27,15 @@ export interface OpenMail {
 const WORLD_EHLO_NAME = 'verifier.example';
 
 /** @param clock monotonic, milliseconds. @param now epoch milliseconds. */
-export async function openMail({ world, smtp }: MailOptions, clock: () => number, now: () => number): Promise<OpenMail> {
+export async function openMail({ world, smtp = null, dnsServer = null, smtpPort = null }: MailOptions, clock: () => number, now: () => number): Promise<OpenMail> {
   if (world === undefined) {
-    const verifier = new Verifier({ resolver: platformResolver(null), smtp: smtp === undefined ? null : smtpSettings(smtp), clock, now });
+    const verifier = new Verifier({
+      resolver: platformResolver(dnsServer === null ? null : [dnsServer]),
+      smtp: smtp === null ? null : smtpSettings({ ...smtp, connect: connectTo(smtpPort ?? SMTP_PORT) }),
+      privateAddresses: smtpPort !== null,
+      clock,
+      now,
+    });
     return { verifier, close: async () => verifier.close() };
   }
   const { startMailWorld } = await import('./mail-world/start-world.ts');

@@ -16,8 +16,8 @@ export interface ServeOptions {
   readonly store: string | null;
   readonly region: Region;
   readonly sample: boolean;
-  /** How to introduce oneself to mail servers; null: they are not asked, save those of the sample. */
-  readonly smtp: NonNullable<MailOptions['smtp']> | null;
+  /** How mail is looked into; the sample has a world of its own. */
+  readonly mail: Omit<MailOptions, 'world'>;
   readonly faults: Partial<Faults>;
   /** Where metrics and probes are served apart from the service; null: nowhere. */
   readonly monitor: MonitorAddress | null;
@@ -30,7 +30,7 @@ export interface ServeOptions {
  * @throws ConfigError when it is not said what to serve, or an address cannot be listened on; StorageError when the store cannot be used; the reason of `abort` when that ended it.
  */
 export async function serve(options: ServeOptions, { drain, abort }: { readonly drain: AbortSignal; readonly abort?: AbortSignal }): Promise<void> {
-  const { host, port, region, sample, faults, smtp } = options;
+  const { host, port, region, sample, faults, mail } = options;
   if (options.store === null && !sample) {
     throw new ConfigError('no_store', 'nothing to serve: no store was given', {
       hint: 'pass --store FILE (made when missing) for data of your own, or --sample for the sample set',
@@ -41,7 +41,7 @@ export async function serve(options: ServeOptions, { drain, abort }: { readonly 
   const log: ServiceLog = { write: (level, entry) => logger[level](entry), line: (text) => lines.line(text), takes: (level) => logger.isLevelEnabled(level) };
   const monitor = options.monitor === null ? null : await openServiceMonitor(options.monitor);
   try {
-    const service = await startService({ store: options.store ?? (await sampleStorePath()), host, port, region, sample, faults, log, ...(sample || smtp === null ? {} : { mail: { smtp } }) });
+    const service = await startService({ store: options.store ?? (await sampleStorePath()), host, port, region, sample, faults, log, ...(sample ? {} : { mail }) });
     try {
       monitor?.watch(service);
       log.write('info', { event: 'serving', url: service.url, monitor: monitor?.url ?? null, region, pid: process.pid });

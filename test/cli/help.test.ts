@@ -90,6 +90,8 @@ test.each([
   [['verify', '--local', '--dns-server', 'nowhere', 'jane@acme.example'], 64, /a DNS server must be an IP address/],
   [['verify', '--local', '--dns-sever', 'x', 'jane@acme.example'], 64, /no flag --dns-sever; did you mean --dns-server\?/],
   [['serve', '--region', 'mars'], 64, /--region must be us, eu, apac/],
+  [['serve', '--sample', '--no-smtp'], 64, /--smtp does not go with --sample/],
+  [['serve', '--store', 'x.sqlite', '--smtp'], 78, /--ehlo-name mail.example.com/],
   [['run', 'smaple'], 78, /no job "smaple".*did you mean sample\?/],
   [['run', '--input', 'a.csv', '--output', 'b.csv'], 78, /No service is chosen/],
   [['run', '--input', 'a.csv', '--output', 'b.csv', '--base-url', 'http://127.0.0.1:1', '--rpm', '1'], 78, /There is no API key/],

@@ -1,5 +1,6 @@
 import { stat, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startMailWorld, type RunningWorld } from '../../src/service/mail-world/start-world.ts';
 import { Folder } from '../support/cli.ts';
 
 const CRM = `Full Name,Work Email,Company,Website,Job Title,Mobile
@@ -9,14 +10,19 @@ Nobody,,,,,
 `;
 
 let folder: Folder;
+let world: RunningWorld;
 let url = '';
 let key = '';
 
 beforeAll(async () => {
   folder = await Folder.make();
   await writeFile(folder.at('crm.csv'), CRM);
+  world = await startMailWorld({ hosts: { 'mx.there.example': {} }, domains: { 'there.example': { mx: [[10, 'mx.there.example']], mailboxes: ['jane'] } } });
 });
-afterAll(() => folder.remove());
+afterAll(async () => {
+  await folder.remove();
+  await world.close();
+});
 
 async function enrich(email: string, withKey = key): Promise<number> {
   const reply = await fetch(`${url}/v1/enrich`, { method: 'POST', headers: { authorization: `Bearer ${withKey}`, 'content-type': 'application/json' }, body: JSON.stringify({ email }) });
@@ -35,7 +41,7 @@ it('from a CSV of one\'s own to an enriched file through one\'s own service', as
   expect(made.stdout).toMatch(/^mr_us_[\w-]{43}\n$/);
   key = made.stdout.trim();
 
-  const served = folder.start(['serve', '--store', 's.sqlite', '--port', '0']);
+  const served = folder.start(['serve', '--store', 's.sqlite', '--port', '0', '--dns-server', world.dnsServer, '--smtp-port', String(world.portOf('mx.there.example')), '--ehlo-name', 'mail.acme.example']);
   await served.says(/^\{"url":/m);
   url = (JSON.parse(served.stdout()) as { url: string }).url;
   await writeFile(folder.at('leads.csv'), 'email,note\nADA@acme.example,x\nzoe@acme.example,y\n');
@@ -62,6 +68,12 @@ it('a person who asks for it is gone from answers, exports and imports, while th
   expect(exported).toMatchObject({ code: 0, stdout: '{"companies":1,"contacts":2}\n' });
   const printed = await folder.run(['export', '--store', 's.sqlite', '--contacts', '-']);
   expect(printed.stdout.trim().split('\n').map((line) => (JSON.parse(line) as { email: string }).email)).toEqual(['ada@acme.example', 'zoe@acme.example']);
+});
+
+it('it asks the DNS and the mail servers that it was told of, under the name that it was given', async () => {
+  const body = JSON.stringify({ emails: ['jane@there.example', 'joe@there.example', 'jane@nowhere.example'] });
+  const reply = await fetch(`${url}/v1/emails/verify`, { method: 'POST', headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' }, body });
+  expect(((await reply.json()) as { data: { reason: string }[] }).data.map(({ reason }) => reason)).toEqual(['accepted', 'no_mailbox', 'no_domain']);
 });
 
 it('what became of mails speaks for and against their addresses, until these ask to be removed, while the service runs', async () => {

@@ -5,7 +5,7 @@ import { serve } from '../../src/service/serve-command.ts';
 import { sampleStorePath, startService } from '../../src/service/start-service.ts';
 import { serveStore, temporaryFolder } from './harness.ts';
 
-const OPTIONS = { host: '127.0.0.1', port: 0, store: null, region: 'us', sample: true, smtp: null, faults: {}, monitor: null, logLevel: 'silent' } as const;
+const OPTIONS = { host: '127.0.0.1', port: 0, store: null, region: 'us', sample: true, mail: {}, faults: {}, monitor: null, logLevel: 'silent' } as const;
 
 afterEach(() => {
   vi.restoreAllMocks();

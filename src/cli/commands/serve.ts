@@ -6,9 +6,9 @@ import { monitorAddress, type MonitorAddress } from '../../monitor/address.ts';
 import { checkFlags, textOf, wordOf } from '../flag-values.ts';
 import type { Invocation } from '../invocation.ts';
 import { withStopSignals } from '../signals.ts';
-import { smtpIdentity } from '../smtp-identity.ts';
+import { SERVE_MAIL_FLAGS, serveMail } from '../mail-flags.ts';
 
-const FLAGS = ['host', 'port', 'store', 'region', 'sample', 'monitor', 'log-level', 'latency-ms', 'latency-jitter-ms', 'error-rate', 'throttle-rate', 'drop-rate', 'hang-rate', 'fault-seed'];
+const FLAGS = ['host', 'port', 'store', 'region', 'sample', 'monitor', 'log-level', 'latency-ms', 'latency-jitter-ms', 'error-rate', 'throttle-rate', 'drop-rate', 'hang-rate', 'fault-seed', ...SERVE_MAIL_FLAGS];
 /** Regions of the service; a key belongs to one. */
 const REGIONS = ['us', 'eu', 'apac'] as const;
 const MAX_PORT = 65_535;
@@ -18,6 +18,8 @@ const MAX_SEED = 2 ** 32 - 1;
 /** Serves until a signal comes; then what is in flight is answered. */
 export async function serve(invocation: Invocation): Promise<ExitCode> {
   checkFlags('serve', invocation, FLAGS);
+  const stray = SERVE_MAIL_FLAGS.find((flag) => invocation.flags.has(flag));
+  if (stray !== undefined && invocation.flags.get('sample') === true) throw new UsageError('bad_value', `--${stray} does not go with --sample, which has a world of mail of its own`);
   const text = (flag: string): string | null => textOf(invocation, flag);
   const whole = (flag: string, fallback: number, max: number): number => numberOf(flag, text(flag), fallback, max, /^\d{1,10}$/);
   const rate = (flag: string): number => numberOf(flag, text(flag), 0, 1, /^\d?\.?\d{1,12}$/);
@@ -27,7 +29,7 @@ export async function serve(invocation: Invocation): Promise<ExitCode> {
     store: text('store'),
     region: regionOf(text('region')),
     sample: invocation.flags.get('sample') === true,
-    smtp: smtpIdentity(invocation.env),
+    mail: serveMail(invocation),
     faults: {
       latencyMs: whole('latency-ms', 0, MAX_LATENCY_MS),
       latencyJitterMs: whole('latency-jitter-ms', 0, MAX_LATENCY_MS),

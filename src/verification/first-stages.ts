@@ -5,7 +5,7 @@ import { Stopwatch } from './stopwatch.ts';
 import { checkSyntax } from './syntax.ts';
 import type { Findings, VerifyRequest } from './types.ts';
 
-const NO_LISTS: ListFindings = { disposable: false, suspectedDisposable: false, role: false, free: false, didYouMean: null };
+const NO_LISTS: ListFindings = { disposable: false, suspectedDisposable: false, role: false, free: false, lookalike: null, didYouMean: null };
 
 /** Looks at one address as it was sent. A bad address is a finding, never an error. */
 export function firstStages(email: string, request: VerifyRequest, nowMs: number, clock: () => number): Findings {
@@ -24,7 +24,7 @@ export function firstStages(email: string, request: VerifyRequest, nowMs: number
   }
   const checks = [watch.check('syntax', 'valid', null)];
   const lists = lookUpLists(syntax.local, syntax.domain);
-  checks.push(watch.check('lists', listsResult(lists), null));
+  checks.push(watch.check('lists', listsResult(lists), lists.lookalike === null ? null : `it reads like ${lists.lookalike}`));
   const known: Findings = { ...nothing, normalised, smtputf8, local: syntax.local, domain: syntax.domain, lists, checks };
   if (request.mode === 'syntax') return known;
 
@@ -41,8 +41,9 @@ export function isSettled(found: Findings): boolean {
   return found.syntax !== 'valid' || found.mailbox !== null || found.lists.disposable;
 }
 
-function listsResult({ disposable, suspectedDisposable, didYouMean, role, free }: ListFindings): string {
+function listsResult({ disposable, suspectedDisposable, lookalike, didYouMean, role, free }: ListFindings): string {
   if (disposable) return 'disposable';
+  if (lookalike !== null) return 'lookalike';
   if (didYouMean !== null) return 'possible_typo';
   if (suspectedDisposable) return 'suspected_disposable';
   if (role) return 'role';

@@ -1,9 +1,9 @@
 /** What is known of an address from its spelling alone: the lists of the waterfall's second stage. */
 import { domainToUnicode } from 'node:url';
 import { openList, type ListName } from './lists/open-list.ts';
-import { asciiReading, mixesAlphabets } from './lookalike.ts';
+import { asciiReading, mixesAlphabets, withoutMarks } from './lookalike.ts';
 import { registrableDomain } from './registrable.ts';
-import { meantProvider } from './typo.ts';
+import { isOftenMeant, meantProvider } from './typo.ts';
 
 export interface ListFindings {
   /** Certain: an address there is meant to be thrown away. */
@@ -12,6 +12,8 @@ export interface ListFindings {
   readonly suspectedDisposable: boolean;
   readonly role: boolean;
   readonly free: boolean;
+  /** The provider that the domain looks like to a reader, with letters of other alphabets or with accents, or null. */
+  readonly lookalike: string | null;
   /** The whole address that was probably meant, or null. */
   readonly didYouMean: string | null;
 }
@@ -46,12 +48,14 @@ export function isRole(local: string): boolean {
 export function lookUpLists(local: string, domain: string): ListFindings {
   const disposable = isDisposable(domain);
   const free = isFreeProvider(domain);
+  const lookalike = lookedLike(domain);
   return {
     disposable,
     suspectedDisposable: !disposable && !free && listed('disposable-wide', domain),
     role: isRole(local),
     free,
-    didYouMean: free || disposable ? meant(local, domain, domain) : meant(local, domain, meantDomain(domain)),
+    lookalike,
+    didYouMean: meant(local, domain, free || disposable ? domain : (lookalike ?? meantProvider(domain) ?? domain)),
   };
 }
 
@@ -60,11 +64,13 @@ function meant(local: string, domain: string, better: string): string | null {
   return plainer === local && better === domain ? null : `${plainer}@${better}`;
 }
 
-/** The provider that a slip of the finger, or letters that only look like its own, stand for; else `domain` itself. */
-function meantDomain(domain: string): string {
-  if (domain.includes('xn--')) {
-    const reading = asciiReading(domainToUnicode(domain));
-    if (reading !== null && isFreeProvider(reading)) return reading;
-  }
-  return meantProvider(domain) ?? domain;
+/** Accents make other names of most names; of the best known ones they make traps. */
+function lookedLike(domain: string): string | null {
+  if (!domain.includes('xn--')) return null;
+  const unicode = domainToUnicode(domain);
+  const reading = asciiReading(unicode);
+  if (reading !== null && isFreeProvider(reading)) return reading;
+  const plain = withoutMarks(unicode);
+  const bare = asciiReading(plain) ?? plain;
+  return isOftenMeant(bare) ? bare : null;
 }

@@ -20,6 +20,11 @@ export function asciiReading(text: string): string | null {
   return isAscii(reading) ? reading : null;
 }
 
+/** `text` without accents and other marks on its letters. */
+export function withoutMarks(text: string): string {
+  return text.normalize('NFD').replaceAll(/\p{M}/gu, '');
+}
+
 /**
  * Whether `text` mixes Latin with an alphabet that looks like it (UTS 39 5.2 counts that as no more than minimally restrictive),
  * or has compatibility forms such as full-width letters: nobody's name is written so on purpose.

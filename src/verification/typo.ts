@@ -4,6 +4,11 @@ import { TYPO_DOMAINS } from './lists/typos.ts';
 /** Providers whose names are long enough, and used enough, for one wrong letter to be a slip rather than another name. */
 const OFTEN_MEANT = ['gmail.com', 'googlemail.com', 'hotmail.com', 'hotmail.co.uk', 'hotmail.fr', 'outlook.com', 'outlook.fr', 'yahoo.com', 'yahoo.co.uk', 'yahoo.fr', 'icloud.com', 'protonmail.com', 't-online.de', 'comcast.net', 'btinternet.com'];
 
+/** Whether `domain` is one of the providers that are best known. */
+export function isOftenMeant(domain: string): boolean {
+  return OFTEN_MEANT.includes(domain);
+}
+
 /** The provider that `domain` (ASCII, lower case, itself no provider) was probably meant to be, or null. */
 export function meantProvider(domain: string): string | null {
   const known = Object.hasOwn(TYPO_DOMAINS, domain) ? TYPO_DOMAINS[domain] : undefined;

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { domainToASCII } from 'node:url';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isHostName } from '../../src/verification/domain.ts';
+import { checkSyntax } from '../../src/verification/syntax.ts';
 import { isDisposable, isFreeProvider, isRole, lookUpLists } from '../../src/verification/lists.ts';
 import { SortedLines } from '../../src/verification/lists/sorted-lines.ts';
 import { TYPO_DOMAINS } from '../../src/verification/lists/typos.ts';
@@ -116,6 +118,24 @@ describe('what was probably meant', () => {
     ['太郎', 'acme.example', null],
   ])('%s@%s: %s', (local, domain, expected) => {
     expect(lookUpLists(local, domain).didYouMean).toBe(expected);
+  });
+
+  it.each([
+    ['gmаil.com', 'gmail.com'],
+    ['ɡmail.com', 'gmail.com'],
+    ['уаhoo.com', 'yahoo.com'],
+    ['outlооk.com', 'outlook.com'],
+    ['gmx.ԁe', 'gmx.de'],
+    ['gmáil.com', 'gmail.com'],
+    ['hotmaıl.com', 'hotmail.com'],
+    ['münchen.de', null],
+    ['почта.рф', null],
+    ['wéb.de', null],
+    ['例え.jp', null],
+  ])('to a reader %s is %s, which is said and no more', (shown, provider) => {
+    const domain = domainToASCII(shown);
+    expect(lookUpLists('jane', domain)).toMatchObject({ disposable: false, lookalike: provider, didYouMean: provider === null ? null : `jane@${provider}` });
+    expect(checkSyntax(`jane@${shown}`)).toMatchObject({ kind: 'valid', domain });
   });
 
   it('is one slip away exactly when one edit makes the one of the other', () => {

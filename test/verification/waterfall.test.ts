@@ -55,6 +55,14 @@ describe('the waterfall, over real sockets', () => {
     expect(await one('nobody@gmial.com')).toMatchObject({ result: 'undeliverable', did_you_mean: 'nobody@gmail.com' });
   });
 
+  it('says which provider a domain only looks like, and takes what its server says for an answer', async () => {
+    const world = { hosts: { 'mx.test': {} }, domains: { 'xn--gmil-63d.com': { mx: [[10, 'mx.test']], mailboxes: ['jane'] } } } as const;
+    const { one } = await inWorld({}, {}, world);
+    const found = await one('jane@gmаil.com');
+    expect(found).toMatchObject({ result: 'risky', reason: 'possible_typo', did_you_mean: 'jane@gmail.com', domain: { ascii: 'xn--gmil-63d.com', unicode: 'gmаil.com' } });
+    expect(found.checks.find(({ name }) => name === 'lists')).toMatchObject({ result: 'lookalike', detail: 'it reads like gmail.com' });
+  });
+
   it('asks no further than it was told to', async () => {
     const { one, world } = await inWorld();
     expect(await one('jane@plain.test', { mode: 'dns' })).toMatchObject({ result: 'unknown', reason: 'smtp_not_asked', confidence: 30, mx: { found: true }, smtp: null });

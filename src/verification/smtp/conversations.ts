@@ -78,6 +78,11 @@ export class Conversations {
     });
   }
 
+  /** Whether `host` answered anybody not long ago. */
+  isAlive({ name }: MailHost): boolean {
+    return this.#manners.isAlive(name);
+  }
+
   /** How many more recipients the conversation may ask about; 0: it is to be released. */
   roomIn(session: SmtpSession): number {
     return Math.max(0, this.#manners.mostAsked(this.#placeOf(session).host) - session.asked);

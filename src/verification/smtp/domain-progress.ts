@@ -45,8 +45,6 @@ export class DomainProgress {
   /** Whom only another host can be asked about. */
   #aside: Recipient[] = [];
   #host = '';
-  /** The present host has answered. */
-  #heard = false;
   #probes = MAX_PROBES;
   #probing = false;
   #anybodyAccepted = false;
@@ -84,7 +82,6 @@ export class DomainProgress {
   /** From now on `host` is asked about all who have no answer. */
   beginHost(host: string): void {
     this.#host = host;
-    this.#heard = false;
     this.#takenHere.clear();
     this.#left.push(...this.#aside.splice(0));
   }
@@ -101,7 +98,6 @@ export class DomainProgress {
   }
 
   answered(address: string, meaning: MailboxMeaning, reply: Reply, session: SmtpSession): void {
-    this.#heard = true;
     this.#anybodyAccepted ||= meaning === 'accepted';
     this.#note(address, meaning, 'rcpt', reply.code, reply.enhanced, reply.text, session.tls);
   }
@@ -133,13 +129,12 @@ export class DomainProgress {
     else this.#left.push(over);
   }
 
-  /** The present host is not asked again; what it failed by is noted for all who are left. */
-  endHost(failure: SessionFailure): void {
+  /** The present host is not asked again; what it failed by is noted for all who are left. @param alive it answered somebody: it can be asked again later. */
+  endHost(failure: SessionFailure, alive: boolean): void {
     for (const recipient of this.#left) {
       const { address } = recipient;
       if (!this.#takenHere.has(address)) this.#attempts.set(address, (this.#attempts.get(address) ?? 0) + 1);
-      // A host that answers can be asked again; one that answered nobody says nothing.
-      this.#noteFailure(recipient, failure, false, this.#heard ? 'pending' : 'no_answer');
+      this.#noteFailure(recipient, failure, false, alive ? 'pending' : 'no_answer');
     }
   }
 

@@ -73,9 +73,11 @@ export class HostManners {
 
   #slowDown(manners: Manners): void {
     const now = this.#clock();
+    manners.learntMs = now;
+    // Conversations end in flocks; the first of them slows down all, and the others say the same.
+    if (manners.notBeforeMs > now) return;
     manners.waitMs = Math.min(LONGEST_WAIT_MS, manners.waitMs === 0 ? FIRST_WAIT_MS : manners.waitMs * 2);
     manners.notBeforeMs = now + manners.waitMs;
-    manners.learntMs = now;
   }
 
   #find(host: string): Manners | null {

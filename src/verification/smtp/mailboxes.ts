@@ -57,7 +57,7 @@ export class Mailboxes {
       const turn: HostTurn = { host, progress, brokenOff: 0, failure: null, others: null };
       await this.#converse(turn);
       await turn.others;
-      if (turn.failure !== null && !signal.aborted) progress.endHost(turn.failure);
+      if (turn.failure !== null && !signal.aborted) progress.endHost(turn.failure, this.#conversations.isAlive(host));
     }
     if (signal.aborted) progress.endTime();
     return { mailboxes: progress.answers, acceptAll: progress.acceptAll };

@@ -17,11 +17,15 @@ describe('HostManners', () => {
   it('waits longer from time to time, five seconds at most, until a conversation ends as it should', () => {
     const { manners: known, time } = manners();
     const waits = Array.from({ length: 7 }, () => {
+      time.ms += known.waitMs('mx.test');
       known.brokeOff('mx.test', 20);
+      // Those that end with it say the same.
+      known.brokeOff('mx.test', 20);
+      known.refusedAnother('mx.test', 3);
       return known.waitMs('mx.test');
     });
     expect(waits).toEqual([250, 500, 1_000, 2_000, 4_000, 5_000, 5_000]);
-    time.ms = 5_000;
+    time.ms += 5_000;
     expect(known.waitMs('mx.test')).toBe(0);
     known.wentWell('mx.test');
     known.brokeOff('mx.test', 20);

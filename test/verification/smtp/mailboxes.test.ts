@@ -58,10 +58,14 @@ describe('a server that has had enough', () => {
   it('of conversations beside the one it has is not taken for dead', async () => {
     const { reasons } = await ask({ mostConversations: 2 }, 200);
     expect(reasons).toEqual(inTurns(200));
+    const domains = Object.fromEntries(Array.from({ length: 40 }, (_, n) => [`d${n}.test`, { mx: [[10, HOST]] as const, mailboxes: ['jane'] }]));
+    const { verify } = await inWorld({ commandMs: 5_000 }, {}, { hosts: { [HOST]: { mostConversations: 1, latencyMs: 5 } }, domains });
+    const found = await verify(Object.keys(domains).map((domain) => `jane@${domain}`));
+    expect(new Set(found.map(({ reason }) => reason))).toEqual(new Set(['accepted']));
   });
 
   it('and is not through in time leaves the others for later, whatever it said last', async () => {
-    const { found } = await ask({ mostRecipients: 2, latencyMs: 20 }, 400, {}, { timeoutMs: 1_000 });
+    const { found } = await ask({ mostRecipients: 2, latencyMs: 20 }, 400, {}, { timeoutMs: 600 });
     expect(new Set(found.map(({ reason }) => reason))).toEqual(new Set(['accepted', 'no_mailbox', 'pending']));
     expect(found.filter(({ reason }) => reason === 'pending').every(({ retry_at: at }) => at !== null)).toBe(true);
   });

@@ -1,0 +1,94 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import * as fc from 'fast-check';
+import { afterEach, expect, it } from 'vitest';
+import type { Resolver } from '../../../src/verification/dns/resolver.ts';
+import { connectTo } from '../../../src/verification/smtp/settings.ts';
+import { inWorld } from '../in-world.ts';
+
+const servers: Server[] = [];
+afterEach(async () => {
+  for (const server of servers.splice(0)) await new Promise<void>((resolve) => server.close(() => resolve()));
+});
+
+/** What the server knows of a mailbox, by the remainder of its number, and the reasons that may come of it. */
+const TRUTHS = [
+  { reply: '250 2.1.5 fine', reasons: ['accepted'] },
+  { reply: '550 5.1.1 no such user', reasons: ['no_mailbox'] },
+  { reply: '552-5.2.2 mailbox\r\n552 5.2.2 full', reasons: ['mailbox_full'] },
+  { reply: '450 4.2.0 later', reasons: ['greylisted'] },
+  { reply: '554 5.7.1 not from you', reasons: ['policy_rejected'] },
+] as const;
+const NOT_KNOWN = ['pending', 'no_answer', 'greylisted', 'server_refused'];
+const NOBODY = { hosts: {}, domains: {} };
+
+/** What comes in the place of an answer. */
+const TROUBLES = ['drop', 'reset', '421 4.7.0 enough', '452 4.5.3 too many recipients', '451 4.3.0 local error'] as const;
+
+interface Script {
+  readonly pipelining: boolean;
+  /** For each command in turn, over all conversations, and then from the start: null is no trouble. */
+  readonly troubles: readonly ((typeof TROUBLES)[number] | null)[];
+  /** Into how many bytes its words are cut. */
+  readonly piece: number;
+}
+
+const SCRIPT: fc.Arbitrary<Script> = fc.record({
+  pipelining: fc.boolean(),
+  troubles: fc.array(fc.oneof({ weight: 12, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: fc.constantFrom(...TROUBLES) }), { minLength: 20, maxLength: 80 }),
+  piece: fc.integer({ min: 1, max: 200 }),
+});
+
+async function serve({ pipelining, troubles, piece }: Script): Promise<number> {
+  let commands = 0;
+  const say = (socket: Socket, text: string): void => {
+    const bytes = Buffer.from(`${text}\r\n`);
+    for (let from = 0; from < bytes.length && socket.writable; from += piece) socket.write(bytes.subarray(from, from + piece));
+  };
+  const server = createServer((socket) => {
+    let rest = '';
+    socket.on('error', () => socket.destroy());
+    socket.setNoDelay(true);
+    say(socket, '220 mx.test');
+    socket.on('data', (chunk) => {
+      const lines = `${rest}${chunk.toString()}`.split('\r\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) {
+        if (!socket.writable) return;
+        const number = /^RCPT TO:<user(\d+)@/.exec(line)?.[1];
+        const trouble = line.startsWith('RCPT') || line.startsWith('MAIL') ? (troubles[commands++ % troubles.length] ?? null) : null;
+        if (trouble === 'drop') socket.end();
+        else if (trouble === 'reset') socket.resetAndDestroy();
+        else if (trouble?.startsWith('421') === true) socket.end(`${trouble}\r\n`);
+        else if (trouble !== null) say(socket, trouble);
+        else if (line.startsWith('EHLO')) say(socket, pipelining ? '250-mx.test\r\n250 PIPELINING' : '250 mx.test');
+        else if (number !== undefined) say(socket, TRUTHS[Number(number) % TRUTHS.length]?.reply ?? '');
+        else say(socket, line.startsWith('RCPT') ? '550 5.1.1 no such user' : '250 fine');
+      }
+    });
+  });
+  servers.push(server);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
+}
+
+const resolver: Resolver = {
+  mx: () => Promise.resolve({ kind: 'found', records: [{ preference: 1, host: 'mx.test' }] }),
+  addresses: () => Promise.resolve({ kind: 'found', records: [{ address: '127.0.0.1', family: 4, ttlS: 60 }] }),
+};
+
+it('whatever breaks, each mailbox has the answer that was given of it, or none: never its neighbour\'s', async () => {
+  await fc.assert(
+    fc.asyncProperty(SCRIPT, async (script) => {
+      const { verify } = await inWorld({ connect: connectTo(await serve(script)), commandMs: 2_000 }, { resolver }, NOBODY);
+      const found = await verify(Array.from({ length: 60 }, (_, n) => `user${n}@a.test`), { timeoutMs: 400 });
+      for (const [n, { reason, retry_at: retryAt, result }] of found.entries()) {
+        expect([...(TRUTHS[n % TRUTHS.length]?.reasons ?? []), ...NOT_KNOWN]).toContain(reason);
+        if (result === 'undeliverable') expect(n % TRUTHS.length).toBe(1);
+        if (reason === 'pending' || reason === 'greylisted') expect(retryAt).not.toBeNull();
+      }
+    }),
+    { numRuns: 8 },
+  );
+});

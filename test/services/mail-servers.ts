@@ -124,6 +124,7 @@ smtpd_recipient_restrictions = reject_unlisted_recipient, check_recipient_access
 smtpd_restriction_classes = greylisting
 greylisting = check_policy_service inet:127.0.0.1:${greyPort}
 smtpd_error_sleep_time = 0
+smtpd_client_connection_count_limit = 3
 `,
   );
   const smtpd = (address: string, ...options: string[]): string => `${address}:${smtpPort} inet n - n - - smtpd${options.map((option) => ` -o ${option}`).join('')}`;

@@ -19,6 +19,8 @@ export interface HostCounts {
   mostOpen: number;
   /** Times that commands came in, however many at once: each is a round trip for whoever waits for the answers. */
   turns: number;
+  /** Conversations that it ended itself, with 421. */
+  ended: number;
 }
 
 export interface SmtpHost {
@@ -28,7 +30,7 @@ export interface SmtpHost {
 }
 
 export async function startSmtpHost(name: string, host: WorldHost, postmaster: Postmaster, tls: SecureContext | null): Promise<SmtpHost> {
-  const counts: HostCounts = { connections: 0, mostOpen: 0, turns: 0 };
+  const counts: HostCounts = { connections: 0, mostOpen: 0, turns: 0, ended: 0 };
   const open = new Set<Socket>();
   const server = createServer((socket) => {
     counts.connections++;
@@ -128,6 +130,11 @@ class Conversation {
 
   #obey(line: string): void {
     const [verb = ''] = line.split(' ', 1);
+    // As Postfix does it: over whatever comes next.
+    if (this.#recipients >= (this.#host.mostRecipients ?? Infinity) && verb.toUpperCase() !== 'QUIT') {
+      this.#say('421 4.7.0 too many recipients for one conversation', true);
+      return;
+    }
     const path = /^(?:MAIL FROM|RCPT TO):<(.*)>/i.exec(line)?.[1] ?? null;
     switch (verb.toUpperCase()) {
       case 'EHLO':
@@ -179,8 +186,7 @@ class Conversation {
       this.#inTurn(() => this.#socket.destroySoon());
       return;
     }
-    if (this.#recipients > (this.#host.mostRecipients ?? Infinity)) this.#say('421 4.7.0 too many recipients for one conversation', true);
-    else if (this.#sender === null || path === null) this.#say('503 5.5.1 MAIL first');
+    if (this.#sender === null || path === null) this.#say('503 5.5.1 MAIL first');
     else if (quirk === 'strict' && this.#inTransaction > 1) this.#say('452 4.5.3 one recipient at a time');
     else {
       const reply = this.#postmaster.reply(this.#name, this.#sender, path);
@@ -203,6 +209,7 @@ class Conversation {
 
   #say(text: string, goodbye = false): void {
     this.#over ||= goodbye;
+    if (text.startsWith('421')) this.#counts.ended++;
     this.#inTurn(() => {
       if (!this.#socket.writable) return;
       if (goodbye) this.#socket.end(`${text}\r\n`);

@@ -15,7 +15,7 @@ export interface WorldHost {
   readonly latencyMs?: number;
   /** Takes addresses with non-ASCII local parts. */
   readonly smtputf8?: boolean;
-  /** Says 421 and hangs up when a conversation asks about more. */
+  /** Says 421 and hangs up at the next command after so many recipients. */
   readonly mostRecipients?: number;
   /** Says 421 in place of a greeting to whoever comes while so many are there. */
   readonly mostConversations?: number;

@@ -4,7 +4,7 @@
 const MOST_ASKED = 100;
 /** The wait before the next conversation doubles with each that breaks off, until one ends as it should. */
 const FIRST_WAIT_MS = 250;
-const LONGEST_WAIT_MS = 5_000;
+const LONGEST_WAIT_MS = 2_000;
 /** How long a host that answered counts as alive, whatever it says to whoever connects next. */
 const ALIVE_MS = 60_000;
 /** Servers change their minds, and what was learnt may have been chance. */

@@ -83,7 +83,8 @@ export class Mailboxes {
       }
       try {
         await this.#askAll(session, turn);
-        await session.reset();
+        // At its limit a server hangs up over any command: that one is over as it should be.
+        if (this.#conversations.roomIn(session) > 0) await session.reset();
         this.#conversations.release(session);
       } catch (error) {
         this.#conversations.discard(session, error instanceof SessionFailure ? error : null);

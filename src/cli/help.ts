@@ -159,8 +159,8 @@ else a JSON object a line in the same order. A bad address is a result: exit 0.
   --mode MODE       full; dns asks no mail server; syntax asks nobody
   --ehlo-name NAME  said to mail servers (this machine's; MILLRACE_SMTP_EHLO_NAME)
   --mail-from ADDRESS   the sender that they are shown (the null sender; MILLRACE_SMTP_SENDER)
-  --dns-server HOST:PORT   in place of this machine's
-  --smtp-port N     a test bed of your own: not 25; DNS may then point to private networks
+  --dns-server HOST:PORT, --smtp-port N   a test bed of your own: this DNS server; this port, not 25
+                    (DNS may then point to this machine and to private networks)
 
 Example: millrace verify --local --mode dns jane@example.com`;
 

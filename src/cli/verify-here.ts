@@ -68,7 +68,7 @@ function printAll(batch: readonly GivenKey[], found: readonly EmailVerification[
   }
 }
 
-/** A port of one's own is a test bed: then DNS may point to this machine. */
+/** A DNS server or a port of one's own is a test bed: then DNS may point to this machine. A service that others ask is more careful. */
 async function openVerifier(invocation: Invocation): Promise<Verifier> {
   const server = textOf(invocation, 'dns-server');
   const port = smtpPortOf(invocation);
@@ -79,7 +79,7 @@ async function openVerifier(invocation: Invocation): Promise<Verifier> {
   return new Verifier({
     resolver: platformResolver(server === null ? null : [server]),
     smtp: smtpSettings({ ...identity, connect: connectTo(port ?? SMTP_PORT) }),
-    privateAddresses: port !== null,
+    privateAddresses: server !== null || port !== null,
     clock: () => performance.now(),
     now: () => Date.now(),
   });

@@ -5,15 +5,17 @@
 import { SmtpFailure } from './connection.ts';
 import { SessionFailure } from './session.ts';
 
-/** Different hosts that did not answer, with none that did: a batch rarely begins with so many dead ones. */
+/** Different hosts that did not answer within a minute, with none that did: a batch rarely begins with so many dead ones. */
 const HOSTS = 3;
+const WITHIN_MS = 60_000;
 /** How long one connection proves that the way is open, and how long the lack of any keeps us from trying. */
 const PROVEN_MS = 600_000;
-const BLOCKED_MS = 300_000;
+const BLOCKED_MS = 60_000;
 
 export class Reachability {
   readonly #clock: () => number;
-  readonly #silent = new Set<string>();
+  /** When each of them was given up, monotonic milliseconds. */
+  readonly #silent = new Map<string, number>();
   #reachedMs = -Infinity;
   #blockedUntilMs = -Infinity;
   #controller = new AbortController();
@@ -44,7 +46,8 @@ export class Reachability {
   timedOut(host: string): void {
     const now = this.#clock();
     if (now - this.#reachedMs < PROVEN_MS) return;
-    this.#silent.add(host);
+    this.#silent.set(host, now);
+    for (const [name, atMs] of this.#silent) if (now - atMs > WITHIN_MS) this.#silent.delete(name);
     if (this.#silent.size < HOSTS) return;
     this.#silent.clear();
     this.#blockedUntilMs = now + BLOCKED_MS;

@@ -70,11 +70,19 @@ describe('Conversations', () => {
     expect(found.filter(({ trouble }) => trouble === 'blocked').length).toBe(498);
     // As many as there may be at once, and two in place of those two.
     expect(begun.length).toBe(102);
-    // Five minutes from when it was found out.
-    await vi.advanceTimersByTimeAsync(start + 309_000 - performance.now());
+    // A minute from when it was found out.
+    await vi.advanceTimersByTimeAsync(start + 69_000 - performance.now());
     expect((await outcomes(conversations, hosts(1, () => 'new.example')))[0]?.trouble).toBe('blocked');
     await vi.advanceTimersByTimeAsync(1_000);
     expect((await outcomes(conversations, hosts(1, () => 'new.example')))[0]?.trouble).toBe('timeout');
+  });
+
+  it('takes silent hosts for dead where they are few and far between, or others answer', async () => {
+    const { conversations } = failing('timeout', 10_000);
+    for (const n of [1, 2, 3, 4]) {
+      expect((await outcomes(conversations, hosts(1, () => `p${n}.example`)))[0]?.trouble).toBe('timeout');
+      await vi.advanceTimersByTimeAsync(30_000);
+    }
   });
 
   it('takes refused connections for the trouble of each host alone', async () => {

@@ -89,6 +89,7 @@ deputy IN MX 10 mx-plain.test.
 implicit IN A ${HOSTS.plain}
 null-mx IN MX 0 .
 text-alone IN TXT "no mail here"
+delegated IN NS ns.elsewhere.example.
 ${many.join('\n')}
 many IN MX 5 mx-plain.test.
 *.many IN A ${HOSTS.dead}

@@ -26,10 +26,14 @@ export function smtpIdentity(invocation: Invocation, unnamed: string | null): Sm
   const name = setting(invocation, 'ehlo-name', 'MILLRACE_SMTP_EHLO_NAME');
   const sender = setting(invocation, 'mail-from', 'MILLRACE_SMTP_SENDER');
   if (name.text !== '' && !isHostName(name.text.toLowerCase())) {
-    throw name.refuse('bad_ehlo_name', `${name.from} must be a host name, got ${JSON.stringify(name.text.slice(0, 80))}`, 'Such as mail.example.com: the name of the address that you come from.');
+    const message = `${name.from} must be a host name, got ${JSON.stringify(name.text.slice(0, 80))}`;
+    const hint = 'Such as mail.example.com: the name of the address that you come from.';
+    throw name.isFlag ? new UsageError('bad_value', message, { hint }) : new ConfigError('bad_ehlo_name', message, { hint });
   }
   if (sender.text !== '' && normaliseEmail(sender.text) !== sender.text.toLowerCase()) {
-    throw sender.refuse('bad_smtp_sender', `${sender.from} must be one plain e-mail address`, 'Leave it out for the null sender.');
+    const message = `${sender.from} must be one plain e-mail address`;
+    const hint = 'Leave it out for the null sender.';
+    throw sender.isFlag ? new UsageError('bad_value', message, { hint }) : new ConfigError('bad_smtp_sender', message, { hint });
   }
   return { ehloName: name.text === '' ? unnamed : name.text.toLowerCase(), sender: sender.text };
 }
@@ -37,12 +41,12 @@ export function smtpIdentity(invocation: Invocation, unnamed: string | null): Sm
 interface Setting {
   /** Empty: not set. */
   readonly text: string;
+  /** The flag or the variable. */
   readonly from: string;
-  readonly refuse: (code: string, message: string, hint: string) => Error;
+  readonly isFlag: boolean;
 }
 
 function setting(invocation: Invocation, flag: string, variable: string): Setting {
   const given = textOf(invocation, flag);
-  if (given !== null) return { text: given, from: `--${flag}`, refuse: (_code, message, hint) => new UsageError('bad_value', message, { hint }) };
-  return { text: invocation.env[variable] ?? '', from: variable, refuse: (code, message, hint) => new ConfigError(code, message, { hint }) };
+  return given === null ? { text: invocation.env[variable] ?? '', from: variable, isFlag: false } : { text: given, from: `--${flag}`, isFlag: true };
 }

@@ -6,7 +6,8 @@ import { phoneOf } from './field-types.ts';
 import { fold } from './fold.ts';
 import { profileKey } from '../verification/profile-url.ts';
 import type { Match } from './records.ts';
-import type { Directory, PersonRow } from './store/directory.ts';
+import type { Directory } from './store/directory.ts';
+import type { PersonRow } from './store/person-row.ts';
 import type { BodyReader } from './validate.ts';
 
 /** Each of these names a person by itself. */

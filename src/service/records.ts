@@ -1,6 +1,7 @@
-/** The person and company records of the definitions: every field, in order, null where nothing is known. Pure. */
+/** The person and company records of the definitions: every field, null where nothing is known. Pure. */
+import { completer } from './kept-text.ts';
 
-/** Every field of a company record, in the order in which it is sent. */
+/** Every field of a company record. */
 export const COMPANY_FIELDS = [
   'id', 'name', 'legal_name', 'domain', 'employees', 'employees_range', 'revenue', 'revenue_usd', 'revenue_range', 'industry', 'sector',
   'type', 'description', 'founded_year', 'stack', 'technologies', 'hq', 'locations', 'phone', 'logo_url', 'linkedin_url', 'linkedin_followers',
@@ -27,7 +28,8 @@ export type SparseRecord = Readonly<Record<string, unknown>>;
 /** A whole record: null where nothing is known. */
 export type Filled = Record<string, unknown>;
 
-const EMPTY_COMPANY: Filled = Object.fromEntries(COMPANY_FIELDS.map((field) => [field, null]));
+const completeCompany = completer(COMPANY_FIELDS);
+const completePerson = completer(PERSON_FIELDS);
 const EMPTY_PERSON: Filled = Object.fromEntries(PERSON_FIELDS.map((field) => [field, null]));
 
 /** What a lookup found and how, to become an answer. */
@@ -37,9 +39,14 @@ export interface Match {
   readonly likelihood: number | null;
 }
 
-/** The whole company record as JSON text. */
-export function companyText(company: SparseRecord): string {
-  return JSON.stringify({ ...EMPTY_COMPANY, ...company });
+/** The whole company record as JSON text. @param kept as it is in the store @param more members that it has not, each as JSON */
+export function companyText(kept: string, more: Readonly<Record<string, string>> = {}): string {
+  return completeCompany(kept, more);
+}
+
+/** The same of a person, with the company's text (null: none) put in as it is. @param kept as it is in the store, but for what only the store needs */
+export function personText(kept: string, more: Readonly<Record<string, string>>, isVerified: boolean, match: Match, company: string | null): string {
+  return completePerson(kept, { ...more, likelihood: String(match.likelihood), matched_on: JSON.stringify(match.matchedOn), verified: String(isVerified), company: company ?? 'null' });
 }
 
 /** The whole person record, without `company`. `person` null: all of it null, but `verified`, which is false. */
@@ -53,7 +60,7 @@ export function fillPerson(person: SparseRecord | null, match: Match): Filled {
   };
 }
 
-/** The answer of enrichment: a person record with its company's text put in as it is, cut down to `fields` when given. */
+/** A person record cut down to `fields` (null: all), with its company's text put in as it is. */
 export function recordText(person: Filled, company: string | null, fields: readonly string[] | null): string {
   const nested = `"company":${company ?? 'null'}}`;
   if (fields === null) return `${JSON.stringify(person).slice(0, -1)},${nested}`;

@@ -2,9 +2,9 @@
 import { COMPANY_TYPES, PERSON_TYPES } from '../field-types.ts';
 import { withName } from '../person-name.ts';
 import type { SparseRecord } from '../records.ts';
-import { updatedAt } from '../store/directory.ts';
 import { readKept, timeText } from '../store/kept-columns.ts';
 import { stampOf } from '../store/merge.ts';
+import { updatedAt } from '../store/person-row.ts';
 import { keptPerson } from '../store/person-writer.ts';
 import { sourceNames } from '../store/sources.ts';
 import type { Store } from '../store/store.ts';
@@ -50,7 +50,9 @@ export function* exportRecords(store: Store, kind: ExportKind, withSources: bool
       continue;
     }
     const kept = kind === 'contacts' ? keptPerson(row) : readKept(row);
-    const record = { ...(kind === 'contacts' ? withName(kept.doc) : kept.doc), ...updatedAt(row) };
+    const known = kind === 'contacts' ? withName(kept.doc) : kept.doc;
+    const updated = updatedAt(row);
+    const record = updated === null ? known : { ...known, updated_at: updated };
     if (!withSources) {
       yield record;
       continue;

@@ -4,7 +4,7 @@ import { ServiceError } from '../errors.ts';
 import { freshVerdict, VERDICT_CREDITS, type Verifying } from '../fresh-verdict.ts';
 import { findPerson, LOOKUP_FIELDS, readLookup, type Lookup } from '../lookup.ts';
 import { fillPerson, RECORD_FIELDS, recordText, type Filled, type Match } from '../records.ts';
-import type { PersonRow } from '../store/directory.ts';
+import type { PersonRow } from '../store/person-row.ts';
 import { BodyReader } from '../validate.ts';
 
 const LOOKUPS = LOOKUP_FIELDS.filter((field) => field !== 'company');
@@ -38,6 +38,8 @@ export function enrichOne(context: Enriching, body: unknown): Answer | Promise<A
   }
   const { row, match } = findPerson(directory, lookup);
   const company = directory.companyOf(row);
+  // As nearly everybody asks: the kept texts are joined, and nothing in them has to be read.
+  if (isPlain(options)) return { status: 200, text: row.text(match, company), credits: HIT_CREDITS, again: true };
   const person = matched(row, company, match, options);
   const { email } = person;
   return options.verify && typeof email === 'string' ? answerVerified(context, email, person, company, options) : answer(person, company, options);
@@ -56,6 +58,11 @@ function readRequest(body: unknown): { lookup: Lookup; options: Options } {
   reader.finish();
   // `finish` has thrown unless there is one good lookup.
   return { lookup: lookup as Lookup, options };
+}
+
+/** Whether the whole record is wanted, whatever is in it. */
+function isPlain({ minLikelihood, required, fields, verify }: Options): boolean {
+  return minLikelihood === 0 && required.length === 0 && fields === null && !verify;
 }
 
 /** @throws ServiceError when it is not what was asked for */

@@ -5,7 +5,8 @@ import { COMPANY_FIELDS, PERSON_FIELDS, type SparseRecord } from '../records.ts'
 import { BadValue } from '../search/bad-value.ts';
 import { FILTERS } from '../search/filters.ts';
 import { SORTS, type After, type Clause, type SearchIndex, type SearchRequest, type Sort } from '../search/search-index.ts';
-import { toPerson, type Directory } from '../store/directory.ts';
+import type { Directory } from '../store/directory.ts';
+import { PersonRow } from '../store/person-row.ts';
 import { isObject } from '../values.ts';
 import { BAD_CURSOR, nextUrl, questionId, readCursor, writeCursor } from './cursor.ts';
 import { Findings, type Origin } from './findings.ts';
@@ -159,13 +160,13 @@ function placeOf(cursor: string, of: string): After | null {
 }
 
 function shown(row: Readonly<Record<string, unknown>>, fields: readonly string[] | null, directory: Directory): Record<string, unknown> {
-  const found = toPerson(row);
-  const person: SparseRecord = found?.person ?? {};
+  const found = new PersonRow(row);
+  const { person } = found;
   const record: Record<string, unknown> = {};
   for (const field of PERSON_ROW) record[field] = person[field] ?? null;
   record['has_email'] = typeof person['email'] === 'string';
   record['has_mobile'] = typeof person['mobile'] === 'string';
-  const text = found === null ? null : directory.companyOf(found);
+  const text = directory.companyOf(found);
   const company = text === null ? null : (JSON.parse(text) as SparseRecord);
   record['company'] = company === null ? null : Object.fromEntries(COMPANY_ROW.map((field) => [field, company[field] ?? null]));
   return fields === null ? record : Object.fromEntries(ROW_FIELDS.filter((field) => fields.includes(field)).map((field) => [field, record[field]]));

@@ -1,5 +1,6 @@
 /** Search over the store: filters to a set of people, and from the set one page in the order asked for. */
 import { profileKey } from '../../verification/profile-url.ts';
+import { PERSON_COLUMNS } from '../store/person-row.ts';
 import { snapshot, type Store } from '../store/store.ts';
 import { and, andNot, countBits, hasBit, numbersIn, or, type Bits } from './bitmap.ts';
 import { boundsOf } from './bounds.ts';
@@ -77,7 +78,7 @@ export class SearchIndex {
       const places = total <= this.#sortAtMost(found.length * 32, request.limit) ? this.#sorted(found, request) : this.#walked(found, request);
       const page = places.slice(0, request.limit);
       const last = page.at(-1);
-      const read = this.#store.prepare('SELECT doc, company_domain, observed_at FROM people WHERE seq = ?');
+      const read = this.#store.prepare(`SELECT ${PERSON_COLUMNS} FROM people WHERE seq = ?`);
       return {
         rows: page.map(({ seq }) => read.get(seq)).filter((row) => row !== undefined),
         total,

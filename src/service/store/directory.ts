@@ -1,15 +1,14 @@
 /** Reads people, companies and evidence from the store. Every read is one prepared statement by key. */
 import type { DomainEvidence, EvidenceSource, MailboxEvidence } from '../../verification/types.ts';
 import { fold } from '../fold.ts';
-import { withName } from '../person-name.ts';
 import { companyText, type SparseRecord } from '../records.ts';
 import { aliasReader } from './domain-aliases.ts';
-import { timeText } from './kept-columns.ts';
+import { PERSON_COLUMNS, PersonRow, updatedAt } from './person-row.ts';
 import { suppressionTest } from './suppressions.ts';
 import type { Store } from './store.ts';
 
 /** Companies kept as finished text: many people work at few of them. Bounded by count; a text is a few KB. */
-const COMPANY_CACHE_SIZE = 2_000;
+const COMPANY_CACHE_SIZE = 6_000;
 /** For how long an import in another process may go unseen in what is kept, monotonic milliseconds. */
 const COMPANY_CACHE_MS = 1_000;
 /** The newest signals that a company's record shows; all of them are at /v1/signals. */
@@ -21,13 +20,6 @@ const MAILBOX = `
   SELECT 'bounced' AS kind, bounced_at AS at FROM deliveries WHERE email = ?1 AND bounced_at IS NOT NULL
   UNION ALL SELECT 'delivered', delivered_at FROM deliveries WHERE email = ?1 AND delivered_at IS NOT NULL
   UNION ALL SELECT email_status, email_verified_at FROM people WHERE email = ?1 AND email_status IN ('verified', 'bounced')`;
-
-export interface PersonRow {
-  readonly person: SparseRecord;
-  readonly companyDomain: string | null;
-  /** Where the company's name is all that is known of it. */
-  readonly companyName: string | null;
-}
 
 export interface Directory extends EvidenceSource {
   /** By any normalised address of the person. */
@@ -52,9 +44,10 @@ export interface Directory extends EvidenceSource {
 
 /** @param clock monotonic, milliseconds. */
 export function openDirectory(store: Store, clock: () => number): Directory {
-  const one = 'SELECT doc, company_domain, observed_at FROM people WHERE';
+  const one = `SELECT ${PERSON_COLUMNS} FROM people WHERE`;
+  const toPerson = (row: Readonly<Record<string, unknown>> | undefined): PersonRow | null => (row === undefined ? null : new PersonRow(row));
   const byEmail = store.prepare(`${one} email = ?`);
-  const byOther = store.prepare('SELECT doc, company_domain, observed_at FROM other_addresses JOIN people ON people.seq = person WHERE other_addresses.email = ?');
+  const byOther = store.prepare(`SELECT ${PERSON_COLUMNS} FROM other_addresses JOIN people ON people.seq = person WHERE other_addresses.email = ?`);
   const byId = store.prepare(`${one} id = ?`);
   const byProfile = store.prepare(`${one} profile = ? ORDER BY observed_at DESC, seq LIMIT 1`);
   const byMobile = store.prepare(`${one} mobile = ? LIMIT 2`);
@@ -66,8 +59,8 @@ export function openDirectory(store: Store, clock: () => number): Directory {
   const probe = store.prepare('SELECT 1 FROM companies LIMIT 1');
   const readCompany = companyReader(store, clock);
 
-  const companyOf = ({ companyDomain, companyName }: PersonRow): string | null =>
-    (companyDomain === null ? null : readCompany(companyDomain)) ?? (companyName === null ? null : companyText({ name: companyName, domain: companyDomain }));
+  const nameAlone = ({ companyDomain, companyName }: PersonRow): string | null => (companyName === null ? null : companyText(JSON.stringify({ name: companyName, domain: companyDomain })));
+  const companyOf = (row: PersonRow): string | null => (row.companyDomain === null ? null : readCompany(row.companyDomain)) ?? nameAlone(row);
 
   return {
     personByEmail: (email) => toPerson(byEmail.get(email) ?? byOther.get(email)),
@@ -104,48 +97,47 @@ export function openDirectory(store: Store, clock: () => number): Directory {
   };
 }
 
-/** A row of `people` as it is answered: without what only the store needs. */
-export function toPerson(row: Readonly<Record<string, unknown>> | undefined): PersonRow | null {
-  if (row === undefined) return null;
-  const { company_name: companyName, ...person } = JSON.parse(row['doc'] as string) as SparseRecord;
-  return {
-    person: { ...withName(person), ...updatedAt(row) },
-    companyDomain: row['company_domain'] as string | null,
-    companyName: typeof companyName === 'string' ? companyName : null,
-  };
-}
-
-/** When the newest of a record was reported; nothing where nobody said. */
-export function updatedAt(row: Readonly<Record<string, unknown>>): { updated_at?: string } {
-  const ms = row['observed_at'] as number;
-  return ms === 0 ? {} : { updated_at: timeText(ms) };
-}
-
 function companyReader(store: Store, clock: () => number): (domain: string) => string | null {
   const company = store.prepare('SELECT domain, doc, observed_at FROM companies WHERE domain = ?');
   const signals = store.prepare(`SELECT doc FROM signals WHERE company_domain = ? ORDER BY occurred_at DESC, seq DESC LIMIT ${SIGNALS_SHOWN}`);
   const aliasOf = aliasReader(store);
+  const written = store.prepare('PRAGMA data_version');
+  const version = (): unknown => written.get()?.['data_version'];
   const kept = new Map<string, string>();
-  let since = clock();
+  let [seen, looked] = [version(), clock()];
   return (domain) => {
     const now = clock();
-    if (now - since > COMPANY_CACHE_MS || kept.size >= COMPANY_CACHE_SIZE) {
-      kept.clear();
-      since = now;
+    if (now - looked > COMPANY_CACHE_MS) {
+      // Another number: somebody else has written since.
+      const found = version();
+      if (found !== seen) kept.clear();
+      [seen, looked] = [found, now];
     }
     const before = kept.get(domain);
     if (before !== undefined) return before;
     const row = company.get(domain) ?? company.get(aliasOf(domain));
     if (row === undefined) return null;
-    const shown = signals.all(row['domain'] as string).map(({ doc }) => {
-      // The record says already whose they are.
-      const { company: _company, ...signal } = JSON.parse(doc as string) as SparseRecord;
-      return signal;
-    });
-    const text = companyText({ ...(JSON.parse(row['doc'] as string) as SparseRecord), ...updatedAt(row), ...(shown.length === 0 ? {} : { signals: shown }) });
+    const text = companyText(row['doc'] as string, { ...shownSignals(signals.all(row['domain'] as string)), ...shownTime(row) });
+    const [oldest] = kept.size >= COMPANY_CACHE_SIZE ? kept.keys() : [];
+    if (oldest !== undefined) kept.delete(oldest);
     kept.set(domain, text);
     return text;
   };
+}
+
+function shownSignals(rows: readonly Readonly<Record<string, unknown>>[]): Readonly<Record<string, string>> {
+  if (rows.length === 0) return {};
+  const shown = rows.map(({ doc }) => {
+    // The record says already whose they are.
+    const { company: _company, ...signal } = JSON.parse(doc as string) as SparseRecord;
+    return signal;
+  });
+  return { signals: JSON.stringify(shown) };
+}
+
+function shownTime(row: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
+  const time = updatedAt(row);
+  return time === null ? {} : { updated_at: `"${time}"` };
 }
 
 function companyNameOf(text: string | null): string | null {

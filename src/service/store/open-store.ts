@@ -24,7 +24,7 @@ export function openStore(path: string, timeoutMs: number = BUSY_TIMEOUT_MS): St
     db = new DatabaseSync(path, { timeout: timeoutMs });
     // NORMAL: a power cut may lose the last moments, never the file.
     // Who was erased or changed is overwritten with zeros: nothing of them stays in the file's free space.
-    db.exec(`PRAGMA secure_delete = ON; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384;`);
+    db.exec(`PRAGMA secure_delete = ON; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536;`);
     migrate(db, path);
     return db;
   } catch (error) {

@@ -1,0 +1,134 @@
+/**
+ * The service under load, on one core, and the load on another: how many lookups by address it answers a second, beside a bare Fastify with a fixed answer of the same size,
+ * how long they take at 10,000 a second, whether it stands a burst, how soon it is ready and how much memory it has. Keys, quota, credits and validation are on.
+ * `npx node bench/service.ts [contacts] [STORE]` after `npm run build`; a STORE that is there already is used as it is.
+ */
+import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { seeded } from '../fixtures/generate/random.ts';
+import { createKey } from '../src/service/keys.ts';
+import { openStore } from '../src/service/store/open-store.ts';
+import type { LoadPlan, LoadResult } from './support/load.ts';
+import { machine } from './support/processes.ts';
+import { generatedStore } from './support/store.ts';
+
+const contacts = Number(process.argv[2] ?? 200_000);
+const ROUNDS = 3;
+const REQUESTS = 100_000;
+const CONNECTIONS = 64;
+const PEAK_RATE = 10_000;
+/** Keys of the plan `scale`: each may send 5,000 at once, so all of them may send what is sent here. */
+const KEYS = 200;
+/** Different addresses, out of all. */
+const ADDRESSES = 50_000;
+
+const folder = mkdtempSync(join(tmpdir(), 'millrace-bench-'));
+const path = process.argv[3] ?? join(folder, 'store.sqlite');
+const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
+const canPin = spawnSync('taskset', ['--version']).status === 0;
+const pinned = (core: number, args: readonly string[]): [string, string[]] => (canPin ? ['taskset', ['-c', String(core), process.execPath, ...args]] : [process.execPath, [...args]]);
+
+interface Server {
+  readonly port: number;
+  readonly pid: number;
+  /** From the start of its process to the line that says it is ready. */
+  readonly readyMs: number;
+  stop(): void;
+}
+
+async function start(args: readonly string[]): Promise<Server> {
+  const started = performance.now();
+  const child: ChildProcess = spawn(...pinned(0, args), { stdio: ['ignore', 'pipe', 'inherit'] });
+  if (child.stdout === null) throw new Error('no output');
+  for await (const line of createInterface({ input: child.stdout })) {
+    const { url } = JSON.parse(line) as { url: string };
+    return { port: Number(new URL(url).port), pid: child.pid ?? 0, readyMs: performance.now() - started, stop: () => child.kill('SIGKILL') };
+  }
+  throw new Error(`${args.join(' ')} did not start`);
+}
+
+function load(plan: LoadPlan): LoadResult {
+  const file = join(folder, 'plan.json');
+  writeFileSync(file, JSON.stringify(plan));
+  const result = JSON.parse(execFileSync(...pinned(1, [here('support/load.ts'), file]), { encoding: 'utf8' })) as LoadResult;
+  if (Object.keys(result.statuses).join() !== '200') throw new Error(`answers other than 200: ${JSON.stringify(result.statuses)}`);
+  return result;
+}
+
+function memoryMiB(pid: number, name: 'VmHWM' | 'VmRSS'): number {
+  return Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1_024;
+}
+
+function prepare(): { keys: string[]; bodies: string[]; people: number; bytes: number } {
+  const store = openStore(path);
+  try {
+    const keys = Array.from({ length: KEYS }, () => createKey(store, { plan: 'scale', credits: 1_000_000_000, label: 'bench' }).key);
+    const people = Number(store.prepare('SELECT max(seq) AS n FROM people').get()?.['n']);
+    const random = seeded(7);
+    const one = store.prepare('SELECT email FROM people WHERE seq = ? AND email IS NOT NULL');
+    const emails = Array.from({ length: ADDRESSES }, () => one.get(random.int(1, people))?.['email']).filter((email) => email !== undefined);
+    return { keys, bodies: emails.map((email) => JSON.stringify({ email })), people, bytes: 0 };
+  } finally {
+    store.close();
+  }
+}
+
+const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+const whole = (value: number): string => Math.round(value).toLocaleString('en-US');
+const ms = (value: number): string => value.toFixed(1);
+
+try {
+  generatedStore(path, contacts);
+  const { keys, bodies, people } = prepare();
+  const serve = [here('../dist/cli/millrace.js'), 'serve', '--store', path, '--port', '0'];
+  const readyMs: number[] = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    const server = await start(serve);
+    readyMs.push(server.readyMs);
+    server.stop();
+  }
+  const service = await start(serve);
+  const [first = ''] = bodies;
+  const reply = await fetch(`http://127.0.0.1:${service.port}/v1/enrich`, { method: 'POST', headers: { authorization: `Bearer ${keys[0]}`, 'content-type': 'application/json' }, body: first });
+  const bytes = Buffer.byteLength(await reply.text());
+  const bare = await start([here('support/bare-fastify.ts'), String(bytes)]);
+  const plan = { path: '/v1/enrich', keys, bodies, connections: CONNECTIONS, requests: REQUESTS, rate: null };
+  const fastest: Record<'service' | 'bare', LoadResult[]> = { service: [], bare: [] };
+  load({ ...plan, port: service.port, requests: 20_000 });
+  load({ ...plan, port: bare.port, requests: 20_000 });
+  for (let round = 0; round < ROUNDS; round++) {
+    fastest.bare.push(load({ ...plan, port: bare.port }));
+    fastest.service.push(load({ ...plan, port: service.port }));
+  }
+  const speed = (who: 'service' | 'bare'): number => median(fastest[who].map(({ perSecond }) => perSecond));
+  const steady = load({ ...plan, port: service.port, rate: PEAK_RATE });
+  const burst = load({ ...plan, port: service.port, rate: PEAK_RATE, requests: PEAK_RATE, connections: 1_000 });
+  const line = (...cells: string[]): string => `| ${cells.join(' | ')} |`;
+  const latencies = ({ p50, p95, p99 }: LoadResult): string => `${ms(p50)}, ${ms(p95)}, ${ms(p99)}`;
+  const [middle] = [...fastest.service].sort((a, b) => a.perSecond - b.perSecond).slice(Math.floor(ROUNDS / 2));
+  process.stdout.write(
+    `${[
+      `${whole(people)} contacts, ${whole(bodies.length)} different addresses, answers of ${whole(bytes)} bytes, ${CONNECTIONS} connections, ${KEYS} keys; ${canPin ? 'one core for the service, one for the load' : 'no core of their own for service and load'}; median of ${ROUNDS}; ${machine()}`,
+      '',
+      line('', 'measured', 'wanted'),
+      '|---|---:|---:|',
+      line('bare Fastify, a fixed answer: requests a second', whole(speed('bare')), ''),
+      line('POST /v1/enrich by address: requests a second', whole(speed('service')), '10,000'),
+      line('of the bare one', (speed('service') / speed('bare')).toFixed(2), '0.50'),
+      line('p50, p95, p99 ms at that rate', middle === undefined ? '' : latencies(middle), 'p95 20'),
+      line(`p50, p95, p99 ms at ${whole(PEAK_RATE)} a second, from when each was due`, latencies(steady), 'p95 20'),
+      line(`a burst of ${whole(PEAK_RATE)} in a second over 1,000 connections: answered within s`, burst.seconds.toFixed(2), '1'),
+      line('p50, p95, p99 ms of it', latencies(burst), 'p95 200'),
+      line('ms until it is ready', whole(median(readyMs)), '1,000'),
+      line('peak memory MiB, of which now', `${whole(memoryMiB(service.pid, 'VmHWM'))}, ${whole(memoryMiB(service.pid, 'VmRSS'))}`, '381'),
+    ].join('\n')}\n`,
+  );
+  service.stop();
+  bare.stop();
+} finally {
+  rmSync(folder, { recursive: true });
+}

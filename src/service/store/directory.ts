@@ -4,6 +4,7 @@ import { fold } from '../fold.ts';
 import { companyText, type SparseRecord } from '../records.ts';
 import { aliasReader } from './domain-aliases.ts';
 import { PERSON_COLUMNS, PersonRow, updatedAt } from './person-row.ts';
+import { Recent } from './recent.ts';
 import { suppressionTest } from './suppressions.ts';
 import type { Store } from './store.ts';
 
@@ -103,7 +104,7 @@ function companyReader(store: Store, clock: () => number): (domain: string) => s
   const aliasOf = aliasReader(store);
   const written = store.prepare('PRAGMA data_version');
   const version = (): unknown => written.get()?.['data_version'];
-  const kept = new Map<string, string>();
+  const kept = new Recent<string>(COMPANY_CACHE_SIZE);
   let [seen, looked] = [version(), clock()];
   return (domain) => {
     const now = clock();
@@ -118,9 +119,7 @@ function companyReader(store: Store, clock: () => number): (domain: string) => s
     const row = company.get(domain) ?? company.get(aliasOf(domain));
     if (row === undefined) return null;
     const text = companyText(row['doc'] as string, { ...shownSignals(signals.all(row['domain'] as string)), ...shownTime(row) });
-    const [oldest] = kept.size >= COMPANY_CACHE_SIZE ? kept.keys() : [];
-    if (oldest !== undefined) kept.delete(oldest);
-    kept.set(domain, text);
+    kept.put(domain, text);
     return text;
   };
 }

@@ -8,7 +8,11 @@ const record = fc.dictionary(fc.constantFrom(...FIELDS.slice(0, 5), 'further'), 
 
 describe('kept texts', () => {
   it('names every member, whatever the values hold', () => {
-    fc.assert(fc.property(record, (given) => expect(namesIn(JSON.stringify(given))).toEqual(Object.keys(given))));
+    fc.assert(
+      fc.property(record, (given) => {
+        expect(namesIn(JSON.stringify(given))).toEqual(Object.keys(given));
+      }),
+    );
   });
 
   it('becomes a whole record: what is known, what is added, and null for the rest', () => {

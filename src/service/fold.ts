@@ -8,7 +8,8 @@ const WORD = /[\p{L}\p{N}.]*[\p{L}\p{N}][+#]*/gu;
 const MAX_REMEMBERED = 20_000;
 const MAX_REMEMBERED_LENGTH = 80;
 
-function remembering<T>(make: (text: string) => T): (text: string) => T {
+/** `make`, which is pure, with what it made of short texts remembered. */
+export function remembering<T>(make: (text: string) => T): (text: string) => T {
   const known = new Map<string, T>();
   return (text) => {
     const before = known.get(text);

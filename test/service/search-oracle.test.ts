@@ -187,6 +187,13 @@ describe('search', () => {
     );
   });
 
+  it('has of somebody who is loaded twice at once what is known at the end', () => {
+    const [one, other] = ['Plughwort', 'Frobozz'].map((title, n) => ({ email: 'twice@nowhere.example', title, updated_at: `2026-05-0${n + 1}` }));
+    loadPeople(store, [one as SparseRecord, other as SparseRecord], 'test');
+    expect([findAll({ title: ['plughwort'] }).total, findAll({ title: ['frobozz'] }).total]).toEqual([0, 1]);
+    suppress(store, ['twice@nowhere.example'], 0);
+  });
+
   it('forgets whoever is erased, with the words that only they had', () => {
     const [gone] = people.filter(({ email }) => email !== undefined);
     const before = findAll({}).total;

@@ -67,12 +67,15 @@ export function readBlock(kept: Uint8Array, block: number, into: Bits): void {
   for (let i = 0; i < kept.length; i += 2) setBit(into, block * BLOCK + ((kept[i] ?? 0) | ((kept[i + 1] ?? 0) << 8)));
 }
 
-/** A kept block (null: none yet) without `removed` and with `added`, which count from the block's start; null when nothing is left. */
-export function changeBlock(kept: Uint8Array | null, added: readonly number[], removed: readonly number[]): Uint8Array | null {
+/** A kept block (null: none yet) after changes in their order: n adds the number n, counted from the block's start, and -1 - n takes it out. Null when nothing is left. */
+export function changeBlock(kept: Uint8Array | null, changes: readonly number[]): Uint8Array | null {
   const bits = emptyBits(BLOCK);
   if (kept !== null) readBlock(kept, 0, bits);
-  for (const n of removed) bits[n >>> 5] = (bits[n >>> 5] ?? 0) & ~(1 << (n & 31));
-  for (const n of added) setBit(bits, n);
+  for (const change of changes) {
+    const n = change < 0 ? -1 - change : change;
+    const word = bits[n >>> 5] ?? 0;
+    bits[n >>> 5] = change < 0 ? word & ~(1 << (n & 31)) : word | (1 << (n & 31));
+  }
   const count = countBits(bits);
   if (count === 0) return null;
   if (count >= LIST_MAX) {

@@ -1,6 +1,7 @@
 /** Keeps what search looks into in step with the records: collected during a transaction, written at its end. */
 import type { SparseRecord } from '../records.ts';
 import type { Store } from '../store/store.ts';
+import { Recent } from '../store/recent.ts';
 import { DomainNumbers, EmployerWriter } from './employers.ts';
 import { dayOf } from './numbers.ts';
 import { PostingWriter } from './postings.ts';
@@ -8,6 +9,7 @@ import { companyTerms, personTerms, type SignalFacts } from './terms.ts';
 
 /** Hiring signals of a company that it is found by: the newest. */
 const MAX_HIRING_SIGNALS = 50;
+const MAX_HEADCOUNTS = 200_000;
 
 export class IndexWriter {
   readonly #people: PostingWriter;
@@ -18,6 +20,7 @@ export class IndexWriter {
   #seenVersion: unknown = null;
   #begun = false;
   readonly #changedCompanies = new Set<string>();
+  readonly #headcounts = new Recent<number>(MAX_HEADCOUNTS);
   readonly #statements;
 
   constructor(store: Store) {
@@ -31,6 +34,7 @@ export class IndexWriter {
       keep: store.prepare('UPDATE companies SET terms = ? WHERE domain = ?'),
       days: store.prepare('SELECT type, max(occurred_at) AS at FROM signals WHERE company_domain = ? GROUP BY type'),
       hiring: store.prepare(`SELECT doc FROM signals WHERE company_domain = ? AND type = 'hiring' ORDER BY occurred_at DESC, seq DESC LIMIT ${MAX_HIRING_SIGNALS}`),
+      employees: store.prepare('SELECT employees FROM companies WHERE domain = ?'),
       headcount: store.prepare('UPDATE people SET headcount = ? WHERE company_domain = ? AND headcount IS NOT ?'),
     };
   }
@@ -41,6 +45,18 @@ export class IndexWriter {
     this.#employers.change(seq, domain === null ? null : this.#domains.give(domain));
     const { company_name: name } = person;
     return this.#people.change(seq, before, personTerms(person, typeof name === 'string' ? name : null, updatedMs));
+  }
+
+  /** How many work at a company, or `NO_HEADCOUNT`; what a transaction changes is put right at its end. */
+  headcountAt(domain: string | null): number {
+    if (domain === null) return NO_HEADCOUNT;
+    this.#begin();
+    let headcount = this.#headcounts.get(domain);
+    if (headcount === undefined) {
+      headcount = (this.#statements.employees.get(domain)?.['employees'] as number | null | undefined) ?? NO_HEADCOUNT;
+      this.#headcounts.put(domain, headcount);
+    }
+    return headcount;
   }
 
   removePerson(seq: number, before: Uint8Array | null): void {
@@ -73,6 +89,7 @@ export class IndexWriter {
     if (version === this.#seenVersion) return;
     this.#people.forgetNumbers();
     this.#companies.forgetNumbers();
+    this.#headcounts.clear();
     this.#seenVersion = version;
   }
 
@@ -89,6 +106,7 @@ export class IndexWriter {
     keep.run(this.#companies.change(this.#domains.give(domain), row['terms'] as Uint8Array | null, terms), domain);
     const employees = (row['employees'] as number | null) ?? NO_HEADCOUNT;
     headcount.run(employees, domain, employees);
+    this.#headcounts.put(domain, employees);
   }
 }
 

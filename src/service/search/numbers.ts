@@ -21,7 +21,7 @@ export const NUMBERS = {
 } as const;
 export type NumberName = keyof typeof NUMBERS;
 
-const DAY_MS = 86_400_000;
+export const DAY_MS = 86_400_000;
 
 /** Days since 1970 of an ISO date or time; null when it is none. Days before count as the first. */
 export function dayOf(text: unknown): number | null {
@@ -36,24 +36,26 @@ export function keptNumber(name: NumberName, value: number): number {
   return Math.max(0, Math.min(2 ** bits - 1, Math.round(value) + bias));
 }
 
-/** The terms of a number; `of` tells apart numbers of one kind, such as departments. The bare one stands for its being known. */
-export function numberTerms(name: NumberName, value: number, of = ''): string[] {
-  const kept = keptNumber(name, value);
-  const names = digitTerms(numberStem(name, of), NUMBERS[name].bits);
-  return names.filter((_, at) => at === 0 || Math.floor(kept / 2 ** (at - 1)) % 2 === 1);
-}
-
-/** The terms of numbers met before; departments have as many names as people give them. */
-const digits = new Map<string, readonly string[]>();
+/** Numbers of each stem whose terms are remembered; departments have as many names as people give them. */
+const MAX_REMEMBERED = 20_000;
 const MAX_STEMS = 1_000;
+const remembered = new Map<string, Map<number, readonly string[]>>();
 
-/** That a number is known, and each of its digits from the lowest. */
-function digitTerms(stem: string, bits: number): readonly string[] {
-  const before = digits.get(stem);
-  if (before !== undefined) return before;
-  const terms = [stem, ...Array.from({ length: bits }, (_, bit) => `${stem}:${bit}`)];
-  if (digits.size >= MAX_STEMS) digits.clear();
-  digits.set(stem, terms);
+/** The terms of a number; `of` tells apart numbers of one kind, such as departments. The first says that it is known, the others which of its digits are 1. */
+export function numberTerms(name: NumberName, value: number, of = ''): readonly string[] {
+  const kept = keptNumber(name, value);
+  const stem = numberStem(name, of);
+  let known = remembered.get(stem);
+  if (known === undefined || known.size >= MAX_REMEMBERED) {
+    known = new Map();
+    if (remembered.size >= MAX_STEMS) remembered.clear();
+    remembered.set(stem, known);
+  }
+  let terms = known.get(kept);
+  if (terms === undefined) {
+    terms = [stem, ...Array.from({ length: NUMBERS[name].bits }, (_, bit) => bit).filter((bit) => Math.floor(kept / 2 ** bit) % 2 === 1).map((bit) => `${stem}:${bit}`)];
+    known.set(kept, terms);
+  }
   return terms;
 }
 

@@ -1,5 +1,6 @@
 /** Which rows have which term, kept in the store in blocks. One table for people and one for companies, which are numbered apart. */
 import type { Store } from '../store/store.ts';
+import type { TermGroup } from './terms.ts';
 import { BLOCK, changeBlock, emptyBits, readBlock, type Bits } from './bitmap.ts';
 
 /** People by their row; companies by the number of their domain. */
@@ -7,15 +8,15 @@ export type Side = 'person' | 'company';
 
 const MAX_TERMS_REMEMBERED = 200_000;
 
-interface Change {
-  readonly added: number[];
-  readonly removed: number[];
-}
+/** Of one term in one block: rows within it that have the term now, and as -1 - row those that have not any more. */
+type Change = number[];
 
 /** Collects changes of a transaction and writes each touched block once. */
 export class PostingWriter {
-  readonly #changes = new Map<number, Change>();
+  /** By block, then by the term's number: numbers of 31 bits are found fastest. */
+  readonly #changes = new Map<number, Map<number, Change>>();
   readonly #ids = new Map<string, number>();
+  readonly #groups = new Map<TermGroup, readonly number[]>();
   readonly #find;
   readonly #add;
   readonly #read;
@@ -34,27 +35,48 @@ export class PostingWriter {
     this.#drop = store.prepare(`DELETE FROM ${side}_postings WHERE at = ?`);
   }
 
-  /** Row `n`, which had the terms `before`, has `terms` now; returns them as they are to be kept with the row. */
-  change(n: number, before: Uint8Array | null, terms: readonly string[]): Uint8Array {
-    const ids = terms.map((term) => this.#id(term)).sort((one, other) => one - other);
+  /** Row `n`, which had the terms `before`, has those of `groups` now; returns them as they are to be kept with the row. */
+  change(n: number, before: Uint8Array | null, groups: readonly TermGroup[]): Uint8Array {
+    const ids = this.#idsOf(groups);
     const old = before === null ? [] : idsIn(before);
+    const block = this.#block(Math.floor(n / BLOCK));
+    const row = n % BLOCK;
     let at = 0;
     for (const id of ids) {
-      while (at < old.length && (old[at] as number) < id) this.#touch(old[at++] as number, n).removed.push(n % BLOCK);
+      while (at < old.length && (old[at] as number) < id) changeOf(block, old[at++] as number).push(-1 - row);
       if (old[at] === id) at++;
-      else this.#touch(id, n).added.push(n % BLOCK);
+      else changeOf(block, id).push(row);
     }
-    while (at < old.length) this.#touch(old[at++] as number, n).removed.push(n % BLOCK);
-    return new Uint8Array(Uint32Array.from(ids).buffer);
+    while (at < old.length) changeOf(block, old[at++] as number).push(-1 - row);
+    return new Uint8Array(ids.buffer);
+  }
+
+  /** The numbers of the terms, each once, in order. */
+  #idsOf(groups: readonly TermGroup[]): Uint32Array<ArrayBuffer> {
+    const found: number[] = [];
+    for (const group of groups) for (const id of this.#idsOfGroup(group)) found.push(id);
+    const sorted = Uint32Array.from(found).sort();
+    let count = 0;
+    for (const id of sorted) if (count === 0 || sorted[count - 1] !== id) sorted[count++] = id;
+    return sorted.slice(0, count);
+  }
+
+  #idsOfGroup(group: TermGroup): readonly number[] {
+    const known = this.#groups.get(group);
+    if (known !== undefined) return known;
+    const ids = group.map((term) => this.#id(term));
+    if (this.#groups.size >= MAX_TERMS_REMEMBERED) this.#groups.clear();
+    this.#groups.set(group, ids);
+    return ids;
   }
 
   /** Writes what was changed; within the transaction of the changes. */
   flush(): void {
+    const changed = [...this.#changes].flatMap(([block, changes]) => [...changes].map(([id, change]) => ({ at: id * BLOCK + block, change })));
     // In order of the table, whose pages are then touched one after the other.
-    for (const at of [...this.#changes.keys()].sort((one, other) => one - other)) {
-      const { added, removed } = this.#changes.get(at) as Change;
+    for (const { at, change } of changed.sort((one, other) => one.at - other.at)) {
       const kept = this.#read.get(at)?.['bits'] as Uint8Array | undefined;
-      const block = changeBlock(kept ?? null, added, removed);
+      const block = changeBlock(kept ?? null, change);
       if (block === null) this.#dropBlock(at);
       else this.#write.run(at, block);
     }
@@ -64,6 +86,7 @@ export class PostingWriter {
   /** Terms may have been removed elsewhere since: their numbers are asked for again. */
   forgetNumbers(): void {
     this.#ids.clear();
+    this.#groups.clear();
   }
 
   /** A term that nobody has any more is a word about somebody who was erased: it goes too. */
@@ -73,16 +96,16 @@ export class PostingWriter {
     if (this.#isUsed.get(id * BLOCK, id * BLOCK + BLOCK - 1) !== undefined) return;
     const term = this.#forget.get(id)?.['term'] as string | undefined;
     if (term !== undefined) this.#ids.delete(term);
+    this.#groups.clear();
   }
 
-  #touch(id: number, n: number): Change {
-    const at = id * BLOCK + Math.floor(n / BLOCK);
-    let change = this.#changes.get(at);
-    if (change === undefined) {
-      change = { added: [], removed: [] };
-      this.#changes.set(at, change);
+  #block(number: number): Map<number, Change> {
+    let block = this.#changes.get(number);
+    if (block === undefined) {
+      block = new Map();
+      this.#changes.set(number, block);
     }
-    return change;
+    return block;
   }
 
   #id(term: string): number {
@@ -93,6 +116,15 @@ export class PostingWriter {
     this.#ids.set(term, id);
     return id;
   }
+}
+
+function changeOf(block: Map<number, Change>, id: number): Change {
+  let change = block.get(id);
+  if (change === undefined) {
+    change = [];
+    block.set(id, change);
+  }
+  return change;
 }
 
 /** Reads sets of rows by term. */

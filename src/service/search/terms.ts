@@ -1,8 +1,8 @@
 /** What a person and a company can be found by, as terms: `field=value` folded, `field~word`, numbers, and flags. Pure. */
-import { fold, words } from '../fold.ts';
+import { fold, remembering, words } from '../fold.ts';
 import type { SparseRecord } from '../records.ts';
 import { isObject, textOrNull } from '../values.ts';
-import { dayOf, numberTerms, type NumberName } from './numbers.ts';
+import { DAY_MS, dayOf, numberTerms, type NumberName } from './numbers.ts';
 
 /** On both sides; every row has it. */
 export const EVERY = '*';
@@ -16,32 +16,58 @@ export interface SignalFacts {
   readonly hiring: readonly SparseRecord[];
 }
 
+/** Terms that come from one value. The same value in the same field gives the same list, so that its numbers need not be looked up again. */
+export type TermGroup = readonly string[];
+
+const groups = new Map<string, (text: string) => TermGroup>();
+
+/** Remembers for each field what its texts came to; fields are as many as there are in this file. */
+function groupOf(field: string, sign: '=' | '~', text: string): TermGroup {
+  const name = sign + field;
+  let make = groups.get(name);
+  if (make === undefined) {
+    make = remembering(sign === '=' ? (value) => [`${field}=${fold(value)}`] : (value) => words(value).map((word) => `${field}~${word}`));
+    groups.set(name, make);
+  }
+  return make(text);
+}
+
+const FLAGS: Readonly<Record<'has_email' | 'has_mobile' | 'has_linkedin', TermGroup>> = { has_email: ['has_email'], has_mobile: ['has_mobile'], has_linkedin: ['has_linkedin'] };
+const EVERYBODY: TermGroup = [EVERY];
+
 class Terms {
-  readonly #terms = new Set<string>([EVERY]);
+  readonly #groups: TermGroup[] = [EVERYBODY];
+  #count = 1;
 
   exact(field: string, ...values: readonly unknown[]): void {
-    for (const value of values.flat(1)) if (typeof value === 'string' && value !== '') this.#terms.add(`${field}=${fold(value)}`);
+    for (const value of values.flat(1)) if (typeof value === 'string' && value !== '') this.#add(groupOf(field, '=', value));
   }
 
   words(field: string, ...values: readonly unknown[]): void {
-    for (const value of values.flat(1)) if (typeof value === 'string') for (const word of words(value)) this.#terms.add(`${field}~${word}`);
+    for (const value of values.flat(1)) if (typeof value === 'string') this.#add(groupOf(field, '~', value));
   }
 
   number(name: NumberName, value: unknown, of = ''): void {
-    if (typeof value === 'number' && Number.isFinite(value)) for (const term of numberTerms(name, value, of)) this.#terms.add(term);
+    if (typeof value === 'number' && Number.isFinite(value)) this.#add(numberTerms(name, value, of));
   }
 
-  flag(name: string, set: boolean): void {
-    if (set) this.#terms.add(name);
+  flag(name: keyof typeof FLAGS, set: boolean): void {
+    if (set) this.#add(FLAGS[name]);
   }
 
-  get list(): string[] {
-    return [...this.#terms].slice(0, MAX_TERMS);
+  get list(): readonly TermGroup[] {
+    return this.#groups;
+  }
+
+  #add(group: TermGroup): void {
+    const room = MAX_TERMS - this.#count;
+    this.#groups.push(group.length <= room ? group : group.slice(0, room));
+    this.#count += Math.min(group.length, room);
   }
 }
 
 /** @param companyName of an employer that has no record of its own; null otherwise */
-export function personTerms(person: SparseRecord, companyName: string | null, updatedMs: number): string[] {
+export function personTerms(person: SparseRecord, companyName: string | null, updatedMs: number): readonly TermGroup[] {
   const terms = new Terms();
   terms.words('name', person['name'], person['name_aliases']);
   terms.exact('first_name', person['first_name']);
@@ -68,7 +94,7 @@ export function personTerms(person: SparseRecord, companyName: string | null, up
   terms.number('role_started', dayOf(person['role_started_on']));
   terms.number('company_since', companySince(person));
   terms.number('job_changed', dayOf(person['job_changed_at']));
-  if (updatedMs > 0) terms.number('updated', dayOf(new Date(updatedMs).toISOString()));
+  if (updatedMs > 0) terms.number('updated', Math.floor(updatedMs / DAY_MS));
   return terms.list;
 }
 
@@ -78,7 +104,7 @@ export function companySince(person: SparseRecord): number | null {
   return starts.length > 0 ? Math.min(...starts) : dayOf(person['role_started_on']);
 }
 
-export function companyTerms(company: SparseRecord, signals: SignalFacts): string[] {
+export function companyTerms(company: SparseRecord, signals: SignalFacts): readonly TermGroup[] {
   const terms = new Terms();
   terms.words('company', company['name'], company['legal_name']);
   for (const field of ['industry', 'type', 'ticker', 'parent_domain', 'email_provider', 'keywords']) terms.exact(field, company[field]);

@@ -7,7 +7,7 @@ import { hasWholeName, nameOf, withName } from '../person-name.ts';
 import type { SparseRecord } from '../records.ts';
 import { textOrNull } from '../values.ts';
 import { digest, MAX_DOC, ownId, type Put } from './company-writer.ts';
-import { NO_HEADCOUNT, type IndexWriter } from '../search/index-writer.ts';
+import type { IndexWriter } from '../search/index-writer.ts';
 import { fieldSources, readKept } from './kept-columns.ts';
 import { mergePerson } from './merge-person.ts';
 import type { KeptRecord, Provenance } from './merge.ts';
@@ -29,8 +29,6 @@ export function personWriter(store: Store, index: IndexWriter): PutPerson {
   const update = store.prepare(`UPDATE people SET ${COLUMNS.map((name) => `${name} = ?`).join(', ')} WHERE seq = ?`);
   const termsOf = store.prepare('SELECT terms FROM person_term_lists WHERE person = ?');
   const keepTerms = store.prepare('INSERT OR REPLACE INTO person_term_lists (person, terms) VALUES (?, ?)');
-  const employees = store.prepare('SELECT employees FROM companies WHERE domain = ?');
-  const headcountAt = (domain: unknown): number => (typeof domain === 'string' ? ((employees.get(domain)?.['employees'] as number | null | undefined) ?? NO_HEADCOUNT) : NO_HEADCOUNT);
   const forgetOthers = store.prepare('DELETE FROM other_addresses WHERE person = ?');
   const addOther = store.prepare('INSERT OR IGNORE INTO other_addresses (email, person) VALUES (?, ?)');
   return (raw, from) => {
@@ -50,7 +48,7 @@ export function personWriter(store: Store, index: IndexWriter): PutPerson {
     const { company_domain: domain, ...doc } = merged.doc;
     const text = JSON.stringify(doc);
     if (text.length > MAX_DOC) return { kind: 'rejected', code: 'too_large', detail: `the record is longer than ${MAX_DOC} characters` };
-    const columns = columnsOf(merged, text, headcountAt(domain));
+    const columns = columnsOf(merged, text, index.headcountAt(textOrNull(domain)));
     const seq = found === null ? Number(insert.run(...columns).lastInsertRowid) : (found['seq'] as number);
     if (found !== null) {
       update.run(...columns, seq);

@@ -11,10 +11,13 @@ type Meets = (value: string, one: Employee) => boolean;
 
 export const TODAY = '2026-06-15';
 
+/** The benches look at millions. */
+const MAX_SEEN = 500_000;
 const seen = new Map<string, string>();
 const plain = (text: unknown): string => {
   if (typeof text !== 'string') return '';
   const known = seen.get(text) ?? plainly(text);
+  if (seen.size >= MAX_SEEN) seen.clear();
   seen.set(text, known);
   return known;
 };

@@ -49,6 +49,12 @@ export function countBits(bits: Bits): number {
   return count;
 }
 
+/** Whether a set has nothing in its words from `from` to before `to`. */
+export function isEmptyBetween(bits: Bits, from: number, to: number): boolean {
+  for (let i = from; i < to; i++) if ((bits[i] ?? 0) !== 0) return false;
+  return true;
+}
+
 /** The numbers in a set, in order. */
 export function* numbersIn(bits: Bits): Generator<number> {
   for (let i = 0; i < bits.length; i++) {
@@ -56,12 +62,17 @@ export function* numbersIn(bits: Bits): Generator<number> {
   }
 }
 
+/** Kept bytes as the numbers of 32 bits that they are; blobs come without a promise of alignment. */
+export function wordsOf(kept: Uint8Array): Uint32Array {
+  return kept.byteOffset % 4 === 0 ? new Uint32Array(kept.buffer, kept.byteOffset, kept.length / 4) : new Uint32Array(kept.slice().buffer);
+}
+
 /** Adds a kept block to a set. */
 export function readBlock(kept: Uint8Array, block: number, into: Bits): void {
   if (kept.length === BLOCK / 8) {
-    const words = new DataView(kept.buffer, kept.byteOffset, kept.length);
+    const words = wordsOf(kept);
     const from = block * WORDS_A_BLOCK;
-    for (let i = 0; i < WORDS_A_BLOCK; i++) into[from + i] = (into[from + i] ?? 0) | words.getUint32(i * 4, true);
+    for (let i = 0; i < WORDS_A_BLOCK; i++) into[from + i] = (into[from + i] ?? 0) | (words[i] ?? 0);
     return;
   }
   for (let i = 0; i < kept.length; i += 2) setBit(into, block * BLOCK + ((kept[i] ?? 0) | ((kept[i + 1] ?? 0) << 8)));
@@ -79,9 +90,7 @@ export function changeBlock(kept: Uint8Array | null, changes: readonly number[])
   const count = countBits(bits);
   if (count === 0) return null;
   if (count >= LIST_MAX) {
-    const block = new DataView(new ArrayBuffer(BLOCK / 8));
-    for (let i = 0; i < WORDS_A_BLOCK; i++) block.setUint32(i * 4, bits[i] ?? 0, true);
-    return new Uint8Array(block.buffer);
+    return new Uint8Array(bits.buffer);
   }
   const list = new Uint8Array(count * 2);
   let at = 0;

@@ -1,9 +1,10 @@
 /** Who works where, by numbers: a person's row to the number of their company's domain, in chunks, so that a set of companies becomes a set of people. */
 import type { Store } from '../store/store.ts';
-import { emptyBits, hasBit, setBit, type Bits } from './bitmap.ts';
+import { isEmptyBetween, wordsOf, type Bits } from './bitmap.ts';
 
 /** People in one kept chunk. */
 const CHUNK = 4_096;
+const WORDS_A_CHUNK = CHUNK / 32;
 const MAX_REMEMBERED = 100_000;
 /** The number of no domain. */
 const NOWHERE = 0;
@@ -59,7 +60,7 @@ export class EmployerWriter {
   flush(): void {
     for (const [chunk, changes] of this.#changes) {
       const kept = this.#read.get(chunk)?.['ids'] as Uint8Array | undefined;
-      const ids = kept === undefined ? new Uint32Array(CHUNK) : new Uint32Array(kept.slice().buffer);
+      const ids = kept === undefined ? new Uint32Array(CHUNK) : wordsOf(kept).slice();
       for (const [at, domain] of changes) ids[at] = domain;
       this.#write.run(chunk, new Uint8Array(ids.buffer));
     }
@@ -67,13 +68,33 @@ export class EmployerWriter {
   }
 }
 
-/** The people who work at a set of companies, in a set with room for `size`. */
-export function peopleAt(store: Store, companies: Bits, size: number): Bits {
-  const people = emptyBits(size);
-  for (const row of store.prepare('SELECT chunk, ids FROM employers').iterate()) {
-    const ids = new Uint32Array((row['ids'] as Uint8Array).slice().buffer);
-    const from = (row['chunk'] as number) * CHUNK;
-    for (let i = 0; i < CHUNK; i++) if (hasBit(companies, ids[i] ?? NOWHERE)) setBit(people, from + i);
+/** Turns sets of companies into sets of the people who work there. */
+export class EmployerReader {
+  readonly #read;
+
+  constructor(store: Store) {
+    this.#read = store.prepare('SELECT ids FROM employers WHERE chunk = ?');
   }
-  return people;
+
+  /** Those of `among` who work at one of `companies`. Looks at nobody else, and so costs little for few. */
+  peopleAt(companies: Bits, among: Bits): Bits {
+    const people = new Uint32Array(among.length);
+    for (let from = 0; from < among.length; from += WORDS_A_CHUNK) {
+      if (isEmptyBetween(among, from, from + WORDS_A_CHUNK)) continue;
+      const kept = this.#read.get(from / WORDS_A_CHUNK)?.['ids'] as Uint8Array | undefined;
+      if (kept === undefined) continue;
+      const ids = wordsOf(kept);
+      for (let word = 0; word < WORDS_A_CHUNK; word++) {
+        const wanted = among[from + word] ?? 0;
+        if (wanted === 0) continue;
+        let found = 0;
+        for (let bit = 0; bit < 32; bit++) {
+          const id = ids[word * 32 + bit] ?? NOWHERE;
+          found |= (((companies[id >>> 5] ?? 0) >>> (id & 31)) & 1) << bit;
+        }
+        people[from + word] = found & wanted;
+      }
+    }
+    return people;
+  }
 }

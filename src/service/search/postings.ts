@@ -1,7 +1,7 @@
 /** Which rows have which term, kept in the store in blocks. One table for people and one for companies, which are numbered apart. */
 import type { Store } from '../store/store.ts';
 import type { TermGroup } from './terms.ts';
-import { BLOCK, changeBlock, emptyBits, readBlock, type Bits } from './bitmap.ts';
+import { BLOCK, changeBlock, emptyBits, readBlock, wordsOf, type Bits } from './bitmap.ts';
 
 /** People by their row; companies by the number of their domain. */
 export type Side = 'person' | 'company';
@@ -38,7 +38,7 @@ export class PostingWriter {
   /** Row `n`, which had the terms `before`, has those of `groups` now; returns them as they are to be kept with the row. */
   change(n: number, before: Uint8Array | null, groups: readonly TermGroup[]): Uint8Array {
     const ids = this.#idsOf(groups);
-    const old = before === null ? [] : idsIn(before);
+    const old = before === null ? [] : wordsOf(before);
     const block = this.#block(Math.floor(n / BLOCK));
     const row = n % BLOCK;
     let at = 0;
@@ -157,9 +157,4 @@ export class PostingReader {
   *beginningWith(prefix: string): Generator<string> {
     for (const { term } of this.#like.iterate(prefix, `${prefix}\uffff`)) yield term as string;
   }
-}
-
-/** Blobs come without a promise of alignment. */
-function idsIn(kept: Uint8Array): Uint32Array {
-  return new Uint32Array(kept.slice().buffer);
 }

@@ -2,9 +2,9 @@
 import { profileKey } from '../../verification/profile-url.ts';
 import { PERSON_COLUMNS } from '../store/person-row.ts';
 import { snapshot, type Store } from '../store/store.ts';
-import { and, andNot, countBits, hasBit, numbersIn, or, type Bits } from './bitmap.ts';
+import { and, andNot, countBits, hasBit, isEmptyBetween, numbersIn, or, type Bits } from './bitmap.ts';
 import { boundsOf } from './bounds.ts';
-import { DomainNumbers, peopleAt } from './employers.ts';
+import { DomainNumbers, EmployerReader } from './employers.ts';
 import { evaluate, type Expression } from './expression.ts';
 import type { FilterContext, Meaning } from './filters.ts';
 import { PostingReader } from './postings.ts';
@@ -43,6 +43,8 @@ export interface Found {
 
 /** Up to how many found people are sorted by themselves. Sorting looks at each of them, walking the order at `people * limit / found` as a rule: this is where the two meet. */
 const sortedUpTo = (people: number, limit: number): number => Math.sqrt(people * limit);
+/** Rows that are walked by in any case. */
+const LEAST_WALK = 20_000;
 const DAY_MS = 86_400_000;
 const EARTH_KM = 6_371;
 
@@ -56,6 +58,7 @@ export class SearchIndex {
   readonly #store: Store;
   readonly #people: PostingReader;
   readonly #companies: PostingReader;
+  readonly #employers: EmployerReader;
   readonly #now: () => number;
   readonly #sortAtMost: typeof sortedUpTo;
   readonly context: FilterContext;
@@ -65,6 +68,7 @@ export class SearchIndex {
     this.#store = store;
     this.#people = new PostingReader(store, 'person');
     this.#companies = new PostingReader(store, 'company');
+    this.#employers = new EmployerReader(store);
     this.#now = now;
     this.#sortAtMost = sortAtMost;
     this.context = this.#context();
@@ -75,7 +79,9 @@ export class SearchIndex {
     return snapshot(this.#store, () => {
       const found = this.#matching(request.clauses);
       const total = countBits(found);
-      const places = total <= this.#sortAtMost(found.length * 32, request.limit) ? this.#sorted(found, request) : this.#walked(found, request);
+      const few = total <= this.#sortAtMost(found.length * 32, request.limit);
+      // Where all of many stand at the far end of the order, sorting them costs less than walking there.
+      const places = (few ? null : this.#walked(found, total, request)) ?? this.#sorted(found, request);
       const page = places.slice(0, request.limit);
       const last = page.at(-1);
       const read = this.#store.prepare(`SELECT ${PERSON_COLUMNS} FROM people WHERE seq = ?`);
@@ -87,48 +93,59 @@ export class SearchIndex {
     });
   }
 
+  /** What is asked of people alone comes first: from companies to people everybody has to be looked at who is left. */
   #matching(clauses: readonly Clause[]): Bits {
     const people = this.#size('SELECT max(seq) AS n FROM people');
     const companies = this.#size('SELECT max(id) AS n FROM domains');
-    const atCompany = (expression: Expression): Bits => peopleAt(this.#store, evaluate(expression, this.#companies, companies), people);
-    const bitsOf = ({ person, company }: Meaning): Bits | null => {
-      if (company === undefined) return person === undefined ? null : evaluate(person, this.#people, people);
-      return person === undefined ? atCompany(company) : or(evaluate(person, this.#people, people), atCompany(company));
-    };
+    const ofPeople = (expression: Expression): Bits => evaluate(expression, this.#people, people);
+    const ofCompanies = (parts: readonly Expression[], kind: 'all' | 'any'): Bits => evaluate({ kind, of: parts }, this.#companies, companies);
+    const [personal, atWork, either] = [clauses.filter(({ company }) => company === undefined), clauses.filter(({ person }) => person === undefined), clauses.filter(({ person, company }) => person !== undefined && company !== undefined)];
     let found: Bits | null = null;
-    const keep = (bits: Bits): void => {
-      found = found === null ? bits : and(found, bits);
-    };
-    // What is asked of companies alone is settled among companies: each step from there to people looks at everybody.
-    const ofCompanies = clauses.filter(({ exclude, person, company }) => !exclude && person === undefined && company !== undefined).map(({ company }) => company as Expression);
-    if (ofCompanies.length > 0) keep(atCompany({ kind: 'all', of: ofCompanies }));
-    for (const clause of clauses) {
-      const settled = clause.person === undefined && clause.company !== undefined;
-      const bits = clause.exclude || settled ? null : bitsOf(clause);
-      if (bits !== null) keep(bits);
+    for (const { exclude, person } of personal) {
+      if (person === undefined) continue;
+      const bits = ofPeople(person);
+      if (exclude) found = andNot(found ?? this.#people.read(EVERY, people), bits);
+      else found = found === null ? bits : and(found, bits);
     }
     const result = found ?? this.#people.read(EVERY, people);
-    const unwanted = clauses.filter(({ exclude }) => exclude);
-    const companiesOut = unwanted.flatMap(({ company }) => (company === undefined ? [] : [company]));
-    if (companiesOut.length > 0) andNot(result, atCompany({ kind: 'any', of: companiesOut }));
-    for (const { person } of unwanted) if (person !== undefined) andNot(result, evaluate(person, this.#people, people));
+    const isOver = (): boolean => isEmptyBetween(result, 0, result.length);
+    const sides = (excluded: boolean): Expression[] => atWork.filter(({ exclude }) => exclude === excluded).flatMap(({ company }) => company ?? []);
+    const [wanted, unwanted] = [sides(false), sides(true)];
+    if (wanted.length > 0 && !isOver()) {
+      const at = ofCompanies(wanted, 'all');
+      and(result, this.#employers.peopleAt(unwanted.length === 0 ? at : andNot(at, ofCompanies(unwanted, 'any')), result));
+    } else if (unwanted.length > 0 && !isOver()) {
+      andNot(result, this.#employers.peopleAt(ofCompanies(unwanted, 'any'), result));
+    }
+    for (const { exclude, person, company } of either) {
+      if (isOver()) break;
+      const bits = or(this.#employers.peopleAt(ofCompanies([company as Expression], 'all'), result), ofPeople(person as Expression));
+      if (exclude) andNot(result, bits);
+      else and(result, bits);
+    }
     return result;
   }
 
-  /** Few: each one's place is read, and they are sorted. One more than the page has, where there is one. */
+  /** Few: each one's place is read, and the first are kept. One more than the page has, where there is one. */
   #sorted(found: Bits, { sort, descending, after, limit }: SearchRequest): Place[] {
     const read = this.#store.prepare(`SELECT seq, ${SORTS[sort]} AS key, id FROM people WHERE seq = ?`);
     const sign = descending ? -1 : 1;
     const places: Place[] = [];
     for (const seq of numbersIn(found)) {
       const place = read.get(seq) as Place | undefined;
-      if (place !== undefined && (after === null || sign * compare(place, after) > 0)) places.push(place);
+      if (place === undefined || (after !== null && sign * compare(place, after) <= 0)) continue;
+      const last = places[limit];
+      if (last !== undefined && sign * compare(place, last) > 0) continue;
+      // Most are put off here, and those that are not soon stand in line.
+      const at = places.findIndex((other) => sign * compare(place, other) < 0);
+      places.splice(at === -1 ? places.length : at, 0, place);
+      if (places.length > limit + 1) places.pop();
     }
-    return places.sort((one, other) => sign * compare(one, other)).slice(0, limit + 1);
+    return places;
   }
 
-  /** Many: everybody in order from where the last page ended, until there are enough of those who were found. */
-  #walked(found: Bits, { clauses, sort, descending, after, limit }: SearchRequest): Place[] {
+  /** Many: everybody in order from where the last page ended, until there are enough of those who were found. Null: after as many as were found, the page is still not full. */
+  #walked(found: Bits, total: number, { clauses, sort, descending, after, limit }: SearchRequest): Place[] | null {
     const column = SORTS[sort];
     const order = descending ? 'DESC' : 'ASC';
     const conditions: string[] = [];
@@ -146,7 +163,9 @@ export class SearchIndex {
     const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
     const walk = this.#store.prepare(`SELECT seq, ${column} AS key, id FROM people ${where} ORDER BY ${column} ${order}, id ${order}`);
     const places: Place[] = [];
+    let left = Math.max(total, LEAST_WALK);
     for (const place of walk.iterate(...values)) {
+      if (left-- === 0) return null;
       if (!hasBit(found, place['seq'] as number)) continue;
       places.push(place as unknown as Place);
       if (places.length > limit) break;
@@ -183,8 +202,22 @@ function compare(one: After, other: After): number {
 }
 
 function compareKeys(one: string | number, other: string | number): number {
-  if (typeof one === 'string' && typeof other === 'string') return Buffer.compare(Buffer.from(one), Buffer.from(other));
+  if (typeof one === 'string' && typeof other === 'string') return compareTexts(one, other);
   return one < other ? -1 : one > other ? 1 : 0;
+}
+
+function compareTexts(one: string, other: string): number {
+  const length = Math.min(one.length, other.length);
+  for (let i = 0; i < length; i++) {
+    const difference = rankOf(one.charCodeAt(i)) - rankOf(other.charCodeAt(i));
+    if (difference !== 0) return difference;
+  }
+  return one.length - other.length;
+}
+
+/** Code units in the order of the code points that they are of: surrogates stand for what comes after all else. */
+function rankOf(unit: number): number {
+  return unit >= 0xe000 ? unit - 0x800 : unit >= 0xd800 ? unit + 0x2000 : unit;
 }
 
 /** Along a great circle (haversine). @param place `lat,lng` */

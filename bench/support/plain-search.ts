@@ -1,0 +1,84 @@
+/** What searches have to find, by looking at everybody once. */
+import type { SparseRecord } from '../../src/service/records.ts';
+import { SORTS, type Sort } from '../../src/service/search/search-index.ts';
+import { Recent } from '../../src/service/store/recent.ts';
+import type { Store } from '../../src/service/store/store.ts';
+import { meetsAll, type Employee } from '../../test/service/plain-scan.ts';
+
+export interface Question {
+  readonly filters: Readonly<Record<string, readonly string[]>>;
+  readonly sort: Sort;
+  readonly descending: boolean;
+}
+
+interface Place {
+  readonly key: string | number;
+  readonly id: string;
+}
+
+export interface PlainAnswer {
+  readonly total: number;
+  /** The first of all. */
+  readonly places: readonly Place[];
+}
+
+const COMPANIES_REMEMBERED = 50_000;
+
+export class PlainSearch {
+  readonly #store: Store;
+  readonly #most: number;
+  people = 0;
+
+  /** @param most how many of each answer are wanted */
+  constructor(store: Store, most: number) {
+    this.#store = store;
+    this.#most = most;
+  }
+
+  answers(questions: readonly Question[]): readonly PlainAnswer[] {
+    const found = questions.map((question) => ({ question, total: 0, places: [] as Place[] }));
+    for (const row of this.#store.prepare('SELECT * FROM people').iterate()) {
+      this.people++;
+      const one = this.#employee(row);
+      for (const answer of found) {
+        if (!meetsAll(answer.question.filters, one)) continue;
+        answer.total++;
+        this.#insert(answer.places, { key: row[SORTS[answer.question.sort]] as string | number, id: row['id'] as string }, answer.question.descending ? -1 : 1);
+      }
+    }
+    return found;
+  }
+
+  readonly #companies = new Recent<SparseRecord>(COMPANIES_REMEMBERED);
+
+  #employee(row: Readonly<Record<string, unknown>>): Employee {
+    const person = { ...(JSON.parse(row['doc'] as string) as SparseRecord), updated_at: new Date(row['observed_at'] as number).toISOString() };
+    const domain = row['company_domain'] as string | null;
+    if (domain === null) return { person, company: {}, signals: [] };
+    let company = this.#companies.get(domain);
+    if (company === undefined) {
+      const doc = this.#store.prepare('SELECT doc FROM companies WHERE domain = ?').get(domain)?.['doc'] as string | undefined;
+      company = JSON.parse(doc ?? '{}') as SparseRecord;
+      this.#companies.put(domain, company);
+    }
+    return { person, company, signals: [] };
+  }
+
+  #insert(places: Place[], place: Place, sign: 1 | -1): void {
+    const last = places.at(-1);
+    if (places.length === this.#most && last !== undefined && sign * compare(place, last) > 0) return;
+    const at = places.findIndex((other) => sign * compare(place, other) < 0);
+    places.splice(at === -1 ? places.length : at, 0, place);
+    if (places.length > this.#most) places.pop();
+  }
+}
+
+/** As SQLite compares: texts by their bytes. */
+function compare(one: Place, other: Place): number {
+  return compareKeys(one.key, other.key) || compareKeys(one.id, other.id);
+}
+
+function compareKeys(one: string | number, other: string | number): number {
+  if (typeof one === 'number' || typeof other === 'number') return Number(one) - Number(other);
+  return Buffer.compare(Buffer.from(one), Buffer.from(other));
+}

@@ -61,19 +61,34 @@ function evaluateRange({ name, of, min, max }: Extract<Expression, { kind: 'rang
   const low = min === null ? 0 : keptNumber(name, Math.ceil(min));
   const high = max === null ? 2 ** bits - 1 : keptNumber(name, Math.floor(max));
   if (low > high || (min !== null && min + bias > 2 ** bits - 1) || (max !== null && max + bias < 0)) return emptyBits(size);
-  const digits = Array.from({ length: bits }, (_, bit) => reader.read(`${stem}:${bit}`, size));
-  const below = low === 0 ? null : atMost(known, digits, low - 1);
-  const found = high === 2 ** bits - 1 ? known : atMost(known, digits, high);
-  return below === null ? found : andNot(found, below);
+  const below = low === 0 ? null : new AtMost(known, low - 1);
+  const within = high === 2 ** bits - 1 ? null : new AtMost(known, high);
+  const digit = emptyBits(size);
+  for (let bit = bits - 1; bit >= 0; bit--) {
+    digit.fill(0);
+    reader.add(`${stem}:${bit}`, digit);
+    below?.next(digit, bit);
+    within?.next(digit, bit);
+  }
+  const found = within === null ? known : within.rows();
+  return below === null ? found : andNot(found, below.rows());
 }
 
-/** The known rows whose number is at most `bound`. */
-function atMost(known: Bits, digits: readonly Bits[], bound: number): Bits {
-  const less = new Uint32Array(known.length);
-  const equal = known.slice();
-  for (let bit = digits.length - 1; bit >= 0; bit--) {
-    const digit = digits[bit] as Bits;
-    const isOne = Math.floor(bound / 2 ** bit) % 2 === 1;
+/** The known rows whose number is at most `bound`: told the digits one by one, from the highest, it needs none of them again. */
+class AtMost {
+  readonly #bound: number;
+  readonly #less: Bits;
+  readonly #equal: Bits;
+
+  constructor(known: Bits, bound: number) {
+    this.#bound = bound;
+    this.#less = new Uint32Array(known.length);
+    this.#equal = known.slice();
+  }
+
+  next(digit: Bits, bit: number): void {
+    const [less, equal] = [this.#less, this.#equal];
+    const isOne = Math.floor(this.#bound / 2 ** bit) % 2 === 1;
     for (let i = 0; i < equal.length; i++) {
       const e = equal[i] ?? 0;
       const d = digit[i] ?? 0;
@@ -85,5 +100,8 @@ function atMost(known: Bits, digits: readonly Bits[], bound: number): Bits {
       }
     }
   }
-  return or(less, equal);
+
+  rows(): Bits {
+    return or(this.#less, this.#equal);
+  }
 }

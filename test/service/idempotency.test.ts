@@ -109,9 +109,7 @@ describe('credits', () => {
   });
 
   it('end a trial after 1,000 calls, whatever they found', async () => {
-    const store = await makeStore((open) => {
-      void open;
-    });
+    const store = await makeStore();
     const key = await makeKey(store, 'trial');
     const open = openStore(store);
     open.exec('UPDATE keys SET calls_used = 998');
@@ -120,5 +118,23 @@ describe('credits', () => {
     const statuses = [];
     for (let n = 0; n < 3; n++) statuses.push((await service.post('/v1/enrich', { email: 'nobody@acme.example' }, { key })).status);
     expect(statuses).toEqual([404, 404, 402]);
+  });
+
+  it('of many at once, as many are answered as a trial or a balance has left, and no more', async () => {
+    const store = await makeStore();
+    const [trial, counted] = [await makeKey(store, 'trial'), await makeKey(store, 'growth', { credits: 7 })];
+    const open = openStore(store);
+    open.exec("UPDATE keys SET calls_used = 991 WHERE plan = 'trial'");
+    const service = await serveStore({ store });
+    const many = async (key: string): Promise<number[]> => {
+      const replies = await Promise.all(Array.from({ length: 40 }, (_, n) => (n % 2 === 0 ? service.post('/v1/emails/verify', { email: `a${n}@` }, { key }) : service.post('/v1/enrich', { id: n % 4 === 1 ? 'pe_1' : 'none' }, { key }))));
+      return replies.map(({ status }) => status).filter((status) => status !== 402);
+    };
+    expect(await many(trial)).toHaveLength(9);
+    expect((await many(counted)).filter((status) => status === 200)).toHaveLength(7);
+    await service.close();
+    const used = new Map(listKeys(open).map(({ plan, callsUsed, creditsUsed }) => [plan, { callsUsed, creditsUsed }]));
+    expect([used.get('trial')?.callsUsed, used.get('growth')?.creditsUsed]).toEqual([1_000, 7]);
+    open.close();
   });
 });

@@ -12,9 +12,10 @@ const reserveOf = (rpm: number): number => rpm / 30;
 
 type Step = { readonly kind: 'ask'; readonly afterMs: number; readonly count: number } | { readonly kind: 'write' | 'crash' | 'stop'; readonly afterMs: number };
 
-const afterMs = fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 3_000 }), fc.integer({ min: 0, max: 90_000 }));
+/** Mostly no time at all: what is saved up must be used up for a difference to show. */
+const afterMs = fc.oneof({ weight: 9, arbitrary: fc.constant(0) }, { weight: 4, arbitrary: fc.integer({ min: 0, max: 3_000 }) }, { weight: 1, arbitrary: fc.integer({ min: 0, max: 90_000 }) });
 const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 6, arbitrary: fc.record({ kind: fc.constant('ask' as const), afterMs, count: fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 40 })) }) },
+  { weight: 6, arbitrary: fc.record({ kind: fc.constant('ask' as const), afterMs, count: fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 40 }), fc.constant(2_000)) }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constantFrom('write' as const, 'crash' as const, 'stop' as const), afterMs }) },
 );
 
@@ -24,11 +25,10 @@ it('over any restarts no key gets more than a minute at once and what flows in, 
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   fc.assert(
-    fc.property(fc.constantFrom('trial' as const, 'growth' as const, 'scale' as const), fc.array(step, { minLength: 1, maxLength: 60 }), fc.array(fc.integer({ min: -1e9, max: 1e9 }), { minLength: 1, maxLength: 5 }), (plan, steps, clocks) => {
+    fc.property(fc.constantFrom('trial' as const, 'growth' as const), fc.array(step, { minLength: 1, maxLength: 60 }), fc.array(fc.integer({ min: -1e9, max: 1e9 }), { minLength: 1, maxLength: 5 }), (plan, steps, clocks) => {
       const { rpm } = PLANS[plan];
       const { id } = createKey(store, { plan });
       let now = 1e12;
-      const begunAt = now;
       let processes = 0;
       /** Each process has a monotonic clock of its own. */
       const start = () => {
@@ -39,29 +39,30 @@ it('over any restarts no key gets more than a minute at once and what flows in, 
       };
       let running = start();
       let crashes = 0;
-      /** Taken, and what of it was sent. */
+      /** Taken, for answers that wait. */
       let unsent = 0;
-      let given = 0;
       let ideal: number = rpm;
       const send = (): void => {
-        given += unsent;
         unsent = 0;
       };
-      const ask = (): void => {
+      const ask = (): boolean => {
         const { quota, clock } = running;
-        if (quota.take(id, rpm, clock()).allowed) {
-          ideal -= 1;
-          unsent++;
-          // An answer that owes nothing is sent at once.
-          if (!quota.owes(id)) send();
-          // Nothing is refused that is there, but for what crashes have left in doubt.
-        } else expect(ideal - crashes * (reserveOf(rpm) + 1)).toBeLessThan(1.001);
+        if (!quota.take(id, rpm, clock()).allowed) return false;
+        ideal -= 1;
+        unsent++;
+        // An answer that owes nothing is sent at once.
+        if (!quota.owes(id)) send();
+        return true;
       };
       for (const one of steps) {
         now += one.afterMs;
         ideal = Math.min(rpm, ideal + (one.afterMs * rpm) / MINUTE_MS);
-        if (one.kind === 'ask') for (let n = 0; n < one.count; n++) ask();
-        else if (one.kind === 'crash') {
+        if (one.kind === 'ask') {
+          let n = 0;
+          while (n < one.count && ask()) n++;
+          // Nothing is refused that is there, but for what crashes have left in doubt.
+          if (n < one.count) expect(ideal - crashes * (reserveOf(rpm) + 1)).toBeLessThan(1.001);
+        } else if (one.kind === 'crash') {
           crashes++;
           // What was not sent was never given.
           ideal = Math.min(ideal + unsent, rpm);
@@ -73,7 +74,8 @@ it('over any restarts no key gets more than a minute at once and what flows in, 
           send();
           if (one.kind === 'stop') running = start();
         }
-        expect(given).toBeLessThanOrEqual(rpm + ((now - begunAt) * rpm) / MINUTE_MS + 1e-3);
+        // What a bucket that never crashed would have left, had it given the same.
+        expect(ideal).toBeGreaterThanOrEqual(-1e-3);
       }
       running.journal.close();
     }),

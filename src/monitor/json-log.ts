@@ -24,7 +24,8 @@ export function openJsonLog(level: string, buffered: boolean): JsonLog {
     logger: pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination),
     line: (text) => void destination.write(text),
     close() {
-      if (timer !== null) clearInterval(timer);
+      if (timer === null) return;
+      clearInterval(timer);
       destination.flushSync();
     },
   };

@@ -1,4 +1,5 @@
 /** Rows of a file into the store, some thousands a transaction, so that a running service is kept waiting for moments only. */
+import { setTimeout } from 'node:timers/promises';
 import type { SparseRecord } from '../records.ts';
 import { IndexWriter } from '../search/index-writer.ts';
 import { companyWriter, type Put } from '../store/company-writer.ts';
@@ -45,6 +46,9 @@ export interface ImportOptions {
 
 /** Rows of one transaction: few enough that nobody waits long for it, enough that its end costs little. */
 const ROWS_AT_ONCE = 8_192;
+/** On a slow machine a transaction ends sooner, after so many milliseconds, and then leaves the store to others for a moment: answers that cost something wait for it. */
+const HELD_MS = 200;
+const LEFT_MS = 8;
 
 /**
  * Imports a file. Every row stands for itself: a bad one is reported and the others are kept. What was imported before an error or
@@ -55,26 +59,34 @@ export async function importRows(store: Store, file: ImportFile, options: Import
   const index = new IndexWriter(store);
   const put = rowWriter(store, index, file, options, counts);
   let waiting: ImportRow[] = [];
-  const flush = (): void => {
+  const flush = async (): Promise<void> => {
     // Reading takes half of the time, and nobody has to wait for that.
     const read = waiting.map((row) => ({ line: row.line, found: readRow(row, file, options.reader) }));
     waiting = [];
     const rejections: Rejection[] = [];
-    transaction(store, () => {
-      for (const { line, found } of read) {
-        const refusal = put(found);
-        if (refusal !== null) rejections.push({ file: file.name, line, ...refusal });
-      }
-      index.flush();
-    });
+    for (let at = 0; at < read.length; ) {
+      if (at > 0) await setTimeout(LEFT_MS);
+      at = transaction(store, () => {
+        const endMs = performance.now() + HELD_MS;
+        let next = at;
+        for (const { line, found } of read.slice(at)) {
+          const refusal = put(found);
+          if (refusal !== null) rejections.push({ file: file.name, line, ...refusal });
+          next++;
+          if (performance.now() >= endMs) break;
+        }
+        index.flush();
+        return next;
+      });
+    }
     if (rejections.length > 0) options.onReject(rejections);
   };
   for await (const batch of file.batches) {
     options.signal.throwIfAborted();
     waiting.push(...batch);
-    if (waiting.length >= ROWS_AT_ONCE) flush();
+    if (waiting.length >= ROWS_AT_ONCE) await flush();
   }
-  if (waiting.length > 0) flush();
+  if (waiting.length > 0) await flush();
   return counts;
 }
 

@@ -1,4 +1,7 @@
 /** The quota that this run shares with other pods, as its job says. */
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { resolve } from 'node:path';
 import { openSharedQuota } from '../limiter/shared/open-shared-quota.ts';
 import type { SharedQuota } from '../limiter/shared/shared-quota.ts';
 import { withoutSecret } from '../redis/uri.ts';
@@ -18,6 +21,7 @@ export async function sharedQuotaOf(job: CompiledJob, context: Pick<RunContext, 
     uri: quota,
     account: `${serviceOrigin(job)}\n${context.apiKey ?? ''}`,
     rpm,
+    place: placeOf(job),
     podsAtLeast: pods,
     onStanding: (standing, ownRpm, why) => {
       if (standing === 'alone') {
@@ -26,4 +30,10 @@ export async function sharedQuotaOf(job: CompiledJob, context: Pick<RunContext, 
       } else reporter.info('quota_shared', `the quota is shared at ${withoutSecret(quota)}`);
     },
   });
+}
+
+/** The same for each run of a job, or of a shard of it, and for nobody else. */
+function placeOf({ output, checkpoint: { uri } }: CompiledJob): string {
+  if (output.uri === '-') return randomUUID();
+  return uri.startsWith('s3://') ? uri : `${hostname()}\n${resolve(uri)}`;
 }

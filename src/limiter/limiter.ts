@@ -1,7 +1,8 @@
 import Bottleneck from 'bottleneck';
 import type { LimiterOptions } from './limiter-options.ts';
 import { QuotaModel, type Spent } from './quota-model.ts';
-import { readRateHeaders, shareOfReading, type Headers, type RateReading } from './rate-headers.ts';
+import { PlanShare } from './plan-share.ts';
+import { readRateHeaders, type Headers, type RateReading } from './rate-headers.ts';
 import { ResetUnit } from './reset-unit.ts';
 import { SharedQuota } from './shared/shared-quota.ts';
 
@@ -47,7 +48,7 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
  */
 export class Limiter {
   readonly #options: LimiterOptions;
-  readonly #model: QuotaModel | SharedQuota;
+  readonly #model: QuotaModel | PlanShare | SharedQuota;
   readonly #unit = new ResetUnit();
   #unitTold = false;
   #stated: RateReading | null = null;
@@ -76,9 +77,10 @@ export class Limiter {
   constructor(options: LimiterOptions) {
     this.#options = options;
     const { spent = null, shared = null, share = 1 } = options;
-    const rpm = options.rpm === null || shared !== null ? options.rpm : Math.max(1, Math.floor(options.rpm * share));
+    const part = options.rpm !== null && shared === null && share < 1 ? new PlanShare({ rpm: options.rpm, part: share }) : null;
+    const rpm = part?.rpm ?? options.rpm;
     this.#leaseSize = rpm !== null && rpm <= EXACT_UP_TO_RPM ? 1 : Math.max(1, Math.floor((rpm ?? MOST_RPM) / 60 / LEASES_PER_SECOND));
-    this.#model = shared ?? new QuotaModel({ rpm });
+    this.#model = shared ?? part ?? new QuotaModel({ rpm });
     this.#gate = rpm === null ? null : newGate();
     this.#wallOffset = options.wallNow() - options.monotonicNow();
     // A clock that was set back since must not make the calls older than they are.
@@ -101,9 +103,8 @@ export class Limiter {
     const now = this.#options.monotonicNow();
     const reading = this.#read(answer.headers, now);
     const throttleMs = answer.throttled ? Math.max(SHORTEST_THROTTLE_MS, answer.retryAfterMs ?? reading?.resetMs ?? DEFAULT_THROTTLE_MS) : null;
-    const { share = 1 } = this.#options;
     if (this.#model instanceof SharedQuota) this.#model.answered(answer, now, reading, throttleMs);
-    else this.#model.answered(answer.ticket, now, reading === null || share === 1 ? reading : shareOfReading(reading, share), answer.throttled, throttleMs, answer.failed ?? false);
+    else this.#model.answered(answer.ticket, now, reading, answer.throttled, throttleMs, answer.failed ?? false);
     if (answer.ticket === this.#scout) this.#scout = null;
     if (throttleMs !== null) this.#pause(throttleMs, answer.ticket);
     if (this.#gate === null && this.#model.limited) this.#gate = newGate();

@@ -86,6 +86,18 @@ export class QuotaModel {
     if (agoMs <= MINUTE_MS + LONGEST_LAG_MS) this.#seen.log.restore(calls, nowMs - Math.max(0, agoMs));
   }
 
+  /** Calls of before, known one by one. @param calls.counted whether the service has surely counted it */
+  resume(calls: readonly { readonly sentMs: number; readonly answeredMs: number; readonly counted: boolean }[]): void {
+    const { log, evidence } = this.#seen;
+    const moments = calls.flatMap((call) => [{ call, atMs: call.sentMs, sent: true }, { call, atMs: call.answeredMs, sent: false }]);
+    const tickets = new Map<unknown, number>();
+    for (const { call, atMs, sent } of moments.sort((one, other) => one.atMs - other.atMs)) {
+      if (sent) tickets.set(call, log.sent(atMs, atMs - MINUTE_MS - 2 * LONGEST_LAG_MS));
+      else if (call.counted) log.answered(tickets.get(call) as number, atMs);
+      else evidence.uncounted(log.answered(tickets.get(call) as number, atMs), atMs);
+    }
+  }
+
   /** Calls sent within the last minute. */
   spent(nowMs: number): number {
     return this.#seen.log.sentAfter(nowMs - MINUTE_MS);

@@ -55,15 +55,6 @@ export function readRateHeaders(headers: Headers, localNowMs: number, unit: Delt
   };
 }
 
-/**
- * What a reading says to one of several who share the quota in equal parts and do not know of each other: that part of what
- * is left, so that all of them together take no more than there is.
- * @param share 0 < share <= 1
- */
-export function shareOfReading(reading: RateReading, share: number): RateReading {
-  return reading.remaining === null ? reading : { ...reading, remaining: Math.floor(reading.remaining * share) };
-}
-
 /** `X-RateLimit-Reset` as the delta that it is; null when it is something else. */
 export function deltaOf(headers: Headers): number | null {
   const raw = one(headers['x-ratelimit-reset']);

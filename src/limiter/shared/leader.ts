@@ -6,30 +6,47 @@
  * Everything that changes the account is an event in the store's history, so that the next leader goes on with the same account.
  * Pure: time is passed in, and is the store's.
  */
+import { PlanShare } from '../plan-share.ts';
 import { QuotaModel } from '../quota-model.ts';
 import { readRateHeaders } from '../rate-headers.ts';
 import { ResetUnit } from '../reset-unit.ts';
-import type { Grant, PodState, QuotaEvent, Stamped } from './messages.ts';
+import { MINUTE_MS } from '../told-answers.ts';
+import { partOfThose, type Grant, type MissingPod, type PodState, type QuotaEvent, type Stamped } from './messages.ts';
+import { Unused } from './unused.ts';
 
 /** Before a new account begins, all pods shall be there, and nothing that it does not know of under way. */
 const SETTLE_MS = 500;
+/** Pods that went by themselves find back one after the other. */
+const SETTLE_APART_MS = 1_500;
 /** But a call that hangs is not waited for. */
 const LONGEST_QUIET_MS = 5_000;
+/** Parts that differ by less are the same. */
+const SAME_PART = 1e-6;
+/** Calls are forgotten when there are so many times as many as a minute permits. */
+const FULL_ROUNDS = 3;
 const MOST_AT_ONCE = 1_000;
 
-interface Out { readonly ticket: number; readonly pod: string }
+type Model = QuotaModel | PlanShare;
+interface Out { readonly ticket: number; readonly pod: string; readonly model: Model; readonly call: Call }
+/** A call that a window may hold. `answeredMs` null: it is not answered yet. `counted`: the service has surely counted it. */
+interface Call { readonly pod: string; readonly sentMs: number; answeredMs: number | null; counted: boolean }
+interface Quiet { readonly sinceMs: number; readonly settleMs: number; readonly mustFit: boolean }
 
 export class Leader {
   readonly #rpm: number;
   /** Part of the names of what is granted. */
   readonly #token: string;
   #granted = 0;
-  #model: QuotaModel;
+  #model: Model;
+  /** The part of the plan that is not left to missing pods. */
+  #part = 1;
+  #unused: Unused | null = null;
+  #recent: Call[] = [];
   #unit = new ResetUnit();
   #out = new Map<string, Out>();
   #pausedUntilMs = -Infinity;
-  /** Since when nothing is granted, because a new account is about to begin; null: it has begun. */
-  #quietSinceMs: number | null = null;
+  /** Nothing is granted, because a new account is about to begin; null: it has begun. */
+  #quiet: Quiet | null = null;
   #nowMs = -Infinity;
   /** Whose turn it is. */
   #next = 0;
@@ -39,18 +56,18 @@ export class Leader {
     this.#rpm = rpm;
     this.#token = token;
     this.#model = new QuotaModel({ rpm });
-    if (history.length === 0) this.#quietSinceMs = nowMs;
+    if (history.length === 0) this.#quiet = { sinceMs: nowMs, settleMs: SETTLE_MS, mustFit: false };
     for (const { atMs, event } of history) this.apply(event, Math.min(atMs, nowMs));
   }
 
   /** When `decide` should be asked again; Infinity: when something was told. */
   get nextAt(): number {
-    return this.#quietSinceMs === null ? Math.max(this.#model.nextAt, this.#pausedUntilMs) : this.#nowMs + SETTLE_MS / 4;
+    return this.#quiet === null ? Math.max(this.#model.nextAt, this.#pausedUntilMs) : this.#nowMs + SETTLE_MS / 4;
   }
 
   /** When calls may start again; 0: now, or when the next answer comes. */
   freeAtMs(nowMs: number): number {
-    const waitMs = this.#quietSinceMs === null ? Math.max(this.#pausedUntilMs - nowMs, this.#model.waitMs(nowMs)) : 0;
+    const waitMs = this.#quiet === null ? Math.max(this.#pausedUntilMs - nowMs, this.#model.waitMs(nowMs)) : 0;
     return waitMs > 0 ? nowMs + waitMs : 0;
   }
 
@@ -70,11 +87,14 @@ export class Leader {
         for (const id of event.ids) {
           // Asked as it was before the grant: it notes by which reasoning the call goes.
           this.#model.permits(now);
-          this.#out.set(id, { ticket: this.#model.sent(now), pod: event.pod });
+          this.#goesOut(id, event.pod, this.#model.sent(now), now);
         }
         return;
       case 'fresh':
         this.#begin(event.spent, now);
+        return;
+      case 'part':
+        this.#divide(event.of, new Set(event.without), now);
         return;
       default:
         event satisfies never;
@@ -82,18 +102,34 @@ export class Leader {
   }
 
   /** What the leader does now; it is applied already, and to be told to the store. @param pods those that are there */
-  decide(pods: readonly PodState[], nowMs: number): readonly QuotaEvent[] {
+  decide(pods: readonly PodState[], missing: readonly MissingPod[], nowMs: number): readonly QuotaEvent[] {
     const now = (this.#nowMs = Math.max(this.#nowMs, nowMs));
     this.#takeFromGone(new Set(pods.map(({ pod }) => pod)), now);
-    if (this.#quietSinceMs !== null) {
-      const quietMs = now - this.#quietSinceMs;
-      const still = pods.every(({ inFlight }) => inFlight === 0);
-      if (quietMs < SETTLE_MS || (!still && quietMs < LONGEST_QUIET_MS)) return [];
-      const fresh = { kind: 'fresh', spent: pods.reduce((sum, { spent }) => sum + spent, 0) } as const;
-      this.apply(fresh, now);
-      return [fresh, ...this.#grant(pods, now)];
-    }
-    return this.#grant(pods, now);
+    const begins = this.#changes(pods, missing, now);
+    for (const event of begins) this.apply(event, now);
+    return this.#quiet === null ? [...begins, ...this.#grant(pods, now)] : begins;
+  }
+
+  /** Whether nobody is seen to use what is left to missing pods, though all else is used. */
+  unused(nowMs: number): boolean {
+    return this.#unused?.isCertain(nowMs) ?? false;
+  }
+
+  /** A new account where one is due: by a part of the plan while pods are missing, at once, because they may begin any moment; and of all of it when they are back. */
+  #changes(pods: readonly PodState[], missing: readonly MissingPod[], now: number): readonly QuotaEvent[] {
+    const part = partOfThose(pods.length, missing);
+    if (part < 1) return this.#quiet === null && Math.abs(part - this.#part) < SAME_PART ? [] : [{ kind: 'part', of: part, without: missing.map(({ pod }) => pod) }];
+    if (this.#part < 1) this.#quiet ??= { sinceMs: now, settleMs: SETTLE_MS, mustFit: true };
+    if (this.#quiet === null) return [];
+    const { sinceMs, settleMs, mustFit } = this.#quiet;
+    const quietMs = now - sinceMs;
+    const still = pods.every(({ inFlight }) => inFlight === 0);
+    if (quietMs < settleMs || (!still && quietMs < LONGEST_QUIET_MS)) return [];
+    const told = pods.reduce((sum, { spent }) => sum + spent, 0);
+    const spent = mustFit ? Math.max(told, this.#lately(now).length) : told;
+    // Windows have nothing left for the call that asks how things stand, so far as is known.
+    if (mustFit && spent >= this.#rpm) return [];
+    return [{ kind: 'fresh', spent }];
   }
 
   /** For a test's message. */
@@ -118,7 +154,7 @@ export class Leader {
     return wanting.flatMap(({ pod, count }) => {
       const ids = tickets.splice(0, count).map((ticket) => {
         const id = `${this.#token}.${++this.#granted}`;
-        this.#out.set(id, { ticket, pod });
+        this.#goesOut(id, pod, ticket, now);
         return id;
       });
       return ids.length === 0 ? [] : [{ kind: 'grant', pod, ids } as const];
@@ -128,8 +164,9 @@ export class Leader {
   #joins({ pod, apart, has }: QuotaEvent & { kind: 'join' }, now: number): void {
     const kept = new Set(has);
     for (const [id, out] of this.#out) if (out.pod === pod && !kept.has(id)) this.#lose(id, now);
+    for (const [sentAgoMs, answeredAgoMs] of apart) this.#recent.push({ pod, sentMs: now - sentAgoMs, answeredMs: now - answeredAgoMs, counted: false });
     // What it has sent by itself would be taken for somebody else's for long.
-    if (apart) this.#quietSinceMs = now;
+    if (apart.length > 0) this.#quiet = { sinceMs: now, settleMs: SETTLE_APART_MS, mustFit: true };
   }
 
   #answered({ id, headers, throttled, waitMs, failed, itselfMs }: QuotaEvent & { kind: 'answer' }, now: number): void {
@@ -137,9 +174,12 @@ export class Leader {
     if (throttled) this.#pausedUntilMs = Math.max(this.#pausedUntilMs, now + (waitMs ?? 0));
     if (out === undefined) return;
     this.#out.delete(id);
+    out.call.answeredMs = now;
     const says = headers['x-ratelimit-remaining'] !== undefined || headers['x-ratelimit-reset'] !== undefined;
     const reading = says ? readRateHeaders(headers, now, this.#unit.read(headers, now)) : null;
-    this.#model.answered(out.ticket, now, reading, throttled, waitMs, failed, itselfMs);
+    out.call.counted = reading !== null && !throttled;
+    out.model.answered(out.ticket, now, reading, throttled, waitMs, failed, itselfMs);
+    if (reading !== null) this.#unused?.told(throttled ? 0 : reading.remaining, this.#model.spent(now), now);
   }
 
   /** A permit that was surely not used. */
@@ -147,7 +187,8 @@ export class Leader {
     const out = this.#out.get(id);
     if (out === undefined) return;
     this.#out.delete(id);
-    this.#model.withdrawn(out.ticket, now);
+    out.call.answeredMs = -Infinity;
+    out.model.withdrawn(out.ticket, now);
   }
 
   /** Nobody knows whether the call was sent: it counts as spent until a later one is answered. */
@@ -155,7 +196,8 @@ export class Leader {
     const out = this.#out.get(id);
     if (out === undefined) return;
     this.#out.delete(id);
-    this.#model.answered(out.ticket, now, null, false, null, true);
+    out.call.answeredMs = now;
+    out.model.answered(out.ticket, now, null, false, null, true);
   }
 
   #takeFromGone(there: ReadonlySet<string>, now: number): void {
@@ -163,10 +205,45 @@ export class Leader {
   }
 
   #begin(spent: number, now: number): void {
-    this.#model = new QuotaModel({ rpm: this.#rpm });
+    const model = new QuotaModel({ rpm: this.#rpm });
+    const recent = this.#lately(now);
+    model.resume(recent.map((call) => ({ ...call, answeredMs: call.answeredMs ?? now })));
+    model.restore(Math.max(0, Math.min(spent, this.#rpm) - recent.length), 0, now);
+    this.#model = model;
     this.#unit = new ResetUnit();
     this.#out = new Map();
-    this.#quietSinceMs = null;
-    this.#model.restore(Math.min(spent, this.#rpm), 0, now);
+    this.#quiet = null;
+    this.#part = 1;
+    this.#unused = null;
+  }
+
+  /**
+   * From now on a part of the plan. What the missing pods have spent lately is of theirs, as far as that reaches; what is more
+   * takes from the others until it is forgotten.
+   */
+  #divide(of: number, without: ReadonlySet<string>, now: number): void {
+    const part = new PlanShare({ rpm: this.#rpm, part: of });
+    let theirs = Math.floor(this.#rpm * (1 - of));
+    for (const { pod, answeredMs } of this.#lately(now)) {
+      if (without.has(pod) && theirs-- > 0) continue;
+      part.restore(1, now - (answeredMs ?? now), now);
+    }
+    this.#model = part;
+    this.#part = of;
+    this.#quiet = null;
+    this.#unused = new Unused(this.#rpm, of, now);
+  }
+
+  #goesOut(id: string, pod: string, ticket: number, now: number): void {
+    const call: Call = { pod, sentMs: now, answeredMs: null, counted: false };
+    if (this.#recent.length > FULL_ROUNDS * this.#rpm) this.#recent = this.#lately(now);
+    this.#recent.push(call);
+    this.#out.set(id, { ticket, pod, model: this.#model, call });
+  }
+
+  /** Calls that a window of a minute may hold, in the order of their answers. */
+  #lately(now: number): Call[] {
+    const of = ({ answeredMs }: Call): number => answeredMs ?? Infinity;
+    return this.#recent.filter((call) => of(call) > now - MINUTE_MS).sort((one, other) => (of(one) === of(other) ? 0 : of(one) - of(other)));
   }
 }

@@ -3,18 +3,24 @@
  * store cannot be reached. Pure: time is passed in, and is the pod's own, monotonic.
  */
 import { CallLog } from '../call-log.ts';
-import { QuotaModel, type Spent } from '../quota-model.ts';
-import { shareOfReading, type Headers, type RateReading } from '../rate-headers.ts';
+import { callsOfPart, PlanShare } from '../plan-share.ts';
+import type { Spent } from '../quota-model.ts';
+import type { Headers, RateReading } from '../rate-headers.ts';
 import { MINUTE_MS } from '../told-answers.ts';
-import { LEASE_MS, QUOTA_HEADERS, type QuotaEvent, type Turn, type TurnReply } from './messages.ts';
+import { LEASE_MS, POD_LEASE_MS, QUOTA_HEADERS, type Apart, type QuotaEvent, type Turn, type TurnReply } from './messages.ts';
 
-/** How long the store may be away before a pod goes by its own share of the plan. Longer than a lease: what was granted is used or gone by then. */
-export const ALONE_AFTER_MS = 2_000;
+/**
+ * How long the store may be away before a pod goes by its own share of the plan. Longer than a pod is not missed: whoever leads the
+ * others, should it be this pod alone that is cut off, has left them their part of the plan and no more by then.
+ */
+export const ALONE_AFTER_MS = POD_LEASE_MS + 1_000;
 /** So much is kept to be told; what comes to more was too long away to matter. */
 const MOST_EVENTS = 20_000;
 /** Permits are asked for in advance, as many as were used of late. */
 const AHEAD_MS = 100;
 const MOST_WANTED = 1_000;
+/** A time to look again is never nearer than this: one that rounds to now would be looked at for ever. */
+const SHORTEST_LOOK_MS = 0.25;
 /** Calls are forgotten when they are so much older than a window. */
 const KEPT_MS = 2 * MINUTE_MS;
 
@@ -29,7 +35,7 @@ export interface MemberOptions {
 /** What came of one of this pod's own calls. `failed`: nothing. */
 export interface OwnAnswer { readonly ticket: number; readonly headers: Headers; readonly throttled: boolean; readonly failed?: boolean }
 
-interface OwnCall { readonly sentMs: number; answeredMs: number | null }
+interface OwnCall { readonly sentMs: number; readonly answeredMs: number | null; readonly apart: boolean }
 
 export type Standing = 'joining' | 'shared' | 'alone';
 
@@ -37,7 +43,8 @@ export class Member {
   readonly #options: MemberOptions;
   readonly #log = new CallLog();
   #standing: Standing = 'joining';
-  #pods: number;
+  /** The part of the plan that was told to be this pod's own. */
+  #share: number;
   /** What all pods had sent within a minute when that was heard last. */
   #allSpent = 0;
   #leases: readonly { readonly id: string; readonly untilMs: number }[] = [];
@@ -49,10 +56,10 @@ export class Member {
   #askedMs = 0;
   #failingSinceMs: number | null = null;
   /** Its own model while it is alone, whose tickets are behind these. */
-  #alone: QuotaModel | null = null;
+  #alone: PlanShare | null = null;
   #heldUntilMs = -Infinity;
   #firstMinute: { readonly untilMs: number; readonly most: number } | null = null;
-  readonly #aloneTickets = new Map<number, { readonly model: QuotaModel; readonly ticket: number }>();
+  readonly #aloneTickets = new Map<number, { readonly model: PlanShare; readonly ticket: number }>();
   #lastApartMs = -Infinity;
   /** Calls of the last minute by ticket, in the order of their sending. */
   readonly #recent = new Map<number, OwnCall>();
@@ -62,21 +69,16 @@ export class Member {
 
   constructor(options: MemberOptions) {
     this.#options = options;
-    this.#pods = options.podsAtLeast;
+    this.#share = 1 / options.podsAtLeast;
   }
 
   get standing(): Standing {
     return this.#standing;
   }
 
-  /** How many pods were there when that was heard last. */
-  get pods(): number {
-    return this.#pods;
-  }
-
   /** What this pod may use of the plan while it is alone, requests a minute. */
   get ownRpm(): number {
-    return Math.max(1, Math.floor(this.#options.rpm / this.#pods));
+    return callsOfPart(this.#options.rpm, this.#share);
   }
 
   /** Whether something has to be told, or is under way. */
@@ -113,11 +115,11 @@ export class Member {
   /** A call starts; returns its ticket. Only when there is a permit. */
   sent(nowMs: number): number {
     const ticket = this.#log.sent(nowMs, nowMs - KEPT_MS);
-    for (const [old, { sentMs, answeredMs }] of this.#recent) {
-      if (answeredMs === null || sentMs > nowMs - MINUTE_MS) break;
+    for (const [old, { answeredMs }] of this.#recent) {
+      if (answeredMs === null || answeredMs > nowMs - MINUTE_MS) break;
       this.#recent.delete(old);
     }
-    this.#recent.set(ticket, { sentMs: nowMs, answeredMs: null });
+    this.#recent.set(ticket, { sentMs: nowMs, answeredMs: null, apart: this.#alone !== null });
     if (this.#alone === null) {
       const [lease, ...rest] = this.#leases;
       this.#leases = rest;
@@ -137,10 +139,12 @@ export class Member {
     this.#sent.delete(ticket);
     const itselfMs = nowMs - this.#log.answered(ticket, nowMs);
     const call = this.#recent.get(ticket);
-    if (call !== undefined) call.answeredMs = nowMs;
+    if (call !== undefined) this.#recent.set(ticket, { ...call, answeredMs: nowMs });
     const own = this.#aloneTickets.get(ticket);
     this.#aloneTickets.delete(ticket);
-    own?.model.answered(own.ticket, nowMs, reading === null ? null : shareOfReading(reading, 1 / this.#pods), throttled, waitMs, failed);
+    // What nobody had used, somebody has by now.
+    if (throttled && this.#firstMinute !== null) this.#firstMinute = { ...this.#firstMinute, most: this.spent(nowMs) - 1 };
+    own?.model.answered(own.ticket, nowMs, reading, throttled, waitMs, failed);
     if (id !== null) this.#tell({ kind: 'answer', id, headers: quotaHeaders(headers), throttled, waitMs, failed, itselfMs });
   }
 
@@ -159,17 +163,17 @@ export class Member {
     const events = this.#mustJoin ? [...this.#telling, this.#joining(nowMs)] : this.#telling;
     const ahead = waiting > 0 ? this.#log.sentAfter(nowMs - AHEAD_MS) : 0;
     const want = Math.max(0, Math.min(MOST_WANTED, waiting + ahead - this.#leases.length));
-    return { pod: this.#options.pod, token, want, inFlight: this.#sent.size + this.#leases.length, spent: this.spent(nowMs), events };
+    return { pod: this.#options.pod, token, want, inFlight: this.#sent.size + this.#leases.length, spent: this.#log.unansweredAt(nowMs - MINUTE_MS), events };
   }
 
-  told({ nowMs: storeMs, pods, spent, freeAtMs, grants }: TurnReply, nowMs: number): void {
+  told({ nowMs: storeMs, share, spent, freeAtMs, grants }: TurnReply, nowMs: number): void {
     this.#telling = [];
     this.#failingSinceMs = null;
     // What was sent alone since the turn was begun is not told yet.
     this.#mustJoin = this.#lastApartMs >= this.#askedMs;
     this.#standing = 'shared';
     this.#alone = null;
-    this.#pods = Math.max(this.#options.podsAtLeast, pods);
+    this.#share = Math.min(share, 1 / this.#options.podsAtLeast);
     this.#allSpent = spent;
     this.#freeAtMs = freeAtMs === 0 ? 0 : this.#askedMs + freeAtMs - storeMs;
     // The store answered after it was asked, so a lease ends no later than this.
@@ -187,9 +191,9 @@ export class Member {
     this.#mustJoin = true;
     if (this.#alone !== null || nowMs - this.#failingSinceMs < ALONE_AFTER_MS) return;
     this.giveBack();
-    this.#firstMinute = this.#standing === 'joining' ? null : { untilMs: nowMs + MINUTE_MS, most: Math.max(1, this.spent(nowMs) + Math.floor((this.#options.rpm - this.#allSpent) / this.#pods)) };
+    this.#firstMinute = this.#standing === 'joining' ? null : { untilMs: nowMs + MINUTE_MS, most: Math.max(1, this.spent(nowMs) + Math.floor(Math.max(0, this.#options.rpm - this.#allSpent) * this.#share)) };
     this.#standing = 'alone';
-    this.#alone = this.#modelOfOwnCalls(nowMs);
+    this.#alone = this.#partOfPlan(nowMs);
   }
 
   /**
@@ -199,28 +203,27 @@ export class Member {
   #aloneLeft(permits: number, nowMs: number): number {
     const { untilMs, most } = this.#firstMinute ?? { untilMs: -Infinity, most: 0 };
     const left = nowMs < untilMs ? most - this.spent(nowMs) : Infinity;
-    this.#heldUntilMs = left >= 1 ? -Infinity : Math.min(untilMs, this.#log.firstSentAfter(nowMs - MINUTE_MS) + MINUTE_MS);
+    this.#heldUntilMs = left >= 1 ? -Infinity : Math.max(nowMs + SHORTEST_LOOK_MS, Math.min(untilMs, this.#log.firstSentAfter(nowMs - MINUTE_MS) + MINUTE_MS));
     return Math.max(0, Math.min(permits, left));
   }
 
   /** Says who it is, and what it has; what was to be told before is told first. */
   #joining(nowMs: number): QuotaEvent {
     const has = [...this.#sent.values(), ...this.#leases.map(({ id }) => id)].filter((id) => id !== null);
-    return { kind: 'join', pod: this.#options.pod, apart: nowMs - this.#lastApartMs < MINUTE_MS, has };
+    return { kind: 'join', pod: this.#options.pod, apart: this.#sentApart(nowMs), has };
   }
 
-  /** A model that knows what this pod has sent within the last minute. */
-  #modelOfOwnCalls(nowMs: number): QuotaModel {
-    const model = new QuotaModel({ rpm: this.ownRpm });
-    if (this.#restored !== null) model.restore(Math.min(this.#restored.calls, this.ownRpm), nowMs - this.#restored.atMs, nowMs);
-    const tickets = new Map<number, number>();
-    const moments = [...this.#recent].flatMap(([ticket, { sentMs, answeredMs }]) => [{ ticket, atMs: sentMs, sent: true }, ...(answeredMs === null ? [] : [{ ticket, atMs: answeredMs, sent: false }])]);
-    for (const { ticket, atMs, sent } of moments.sort((one, other) => one.atMs - other.atMs)) {
-      if (sent) tickets.set(ticket, model.sent(atMs));
-      else model.answered(tickets.get(ticket) as number, atMs, null, false, null, true);
-    }
-    for (const ticket of this.#sent.keys()) this.#aloneTickets.set(ticket, { model, ticket: tickets.get(ticket) as number });
-    return model;
+  #sentApart(nowMs: number): Apart[] {
+    const calls = [...this.#recent.values()].filter(({ apart, answeredMs }) => apart && (answeredMs ?? nowMs) > nowMs - MINUTE_MS);
+    return calls.map(({ sentMs, answeredMs }) => [Math.ceil(nowMs - sentMs), Math.floor(nowMs - (answeredMs ?? nowMs))]);
+  }
+
+  /** Its part of the plan, which knows what this pod has sent within the last minute. */
+  #partOfPlan(nowMs: number): PlanShare {
+    const part = new PlanShare({ rpm: this.#options.rpm, part: this.#share });
+    if (this.#restored !== null && this.#restored.atMs > nowMs - MINUTE_MS) part.restore(Math.min(this.#restored.calls, part.rpm), nowMs - this.#restored.atMs, nowMs);
+    for (const { sentMs } of this.#recent.values()) if (sentMs > nowMs - MINUTE_MS) part.restore(1, nowMs - sentMs, nowMs);
+    return part;
   }
 
   #dropExpired(nowMs: number): void {

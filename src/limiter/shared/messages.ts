@@ -5,8 +5,8 @@ import type { Headers } from '../rate-headers.ts';
 export const QUOTA_HEADERS = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset', 'date'] as const;
 
 export type QuotaEvent =
-  /** A pod is there, or there again. `apart`: it has sent calls within the last minute that were not granted. `has`: what it holds or has in flight of what was granted to it. */
-  | { readonly kind: 'join'; readonly pod: string; readonly apart: boolean; readonly has: readonly string[] }
+  /** A pod is there, or there again. `apart`: calls that it has sent within the last minute and that were not granted. `has`: what it holds or has in flight of what was granted to it. */
+  | { readonly kind: 'join'; readonly pod: string; readonly apart: readonly Apart[]; readonly has: readonly string[] }
   /** A call was answered, or came to nothing. `waitMs`: what a throttled answer asks for. `itselfMs`: from its sending to its answer. */
   | { readonly kind: 'answer'; readonly id: string; readonly headers: Headers; readonly throttled: boolean; readonly waitMs: number | null; readonly failed: boolean; readonly itselfMs: number }
   /** Permits that will not be used. */
@@ -14,7 +14,12 @@ export type QuotaEvent =
   /** By the leader: a pod may start so many calls. */
   | Grant
   /** By the leader: a new account begins, with so many calls spent within the last minute, nobody knows when. */
-  | { readonly kind: 'fresh'; readonly spent: number };
+  | { readonly kind: 'fresh'; readonly spent: number }
+  /** By the leader: of some pods nothing is heard, and they may go on by themselves. Until they are back the others have this part of the plan, 0 < of < 1. */
+  | { readonly kind: 'part'; readonly of: number; readonly without: readonly string[] };
+
+/** A call: how long ago it was sent and answered, milliseconds. */
+export type Apart = readonly [sentAgoMs: number, answeredAgoMs: number];
 
 export interface Grant { readonly kind: 'grant'; readonly pod: string; readonly ids: readonly string[] }
 
@@ -27,8 +32,15 @@ export interface PodState {
   readonly want: number;
   /** Permits in hand, and calls that were sent and are not answered. */
   readonly inFlight: number;
-  /** Calls sent within the last minute. */
+  /** Calls that a window of a minute may still hold. */
   readonly spent: number;
+}
+
+/** A pod of which nothing is heard: it may be gone, or go on by itself. */
+export interface MissingPod {
+  readonly pod: string;
+  /** The part of the plan that it was told to be its own then. */
+  readonly share: number;
 }
 
 /** What a pod tells at each turn. `token`: what it leads by, if nobody does. */
@@ -39,20 +51,22 @@ export interface TurnReply {
   readonly nowMs: number;
   /** The token of whoever leads. */
   readonly leader: string;
-  /** How many pods there are, and calls that they have sent within the last minute. */
-  readonly pods: number;
+  /** The part of the plan that is this pod's when it goes by itself, 0 < share <= 1: of what the missing ones leave, as much as the other pods have. */
+  readonly share: number;
+  /** Calls of all pods that a window of a minute may still hold. */
   readonly spent: number;
   /** When calls may start again by what the leader knows; 0: now, or it is not known. */
   readonly freeAtMs: number;
   readonly grants: readonly { readonly id: string; readonly atMs: number }[];
 }
 
-/** What the leader tells. `events`: its own. */
-export interface LeadTurn { readonly token: string; readonly events: readonly QuotaEvent[]; readonly freeAtMs: number }
+/** What the leader tells. `events`: its own. `forget`: missing pods that are gone for certain, or as good as. */
+export interface LeadTurn { readonly token: string; readonly events: readonly QuotaEvent[]; readonly freeAtMs: number; readonly forget: readonly string[] }
 
 export interface LeadReply {
   readonly nowMs: number;
   readonly pods: readonly PodState[];
+  readonly missing: readonly MissingPod[];
   /** What pods have told since. */
   readonly events: readonly QuotaEvent[];
 }
@@ -71,7 +85,18 @@ export interface QuotaStore {
 
 /** How long a permit may be used after it was granted. Then it goes back. */
 export const LEASE_MS = 1_000;
-/** A pod that was not heard of for so long is gone. */
+/** A pod that was not heard of for so long is missing. */
 export const POD_LEASE_MS = 4_000;
+/** And for so long, gone: if it goes on by itself all the same, it is somebody else on the key. */
+export const MISSING_MS = 600_000;
+/** What a pod's name ends in, after a dot, is chosen anew by each run; what comes before, the next run of the same has as well: then it takes the place of one that is missing. */
+export const placeOf = (pod: string): string => pod.slice(0, Math.max(0, pod.lastIndexOf('.')));
+
+/** The part of the plan that pods have while others are missing: what these were told to be theirs is left to them, but no more than if all were there. */
+export function partOfThose(there: number, missing: readonly MissingPod[]): number {
+  const theirs = missing.reduce((sum, { share }) => sum + share, 0);
+  return 1 - Math.min(theirs, missing.length / (missing.length + there));
+}
+
 /** A leader that was not heard of for so long leads no more. Longer than a lease: when the next one leads, nothing that it does not know of is granted and unused. */
 export const LEADER_LEASE_MS = 3_000;

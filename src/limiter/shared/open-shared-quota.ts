@@ -1,5 +1,5 @@
 /** A shared quota in Redis, for one run. The client is loaded only for it. */
-import { randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { SharedQuota, type SharedQuotaOptions, type Timers } from './shared-quota.ts';
 
 export interface SharedQuotaPlace extends Pick<SharedQuotaOptions, 'rpm' | 'podsAtLeast' | 'onStanding'> {
@@ -7,6 +7,8 @@ export interface SharedQuotaPlace extends Pick<SharedQuotaOptions, 'rpm' | 'pods
   readonly uri: string;
   /** Pods share what has the same account: the service's origin and the API key. */
   readonly account: string;
+  /** What this run runs: the next run of the same takes the place of one that is missing. */
+  readonly place: string;
 }
 
 const realTimers: Timers = {
@@ -21,7 +23,7 @@ const realTimers: Timers = {
  * A server that cannot be reached is waited for by going alone; one that refuses us would be for ever.
  * @throws ConfigError when the URI is none, MillraceError 77 when its password is not right
  */
-export async function openSharedQuota({ uri, account, ...options }: SharedQuotaPlace): Promise<SharedQuota> {
+export async function openSharedQuota({ uri, account, place, ...options }: SharedQuotaPlace): Promise<SharedQuota> {
   const { RedisQuotaStore } = await import('./redis-store.ts');
   const store = new RedisQuotaStore(uri, account);
   try {
@@ -30,5 +32,5 @@ export async function openSharedQuota({ uri, account, ...options }: SharedQuotaP
     store.close();
     throw error;
   }
-  return new SharedQuota({ ...options, store, pod: randomBytes(8).toString('hex'), timers: realTimers });
+  return new SharedQuota({ ...options, store, pod: `${hash('sha256', place, 'base64url').slice(0, 16)}.${randomBytes(8).toString('hex')}`, timers: realTimers });
 }

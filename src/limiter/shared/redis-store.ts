@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import { openRedis, type Redis } from '../../redis/client.ts';
 import { redisError, redisFaultOf } from '../../redis/failure.ts';
-import { LEADER_LEASE_MS, POD_LEASE_MS, type LeadReply, type LeadTurn, type PodState, type QuotaEvent, type QuotaStore, type Stamped, type Turn, type TurnReply } from './messages.ts';
+import { LEADER_LEASE_MS, MISSING_MS, POD_LEASE_MS, type LeadReply, type LeadTurn, type MissingPod, type PodState, type QuotaEvent, type QuotaStore, type Stamped, type Turn, type TurnReply } from './messages.ts';
 import { LEAD, LEAVE, TURN } from './scripts.ts';
 
 /** Long enough for a window and what lags behind; then nothing is left of a quota that nobody uses. */
@@ -48,19 +48,19 @@ export class RedisQuotaStore implements QuotaStore {
 
   async turn({ pod, token, want, inFlight, spent, events }: Turn): Promise<TurnReply> {
     const { leader, pods, told, free } = this.#keys;
-    const reply = await this.#run(TURN, [leader, pods, told, this.#permitsOf(pod), free], [pod, token, want, inFlight, spent, LEADER_LEASE_MS, KEPT_MS, MOST_TOLD, ...events.map(textOf)]);
-    const [nowMs, leads, count, allSpent, freeAtMs, grants] = reply as [string, string, number, number, string, string[]];
-    return { nowMs: Number(nowMs), leader: leads, pods: count, spent: allSpent, freeAtMs: Number(freeAtMs), grants: grants.map(grantOf) };
+    const reply = await this.#run(TURN, [leader, pods, told, this.#permitsOf(pod), free], [pod, token, want, inFlight, spent, LEADER_LEASE_MS, KEPT_MS, MOST_TOLD, POD_LEASE_MS, ...events.map(textOf)]);
+    const [nowMs, leads, share, allSpent, freeAtMs, grants] = reply as [string, string, string, number, string, string[]];
+    return { nowMs: Number(nowMs), leader: leads, share: Number(share), spent: allSpent, freeAtMs: Number(freeAtMs), grants: grants.map(grantOf) };
   }
 
-  async lead({ token, events, freeAtMs }: LeadTurn): Promise<LeadReply | null> {
+  async lead({ token, events, freeAtMs, forget }: LeadTurn): Promise<LeadReply | null> {
     const { leader, pods, told, history, free } = this.#keys;
     const targets = events.map((event) => (event.kind === 'grant' ? this.#permitsOf(event.pod) : history));
     const said = events.flatMap((event) => (event.kind === 'grant' ? [event.pod, textOf(event), event.ids.length, ...event.ids] : ['', textOf(event), 0]));
-    const reply = await this.#run(LEAD, [leader, pods, told, history, free, ...targets], [token, LEADER_LEASE_MS, POD_LEASE_MS, KEPT_MS, MOST_HISTORY, freeAtMs, MOST_TAKEN, this.#permitsOf(''), events.length, ...said]);
+    const reply = await this.#run(LEAD, [leader, pods, told, history, free, ...targets], [token, LEADER_LEASE_MS, POD_LEASE_MS, KEPT_MS, MOST_HISTORY, freeAtMs, MOST_TAKEN, this.#permitsOf(''), MISSING_MS, forget.length, events.length, ...forget, ...said]);
     if (reply === null) return null;
-    const [nowMs, there, heard] = reply as [string, string[], string[]];
-    return { nowMs: Number(nowMs), pods: podsOf(there), events: heard.flatMap(eventOf) };
+    const [nowMs, there, heard, missing] = reply as [string, string[], string[], string[]];
+    return { nowMs: Number(nowMs), pods: podsOf(there), missing: missingOf(missing), events: heard.flatMap(eventOf) };
   }
 
   async history(): Promise<readonly Stamped[]> {
@@ -141,6 +141,11 @@ function eventOf(text: string): QuotaEvent[] {
 function grantOf(text: string): TurnReply['grants'][number] {
   const [id = '', atMs = '0'] = text.split(' ');
   return { id, atMs: Number(atMs) };
+}
+
+/** A flat list of names and shares. */
+function missingOf(flat: readonly string[]): MissingPod[] {
+  return flat.flatMap((pod, i) => (i % 2 === 1 ? [] : [{ pod, share: Number(flat[i + 1]) }]));
 }
 
 /** A flat list of names and states. */

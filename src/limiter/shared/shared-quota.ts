@@ -174,14 +174,15 @@ export class SharedQuota {
     const token = this.#token;
     try {
       const history = await store.history();
-      let [events, freeAtMs, pauseMs]: [readonly QuotaEvent[], number, number] = [[], 0, TURN_MS];
+      let [events, freeAtMs, forget, pauseMs]: [readonly QuotaEvent[], number, readonly string[], number] = [[], 0, [], TURN_MS];
       while (!this.#ending) {
-        const reply = await store.lead({ token, events, freeAtMs });
+        const reply = await store.lead({ token, events, freeAtMs, forget });
         if (reply === null) break;
         const { nowMs } = reply;
         const leader = (this.#leader ??= new Leader(rpm, token, history, nowMs));
         for (const event of reply.events) leader.apply(event, nowMs);
-        events = leader.decide(reply.pods, nowMs);
+        events = leader.decide(reply.pods, reply.missing, nowMs);
+        forget = leader.unused(nowMs) ? reply.missing.map(({ pod }) => pod) : [];
         freeAtMs = leader.freeAtMs(nowMs);
         if (events.length > 0) continue;
         const idle = reply.pods.every(({ want, inFlight }) => want === 0 && inFlight === 0);

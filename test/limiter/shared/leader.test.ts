@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Leader } from '../../../src/limiter/shared/leader.ts';
-import type { PodState, QuotaEvent, Stamped } from '../../../src/limiter/shared/messages.ts';
+import type { MissingPod, PodState, QuotaEvent, Stamped } from '../../../src/limiter/shared/messages.ts';
 import { Bucket, Sliding, type Limited } from '../services.ts';
 
 const EPOCH = Date.UTC(2036, 6, 15, 12);
@@ -19,8 +19,10 @@ class Bench {
     this.service = service;
     this.leader = new Leader(RPM, 'first', [], EPOCH);
   }
+  missing: readonly MissingPod[] = [];
   get pods(): PodState[] {
-    return PODS.map((pod) => ({ pod, want: 4, inFlight: 0, spent: 0 }));
+    const away = new Set(this.missing.map(({ pod }) => pod));
+    return PODS.filter((pod) => !away.has(pod)).map((pod) => ({ pod, want: 4, inFlight: 0, spent: 0 }));
   }
   tell(event: QuotaEvent): void {
     this.history.push({ atMs: EPOCH + this.now, event });
@@ -35,7 +37,7 @@ class Bench {
       const headers = { 'x-ratelimit-limit': String(RPM), 'x-ratelimit-remaining': String(this.service.remaining(this.now - 20)), 'x-ratelimit-reset': String(Math.ceil(this.service.resetMs(this.now - 20) / 1_000)) };
       this.tell({ kind: 'answer', id, headers, throttled: !ok, waitMs: ok ? null : 1_000, failed: false, itselfMs: 20 });
     }
-    const events = this.leader.decide(this.pods, EPOCH + this.now);
+    const events = this.leader.decide(this.pods, this.missing, EPOCH + this.now);
     this.history.push(...events.map((event) => ({ atMs: EPOCH + this.now, event })));
     const ids = events.flatMap((event) => (event.kind === 'grant' ? event.ids : []));
     this.out.push(...ids.map((id) => ({ id, atMs: this.now })));
@@ -64,8 +66,8 @@ describe('the leader of a shared quota', () => {
   it('begins when all are there and nothing is under way, or when that is waited for in vain', () => {
     const leader = new Leader(RPM, 'first', [], EPOCH);
     const flying = PODS.map((pod) => ({ pod, want: 4, inFlight: pod === 'b' ? 1 : 0, spent: 10 }));
-    expect(leader.decide(flying, EPOCH + 600)).toEqual([]);
-    const begun = leader.decide(flying, EPOCH + 5_100);
+    expect(leader.decide(flying, [], EPOCH + 600)).toEqual([]);
+    const begun = leader.decide(flying, [], EPOCH + 5_100);
     expect(begun).toEqual([{ kind: 'fresh', spent: 30 }, { kind: 'grant', pod: 'a', ids: ['first.1'] }]);
   });
 
@@ -75,7 +77,7 @@ describe('the leader of a shared quota', () => {
     const grants = bench.history.flatMap(({ event }) => (event.kind === 'grant' ? [event] : []));
     const granted = PODS.map((pod) => grants.filter((grant) => grant.pod === pod).reduce((sum, { ids }) => sum + ids.length, 0));
     expect(Math.max(...granted) - Math.min(...granted)).toBeLessThanOrEqual(4);
-    expect(bench.leader.decide(bench.pods.map((pod) => ({ ...pod, want: 0 })), EPOCH + bench.now + 30_000)).toEqual([]);
+    expect(bench.leader.decide(bench.pods.map((pod) => ({ ...pod, want: 0 })), [], EPOCH + bench.now + 30_000)).toEqual([]);
   });
 
   it('counts what pods that are gone held as spent until a later call is answered', () => {
@@ -86,7 +88,7 @@ describe('the leader of a shared quota', () => {
     const left = service.remaining(bench.now);
     const grantedTo = (pods: PodState[]): string[] => {
       bench.now += 20;
-      return bench.leader.decide(pods, EPOCH + bench.now).flatMap((event) => (event.kind === 'grant' ? event.ids : []));
+      return bench.leader.decide(pods, [], EPOCH + bench.now).flatMap((event) => (event.kind === 'grant' ? event.ids : []));
     };
     expect(grantedTo([])).toEqual([]);
     const another = [{ pod: 'd', want: 10 * RPM, inFlight: 0, spent: 0 }];
@@ -96,6 +98,29 @@ describe('the leader of a shared quota', () => {
     service.take(bench.now);
     bench.tell({ kind: 'answer', id: first, headers: { 'x-ratelimit-limit': String(RPM), 'x-ratelimit-remaining': String(service.remaining(bench.now)), 'x-ratelimit-reset': '30' }, throttled: false, waitMs: null, failed: false, itselfMs: 1 });
     expect(grantedTo(another).length).toBeGreaterThanOrEqual(held);
+  });
+
+  it('leaves a missing pod its part: what it may send and what the others are granted never is more than the plan in a minute', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 500, max: 6_000 }), fc.boolean(), (turns, sliding) => {
+        const bench = new Bench(sliding ? new Sliding(RPM, false) : new Bucket(RPM, RPM));
+        for (let i = 0; i < turns; i++) bench.turn();
+        const missing = [{ pod: 'c', share: 1 / 3 }];
+        const history = (): Stamped[] => bench.history.filter(({ event }) => event.kind === 'grant');
+        const before = history();
+        const lately = (pods: readonly string[]): number => history().reduce((sum, { atMs, event }) => sum + (event.kind === 'grant' && atMs > EPOCH + bench.now - 60_000 && pods.includes(event.pod) ? event.ids.length : 0), 0);
+        bench.missing = missing;
+        let most = Math.max(RPM - RPM / 3, lately(['a', 'b']));
+        for (let i = 0; i < 6_000; i++) {
+          bench.turn();
+          expect(lately(['a', 'b'])).toBeLessThanOrEqual(most);
+          most = Math.max(RPM - RPM / 3, Math.min(most, lately(['a', 'b'])));
+        }
+        expect(history().length).toBeGreaterThan(before.length);
+        expect(history().slice(before.length).every(({ event }) => event.kind === 'grant' && event.pod !== 'c')).toBe(true);
+      }),
+      { numRuns: 5 },
+    );
   });
 
   it('stops all for as long as a 429 asks', () => {

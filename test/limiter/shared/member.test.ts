@@ -5,7 +5,7 @@ import { LEASE_MS, type TurnReply } from '../../../src/limiter/shared/messages.t
 
 const EPOCH = Date.UTC(2036, 6, 15, 12);
 const member = (): Member => new Member({ pod: 'a', rpm: 1_000, podsAtLeast: 1 });
-const reply = (nowMs: number, grants: TurnReply['grants'] = [], more: Partial<TurnReply> = {}): TurnReply => ({ nowMs: EPOCH + nowMs, leader: 'a~0', pods: 4, spent: 0, freeAtMs: 0, grants, ...more });
+const reply = (nowMs: number, grants: TurnReply['grants'] = [], more: Partial<TurnReply> = {}): TurnReply => ({ nowMs: EPOCH + nowMs, leader: 'a~0', share: 0.25, spent: 0, freeAtMs: 0, grants, ...more });
 
 describe('a pod that shares a quota', () => {
   it('uses no permit that was granted more than a lease ago, however late it hears of it or wakes, and says that it did not', () => {
@@ -41,7 +41,7 @@ describe('a pod that shares a quota', () => {
     const answer = { kind: 'answer', id: '1', headers: { 'x-ratelimit-remaining': '9' }, throttled: false, waitMs: null, failed: false, itselfMs: 57 };
     expect(pod.turn('a~0', 0, 70).events).toEqual([answer]);
     pod.failed(1_070);
-    expect(pod.turn('a~0', 0, 1_071).events).toEqual([answer, { kind: 'unsent', ids: ['3'] }, { kind: 'join', pod: 'a', apart: false, has: ['2'] }]);
+    expect(pod.turn('a~0', 0, 1_071).events).toEqual([answer, { kind: 'unsent', ids: ['3'] }, { kind: 'join', pod: 'a', apart: [], has: ['2'] }]);
   });
 
   it('goes by its part of the plan when the store has been gone for a while, and not at once when it was itself that stood still', () => {
@@ -54,11 +54,11 @@ describe('a pod that shares a quota', () => {
     expect(pod.standing).toBe('shared');
     pod.turn('a~0', 1, 60_250);
     pod.failed(60_000 + ALONE_AFTER_MS);
-    expect([pod.standing, pod.ownRpm, pod.permits(62_000)]).toEqual(['alone', 250, 1]);
-    pod.sent(62_001);
-    expect(pod.turn('a~0', 1, 62_500).events.at(-1)).toEqual({ kind: 'join', pod: 'a', apart: true, has: [] });
-    pod.told(reply(62_510), 62_520);
-    expect([pod.standing, pod.permits(62_520)]).toEqual(['shared', 0]);
+    expect([pod.standing, pod.ownRpm, pod.permits(66_000)]).toEqual(['alone', 250, 1]);
+    pod.sent(66_001);
+    expect(pod.turn('a~0', 1, 66_500).events.at(-1)).toEqual({ kind: 'join', pod: 'a', apart: [[499, 0]], has: [] });
+    pod.told(reply(66_510), 66_520);
+    expect([pod.standing, pod.permits(66_520)]).toEqual(['shared', 0]);
   });
 
   it('alone at first takes no more than what it had used, and its part of what nobody had', () => {

@@ -1,11 +1,11 @@
 /** The store of a shared quota in memory: what the Redis scripts do, at the test's own time. */
-import { LEADER_LEASE_MS, POD_LEASE_MS, type LeadReply, type LeadTurn, type PodState, type QuotaEvent, type Stamped, type Turn, type TurnReply } from '../../../src/limiter/shared/messages.ts';
+import { LEADER_LEASE_MS, MISSING_MS, partOfThose, placeOf, POD_LEASE_MS, type LeadReply, type LeadTurn, type PodState, type QuotaEvent, type Stamped, type Turn, type TurnReply } from '../../../src/limiter/shared/messages.ts';
 
 export class MemoryStore {
   readonly #now: () => number;
   #leader: { readonly token: string; readonly untilMs: number } | null = null;
   #freeAtMs = 0;
-  #pods = new Map<string, PodState & { readonly seenMs: number }>();
+  #pods = new Map<string, PodState & { readonly seenMs: number; readonly share: number }>();
   #inbox: QuotaEvent[] = [];
   #log: Stamped[] = [];
   #grants = new Map<string, { readonly id: string; readonly atMs: number }[]>();
@@ -22,16 +22,22 @@ export class MemoryStore {
     if (!led || (this.#leader?.token !== token && this.#leader?.token.startsWith(`${pod}~`) === true)) this.#leader = { token, untilMs: nowMs + LEADER_LEASE_MS };
     const grants = this.#grants.get(pod) ?? [];
     this.#grants.delete(pod);
-    this.#pods.set(pod, { ...state, want: Math.max(0, state.want - grants.length), inFlight: state.inFlight + grants.length, seenMs: nowMs });
+    const others = [...this.#pods.values()].filter((other) => other.pod !== pod);
+    const missing = others.filter(({ seenMs }) => seenMs + POD_LEASE_MS < nowMs);
+    const there = 1 + others.length - missing.length;
+    const share = partOfThose(there, missing) / there;
+    this.#pods.set(pod, { ...state, want: Math.max(0, state.want - grants.length), inFlight: state.inFlight + grants.length, seenMs: nowMs, share });
     this.#inbox.push(...events);
-    return { nowMs, leader: this.#leader?.token ?? '', pods: this.#pods.size, spent: [...this.#pods.values()].reduce((sum, { spent }) => sum + spent, 0), freeAtMs: this.#freeAtMs, grants };
+    const spent = others.reduce((sum, other) => sum + (other.seenMs + 60_000 > nowMs ? other.spent : 0), state.spent);
+    return { nowMs, leader: this.#leader?.token ?? '', share, spent, freeAtMs: this.#freeAtMs, grants };
   }
 
-  lead({ token, events, freeAtMs }: LeadTurn): LeadReply | null {
+  lead({ token, events, freeAtMs, forget }: LeadTurn): LeadReply | null {
     const nowMs = this.#now();
     if (this.#leader === null || this.#leader.token !== token || this.#leader.untilMs <= nowMs) return null;
     this.#leader = { token, untilMs: nowMs + LEADER_LEASE_MS };
     this.#freeAtMs = freeAtMs;
+    for (const pod of forget) this.#pods.delete(pod);
     for (const event of events) {
       this.#log.push({ atMs: nowMs, event });
       if (event.kind !== 'grant') continue;
@@ -43,12 +49,20 @@ export class MemoryStore {
     const told = this.#inbox;
     this.#inbox = [];
     this.#log.push(...told.map((event) => ({ atMs: nowMs, event })));
-    for (const [pod, { seenMs }] of this.#pods) {
-      if (seenMs > nowMs - POD_LEASE_MS) continue;
-      this.#pods.delete(pod);
-      this.#grants.delete(pod);
+    const isThere = ({ seenMs }: { readonly seenMs: number }): boolean => seenMs + POD_LEASE_MS >= nowMs;
+    const there = [...this.#pods.values()].filter(isThere);
+    for (const missing of [...this.#pods.values()].filter((state) => !isThere(state))) {
+      this.#grants.delete(missing.pod);
+      const place = placeOf(missing.pod);
+      if (missing.seenMs + MISSING_MS < nowMs || (place !== '' && there.some(({ pod }) => placeOf(pod) === place))) this.#pods.delete(missing.pod);
     }
-    return { nowMs, pods: [...this.#pods.values()].map(({ pod, want, inFlight, spent }) => ({ pod, want, inFlight, spent })), events: told };
+    const states = [...this.#pods.values()];
+    return {
+      nowMs,
+      pods: there.map(({ pod, want, inFlight, spent }) => ({ pod, want, inFlight, spent })),
+      missing: states.filter((state) => !isThere(state)).map(({ pod, share }) => ({ pod, share })),
+      events: told,
+    };
   }
 
   history(): readonly Stamped[] {

@@ -4,7 +4,7 @@ import { freePort } from '../../services/daemons.ts';
 import { describeWith } from '../../services/needed.ts';
 import { RedisServer } from '../../services/redis.ts';
 
-const PLACE = { account: 'https://api.example\nkey', rpm: 600, podsAtLeast: 1, onStanding: () => undefined };
+const PLACE = { account: 'https://api.example\nkey', rpm: 600, place: 'out.csv', podsAtLeast: 1, onStanding: () => undefined };
 
 await describeWith('redis', 'a shared quota is opened', () => {
   it('not at a server that wants another password: every pod would take the whole plan for ever', async () => {

@@ -112,7 +112,7 @@ export async function simulatePods(s: PodScenario): Promise<PodOutcome> {
         };
       },
     };
-    const quota = new SharedQuota({ store: storeOf(pod), pod: `pod${pod.number}-${pod.generation}`, rpm: s.rpm, podsAtLeast: s.podsAtLeast, timers, onStanding: (standing, ownRpm) => counted.said.push(`${Math.round(now)} pod ${pod.number}: ${standing}${standing === 'alone' ? ` ${ownRpm}` : ''}`) });
+    const quota = new SharedQuota({ store: storeOf(pod), pod: `pod${pod.number}.${pod.generation}`, rpm: s.rpm, podsAtLeast: s.podsAtLeast, timers, onStanding: (standing, ownRpm) => counted.said.push(`${Math.round(now)} pod ${pod.number}: ${standing}${standing === 'alone' ? ` ${ownRpm}` : ''}`) });
     pod.quota = quota;
     quota.start(() => (now < pod.waitUntilMs ? 0 : concurrency - pod.inFlight), () => serve(pod));
   };

@@ -4,6 +4,7 @@
  */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { ALONE_AFTER_MS } from '../../../src/limiter/shared/member.ts';
 import { MINUTE } from '../services.ts';
 import { simulatePods, type Fault, type PodOutcome, type PodScenario } from './pods-simulator.ts';
 
@@ -53,7 +54,13 @@ const lostTo = ({ kind, rpm, latencyMs, jitterMs }: PodScenario): number => {
 /** A bucket of a few permits overflows for a moment now and then while a permit is on its way to a pod. */
 const isTiny = ({ kind, burst, rpm }: PodScenario): boolean => (kind === 'bucket' || kind === 'gcra') && burst === 'tenth' && rpm < 600;
 
+/** Of four minutes, with a split in them. */
+const LEAST_SHARE = 0.7;
+/** Until it is seen that nobody uses the part of a missing pod, where that can be seen. */
+const UNUSED_AFTER_MS = 4 * MINUTE;
 const within = fc.integer({ min: 70_000, max: 200_000 });
+/** What a pod that stands still had, and what it costs to begin anew. */
+const pausedShare = ({ happens, pods }: PodScenario): number => happens.reduce((sum, fault) => sum + 15_000 + (fault.kind === 'pause' ? fault.forMs / pods : 0), 0) / ((WINDOWS - 1) * MINUTE);
 const aPod = fc.nat({ max: 1 });
 
 describe(`pods that share a quota, seed ${SEED}`, { timeout: 300_000 }, () => {
@@ -70,8 +77,9 @@ describe(`pods that share a quota, seed ${SEED}`, { timeout: 300_000 }, () => {
     const kill = fc.record({ kind: fc.constant('kill' as const), atMs: within, pod: aPod, againAfterMs: fc.option(fc.constantFrom(500, 3_000, 20_000)) });
     await holds(scenarios({ pods: fc.integer({ min: 3, max: 6 }), happens: fc.array(kill, { minLength: 1, maxLength: 2 }).map((kills): Fault[] => kills.filter(({ pod }, i) => i === 0 || pod !== kills[0]?.pod)) }), (outcome, scenario) => {
       expect(outcome.refused.length, whyOf(outcome)).toBe(0);
-      // A leader is missed for three seconds.
-      expect(outcome.share, JSON.stringify(scenario)).toBeGreaterThanOrEqual((isTiny(scenario) ? 0.9 : 0.99) - lostTo(scenario) - (scenario.happens.length * 5_000) / ((WINDOWS - 1) * MINUTE));
+      // A leader is missed for three seconds, a new account begins twice; and the part of one that nobody follows is left to it, for it may be cut off.
+      const left = scenario.happens.reduce((sum, fault) => sum + 15_000 + (fault.kind === 'kill' && fault.againAfterMs !== 500 ? (fault.againAfterMs ?? UNUSED_AFTER_MS) / (scenario.pods - 1) : 0), 0);
+      expect(outcome.share, JSON.stringify(scenario)).toBeGreaterThanOrEqual((isTiny(scenario) ? 0.9 : 0.98) - lostTo(scenario) - left / ((WINDOWS - 1) * MINUTE));
     });
   });
 
@@ -79,37 +87,40 @@ describe(`pods that share a quota, seed ${SEED}`, { timeout: 300_000 }, () => {
     const pause = fc.record({ kind: fc.constant('pause' as const), atMs: within, pod: aPod, forMs: fc.constantFrom(1_500, 10_000, 60_000) });
     await holds(scenarios({ happens: pause.map((one): Fault[] => [one]) }), (outcome, scenario) => {
       expect(outcome.refused.length, whyOf(outcome)).toBe(0);
-      expect(outcome.share, JSON.stringify(scenario)).toBeGreaterThanOrEqual((isTiny(scenario) ? 0.9 : 0.99) - lostTo(scenario) - 5_000 / ((WINDOWS - 1) * MINUTE));
+      expect(outcome.share, JSON.stringify(scenario)).toBeGreaterThanOrEqual((isTiny(scenario) ? 0.9 : 0.98) - lostTo(scenario) - pausedShare(scenario));
     });
   });
 
-  it('go by a static share while the store is gone, say so, and share again: one 429 at most, when it comes back', async () => {
-    const away = fc.record({ kind: fc.constant('away' as const), atMs: within, pods: fc.constant('all' as const), forMs: fc.constantFrom(800, 5_000, 45_000), forgets: fc.boolean() });
+  it('go by a static share while the store is gone, say so, and share again: one 429 at most', async () => {
+    const away = fc.record({ kind: fc.constant('away' as const), atMs: within, pods: fc.constant('all' as const), forMs: fc.constantFrom(800, 5_000, 45_000, 100_000), forgets: fc.boolean() });
     await holds(scenarios({ happens: away.map((one): Fault[] => [one]) }), (outcome, scenario) => {
       expect(flocks(outcome), whyOf(outcome)).toBeLessThanOrEqual(1);
-      expect(outcome.share, JSON.stringify(scenario)).toBeGreaterThanOrEqual(0.8);
+      expect(outcome.share, JSON.stringify(scenario)).toBeGreaterThanOrEqual(LEAST_SHARE);
       const [fault] = scenario.happens;
       const alone = outcome.said.filter((line) => line.includes('alone'));
-      if (fault?.kind === 'away' && fault.forMs > 4_000) {
+      if (fault?.kind === 'away' && fault.forMs > ALONE_AFTER_MS + 3_000) {
         expect(alone.length).toBe(scenario.pods);
         expect(alone.every((line) => line.endsWith(`alone ${Math.floor(scenario.rpm / scenario.pods)}`)), alone.join('\n')).toBe(true);
       }
-      expect(outcome.said.filter((line) => line.endsWith('shared')).length).toBe(scenario.pods + alone.length);
+      if (fault?.kind === 'away' && fault.atMs + fault.forMs < WINDOWS * MINUTE - 3_000) expect(outcome.said.filter((line) => line.endsWith('shared')).length).toBe(scenario.pods + alone.length);
     });
   });
 
-  it('meet in a flock or two of 429s at most when the network splits between one of them and the rest', async () => {
-    const away = fc.record({ kind: fc.constant('away' as const), atMs: within, pods: fc.tuple(aPod), forMs: fc.constantFrom(800, 20_000, 45_000), forgets: fc.constant(false) });
-    await holds(scenarios({ happens: away.map((one): Fault[] => [one]) }), (outcome, scenario) => {
-      expect(flocks(outcome), whyOf(outcome)).toBeLessThanOrEqual(scenario.kind === 'fixed' ? 1 : 3);
-      expect(outcome.share, JSON.stringify(scenario)).toBeGreaterThanOrEqual(0.8);
-    });
+  it('meet in one 429 at most when the network splits between some of them and the rest, whoever led, and none of them goes short', async () => {
+    const away = fc.record({ kind: fc.constant('away' as const), atMs: within, pods: fc.constantFrom([0], [1], [0, 1]), forMs: fc.constantFrom(800, 5_000, 20_000, 45_000, 100_000), forgets: fc.constant(false) });
+    await holds(scenarios({ pods: fc.integer({ min: 3, max: 6 }), happens: away.map((one): Fault[] => [one]) }), (outcome, scenario) => {
+      expect(flocks(outcome), whyOf(outcome)).toBeLessThanOrEqual(1);
+      expect(outcome.share, JSON.stringify(scenario)).toBeGreaterThanOrEqual(LEAST_SHARE);
+      expect(Math.min(...outcome.byPod)).toBeGreaterThan((0.4 * outcome.admitted) / scenario.pods);
+    }, 2 * RUNS);
   });
 
   it('without a store keep to their parts of the plan', async () => {
     const never = [{ kind: 'away', atMs: 0, pods: 'all', forMs: WINDOWS * MINUTE, forgets: false }] as const;
     await holds(scenarios({ happens: fc.constant(never), pods: fc.constant(4), podsAtLeast: fc.constant(4) }), (outcome, scenario) => {
+      expect(outcome.refused.length, whyOf(outcome)).toBe(0);
       expect(outcome.worstMinute).toBeLessThanOrEqual(scenario.rpm);
+      expect(outcome.share, JSON.stringify(scenario)).toBeGreaterThanOrEqual(0.95);
       expect(outcome.said).toHaveLength(4);
     });
   });

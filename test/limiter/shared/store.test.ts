@@ -9,7 +9,7 @@ import { MemoryStore } from './memory-store.ts';
 const turnOf = (pod: string, more: Partial<Turn> = {}): Turn => ({ pod, token: `${pod}~0`, want: 0, inFlight: 0, spent: 0, events: [], ...more });
 const unsent = (...ids: string[]): QuotaEvent => ({ kind: 'unsent', ids });
 const grant = (pod: string, ...ids: string[]): QuotaEvent => ({ kind: 'grant', pod, ids });
-const leadBy = (pod: string, ...events: QuotaEvent[]) => ({ token: `${pod}~0`, events, freeAtMs: 0 });
+const leadBy = (pod: string, ...events: QuotaEvent[]) => ({ token: `${pod}~0`, events, freeAtMs: 0, forget: [] });
 
 function promises(open: () => QuotaStore): void {
   const make = (): QuotaStore => {
@@ -20,11 +20,11 @@ function promises(open: () => QuotaStore): void {
 
   test('the first pod leads, and another when it has left', async () => {
     const store = make();
-    expect(await store.turn(turnOf('a', { spent: 30 }))).toMatchObject({ leader: 'a~0', pods: 1, spent: 30, grants: [] });
-    expect(await store.turn(turnOf('b', { spent: 12 }))).toMatchObject({ leader: 'a~0', pods: 2, spent: 42 });
+    expect(await store.turn(turnOf('a', { spent: 30 }))).toMatchObject({ leader: 'a~0', share: 1, spent: 30, grants: [] });
+    expect(await store.turn(turnOf('b', { spent: 12 }))).toMatchObject({ leader: 'a~0', share: 0.5, spent: 42 });
     expect(await store.lead(leadBy('b'))).toBeNull();
     await store.leave('a', 'a~0', [unsent('x')]);
-    expect(await store.turn(turnOf('b'))).toMatchObject({ leader: 'b~0', pods: 1 });
+    expect(await store.turn(turnOf('b'))).toMatchObject({ leader: 'b~0', share: 1 });
     expect(await store.lead(leadBy('b'))).toMatchObject({ events: [unsent('x')], pods: [{ pod: 'b' }] });
   });
 
@@ -55,13 +55,13 @@ function promises(open: () => QuotaStore): void {
   test('the history is all that was told and granted, in order', async () => {
     const store = make();
     expect(await store.history()).toEqual([]);
-    await store.turn(turnOf('a', { events: [{ kind: 'join', pod: 'a', apart: false, has: [] }] }));
+    await store.turn(turnOf('a', { events: [{ kind: 'join', pod: 'a', apart: [], has: [] }] }));
     await store.lead(leadBy('a', { kind: 'fresh', spent: 7 }));
     const answer: QuotaEvent = { kind: 'answer', id: '1', headers: { date: 'Wed, "x" \\ \n' }, throttled: false, waitMs: null, failed: false, itselfMs: 61.5 };
     await store.turn(turnOf('a', { events: [answer, unsent('2')] }));
     expect((await store.lead(leadBy('a', grant('a', '3'))))?.events).toEqual([answer, unsent('2')]);
     const history = await store.history();
-    expect(history.map(({ event }) => event)).toEqual([{ kind: 'fresh', spent: 7 }, { kind: 'join', pod: 'a', apart: false, has: [] }, grant('a', '3'), answer, unsent('2')]);
+    expect(history.map(({ event }) => event)).toEqual([{ kind: 'fresh', spent: 7 }, { kind: 'join', pod: 'a', apart: [], has: [] }, grant('a', '3'), answer, unsent('2')]);
     expect(history.map(({ atMs }) => atMs)).toEqual(history.map(({ atMs }) => atMs).toSorted((one, other) => one - other));
   });
 
@@ -87,7 +87,7 @@ await describeWith('redis', 'a store in Redis', ({ host, port }) => {
     const account = randomUUID();
     const stores = [account, `${account}2`].map((name) => new RedisQuotaStore(`redis://${host}:${port}/8`, name));
     onTestFinished(() => stores.forEach((store) => store.close()));
-    for (const [i, store] of stores.entries()) expect(await store.turn(turnOf(`pod${i}`))).toMatchObject({ leader: `pod${i}~0`, pods: 1 });
+    for (const [i, store] of stores.entries()) expect(await store.turn(turnOf(`pod${i}`))).toMatchObject({ leader: `pod${i}~0`, share: 1 });
   });
 
   test('a server that is not there is no answer, within two seconds', async () => {

@@ -1,0 +1,43 @@
+/**
+ * Whether the part of a plan that is left to missing pods is used by anybody. A pod that goes on by itself uses it; when all have
+ * died, the service has it left over, minute after minute. Pure: time is passed in.
+ */
+import { MINUTE_MS } from '../told-answers.ts';
+
+/** Until a pod that is cut off goes on by itself, and all that it had sent before is forgotten. */
+const FIRST_MS = MINUTE_MS + 10_000;
+/** Longer than a window, so that its end is among what is seen. */
+const LOOK_MS = MINUTE_MS + 10_000;
+/** So much of the plan must be left at all times; those who use their parts leave less of it in some minutes. */
+const LEFT = 0.06;
+/** A part that is smaller than this cannot be told from what is always left. */
+const LEAST_PART = 0.1;
+/** What is left says nothing unless the others use so much of theirs. */
+const BUSY = 0.9;
+
+export class Unused {
+  readonly #rpm: number;
+  readonly #part: number;
+  #sinceMs: number;
+  #least = Infinity;
+
+  /** @param part of the plan that the others have, since `nowMs` */
+  constructor(rpm: number, part: number, nowMs: number) {
+    this.#rpm = rpm;
+    this.#part = part;
+    this.#sinceMs = nowMs + FIRST_MS;
+  }
+
+  /** An answer said how many permits are left. @param spent by the others within the last minute */
+  told(remaining: number | null, spent: number, nowMs: number): void {
+    if (remaining === null || nowMs < this.#sinceMs) return;
+    this.#least = Math.min(this.#least, remaining);
+    if (this.#least >= LEFT * this.#rpm && spent >= BUSY * this.#part * this.#rpm) return;
+    this.#sinceMs = nowMs;
+    this.#least = Infinity;
+  }
+
+  isCertain(nowMs: number): boolean {
+    return 1 - this.#part >= LEAST_PART && this.#least < Infinity && nowMs - this.#sinceMs >= LOOK_MS;
+  }
+}

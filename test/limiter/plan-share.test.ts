@@ -1,0 +1,53 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { PlanShare } from '../../src/limiter/plan-share.ts';
+import { MINUTE, mostInAMinute } from './services.ts';
+
+const STEP_MS = 20;
+const FULL = { remaining: 0, resetMs: MINUTE, resetSlackMs: 1_000, resetIsSure: true, unlimited: false };
+
+/** Always asked for more, answered after 40 ms. Returns when calls started. */
+function sends(share: PlanShare, fromMs: number, toMs: number): number[] {
+  const times: number[] = [];
+  for (let now = fromMs; now < toMs; now += STEP_MS) {
+    for (let permits = share.permits(now); permits >= 1; permits--) {
+      times.push(now);
+      share.answered(share.sent(now), now + 40, null);
+    }
+  }
+  return times;
+}
+
+describe('a part of a plan', () => {
+  it('is used, evenly, and no more of it in any minute, with what was spent before', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 120, max: 3_000 }), fc.integer({ min: 1, max: 6 }), fc.nat({ max: MINUTE }), fc.double({ min: 0, max: 1, noNaN: true }), (rpm, of, agoMs, part) => {
+        const share = new PlanShare({ rpm, part: 1 / of });
+        const most = Math.max(1, Math.floor(rpm / of));
+        const before = Math.floor(most * part);
+        share.restore(before, agoMs, 0);
+        const times = sends(share, 0, 3 * MINUTE);
+        expect(mostInAMinute([...Array.from({ length: before }, () => -agoMs), ...times])).toBeLessThanOrEqual(most);
+        expect(times.filter((at) => at >= MINUTE).length).toBeGreaterThanOrEqual(2 * most * 0.97 - 2);
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it('is a part of what the service permits when that turns out to be less', () => {
+    const share = new PlanShare({ rpm: 1_000, part: 0.5 });
+    share.answered(share.sent(0), 40, { ...FULL, limit: 200 }, true, 1_000);
+    expect(share.rpm).toBe(100);
+    expect(mostInAMinute(sends(share, 60_000, 4 * MINUTE))).toBeLessThanOrEqual(100);
+  });
+
+  it('never is to be asked again at once', () => {
+    const share = new PlanShare({ rpm: 60, part: 1 });
+    share.restore(60, 0.1, 0.3);
+    for (let now = 0.3; now < 2 * MINUTE; now = Math.max(share.nextAt, now)) {
+      if (share.permits(now) >= 1) share.sent(now);
+      expect(share.nextAt).toBeGreaterThanOrEqual(now);
+      if (share.permits(now) < 1) expect(share.nextAt).toBeGreaterThan(now);
+    }
+  });
+});

@@ -3,12 +3,15 @@ import { AbortMultipartUploadCommand, CompleteMultipartUploadCommand, CreateMult
 import { faultOf } from './failure.ts';
 import { SMALLEST_PART } from './limits.ts';
 import { headObject, type S3Access } from './objects.ts';
-import { patiently } from './patience.ts';
-import { patienceFor } from './small-object.ts';
+import { patiently, type Patience } from './patience.ts';
 import { sideBySide } from '../reader/side-by-side.ts';
 import type { S3Place } from './uri.ts';
 
 const COPIES_AT_ONCE = 8;
+/** A server that copies slower than this (bytes a millisecond) counts as standing still: it does not say how far it is. */
+const SLOWEST = 256;
+/** Nobody has so many uploads of one name that are not ended: more are not looked at. */
+const MOST_PAGES = 20;
 /** S3 refuses requests by a clock that is further from its own (API reference, "RequestTimeTooSkewed"). */
 const WIDEST_SKEW_MS = 15 * 60_000;
 
@@ -78,14 +81,27 @@ export async function abortUpload({ client, patience }: S3Access, { bucket, key 
 
 /** The uploads of an object that began at that time or later and have no part yet. @throws as the SDK does */
 export async function emptyUploads({ client, patience }: S3Access, { bucket, key }: S3Place, since: Date): Promise<string[]> {
-  const { Uploads = [] } = await patiently((attempt) => client.send(new ListMultipartUploadsCommand({ Bucket: bucket, Prefix: key }), { abortSignal: attempt.signal }), patience, undefined);
-  const ids = Uploads.flatMap(({ Key, UploadId, Initiated = new Date(0) }) => (Key === key && UploadId !== undefined && Initiated >= since ? [UploadId] : []));
+  const ids: string[] = [];
+  let next: { readonly KeyMarker?: string | undefined; readonly UploadIdMarker?: string | undefined } = {};
+  for (let page = 0; page < MOST_PAGES; page++) {
+    const list = new ListMultipartUploadsCommand({ Bucket: bucket, Prefix: key, ...next });
+    const { Uploads = [], IsTruncated = false, NextKeyMarker, NextUploadIdMarker } = await patiently((attempt) => client.send(list, { abortSignal: attempt.signal }), patience, undefined);
+    for (const { Key, UploadId, Initiated = new Date(0) } of Uploads) if (Key === key && UploadId !== undefined && Initiated >= since) ids.push(UploadId);
+    // They come in the order of their keys, of which this one is the first.
+    if (!IsTruncated || NextKeyMarker === undefined || NextKeyMarker > key) break;
+    next = { KeyMarker: NextKeyMarker, UploadIdMarker: NextUploadIdMarker };
+  }
   const empty: string[] = [];
   for (const UploadId of ids) {
     const { Parts = [] } = await patiently((attempt) => client.send(new ListPartsCommand({ Bucket: bucket, Key: key, UploadId }), { abortSignal: attempt.signal }), patience, undefined);
     if (Parts.length === 0) empty.push(UploadId);
   }
   return empty;
+}
+
+/** For a copy of so many bytes of which nobody says how far it is. */
+function patienceFor(patience: Patience, bytes: number): Patience {
+  return { ...patience, idleMs: patience.idleMs + bytes / SLOWEST };
 }
 
 /** As a header takes it: each piece of the key escaped. */

@@ -8,6 +8,10 @@ const SOCKETS = 64;
 
 let shared: Promise<S3Client> | null = null;
 
+const nothing = (): void => undefined;
+/** The SDK warns on the console of streams that it cannot send again by itself; `patience.ts` does. */
+export const SILENT = { trace: nothing, debug: nothing, info: nothing, warn: nothing, error: nothing };
+
 /** The process's client: the environment that it is made from is the process's too. */
 export function s3Client(): Promise<S3Client> {
   return (shared ??= makeS3Client());
@@ -31,6 +35,7 @@ function settings(): S3ClientConfig {
   return {
     // Retried in one place, `patience.ts`, which knows how far a read has come.
     maxAttempts: 1,
+    logger: SILENT,
     followRegionRedirects: true,
     // Other servers refuse or corrupt what the newer defaults send (a trailing checksum), or answer without one.
     requestChecksumCalculation: 'WHEN_REQUIRED',

@@ -1,14 +1,14 @@
 /** Objects that are small enough to be read and written whole: texts, and parts of an output. */
 import { createHash } from 'node:crypto';
 import { DeleteObjectCommand, GetObjectCommand, PutObjectCommand, type PutObjectCommandInput } from '@aws-sdk/client-s3';
-import { addAbortSignal, type Readable } from 'node:stream';
+import { addAbortSignal, Readable } from 'node:stream';
 import { faultOf } from './failure.ts';
 import type { S3Access } from './objects.ts';
-import { patiently, type Patience } from './patience.ts';
+import { patiently, type Attempt } from './patience.ts';
 import type { S3Place } from './uri.ts';
 
-/** A slower way to S3 than this (bytes a millisecond) counts as standing still: nobody says how far an upload has come. */
-const SLOWEST = 256;
+/** What goes at once: an upload of which none of these goes any more stands still. */
+const CHUNK_BYTES = 65_536;
 
 export interface SmallObject {
   readonly bytes: Buffer;
@@ -63,18 +63,33 @@ function ageOf(date: string | undefined, modified: Date | undefined): number | n
 /** @returns the ETag. @throws as the SDK does */
 export async function putSmall({ client, patience }: S3Access, { bucket, key }: S3Place, body: Buffer, more: Partial<PutObjectCommandInput> = {}, signal?: AbortSignal): Promise<string> {
   // The server compares it with what has arrived.
-  const contentMd5 = createHash('md5').update(body).digest('base64');
-  const put = new PutObjectCommand({ Bucket: bucket, Key: key, Body: body, ContentLength: body.length, ContentMD5: contentMd5, ...more });
-  const { ETag } = await patiently((attempt) => client.send(put, { abortSignal: attempt.signal }), patienceFor(patience, body.length), signal);
+  const ContentMD5 = createHash('md5').update(body).digest('base64');
+  const signed = createHash('sha256').update(body).digest('hex');
+  const { ETag } = await patiently((attempt) => {
+    const put = new PutObjectCommand({ Bucket: bucket, Key: key, Body: body.length > CHUNK_BYTES ? inChunks(body, attempt) : body, ContentLength: body.length, ContentMD5, ...more });
+    // Of a stream the SDK would sign nothing.
+    put.middlewareStack.add((next) => (args) => {
+      (args.request as { readonly headers: Record<string, string> }).headers['x-amz-content-sha256'] = signed;
+      return next(args);
+    }, { step: 'build' });
+    return client.send(put, { abortSignal: attempt.signal });
+  }, patience, signal);
   return ETag ?? '';
+}
+
+/** Tells the attempt of each chunk that goes. */
+function inChunks(body: Buffer, attempt: Attempt): Readable {
+  let at = 0;
+  return new Readable({
+    highWaterMark: CHUNK_BYTES,
+    read() {
+      attempt.moves();
+      this.push(at < body.length ? body.subarray(at, (at += CHUNK_BYTES)) : null);
+    },
+  });
 }
 
 /** Also where it is not there. @throws as the SDK does */
 export async function deleteObject({ client, patience }: S3Access, { bucket, key }: S3Place, signal?: AbortSignal): Promise<void> {
   await patiently((attempt) => client.send(new DeleteObjectCommand({ Bucket: bucket, Key: key }), { abortSignal: attempt.signal }), patience, signal);
-}
-
-/** For work on so many bytes of which nobody says how far it is. */
-export function patienceFor(patience: Patience, bytes: number): Patience {
-  return { ...patience, idleMs: patience.idleMs + bytes / SLOWEST };
 }

@@ -2,9 +2,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
 import { DeleteObjectCommand } from '@aws-sdk/client-s3';
-import { afterAll, beforeEach, expect, test } from 'vitest';
-import { makeBucket, s3Environment } from '../s3/bucket.ts';
-import { FaultProxy, SLOW_DOWN } from '../services/fault-proxy.ts';
+import { expect, test } from 'vitest';
+import { faultyBucket } from '../s3/faulty-bucket.ts';
+import { SLOW_DOWN, type FaultProxy } from '../services/fault-proxy.ts';
 import { describeWith } from '../services/needed.ts';
 import { makeWorld, type World } from '../support/world.ts';
 
@@ -13,16 +13,7 @@ const HEADER = 'name,email\n';
 const wide = (from: number, to: number): string => Array.from({ length: to - from }, (_, i) => `${'x'.repeat(20_000)},person${from + i}@works.example\n`).join('');
 
 await describeWith('s3', 'input in S3', async (server) => {
-  const bucket = await makeBucket(server);
-  const proxy = await FaultProxy.start(server['endpoint'] ?? '');
-  const env = s3Environment(server, proxy.url);
-  const at = (key: string): string => `s3://${bucket.name}/${key}`;
-
-  afterAll(() => proxy.stop());
-  beforeEach(() => {
-    proxy.relayed.length = 0;
-    proxy.faultFor = () => null;
-  });
+  const { bucket, proxy, env, at } = await faultyBucket(server);
 
   const sameAsLocal = async ({ folder, args }: World, uri: string, local: Readonly<Record<string, string>>): Promise<void> => {
     expect((await folder.run(args({ input: uri, output: 's3.csv' }), { env })).code).toBe(0);

@@ -1,10 +1,11 @@
 /** A ledger in S3 behind the real command: killed, moved to other machines, and with a server that fails. */
 import { readFile, rm, writeFile } from 'node:fs/promises';
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { Segments } from '../../src/ledger/s3/segments.ts';
 import { QUICK } from '../ledger/shared.ts';
-import { makeBucket, s3Environment } from '../s3/bucket.ts';
-import { FaultProxy, SLOW_DOWN } from '../services/fault-proxy.ts';
+import type { TestBucket } from '../s3/bucket.ts';
+import { faultyBucket } from '../s3/faulty-bucket.ts';
+import { SLOW_DOWN } from '../services/fault-proxy.ts';
 import { describeWith } from '../services/needed.ts';
 import { afterKill, Checkpoints, lastWords } from '../support/crash-site.ts';
 import { expectSameRequests } from '../crash/crashed-job.ts';
@@ -17,15 +18,7 @@ const ROWS = leads(300, 66);
 const LENIENT = { 'max-errors': '100%', scratch: 'scratch' };
 
 await describeWith('s3', `a ledger in S3 (CRASH_SEED=${SEED})`, async (server) => {
-  const bucket = await makeBucket(server);
-  const proxy = await FaultProxy.start(server['endpoint'] ?? '');
-  const env = s3Environment(server, proxy.url);
-  const at = (key: string): string => `s3://${bucket.name}/${key}`;
-  afterAll(() => proxy.stop());
-  beforeEach(() => {
-    proxy.relayed.length = 0;
-    proxy.faultFor = () => null;
-  });
+  const { bucket, proxy, env, at } = await faultyBucket(server);
 
   test('killed at random moments, each time on a machine that knows nothing: nothing durable is paid for again', { timeout: 240_000 }, async () => {
     const alone = await makeWorld(toCsv(ROWS));
@@ -159,7 +152,7 @@ await describeWith('s3', `a ledger in S3 (CRASH_SEED=${SEED})`, async (server) =
 });
 
 /** `enrich ana@works.example` for each answer that lies there. */
-async function durableNames(bucket: Awaited<ReturnType<typeof makeBucket>>, uri: string): Promise<ReadonlySet<string>> {
+async function durableNames(bucket: TestBucket, uri: string): Promise<ReadonlySet<string>> {
   const segments = Segments.on({ client: bucket.client, patience: QUICK }, uri);
   const names = new Set<string>();
   for (const { name } of (await segments.list()).segments) {

@@ -1,9 +1,9 @@
 /** The real command on outputs, checkpoints and locks in S3, with a proxy in between that counts and breaks. */
 import { randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
-import { afterAll, beforeEach, expect, test } from 'vitest';
-import { makeBucket, s3Environment } from '../s3/bucket.ts';
-import { FaultProxy, SLOW_DOWN, type Relayed } from '../services/fault-proxy.ts';
+import { beforeEach, expect, test } from 'vitest';
+import { faultyBucket } from '../s3/faulty-bucket.ts';
+import { SLOW_DOWN, type Relayed } from '../services/fault-proxy.ts';
 import { describeWith } from '../services/needed.ts';
 import { oneIn, refusing } from '../support/failing.ts';
 import { leads, toCsv } from '../support/leads.ts';
@@ -16,19 +16,14 @@ const INPUT = toCsv(ROWS);
 const WIDE = `name,email\n${Array.from({ length: 1_000 }, (_, i) => `${'x'.repeat(20_000)},person${i}@works.example\n`).join('')}`;
 
 await describeWith('s3', 'output in S3', async (server) => {
-  const bucket = await makeBucket(server);
-  const proxy = await FaultProxy.start(server['endpoint'] ?? '');
-  const env = s3Environment(server, proxy.url);
+  const { bucket, proxy, env, at: atRoot } = await faultyBucket(server);
   let prefix = '';
-  const at = (key: string): string => `s3://${bucket.name}/${prefix}${key}`;
+  const at = (key: string): string => atRoot(`${prefix}${key}`);
   const get = async (key: string): Promise<Buffer> => (await bucket.get(prefix + key)) ?? Buffer.from('none');
   const names = async (): Promise<string[]> => (await bucket.names(prefix)).map((key) => key.slice(prefix.length));
 
-  afterAll(() => proxy.stop());
   beforeEach(() => {
     prefix = `${randomUUID()}/`;
-    proxy.relayed.length = 0;
-    proxy.faultFor = () => null;
   });
 
   /** The same input and answers, with the output on a disk. */

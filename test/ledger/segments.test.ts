@@ -7,6 +7,7 @@ import type { LedgerAnswer } from '../../src/ledger/ledger.ts';
 import type { SharedAnswer } from '../../src/ledger/options.ts';
 import type { LedgerPlace } from '../../src/ledger/place.ts';
 import { packPart, unpackParts, type Part } from '../../src/ledger/s3/segment.ts';
+import { S3Contents } from '../../src/ledger/s3/s3-contents.ts';
 import { Segments } from '../../src/ledger/s3/segments.ts';
 import { Series } from '../../src/ledger/s3/series.ts';
 import { clientOf, makeBucket } from '../s3/bucket.ts';
@@ -118,6 +119,30 @@ await describeWith('s3', 'a ledger in S3', async (server) => {
     const second = await site.open();
     expect(second.get(second.scope('o', 'enrich', ''), 'k')).toBeNull();
     await second.close();
+  });
+
+  it('a segment that a job makes longer while it is purged is read again: what came meanwhile stays, and what is meant goes', async () => {
+    const site = s3Site(access, bucket.name);
+    const running = await site.open();
+    const scope = running.scope('o', 'enrich', '');
+    running.put([{ scope, key: 'ana@works.example', answer: HIT }]);
+    await running.keep();
+    const client = clientOf(server);
+    let grows = true;
+    client.middlewareStack.add((next, { commandName }) => async (args) => {
+      if (commandName === 'PutObjectCommand' && grows) {
+        grows = false;
+        running.put([{ scope, key: 'ben@works.example', answer: HIT }]);
+        await running.keep();
+      }
+      return next(args);
+    }, { step: 'initialize' });
+    const contents = new S3Contents(Segments.on({ client, patience: QUICK }, uriOf(site.place)));
+    expect(await contents.purge({ email: 'ana@works.example', before: null })).toMatchObject({ answers: 1 });
+    await running.close();
+    const segments = Segments.on(access, uriOf(site.place));
+    const [only] = (await segments.list()).segments;
+    expect((await segments.read(only?.name ?? '', 0)).parts.flatMap(({ answers }) => answers.map(({ key }) => key))).toEqual(['ben@works.example']);
   });
 
   it('leaves alone what is not its own, and asks nobody where the server refuses', async () => {

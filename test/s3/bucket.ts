@@ -1,6 +1,7 @@
 /** A bucket of its own on the real server, and the environment that leads the SDK to it. */
 import { randomUUID } from 'node:crypto';
 import { CreateBucketCommand, GetObjectCommand, ListMultipartUploadsCommand, ListObjectsV2Command, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { SILENT } from '../../src/s3/client.ts';
 import type { Facts } from '../services/needed.ts';
 
 export interface TestBucket {
@@ -40,6 +41,7 @@ export function clientOf(server: Facts, endpoint = server['endpoint'] ?? '', use
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     maxAttempts: 1,
+    logger: SILENT,
   });
 }
 

@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { createServer, request as send, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Transform } from 'node:stream';
 
 export type Fault =
   /** Answered by the proxy; the server never sees it. */
@@ -14,6 +15,8 @@ export type Fault =
   | { readonly kind: 'held'; readonly until: Promise<unknown> }
   /** The object in the answer was written so much earlier. */
   | { readonly kind: 'aged'; readonly byMs: number }
+  /** It is taken piece by piece, and so long after each nothing more is. */
+  | { readonly kind: 'slow'; readonly eachMs: number }
   /** No answer, ever. */
   | { readonly kind: 'hang' }
   /** The answer's body ends after so many bytes, and the connection with it. */
@@ -85,6 +88,7 @@ export class FaultProxy {
       case 'held':
         void fault.until.then(() => this.#pass(request, response, relayed));
         return;
+      case 'slow':
       case 'lost':
       case 'aged':
       case 'cut':
@@ -129,8 +133,14 @@ export class FaultProxy {
     request.on('data', (bytes: Buffer) => {
       relayed.sent += bytes.length;
     });
-    request.pipe(onward);
+    if (fault?.kind === 'slow') request.pipe(slowly(fault.eachMs)).pipe(onward);
+    else request.pipe(onward);
   }
+}
+
+/** Lets through a piece at a time. */
+function slowly(eachMs: number): Transform {
+  return new Transform({ highWaterMark: 1, transform: (bytes: Buffer, _encoding, done) => void setTimeout(() => done(null, bytes), eachMs) });
 }
 
 function agedHeaders({ headers }: IncomingMessage, byMs: number): IncomingMessage['headers'] {

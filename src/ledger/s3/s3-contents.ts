@@ -1,11 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { InputError } from '../../errors.ts';
+import { InputError, StorageError } from '../../errors.ts';
 import type { LedgerContents } from '../contents.ts';
 import type { Purged, PurgeFilter } from '../purge.ts';
+import type { SharedAnswer } from '../options.ts';
 import { countStep, SharedCounts, sharedPurgeTest } from '../shared-counts.ts';
 import type { LedgerStats } from '../stats.ts';
 import { packPart, type Part } from './segment.ts';
 import type { Segments } from './segments.ts';
+
+/** So often a segment that grows meanwhile is read again. */
+const MOST_TRIES = 5;
 
 /** A ledger in S3 as a whole: read segment by segment, so that memory does not grow with it. */
 export class S3Contents implements LedgerContents {
@@ -28,19 +32,17 @@ export class S3Contents implements LedgerContents {
   /**
    * Writes anew the segments that hold what is meant, with the headers that tell totals. What a running job has in hand it
    * writes again. Then every working file is made anew when it is next opened.
+   * @throws StorageError 74 when a segment is written again and again by others meanwhile
    */
   async purge(filter: PurgeFilter): Promise<Purged> {
     const meant = sharedPurgeTest(filter);
     const steps: Record<string, number> = {};
     const sum = { before: 0, after: 0 };
     for (const name of await this.#names()) {
-      const { parts, bytes } = await this.#segments.read(name, 0);
-      const gone = parts.flatMap(({ answers }) => answers.filter(meant));
+      const { gone, before, after } = await this.#purgeSegment(name, meant);
       for (const answer of gone) countStep(steps, answer);
-      const left = gone.length === 0 ? null : await packAll(parts.map((part) => ({ ...part, answers: part.answers.filter((answer) => !meant(answer)) })));
-      if (left !== null) await this.#segments.write(name, left);
-      sum.before += bytes;
-      sum.after += left?.length ?? bytes;
+      sum.before += before;
+      sum.after += after;
     }
     const answers = Object.values(steps).reduce((all, n) => all + n, 0);
     if (answers > 0) await this.#segments.markPurged(new Date(), randomUUID());
@@ -48,6 +50,18 @@ export class S3Contents implements LedgerContents {
   }
 
   close(): void {}
+
+  /** A job that runs has written its segment longer meanwhile: then that is read. */
+  async #purgeSegment(name: string, meant: (answer: SharedAnswer) => boolean): Promise<{ readonly gone: readonly SharedAnswer[]; readonly before: number; readonly after: number }> {
+    for (let tries = 0; tries < MOST_TRIES; tries++) {
+      const { parts, bytes, etag } = await this.#segments.read(name, 0);
+      const gone = parts.flatMap(({ answers }) => answers.filter(meant));
+      if (gone.length === 0) return { gone, before: bytes, after: bytes };
+      const left = await packAll(parts.map((part) => ({ ...part, answers: part.answers.filter((answer) => !meant(answer)) })));
+      if (await this.#segments.rewrite(name, left, etag)) return { gone, before: bytes, after: left.length };
+    }
+    throw new StorageError('ledger_failed', `${this.#segments.uri}/${name} was written by a running job each time that it was to be purged`, { hint: 'Run the same command again when the job has ended.' });
+  }
 
   async #names(): Promise<readonly string[]> {
     const { segments } = await this.#segments.list();

@@ -2,6 +2,7 @@
 import { s3Client } from '../../s3/client.ts';
 import { ledgerError } from '../../s3/failure.ts';
 import { listObjects, type S3Access } from '../../s3/objects.ts';
+import { ConditionalObjects } from '../../s3/conditional-objects.ts';
 import { PATIENCE } from '../../s3/patience.ts';
 import { getSmall, putSmall } from '../../s3/small-object.ts';
 import { parseS3Uri, type S3Place } from '../../s3/uri.ts';
@@ -36,12 +37,14 @@ export class Segments {
   readonly #access: S3Access;
   readonly #place: S3Place;
   readonly #signal: AbortSignal | undefined;
+  readonly #conditional: ConditionalObjects;
 
   private constructor(uri: string, access: S3Access, place: S3Place, signal: AbortSignal | undefined) {
     this.uri = uri;
     this.#access = access;
     this.#place = place;
     this.#signal = signal;
+    this.#conditional = new ConditionalObjects(access);
   }
 
   /** On the environment's S3. @throws ConfigError when the uri names no bucket */
@@ -73,14 +76,19 @@ export class Segments {
   }
 
   /** The parts of a segment that begin at that byte or later, and how many bytes it has. */
-  async read(name: string, from: number): Promise<{ readonly parts: readonly Part[]; readonly bytes: number }> {
-    const bytes = await this.#failing('read', async () => (await getSmall(this.#access, this.#placeOf(name), LARGEST_BYTES, this.#signal, from))?.bytes);
+  async read(name: string, from: number): Promise<{ readonly parts: readonly Part[]; readonly bytes: number; readonly etag: string }> {
+    const { bytes, etag = '' } = (await this.#failing('read', () => getSmall(this.#access, this.#placeOf(name), LARGEST_BYTES, this.#signal, from))) ?? {};
     if (bytes === undefined) throw new StorageError('ledger_failed', `${this.uri}/${name} was removed while the ledger was read`, { hint: 'Run the same command again: the job resumes.' });
-    return { parts: await unpackParts(bytes, `${this.uri}/${name}`), bytes: from + bytes.length };
+    return { parts: await unpackParts(bytes, `${this.uri}/${name}`), bytes: from + bytes.length, etag };
   }
 
   async write(name: string, bytes: Buffer): Promise<void> {
     await this.#failing('written', () => putSmall(this.#access, this.#placeOf(name), bytes, {}, this.#signal));
+  }
+
+  /** Writes a segment anew unless somebody else has done so since it was read, where the server can tell. Returns whether it was written. */
+  async rewrite(name: string, bytes: Buffer, etag: string): Promise<boolean> {
+    return (await this.#failing('written', () => this.#conditional.put(this.#placeOf(name), bytes, etag))) !== null;
   }
 
   /** From now on whoever has taken over what was in the segments takes it over anew. */

@@ -100,6 +100,26 @@ test('a part that was removed or damaged is written again, from the ledger', asy
   expect((await world.outcome('out.csv')).bytes).toBe((await world.outcome('whole.csv')).bytes);
 });
 
+test('all shards of a finished job begin anew with a ledger that is kept: nothing is asked that settled, in either step', async () => {
+  const rows = Array.from({ length: 200 }, (_, i) => `Näme ${i},person${i % 150}@works${i % 7}.example,,\n`);
+  const world = await InProcess.with({ ...JOB, files: { 'in.csv': `Name,Work Email,Website,Notes\n${rows.join('')}` } });
+  const kept = { steps: 'enrich,verify', ledger: world.folder.at('kept.ledger'), 'ledger.maxAgeDays': '30' };
+  world.service.script = (asked, _response, reply, usual) => {
+    const { status, body, headers } = usual();
+    // A verdict that says nothing would be asked for again.
+    reply(asked.path === 'verify' ? { status, body: String(body).replaceAll(/"result":"[a-z_]+"/g, '"result":"deliverable"'), ...(headers === undefined ? {} : { headers }) } : { status, body, ...(headers === undefined ? {} : { headers }) });
+  };
+  const both = async (fresh: boolean): Promise<void> => {
+    for (const index of [0, 1]) expect(await world.run('out.csv', { index, of: 2 }, kept, fresh && index === 0)).toBe(EXIT.ok);
+  };
+  await both(false);
+  const first = await world.outcome('out.csv');
+  world.service.forget();
+  await both(true);
+  expect(world.service.requests).toEqual([]);
+  expect((await world.outcome('out.csv')).bytes).toBe(first.bytes);
+});
+
 test('limits.maxCalls is shared by records: the shards together never send more', async () => {
   const world = await InProcess.with(JOB);
   for (const index of [0, 1, 2]) await expect(world.run('out.csv', { index, of: 3 }, { 'max-calls': '31' })).rejects.toMatchObject({ exitCode: EXIT.refused, code: 'max_calls' });

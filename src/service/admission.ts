@@ -16,7 +16,10 @@ const NO_KEY = 'send an API key that this service knows: Authorization: Bearer K
 export function admit(context: ServiceContext, request: FastifyRequest): void {
   const { call } = request;
   const key = context.keys.resolve(request.headers.authorization);
-  if (key === null) throw new ServiceError('unauthorized', NO_KEY, { headers: { 'www-authenticate': 'Bearer' } });
+  if (key === null) {
+    if (context.keys.wasRevoked(request.headers.authorization)) throw new ServiceError('forbidden', 'this key was revoked; take the one that replaced it');
+    throw new ServiceError('unauthorized', NO_KEY, { headers: { 'www-authenticate': 'Bearer' } });
+  }
   call.key = key;
   if (key.region !== context.region) {
     peekQuota(context, request, key);

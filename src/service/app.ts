@@ -2,28 +2,39 @@
 import { isUtf8 } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
-import { fastify, type FastifyInstance, type FastifyRequest } from 'fastify';
+import { fastify, type FastifyInstance, type FastifyRequest, type RouteHandlerMethod } from 'fastify';
 import { admit, suffer, tellQuota } from './admission.ts';
-import { apiRoute, JSON_TYPE, pathOf, problemText, sendProblem } from './api-route.ts';
-import type { Call, Endpoint, ServiceContext } from './context.ts';
+import { apiRoute, pathOf, problemText, sendProblem } from './api-route.ts';
+import type { Call, ServiceContext } from './context.ts';
 import { ServiceError } from './errors.ts';
 import { guardConnections, type Connections } from './guard/connections.ts';
 import { checkEveryMs, LIMITS } from './guard/limits.ts';
-import { refuseUnreadable } from './guard/unreadable.ts';
+import { answerOdd, refuseUnreadable } from './guard/unreadable.ts';
+import type { Operation } from './openapi/operation.ts';
+import { COMPANY } from './operations/companies.ts';
+import { ENRICH, ENRICH_BULK } from './operations/enrich.ts';
+import { REVEAL } from './operations/reveal.ts';
+import { SEARCH, SEARCH_BY_BODY } from './operations/search.ts';
+import { HEALTH, OPENAPI, READINESS, REFERENCE } from './operations/service.ts';
+import { SIGNALS } from './operations/signals.ts';
+import { POLL_VERIFICATION, VERIFY } from './operations/verify.ts';
 import { refuseUnwritten, settle } from './owing.ts';
-import { quotaHeaders } from './quota.ts';
+import { NOBODY, quotaHeaders } from './quota.ts';
 import { companyEndpoint } from './routes/companies.ts';
 import { bulkEnrichEndpoint } from './routes/enrich-bulk.ts';
 import { enrichEndpoint } from './routes/enrich.ts';
 import { revealEndpoint } from './routes/reveal.ts';
-import { SEARCH_PARAMETERS, searchByBody, searchByQuery } from './routes/search.ts';
-import { signalRoutes, SIGNALS_PATH } from './routes/signals.ts';
-import { pollVerification, VERIFY_PATH, verifyEndpoint } from './routes/verify.ts';
+import { searchByBody, searchByQuery } from './routes/search.ts';
+import { health, openApi, reference } from './routes/service.ts';
+import { signals } from './routes/signals.ts';
+import { pollVerification, verifyEndpoint } from './routes/verify.ts';
 import { VerificationJobs } from './verification-jobs.ts';
 import { follow, letIn } from './watch/follow-calls.ts';
 
 /** A store that cannot be written for longer than an import takes for a transaction is no store. */
 const STUCK_MS = 10_000;
+
+const MAX_SHOWN_PATH = 200;
 
 const NO_BODY = Buffer.alloc(0);
 
@@ -58,7 +69,8 @@ export function buildApp(context: ServiceContext): App {
     bodyLimit: limits.bodyBytes,
     requestTimeout: limits.requestTimeoutMs,
     keepAliveTimeout: limits.keepAliveMs,
-    http: { maxHeaderSize: limits.headerBytes, headersTimeout: limits.headersTimeoutMs, connectionsCheckingInterval: checkEveryMs(limits) },
+    // Node would refuse a request without Host in words of its own.
+    http: { requireHostHeader: false, maxHeaderSize: limits.headerBytes, headersTimeout: limits.headersTimeoutMs, connectionsCheckingInterval: checkEveryMs(limits) },
     routerOptions: { maxParamLength: limits.parameterLength },
     // While closing, what still arrives on an open connection is answered like anything else.
     return503OnClosing: false,
@@ -68,16 +80,18 @@ export function buildApp(context: ServiceContext): App {
       // A target that cannot be decoded names nothing; no hook has run for it.
       request.call ??= newCall(nextRequestId(), context.clock());
       const refusal = new ServiceError('not_found', 'the path is not properly percent-encoded');
-      void reply.headers({ 'x-request-id': request.call.requestId, 'x-credits-charged': '0' });
+      void reply.headers({ ...NOBODY, 'x-request-id': request.call.requestId, 'x-credits-charged': '0' });
       return sendProblem(reply, refusal, problemText(refusal, request)) as never;
     },
   });
   // One more than there may be, so that too many are noticed.
   app.server.maxHeadersCount = limits.headers + 1;
   const connections = guardConnections(app.server, limits);
+  answerOdd(app.server, nextRequestId);
   app.decorateRequest('call', null as unknown as Call);
   readBodies(app);
 
+  const methods = new Map<string, string[]>();
   app.addHook('onRequest', (request, reply, done) => {
     request.call = newCall(nextRequestId(), context.clock());
     follow(context, request, reply);
@@ -88,8 +102,10 @@ export function buildApp(context: ServiceContext): App {
     }
     try {
       letIn(context, request);
-      if (request.is404) tellQuota(context, request);
-      else admit(context, request);
+      refuseNoHost(request);
+      // Before its body is read: whatever that is, there is nothing that takes it.
+      if (request.is404) throw noSuchRoute(methods, request);
+      admit(context, request);
     } catch (error) {
       if (request.call.key === null) tellQuota(context, request);
       done(error as Error);
@@ -112,8 +128,9 @@ export function buildApp(context: ServiceContext): App {
       reply.raw.setHeader('x-credits-charged', String(call.credits));
       // A connection kept alive would keep the server from closing.
       if (closing) reply.raw.setHeader('connection', 'close');
-      if (call.key !== null) {
-        for (const [name, value] of Object.entries(quotaHeaders(call.key.policy, call.quota))) reply.raw.setHeader(name, value);
+      if (request.is404 || isApi(request)) {
+        const quota = call.key === null ? NOBODY : quotaHeaders(call.key.policy, call.quota);
+        for (const [name, value] of Object.entries(quota)) reply.raw.setHeader(name, value);
       }
       done(null, sent);
     };
@@ -122,48 +139,34 @@ export function buildApp(context: ServiceContext): App {
     else void settled.then((written) => stamp(written ? payload : refuseUnwritten(request, reply, payload)));
   });
 
-  const methods = new Map<string, string[]>();
-  const allow = (path: string, ...more: string[]): void => void methods.set(path, [...(methods.get(path) ?? []), ...more]);
-  const post = (path: string, endpoint: Endpoint, least?: 0 | 1): void => {
-    allow(path, 'POST');
-    app.post(path, apiRoute(context, endpoint, least));
+  const serve = ({ method, path, query = {}, open }: Operation, handler: RouteHandlerMethod): void => {
+    const url = path.replaceAll(/\{(\w+)\}/g, ':$1');
+    methods.set(url, [...(methods.get(url) ?? []), ...(method === 'GET' ? ['GET', 'HEAD'] : [method])]);
+    app.route({ method, url, handler, config: { parameters: Object.keys(query), ...(open === undefined ? {} : { open }) } });
   };
-  const get = (path: string, endpoint: Endpoint, { parameters, least = 0 }: { parameters: readonly string[]; least?: 0 | 1 }): void => {
-    allow(path, 'GET', 'HEAD');
-    app.get(path, { config: { parameters } }, apiRoute(context, endpoint, least));
-  };
-  post('/v1/enrich', enrichEndpoint(context));
-  post('/v1/enrich/bulk', bulkEnrichEndpoint(context));
-  get('/v1/contacts/search', searchByQuery(context), { parameters: SEARCH_PARAMETERS });
-  post('/v1/contacts/search', searchByBody(context), 0);
-  post('/v1/contacts/reveal', revealEndpoint(context));
-  get('/v1/companies/:domain', companyEndpoint(context.directory), { parameters: [], least: 1 });
-  allow(SIGNALS_PATH, 'GET', 'HEAD');
-  signalRoutes(app, context);
   const jobs = new VerificationJobs({ ...context, rows: context.verifications });
   app.addHook('onClose', async () => jobs.close());
-  post(VERIFY_PATH, verifyEndpoint(context, jobs));
-  allow(`${VERIFY_PATH}/:id`, 'GET', 'HEAD');
-  app.get(`${VERIFY_PATH}/:id`, pollVerification(context, jobs));
-  for (const [path, ok] of [['/healthz', () => true], ['/readyz', ready]] as const) {
-    allow(path, 'GET', 'HEAD');
-    app.get(path, (_request, reply) => {
-      const good = ok();
-      return reply.code(good ? 200 : 503).header('content-type', JSON_TYPE).send(good ? '{"status":"ok"}' : '{"status":"unavailable"}');
-    });
-  }
+  serve(ENRICH, apiRoute(context, enrichEndpoint(context)));
+  serve(ENRICH_BULK, apiRoute(context, bulkEnrichEndpoint(context)));
+  serve(SEARCH, apiRoute(context, searchByQuery(context), 0));
+  serve(SEARCH_BY_BODY, apiRoute(context, searchByBody(context), 0));
+  serve(REVEAL, apiRoute(context, revealEndpoint(context)));
+  serve(COMPANY, apiRoute(context, companyEndpoint(context.directory)));
+  serve(SIGNALS, signals(app, context));
+  serve(VERIFY, apiRoute(context, verifyEndpoint(context, jobs)));
+  serve(POLL_VERIFICATION, pollVerification(context, jobs));
+  serve(HEALTH, health(() => true));
+  serve(READINESS, health(ready));
+  serve(OPENAPI, openApi());
+  serve(REFERENCE, reference());
 
-  app.setNotFoundHandler((request) => {
-    const path = pathOf(request.url);
-    const allowed = methodsOf(methods, path);
-    if (allowed === undefined) throw new ServiceError('not_found', 'there is no such path');
-    throw new ServiceError('method_not_allowed', `${path} takes ${allowed.join(', ')}`, { headers: { allow: allowed.join(', ') } });
-  });
   app.setErrorHandler((error, request, reply) => {
     const refusal = toServiceError(error);
     if (refusal.code === 'internal_error' && error !== refusal) {
       context.log?.write('error', { event: 'bug', request_id: request.call.requestId, error: error instanceof Error ? error.stack : String(error) });
     }
+    // What is refused before it was read would still have to be read to the end, to come to the next request on the connection.
+    if (request.body === undefined && isLarge(request)) void reply.header('connection', 'close');
     return sendProblem(reply, refusal, problemText(refusal, request));
   });
 
@@ -178,6 +181,19 @@ export function buildApp(context: ServiceContext): App {
       return app.close();
     },
   };
+}
+
+/** RFC 9112 3.2. @throws ServiceError */
+function refuseNoHost({ headers, raw }: FastifyRequest): void {
+  if (headers.host !== undefined || raw.httpVersion !== '1.1') return;
+  throw new ServiceError('invalid_parameter', 'a request of HTTP/1.1 has a Host header', { errors: [{ parameter: 'Host', code: 'required', detail: 'Host is missing' }] });
+}
+
+function noSuchRoute(methods: ReadonlyMap<string, readonly string[]>, { url }: FastifyRequest): ServiceError {
+  const path = pathOf(url);
+  const allowed = methodsOf(methods, path);
+  if (allowed === undefined) return new ServiceError('not_found', 'there is no such path');
+  return new ServiceError('method_not_allowed', `${path.slice(0, MAX_SHOWN_PATH)} takes ${allowed.join(', ')}`, { headers: { allow: allowed.join(', ') } });
 }
 
 /** The methods that some route has for a path; undefined when none has it. */
@@ -197,7 +213,12 @@ function newCall(requestId: string, startedMs: number): Call {
 }
 
 function isApi(request: FastifyRequest): boolean {
-  return request.url.startsWith('/v1/');
+  return request.routeOptions.config.open !== true;
+}
+
+/** A body that is longer than any may be, or does not say how long it is. */
+function isLarge({ headers }: FastifyRequest): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > LIMITS.bodyBytes;
 }
 
 /** Unique in this process by the counter, and among processes by the random part. */

@@ -89,5 +89,7 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Query parameters that the route takes; default none. */
     parameters?: readonly string[];
+    /** No key is needed, and no quota taken. */
+    open?: true;
   }
 }

@@ -1,8 +1,9 @@
 /** What each field of a person and a company record holds, as the definitions say; what cannot be such a value is not kept. Pure. */
 import { normaliseEmail } from '../verification/address.ts';
 import { normaliseDomain } from '../verification/domain.ts';
+import { PARTS, TEXT_OR_PART, type Part } from './part-types.ts';
 import type { COMPANY_FIELDS, PERSON_FIELDS, SparseRecord } from './records.ts';
-import { isEmpty } from './values.ts';
+import { isEmpty, isObject } from './values.ts';
 
 export type FieldType = 'string' | 'word' | 'integer' | 'number' | 'boolean' | 'date' | 'time' | 'email' | 'domain' | 'phone' | 'strings' | 'objects' | 'object';
 
@@ -28,7 +29,7 @@ export const COMPANY_TYPES: Readonly<Record<Exclude<(typeof COMPANY_FIELDS)[numb
 
 const MAX_TEXT = 10_000;
 const MAX_ITEMS = 1_000;
-const LIST_SEPARATOR = /\s*[;|]\s*/;
+const LIST_SEPARATOR = /[;|]/;
 
 /** The fields of `raw` that have a good value, as it is kept; `dropped` names those whose value is none. */
 export function cleanRecord(raw: SparseRecord, types: Readonly<Record<string, FieldType>>): { record: Record<string, unknown>; dropped: string[] } {
@@ -36,11 +37,30 @@ export function cleanRecord(raw: SparseRecord, types: Readonly<Record<string, Fi
   const dropped: string[] = [];
   for (const [field, value] of Object.entries(raw)) {
     if (isEmpty(value) || !Object.hasOwn(types, field)) continue;
-    const kept = cleanValue(types[field] as FieldType, value);
+    const kept = fitting(field, cleanValue(types[field] as FieldType, value));
     if (kept === undefined) dropped.push(field);
     else record[field] = kept;
   }
   return { record, dropped };
+}
+
+/** What is within an object, or within each of a list, as `PARTS` has it. */
+function fitting(field: string, value: unknown): unknown {
+  const part = typeof value === 'object' ? PARTS[field] : undefined;
+  if (part === undefined) return value;
+  if (!Array.isArray(value)) return cleanPart(value as SparseRecord, part);
+  const items = (value as readonly unknown[]).flatMap((item): unknown[] => (isObject(item) ? [cleanPart(item, part)] : typeof item === 'string' && TEXT_OR_PART.includes(field) ? [item] : []));
+  return items.length === 0 ? undefined : items;
+}
+
+function cleanPart(raw: SparseRecord, part: Part): SparseRecord {
+  const kept: [string, unknown][] = [];
+  for (const [name, value] of Object.entries(raw)) {
+    const type = Object.hasOwn(part, name) ? part[name] : part['*'];
+    const good = type === undefined || value === null ? value : typeof type === 'string' ? cleanValue(type, value) : isObject(value) ? cleanPart(value, type) : undefined;
+    if (good !== undefined) kept.push([name, good]);
+  }
+  return Object.fromEntries(kept);
 }
 
 function cleanValue(type: FieldType, value: unknown): unknown {

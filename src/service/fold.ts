@@ -1,8 +1,8 @@
 /** Text as it is compared: without case, accents and differences of width. Pure. */
 
 const MARKS = /\p{M}+/gu;
-/** Signs that belong to a word, as in C++, C# and .NET. */
-const WORD = /[\p{L}\p{N}.]*[\p{L}\p{N}][+#]*/gu;
+/** Signs that belong to a word, as in C++, C# and .NET. It begins where no dot stands before: a row of dots is looked at once, and not from each of them. */
+const WORD = /(?<!\.)[\p{L}\p{N}.]*[\p{L}\p{N}][+#]*/gu;
 
 /** Titles, skills and places come again and again: what was folded lately is remembered, where it is short. */
 const MAX_REMEMBERED = 20_000;

@@ -1,5 +1,5 @@
 /** Which key a request carries, and what it has left: the store's keys as they are used, and keys of this process only. */
-import { findKey, keyHash, PLANS, type KeyRow, type Region } from './keys.ts';
+import { findKey, keyHash, PLANS, revokedTest, type KeyRow, type Region } from './keys.ts';
 import type { Journal, Pending } from './store/journal.ts';
 import type { Store } from './store/store.ts';
 
@@ -34,6 +34,7 @@ interface Cached {
 
 export class KeyRing implements Pending {
   readonly #find: (digest: Buffer) => KeyRow | null;
+  readonly #revoked: (digest: Buffer) => boolean;
   readonly #write: (id: string, credits: number, calls: number) => void;
   readonly #journal: Journal;
   readonly #clock: () => number;
@@ -46,6 +47,7 @@ export class KeyRing implements Pending {
   /** @param clock monotonic, milliseconds. */
   constructor(store: Store, journal: Journal, clock: () => number) {
     this.#find = findKey(store);
+    this.#revoked = revokedTest(store);
     const charge = store.prepare('UPDATE keys SET credits_used = credits_used + ?, calls_used = calls_used + ? WHERE id = ?');
     this.#write = (id, credits, calls) => void charge.run(credits, calls, id);
     this.#journal = journal;
@@ -60,8 +62,8 @@ export class KeyRing implements Pending {
 
   /** The key of an `Authorization` header, or null when it carries none that is known (RFC 6750 2.1). */
   resolve(authorization: string | undefined): ActiveKey | null {
-    if (authorization === undefined || authorization.length > MAX_KEY_LENGTH || !/^bearer /i.test(authorization)) return null;
-    const digest = keyHash(authorization.slice('bearer '.length).trim());
+    const digest = digestOf(authorization);
+    if (digest === null) return null;
     const name = digest.toString('latin1');
     const own = this.#own.get(name);
     if (own !== undefined) return own;
@@ -78,6 +80,12 @@ export class KeyRing implements Pending {
     if (this.#cache.size >= KEY_CACHE_SIZE) this.#cache.clear();
     this.#cache.set(name, { key, untilMs: now + KEY_CACHE_MS });
     return key;
+  }
+
+  /** Whether an `Authorization` header carries a key that was good once. */
+  wasRevoked(authorization: string | undefined): boolean {
+    const digest = digestOf(authorization);
+    return digest !== null && this.#revoked(digest);
   }
 
   /** Whether the key has a call left, where calls are counted. */
@@ -142,4 +150,9 @@ export class KeyRing implements Pending {
       unwritten,
     });
   }
+}
+
+function digestOf(authorization: string | undefined): Buffer | null {
+  if (authorization === undefined || authorization.length > MAX_KEY_LENGTH || !/^bearer /i.test(authorization)) return null;
+  return keyHash(authorization.slice('bearer '.length).trim());
 }

@@ -92,6 +92,12 @@ export function findKey(store: Store): (digest: Buffer) => KeyRow | null {
   };
 }
 
+/** Whether the key with this digest is there, and revoked. */
+export function revokedTest(store: Store): (digest: Buffer) => boolean {
+  const statement = store.prepare('SELECT 1 FROM keys WHERE hash = ? AND revoked_at IS NOT NULL');
+  return (digest) => statement.get(digest) !== undefined;
+}
+
 function toRow(row: Record<string, unknown>): KeyRow {
   return {
     id: row['id'] as string,

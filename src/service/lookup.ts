@@ -6,9 +6,10 @@ import { phoneOf } from './field-types.ts';
 import { fold } from './fold.ts';
 import { profileKey } from '../verification/profile-url.ts';
 import type { Match } from './records.ts';
+import type { Field } from './openapi/schema.ts';
 import type { Directory } from './store/directory.ts';
 import type { PersonRow } from './store/person-row.ts';
-import type { BodyReader } from './validate.ts';
+import type { Lookupable } from './validate.ts';
 
 /** Each of these names a person by itself. */
 const ALONE = ['email', 'linkedin_url', 'phone', 'id'] as const;
@@ -18,36 +19,50 @@ export type Lookup =
   | { readonly by: 'name'; readonly value: string; readonly where: { readonly domain: string } | { readonly company: string } }
   | { readonly by: 'domain'; readonly value: string };
 
-/** Fields that a lookup may be made of. */
-export const LOOKUP_FIELDS: readonly string[] = [...ALONE, 'name', 'domain', 'company'];
+/** The fields that a lookup is made of. */
+export const LOOKUP_FIELDS = {
+  email: { type: 'string', description: 'Any address of the person, however it is written.', examples: ['jerome.noel@tundra-logistics.example'] },
+  linkedin_url: { type: 'string', description: 'Address of the professional profile; scheme, country and what follows the path do not matter.', examples: ['https://profiles.example/in/seoyeon-jung-1000'] },
+  phone: { type: 'string', description: 'A mobile number with its country (E.164); spaces and hyphens do not matter.', examples: ['+12125550100'] },
+  id: { type: 'string', description: 'The `id` of a record that was answered before.', examples: ['pe_000001'] },
+  name: { type: 'string', description: 'Full name, whatever its case and accents, together with where the person works.', examples: ['Imani Irving'] },
+  domain: { type: 'string', description: 'Domain of the company, or a URL in its place.', examples: ['cobalt-materials.example'] },
+  company: { type: 'string', description: 'Name of the company.', examples: ['Cobalt Materials'] },
+} as const satisfies Readonly<Record<string, Field>>;
+
+/** The sets of fields by which a person is found. */
+export const PERSON_FORMS: readonly (readonly string[])[] = [...ALONE.map((field) => [field]), ['name', 'domain'], ['name', 'company']];
 
 /** An address or a number may have passed on to somebody else, an id never does; a name is somebody else's too. */
 const LIKELIHOOD = { id: 100, email: 98, linkedin_url: 96, phone: 90, name: 85 } as const;
 
-/** Reads what is to be looked up; what is wrong with it is told to the reader, and then null. `takes` are the fields that the request may have, `domainAlone` whether a domain by itself is a company's lookup. */
-export function readLookup(reader: BodyReader, takes: readonly string[], domainAlone: boolean): Lookup | null {
-  const given = [...ALONE, 'name'].filter((field) => reader.has(field));
-  const places = ['domain', 'company'].filter((field) => takes.includes(field) && reader.has(field));
-  const [by, second] = given;
+/** Reads what is to be looked up; what is wrong with it is told to the reader, and then null. `forms` are the sets of fields of which one is to be given. */
+export function readLookup(reader: Lookupable, forms: readonly (readonly string[])[]): Lookup | null {
+  const fields = [...new Set(forms.flat())];
+  const given = fields.filter((field) => reader.has(field));
+  const form = forms.find((one) => one.length === given.length && one.every((field) => given.includes(field)));
+  if (form === undefined) return refuseForm(reader, forms, fields, given);
+  const [by, place] = form;
+  return place === undefined ? readOne(reader, by as Alone) : readNamed(reader, place as 'domain' | 'company');
+}
+
+function refuseForm(reader: Lookupable, forms: readonly (readonly string[])[], fields: readonly string[], given: readonly string[]): null {
+  const places: readonly string[] = given.filter((field) => field === 'domain' || field === 'company');
+  const [by, second] = given.filter((field) => !places.includes(field));
   const [place, otherPlace] = places;
   if (second !== undefined) return refuse(reader, `/${second}`, 'ambiguous', `give ${by} or ${second}, not both`);
   if (otherPlace !== undefined) return refuse(reader, `/${otherPlace}`, 'ambiguous', 'give domain or company, not both');
-  if (by === undefined) {
-    if (place === 'domain' && domainAlone) return readOne(reader, 'domain');
-    if (place !== undefined) return refuse(reader, '', 'required', `${place} alone names nobody: give name with it`);
-    return refuse(reader, '', 'required', `nothing to look up: give one of ${ALONE.join(', ')}, or name with ${takes.includes('company') ? 'domain or company' : 'domain'}${domainAlone ? ', or domain alone' : ''}`);
-  }
-  if (by === 'name') {
-    if (place === undefined) return refuse(reader, '', 'required', `a name alone is many people's: give ${takes.includes('company') ? 'domain or company' : 'domain'} with it`);
-    return readNamed(reader, place);
-  }
-  if (place !== undefined) return refuse(reader, `/${place}`, 'ambiguous', `give ${by} or ${place}, not both`);
-  return readOne(reader, by as (typeof ALONE)[number]);
+  const where = fields.includes('company') ? 'domain or company' : 'domain';
+  if (by === 'name') return refuse(reader, '', 'required', `a name alone is many people's: give ${where} with it`);
+  if (by !== undefined) return refuse(reader, `/${place}`, 'ambiguous', `give ${by} or ${place}, not both`);
+  if (place !== undefined) return refuse(reader, '', 'required', `${place} alone names nobody: give name with it`);
+  const domainAlone = forms.some((form) => form.length === 1 && form[0] === 'domain');
+  return refuse(reader, '', 'required', `nothing to look up: give one of ${ALONE.join(', ')}, or name with ${where}${domainAlone ? ', or domain alone' : ''}`);
 }
 
-function readNamed(reader: BodyReader, place: string): Lookup | null {
-  const name = reader.string('name');
-  const at = reader.string(place);
+function readNamed(reader: Lookupable, place: 'domain' | 'company'): Lookup | null {
+  const name = reader.text('name');
+  const at = reader.text(place);
   if (name === null || at === null) return null;
   const value = fold(name);
   if (value === '') return refuse(reader, '/name', 'invalid_name', 'name is empty');
@@ -56,7 +71,9 @@ function readNamed(reader: BodyReader, place: string): Lookup | null {
   return domain === null ? refuse(reader, '/domain', 'invalid_domain', 'domain is no domain name, such as acme.example') : { by: 'name', value, where: { domain } };
 }
 
-const NORMALISE: Readonly<Record<(typeof ALONE)[number] | 'domain', { readonly of: (value: string) => string | null; readonly code: string; readonly wanted: string }>> = {
+type Alone = (typeof ALONE)[number] | 'domain';
+
+const NORMALISE: Readonly<Record<Alone, { readonly of: (value: string) => string | null; readonly code: string; readonly wanted: string }>> = {
   email: { of: normaliseEmail, code: 'invalid_email', wanted: 'email is no e-mail address' },
   linkedin_url: { of: profileKey, code: 'invalid_url', wanted: 'linkedin_url is no address of a profile' },
   phone: { of: (value) => phoneOf(value) ?? null, code: 'invalid_phone', wanted: 'phone is no number with its country, such as +12125550100' },
@@ -64,15 +81,15 @@ const NORMALISE: Readonly<Record<(typeof ALONE)[number] | 'domain', { readonly o
   domain: { of: normaliseDomain, code: 'invalid_domain', wanted: 'domain is no domain name, such as acme.example' },
 };
 
-function readOne(reader: BodyReader, by: (typeof ALONE)[number] | 'domain'): Lookup | null {
-  const given = reader.string(by);
+function readOne(reader: Lookupable, by: Alone): Lookup | null {
+  const given = reader.text(by);
   if (given === null) return null;
   const { of, code, wanted } = NORMALISE[by];
   const value = of(given);
   return value === null ? refuse(reader, `/${by}`, code, wanted) : { by, value };
 }
 
-function refuse(reader: BodyReader, pointer: string, code: string, detail: string): null {
+function refuse(reader: Lookupable, pointer: string, code: string, detail: string): null {
   reader.fail(pointer, code, detail);
   return null;
 }

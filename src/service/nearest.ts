@@ -9,6 +9,8 @@ export function nearest(name: string, known: readonly string[]): string | null {
   let best: string | null = null;
   let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1;
   for (const candidate of known) {
+    // They differ by that many letters at least.
+    if (Math.abs(candidate.length - name.length) >= bestDistance) continue;
     const distance = editDistance(name.toLowerCase(), candidate);
     if (distance < bestDistance) {
       best = candidate;

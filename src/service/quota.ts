@@ -65,6 +65,9 @@ export interface QuotaLedger {
 /** What `X-RateLimit-Remaining` says to a key without a limit. */
 export const UNLIMITED_REMAINING = 1_000_000_000;
 
+/** The quota headers of an answer to somebody whose key is not known: there is no quota for them. */
+export const NOBODY: Readonly<Record<string, string>> = quotaHeaders('anonymous', { allowed: false, limit: 0, remaining: 0, resetS: 0, retryAfterS: 0 });
+
 /** The quota headers of an answer; `decision` null: the plan has no limit (`X-RateLimit-Limit: 0`). `policy` names the plan. */
 export function quotaHeaders(policy: string, decision: QuotaDecision | null): Record<string, string> {
   const q = decision === null ? UNLIMITED_REMAINING : decision.limit;

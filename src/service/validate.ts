@@ -1,94 +1,54 @@
-/** Reads a JSON body field by field and collects everything that is wrong with it, so that the caller is told once. */
+/** Reads a JSON body by its declaration and collects everything that is wrong with it, so that the caller is told once. */
 import { ServiceError, type ErrorItem } from './errors.ts';
 import { nearest } from './nearest.ts';
+import type { Body, Field, ValueOf } from './openapi/schema.ts';
 
 /** More findings than this help nobody. */
 const MAX_ITEMS = 100;
 
+/** What a reader says of a body, whatever its declaration. */
+export interface Lookupable {
+  has(field: string): boolean;
+  text(field: string): string | null;
+  fail(at: string, code: string, detail: string): void;
+}
+
 /** An absent field and `null` are the same: the field was not given. */
-export class BodyReader {
+export class BodyReader<B extends Body> implements Lookupable {
+  readonly #fields: Readonly<Record<string, Field>>;
   readonly #body: Readonly<Record<string, unknown>>;
   readonly #items: ErrorItem[] = [];
 
-  /** @param known every field that the request may have. @throws ServiceError when the body is no JSON object. */
-  constructor(body: unknown, known: readonly string[]) {
+  /** @throws ServiceError when the body is no JSON object. */
+  constructor(body: unknown, declared: B) {
     if (typeof body !== 'object' || body === null || Array.isArray(body)) {
       const detail = `the body must be a JSON object, not ${typeName(body)}`;
       throw new ServiceError('validation_failed', detail, { errors: [{ pointer: '', code: 'type', detail }] });
     }
+    this.#fields = declared.properties;
     this.#body = body as Readonly<Record<string, unknown>>;
-    for (const field of Object.keys(body)) {
-      if (known.includes(field)) continue;
-      const near = nearest(field, known);
-      this.fail(pointer(field), 'unknown_field', `unknown field ${shown(field)}${near === null ? `; known are ${known.join(', ')}` : `; did you mean ${near}?`}`);
+    for (const name of Object.keys(body)) {
+      if (this.#isFull()) break;
+      if (!Object.hasOwn(this.#fields, name)) this.#unknown(name);
     }
   }
 
   has(field: string): boolean {
-    return this.#get(field) !== undefined;
+    return this.#value(field) !== undefined;
   }
 
-  string(field: string): string | null {
-    const value = this.#get(field);
-    if (value === undefined) return null;
-    if (typeof value === 'string') return value;
-    return this.#wrongType(field, 'a string', value);
+  /** The value of a field, when it was given and is as it was declared; what is wrong with it is collected. */
+  get<F extends keyof B['properties'] & string>(field: F): ValueOf<B['properties'][F]> | null {
+    return this.#read(field) as ValueOf<B['properties'][F]> | null;
   }
 
-  boolean(field: string): boolean | null {
-    const value = this.#get(field);
-    if (value === undefined) return null;
-    if (typeof value === 'boolean') return value;
-    return this.#wrongType(field, 'true or false', value);
-  }
-
-  integer(field: string, least: number, most: number): number | null {
-    const value = this.#get(field);
-    if (value === undefined) return null;
-    if (typeof value !== 'number' || !Number.isInteger(value)) return this.#wrongType(field, 'a whole number', value);
-    if (value >= least && value <= most) return value;
-    this.fail(pointer(field), 'range', `${field} must be from ${least} to ${most}, not ${value}`);
-    return null;
-  }
-
-  oneOf<T extends string>(field: string, values: readonly T[]): T | null {
-    const value = this.string(field);
-    if (value === null) return null;
-    if ((values as readonly string[]).includes(value)) return value as T;
-    this.fail(pointer(field), 'enum', `${field} must be one of ${values.join(', ')}, not ${shown(value)}`);
-    return null;
-  }
-
-  /** An array of anything. */
-  array(field: string): readonly unknown[] | null {
-    const value = this.#get(field);
-    if (value === undefined) return null;
-    if (Array.isArray(value)) return value as readonly unknown[];
-    return this.#wrongType(field, 'an array', value);
-  }
-
-  /** An array of strings; each entry that is none is reported by itself. */
-  strings(field: string): readonly string[] | null {
-    const entries = this.array(field);
-    entries?.forEach((entry, index) => {
-      if (typeof entry !== 'string') this.fail(`${pointer(field)}/${index}`, 'type', `${field}[${index}] must be a string, not ${typeName(entry)}`);
-    });
-    return entries as readonly string[] | null;
-  }
-
-  /** An array of names out of `values`. */
-  names(field: string, values: readonly string[]): readonly string[] | null {
-    const entries = this.strings(field);
-    entries?.forEach((entry, index) => {
-      if (typeof entry !== 'string' || values.includes(entry)) return;
-      const near = nearest(entry, values);
-      this.fail(`${pointer(field)}/${index}`, 'enum', `unknown name ${shown(entry)} in ${field}${near === null ? '' : `; did you mean ${near}?`}`);
-    });
-    return entries;
+  /** A field that is declared as text. */
+  text(field: string): string | null {
+    return this.#read(field) as string | null;
   }
 
   fail(at: string, code: string, detail: string): void {
-    if (this.#items.length < MAX_ITEMS) this.#items.push({ pointer: at, code, detail });
+    if (!this.#isFull()) this.#items.push({ pointer: at, code, detail });
   }
 
   /** @throws ServiceError with all that was found, when anything was. */
@@ -99,14 +59,84 @@ export class BodyReader {
     throw new ServiceError('validation_failed', more === 0 ? first.detail : `${first.detail} (and ${more} more, see errors)`, { errors: this.#items });
   }
 
-  #get(field: string): unknown {
-    return Object.hasOwn(this.#body, field) ? (this.#body[field] ?? undefined) : undefined;
+  /** Enough is said: to look for more costs more than it helps. */
+  #isFull(): boolean {
+    return this.#items.length >= MAX_ITEMS;
   }
 
-  #wrongType(field: string, expected: string, value: unknown): null {
-    this.fail(pointer(field), 'type', `${field} must be ${expected}, not ${typeName(value)}`);
+  #value(name: string): unknown {
+    return Object.hasOwn(this.#body, name) ? (this.#body[name] ?? undefined) : undefined;
+  }
+
+  #read(name: string): unknown {
+    const value = this.#value(name);
+    if (value === undefined) return null;
+    const field = this.#fields[name] as Field;
+    switch (field.type) {
+      case 'string':
+        if (typeof value !== 'string') return this.#wrongType(name, 'a string', value);
+        return field.enum === undefined || field.enum.includes(value) ? value : this.#refuse(pointer(name), 'enum', `${name} must be one of ${field.enum.join(', ')}, not ${shown(value)}`);
+      case 'boolean':
+        return typeof value === 'boolean' ? value : this.#wrongType(name, 'true or false', value);
+      case 'integer':
+        if (typeof value !== 'number' || !Number.isInteger(value)) return this.#wrongType(name, 'a whole number', value);
+        return value >= field.minimum && value <= field.maximum ? value : this.#refuse(pointer(name), 'range', `${name} must be from ${field.minimum} to ${field.maximum}, not ${value}`);
+      case 'array':
+        return Array.isArray(value) ? this.#list(name, field, value as readonly unknown[]) : this.#wrongType(name, 'an array', value);
+      case 'null':
+        return this.#refuse(pointer(name), 'unsupported_option', field.description);
+      default:
+        return field satisfies never;
+    }
+  }
+
+  #list(name: string, { items, minItems = 0, maxItems = Infinity }: Field & { type: 'array' }, values: readonly unknown[]): readonly unknown[] {
+    if (values.length < minItems) this.fail(pointer(name), 'too_few', `${name} is empty; give at least one`);
+    if (values.length > maxItems) {
+      this.fail(pointer(name), 'too_many', `${name} takes ${maxItems} at most, not ${values.length}`);
+      return values;
+    }
+    for (const [at, value] of values.entries()) {
+      if (this.#isFull()) break;
+      const where = `${pointer(name)}/${at}`;
+      const here = `${name}[${at}]`;
+      if (items.type === 'object') this.#object(here, where, items, value);
+      else if (typeof value !== 'string') this.fail(where, 'type', `${here} must be a string, not ${typeName(value)}`);
+      else if (items.enum !== undefined && !items.enum.includes(value)) this.fail(where, 'enum', `unknown name ${shown(value)} in ${name}${meant(value, items.enum, '')}`);
+    }
+    return values;
+  }
+
+  #object(here: string, where: string, { properties, required }: { readonly properties: Readonly<Record<string, unknown>>; readonly required: readonly string[] }, value: unknown): void {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      this.fail(where, 'type', `${here} must be an object with ${required.join(', ')}, not ${typeName(value)}`);
+      return;
+    }
+    const known = Object.keys(properties);
+    const stray = Object.keys(value).find((name) => !known.includes(name));
+    if (stray !== undefined) this.fail(where, 'unknown_field', `${here} has the unknown field ${shown(stray)}; known are ${known.join(', ')}`);
+    const missing = required.find((name) => !Object.hasOwn(value, name));
+    if (missing !== undefined) this.fail(where, 'required', `${here} has no ${missing}`);
+  }
+
+  #unknown(name: string): void {
+    const known = Object.keys(this.#fields);
+    this.fail(pointer(name), 'unknown_field', `unknown field ${shown(name)}${meant(name, known, `; known are ${known.join(', ')}`)}`);
+  }
+
+  #wrongType(name: string, expected: string, value: unknown): null {
+    return this.#refuse(pointer(name), 'type', `${name} must be ${expected}, not ${typeName(value)}`);
+  }
+
+  #refuse(at: string, code: string, detail: string): null {
+    this.fail(at, code, detail);
     return null;
   }
+}
+
+function meant(name: string, known: readonly string[], otherwise: string): string {
+  const near = nearest(name, known);
+  return near === null ? otherwise : `; did you mean ${near}?`;
 }
 
 /** RFC 6901. */

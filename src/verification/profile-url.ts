@@ -15,7 +15,7 @@ export function profileKey(url: string): string | null {
   if (slash < 1) return null;
   const host = rest.slice(0, slash).toLowerCase().replace(REGIONAL, '').replace(/^www\./, '');
   if (!/^[^\s@:]+\.[^\s@:.]+$/.test(host)) return null;
-  const path = decoded(rest.slice(slash)).toLowerCase().normalize('NFC').replace(/\/+$/, '');
+  const path = decoded(rest.slice(slash)).toLowerCase().normalize('NFC').replace(/(?<!\/)\/+$/, '');
   return path === '' ? null : host + path;
 }
 

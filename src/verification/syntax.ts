@@ -52,7 +52,8 @@ function whatIsWrong(address: string, parts: { local: string; domain: string } |
 function repaired(address: string): string | null {
   let text = address.normalize('NFKC').trim();
   text = /<([^<>\s]{3,320})>/.exec(text)?.[1] ?? text;
-  text = text.replace(/^mailto:/i, '').replaceAll(/\s*([@.])\s*/g, '$1').replace(/^["'(<[]+/, '').replace(/[\s.,;:>)\]"']+$/, '');
+  // Each expression begins where a row of its signs does: from within one, it would be looked through again and again.
+  text = text.replace(/^mailto:/i, '').replaceAll(/(?<!\s)\s+(?=[@.])|(?<=[@.])\s+/g, '').replace(/^["'(<[]+/, '').replace(/(?<![\s.,;:>)\]"'])[\s.,;:>)\]"']+$/, '');
   const parts = splitAddress(text);
   if (parts === null) return null;
   const local = parts.local.replaceAll(/\.{2,}/g, '.').replace(/^\./, '').replace(/\.$/, '');

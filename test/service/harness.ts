@@ -11,6 +11,7 @@ import { loadCompanies, loadPeople } from '../../src/service/store/load.ts';
 import { openStore } from '../../src/service/store/open-store.ts';
 import { suppress } from '../../src/service/store/suppress.ts';
 import type { Store } from '../../src/service/store/store.ts';
+import { checkAnswer } from './answers.ts';
 
 export interface Reply {
   readonly status: number;
@@ -21,6 +22,7 @@ export interface Reply {
 
 export interface Served extends RunningService {
   readonly store: string;
+  /** What comes back must be as the published document has it. */
   request(path: string, init?: RequestInit): Promise<Reply>;
   /** POST of a JSON body; `key` null: without authorization. */
   post(path: string, body: unknown, options?: { key?: string | null; headers?: Record<string, string> }): Promise<Reply>;
@@ -86,6 +88,7 @@ export async function serveStore(options: Partial<ServiceOptions> & { rpm?: numb
     } catch {
       // Not every answer is JSON, such as that to HEAD.
     }
+    checkAnswer(init.method ?? 'GET', path, { status: response.status, headers: response.headers, text });
     return { status: response.status, headers: response.headers, text, json };
   };
   return {

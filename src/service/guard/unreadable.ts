@@ -1,22 +1,29 @@
-/** Answers what Node could not read as HTTP at all, in the service's own words. */
-import { STATUS_CODES } from 'node:http';
-import type { Socket } from 'node:net';
+/** Answers what never becomes a request, in the service's own words: what Node could not read as HTTP at all, and what it would answer itself. */
+import { STATUS_CODES, type Server } from 'node:http';
+import type { Duplex } from 'node:stream';
 import { problem, PROBLEM_TYPE, ServiceError } from '../errors.ts';
+import { NOBODY } from '../quota.ts';
 import type { Limits } from './limits.ts';
 
-export function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket, requestId: string, limits: Limits): void {
+export function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex, requestId: string, limits: Limits): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
   }
-  const refusal = reason(error, limits);
-  const body = problem(refusal.code, refusal.message, '/', requestId);
-  socket.end(
-    `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\ncontent-type: ${PROBLEM_TYPE}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n` +
-      `x-request-id: ${requestId}\r\nx-credits-charged: 0\r\nconnection: close\r\n\r\n${body}`,
-    // Who does not listen to it is not waited for.
-    () => socket.destroy(),
-  );
+  refuseSocket(reason(error, limits), socket, requestId);
+}
+
+/** A tunnel is refused like any other method; an expectation that nobody knows is none (RFC 9110 10.1.1), so the request is answered. */
+export function answerOdd(server: Server, nextRequestId: () => string): void {
+  server.on('connect', (_request, socket) => refuseSocket(new ServiceError('method_not_allowed', 'this is no proxy', { headers: { allow: 'GET, HEAD, POST' } }), socket, nextRequestId()));
+  server.on('checkExpectation', (request, response) => void server.emit('request', request, response));
+}
+
+function refuseSocket({ code, status, message, headers }: ServiceError, socket: Duplex, requestId: string): void {
+  const body = problem(code, message, '/', requestId);
+  const lines = Object.entries({ ...NOBODY, ...headers, 'x-request-id': requestId, 'x-credits-charged': '0', 'content-type': PROBLEM_TYPE, 'content-length': Buffer.byteLength(body), connection: 'close' }).map(([name, value]) => `${name}: ${value}\r\n`);
+  // Who does not listen to it is not waited for.
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`, () => socket.destroy());
 }
 
 function reason({ code }: NodeJS.ErrnoException, { headerBytes, headers }: Limits): ServiceError {

@@ -3,16 +3,14 @@ import type { FastifyRequest } from 'fastify';
 import type { ActiveKey } from '../key-ring.ts';
 import type { Endpoint, ServiceContext } from '../context.ts';
 import { problem, ServiceError } from '../errors.ts';
+import { BULK_BODY, MAX_METADATA_DEPTH } from '../operations/enrich.ts';
 import { BodyReader } from '../validate.ts';
 import { isObject } from '../values.ts';
 import { enrichOne } from './enrich.ts';
 
-const MAX_ITEMS = 100;
-const ITEM_FIELDS = ['params', 'metadata'];
-
 interface Item {
   readonly params: unknown;
-  readonly metadata: unknown;
+  readonly metadata?: unknown;
 }
 
 export function bulkEnrichEndpoint(context: ServiceContext): Endpoint {
@@ -36,24 +34,22 @@ export function bulkEnrichEndpoint(context: ServiceContext): Endpoint {
   };
 }
 
-function readItems(body: unknown): Item[] {
-  const reader = new BodyReader(body, ['requests']);
-  const requests = reader.array('requests');
+function readItems(body: unknown): readonly Item[] {
+  const reader = new BodyReader(body, BULK_BODY);
+  const requests = reader.get('requests');
   if (!reader.has('requests')) reader.fail('', 'required', 'give requests: an array of {params, metadata}');
-  else if (requests?.length === 0) reader.fail('/requests', 'too_few', 'requests is empty; give at least one');
-  else if (requests !== null && requests.length > MAX_ITEMS) reader.fail('/requests', 'too_many', `at most ${MAX_ITEMS} in one request, not ${requests.length}`);
-  const items = (requests ?? []).slice(0, MAX_ITEMS).map((item, at): Item => {
-    if (!isObject(item)) {
-      reader.fail(`/requests/${at}`, 'type', `requests[${at}] must be an object with params`);
-      return { params: null, metadata: null };
-    }
-    const stray = Object.keys(item).find((field) => !ITEM_FIELDS.includes(field));
-    if (stray !== undefined) reader.fail(`/requests/${at}`, 'unknown_field', `requests[${at}] has the unknown field ${JSON.stringify(stray.slice(0, 64))}; known are ${ITEM_FIELDS.join(', ')}`);
-    if (item['params'] === undefined) reader.fail(`/requests/${at}`, 'required', `requests[${at}] has no params`);
-    return { params: item['params'], metadata: item['metadata'] };
-  });
+  for (const [at, item] of (requests ?? []).entries()) {
+    if (isObject(item) && isDeeper(item['metadata'], MAX_METADATA_DEPTH)) reader.fail(`/requests/${at}/metadata`, 'too_deep', `requests[${at}].metadata is nested more than ${MAX_METADATA_DEPTH} levels deep`);
+  }
   reader.finish();
-  return items;
+  // `finish` has thrown unless each is such an object.
+  return requests as readonly Item[];
+}
+
+/** Whether there are more than `levels` of objects and lists within each other: to write such is recursion without end. */
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
 }
 
 /** The first request was paid for when it came in. @throws ServiceError when the quota has not as many left, or never will */

@@ -2,13 +2,11 @@
 import type { Answer, Endpoint, ServiceContext } from '../context.ts';
 import { ServiceError } from '../errors.ts';
 import { freshVerdict, VERDICT_CREDITS, type Verifying } from '../fresh-verdict.ts';
-import { findPerson, LOOKUP_FIELDS, readLookup, type Lookup } from '../lookup.ts';
-import { fillPerson, RECORD_FIELDS, recordText, type Filled, type Match } from '../records.ts';
+import { findPerson, readLookup, type Lookup } from '../lookup.ts';
+import { ENRICH_BODY, ENRICH_FORMS } from '../operations/enrich.ts';
+import { fillPerson, recordText, type Filled, type Match } from '../records.ts';
 import type { PersonRow } from '../store/person-row.ts';
 import { BodyReader } from '../validate.ts';
-
-const LOOKUPS = LOOKUP_FIELDS.filter((field) => field !== 'company');
-const FIELDS = [...LOOKUPS, 'min_likelihood', 'required', 'fields', 'verify', 'webhook_url'];
 
 /** A hit costs this, a miss nothing. */
 const HIT_CREDITS = 1;
@@ -46,14 +44,14 @@ export function enrichOne(context: Enriching, body: unknown): Answer | Promise<A
 }
 
 function readRequest(body: unknown): { lookup: Lookup; options: Options } {
-  const reader = new BodyReader(body, FIELDS);
-  if (reader.has('webhook_url')) reader.fail('/webhook_url', 'unsupported_option', 'this service answers at once and calls no webhook');
-  const lookup = readLookup(reader, LOOKUPS, true);
+  const reader = new BodyReader(body, ENRICH_BODY);
+  reader.get('webhook_url');
+  const lookup = readLookup(reader, ENRICH_FORMS);
   const options: Options = {
-    minLikelihood: reader.integer('min_likelihood', 0, 100) ?? 0,
-    required: reader.names('required', RECORD_FIELDS) ?? [],
-    fields: reader.names('fields', RECORD_FIELDS),
-    verify: reader.boolean('verify') ?? false,
+    minLikelihood: reader.get('min_likelihood') ?? 0,
+    required: reader.get('required') ?? [],
+    fields: reader.get('fields'),
+    verify: reader.get('verify') ?? false,
   };
   reader.finish();
   // `finish` has thrown unless there is one good lookup.

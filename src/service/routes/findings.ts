@@ -14,8 +14,13 @@ export class Findings {
     this.#origin = origin;
   }
 
+  /** Enough is said: to look for more costs more than it helps. */
+  get full(): boolean {
+    return this.#items.length >= MAX_FINDINGS;
+  }
+
   add(name: string, code: string, detail: string): void {
-    if (this.#items.length >= MAX_FINDINGS) return;
+    if (this.full) return;
     this.#items.push(this.#origin === 'query' ? { parameter: name, code, detail } : { pointer: name === '' ? '' : `/${name.slice(0, 64).replaceAll('~', '~0').replaceAll('/', '~1')}`, code, detail });
   }
 

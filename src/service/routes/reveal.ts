@@ -1,11 +1,10 @@
 /** POST /v1/contacts/reveal: a contact with address and mobile number. */
 import type { Answer, Endpoint, ServiceContext } from '../context.ts';
 import { freshVerdict, VERDICT_CREDITS } from '../fresh-verdict.ts';
-import { findPerson, LOOKUP_FIELDS, readLookup, type Lookup } from '../lookup.ts';
+import { findPerson, PERSON_FORMS, readLookup, type Lookup } from '../lookup.ts';
+import { REVEAL_BODY } from '../operations/reveal.ts';
 import { fillPerson } from '../records.ts';
 import { BodyReader } from '../validate.ts';
-
-const FIELDS = [...LOOKUP_FIELDS, 'reveal_mobile', 'verify'];
 
 /** A contact of whom there is something to reveal costs one, a fresh verdict on the address one more; a verdict that is `unknown` is free. */
 export function revealEndpoint(context: Pick<ServiceContext, 'directory' | 'verifier' | 'evidence'>): Endpoint {
@@ -30,10 +29,10 @@ export function revealEndpoint(context: Pick<ServiceContext, 'directory' | 'veri
 }
 
 function readRequest(body: unknown): { lookup: Exclude<Lookup, { by: 'domain' }>; withMobile: boolean; verify: boolean } {
-  const reader = new BodyReader(body, FIELDS);
-  const lookup = readLookup(reader, LOOKUP_FIELDS, false);
-  const withMobile = reader.boolean('reveal_mobile') ?? true;
-  const verify = reader.boolean('verify') ?? false;
+  const reader = new BodyReader(body, REVEAL_BODY);
+  const lookup = readLookup(reader, PERSON_FORMS);
+  const withMobile = reader.get('reveal_mobile') ?? true;
+  const verify = reader.get('verify') ?? false;
   reader.finish();
   // `finish` has thrown unless there is one good lookup, and a domain alone is none.
   return { lookup: lookup as Exclude<Lookup, { by: 'domain' }>, withMobile, verify };

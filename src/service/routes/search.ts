@@ -1,8 +1,11 @@
 /** GET and POST /v1/contacts/search: filters in, a page of contacts out, without the addresses and numbers that reveal is for. */
 import type { Endpoint, ServiceContext } from '../context.ts';
 import { nearest } from '../nearest.ts';
-import { COMPANY_FIELDS, PERSON_FIELDS, type SparseRecord } from '../records.ts';
-import { BadValue } from '../search/bad-value.ts';
+import { COMPANY_ROW, PERSON_ROW, ROW_FIELDS } from '../operations/records/contact.ts';
+import { readLimit } from '../operations/paging.ts';
+import { MAX_KEYS, MAX_VALUES, SEARCH_LIMIT, SEARCH_PARAMETERS } from '../operations/search.ts';
+import type { SparseRecord } from '../records.ts';
+import { BadValue, MAX_VALUE_LENGTH } from '../search/bad-value.ts';
 import { FILTERS } from '../search/filters.ts';
 import { SORTS, type After, type Clause, type SearchIndex, type SearchRequest, type Sort } from '../search/search-index.ts';
 import type { Directory } from '../store/directory.ts';
@@ -11,23 +14,6 @@ import { isObject } from '../values.ts';
 import { BAD_CURSOR, nextUrl, questionId, readCursor, writeCursor } from './cursor.ts';
 import { Findings, type Origin } from './findings.ts';
 
-const OPTIONS = ['limit', 'cursor', 'sort', 'fields'] as const;
-/** Every name that a search takes. */
-export const SEARCH_PARAMETERS: readonly string[] = [...Object.keys(FILTERS), ...OPTIONS];
-
-const LIMIT = 25;
-const MAX_LIMIT = 100;
-/** Of a filter by key: as many domains as the definitions allow. */
-const MAX_KEYS = 1_000;
-/** Of all other filters together: a range takes some tens of sets. */
-const MAX_VALUES = 200;
-const MAX_VALUE_LENGTH = 2_048;
-
-/** Revealed, and not searched for; `likelihood` and the like belong to lookups. */
-const HIDDEN: readonly string[] = ['email', 'emails', 'personal_emails', 'mobile', 'phones', 'likelihood', 'matched_on', 'verified'];
-const PERSON_ROW = PERSON_FIELDS.filter((field) => !HIDDEN.includes(field));
-const COMPANY_ROW = COMPANY_FIELDS.filter((field) => ['id', 'name', 'domain', 'employees', 'employees_range', 'revenue', 'industry', 'type', 'hq', 'linkedin_url'].includes(field));
-export const ROW_FIELDS: readonly string[] = [...PERSON_ROW, 'has_email', 'has_mobile', 'company'];
 
 type SearchContext = Pick<ServiceContext, 'search' | 'directory'>;
 
@@ -67,14 +53,18 @@ function readBody(body: unknown): Given {
   }
   const values = new Map<string, readonly string[]>();
   for (const [name, value] of Object.entries(body)) {
+    if (findings.full) break;
     if (value === null) continue;
-    if (!SEARCH_PARAMETERS.includes(name)) {
-      const near = nearest(name, SEARCH_PARAMETERS);
+    if (!Object.hasOwn(SEARCH_PARAMETERS, name)) {
+      const near = nearest(name, Object.keys(SEARCH_PARAMETERS));
       findings.add(name, 'unknown_field', `unknown field ${JSON.stringify(name.slice(0, 64))}${near === null ? '' : `; did you mean ${near}?`}`);
       continue;
     }
     const list = Array.isArray(value) ? (value as readonly unknown[]) : [value];
-    if (list.every((one) => typeof one === 'string' || typeof one === 'number' || typeof one === 'boolean')) values.set(name, list.map(String));
+    // An empty list asks for nothing in particular.
+    if (list.length === 0 && SEARCH_PARAMETERS[name]?.most !== undefined) continue;
+    if (Array.isArray(value) && SEARCH_PARAMETERS[name]?.most === undefined) findings.add(name, 'type', `${name} takes one value, and no list`);
+    else if (list.every((one) => typeof one === 'string' || typeof one === 'number' || typeof one === 'boolean')) values.set(name, list.map(String));
     else findings.add(name, 'type', `${name} must be a string, a number, true, false, or an array of these`);
   }
   findings.finish();
@@ -123,21 +113,24 @@ interface Options extends Omit<SearchRequest, 'clauses'> {
 }
 
 function readOptions(given: Given, findings: Findings): Options {
-  const one = (name: (typeof OPTIONS)[number]): string | null => {
+  const one = (name: 'limit' | 'cursor' | 'sort'): string | null => {
     const [value, ...more] = given.values.get(name) ?? [];
     if (more.length > 0) findings.add(name, 'repeated', `${name} is given more than once`);
     return value ?? null;
   };
-  const limit = one('limit');
-  if (limit !== null && !(/^\d{1,4}$/.test(limit) && Number(limit) >= 1 && Number(limit) <= MAX_LIMIT)) findings.add('limit', 'range', `limit must be a whole number from 1 to ${MAX_LIMIT}`);
+  const { maximum: mostRows, default: usual } = SEARCH_LIMIT.schema;
+  const limit = readLimit(SEARCH_LIMIT, one('limit') ?? String(usual));
+  if (limit === null) findings.add('limit', 'range', `limit must be a whole number from 1 to ${mostRows}`);
   const sorting = one('sort') ?? 'relevance';
   const name = sorting.replace(/^-/, '');
   const sort = (Object.keys(SORTS) as Sort[]).find((known) => known === name);
   if (sort === undefined) findings.add('sort', 'enum', `sort must be one of ${Object.keys(SORTS).join(', ')}, with a leading - for descending`);
   const fields = given.values.get('fields') ?? null;
-  for (const field of fields ?? []) {
+  if (fields !== null && fields.length > ROW_FIELDS.length) findings.add('fields', 'too_many', `fields has ${fields.length} names; there are ${ROW_FIELDS.length}`);
+  else for (const field of fields ?? []) {
+    if (ROW_FIELDS.includes(field)) continue;
     const near = nearest(field, ROW_FIELDS);
-    if (!ROW_FIELDS.includes(field)) findings.add('fields', 'enum', `unknown name ${JSON.stringify(field.slice(0, 64))} in fields${near === null ? '' : `; did you mean ${near}?`}`);
+    findings.add('fields', 'enum', `unknown name ${JSON.stringify(field.slice(0, 64))} in fields${near === null ? '' : `; did you mean ${near}?`}`);
   }
   const asked = question(given.values, sorting);
   const cursor = one('cursor');
@@ -145,7 +138,7 @@ function readOptions(given: Given, findings: Findings): Options {
   if (cursor !== null && after === null) findings.add('cursor', 'invalid_cursor', BAD_CURSOR);
   // The most relevant come first; `-` turns each order round.
   const descending = sorting.startsWith('-') !== (sort === 'relevance');
-  return { sort: sort ?? 'relevance', descending, after, limit: Number(limit ?? LIMIT), fields, question: asked };
+  return { sort: sort ?? 'relevance', descending, after, limit: limit ?? usual, fields, question: asked };
 }
 
 /** By its filters and its order, however they are written. */

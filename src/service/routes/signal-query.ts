@@ -3,15 +3,13 @@ import type { FastifyRequest } from 'fastify';
 import { normaliseDomain } from '../../verification/domain.ts';
 import { fold } from '../fold.ts';
 import { BadValue, dateOf } from '../search/bad-value.ts';
+import { readLimit } from '../operations/paging.ts';
+import { MAX_SIGNAL_VALUES, SIGNAL_LIMIT } from '../operations/signals.ts';
 import { SIGNAL_NAMES, signalType, type SignalType } from '../signal-types.ts';
 import type { SignalFilter, SignalPlace } from '../store/signal-feed.ts';
 import { BAD_CURSOR, questionId, readCursor } from './cursor.ts';
 import { Findings } from './findings.ts';
 
-export const SIGNAL_PARAMETERS: readonly string[] = ['type', 'since', 'until', 'domain', 'country', 'industry', 'cursor', 'limit'];
-
-const MAX_LIMIT = 100;
-const MAX_VALUES = 1_000;
 const DAY_MS = 86_400_000;
 
 export interface SignalQuery {
@@ -29,7 +27,7 @@ export function readSignalQuery(request: FastifyRequest): SignalQuery {
   const list = (name: string): string[] => {
     const values = [query[name] ?? []].flat().flatMap((value) => value.split(',')).map((value) => value.trim());
     if (values.includes('')) findings.add(name, 'empty', `${name} has an empty value`);
-    if (values.length > MAX_VALUES) findings.add(name, 'too_many', `${name} has ${values.length} values; at most ${MAX_VALUES} are allowed`);
+    if (values.length > MAX_SIGNAL_VALUES) findings.add(name, 'too_many', `${name} has ${values.length} values; at most ${MAX_SIGNAL_VALUES} are allowed`);
     return values;
   };
   const one = (name: string): string | null => {
@@ -63,14 +61,15 @@ export function readSignalQuery(request: FastifyRequest): SignalQuery {
     countries: checked('country', (value) => (/^[a-z]{2}$/i.test(value) ? value.toUpperCase() : null), 'is no country code of two letters, such as DE'),
     industries: checked('industry', (value) => fold(value) || null, 'has no word in it'),
   };
-  const limit = one('limit');
-  if (limit !== null && !(/^\d{1,4}$/.test(limit) && Number(limit) >= 1 && Number(limit) <= MAX_LIMIT)) findings.add('limit', 'range', `limit must be a whole number from 1 to ${MAX_LIMIT}`);
+  const wanted = one('limit');
+  const limit = wanted === null ? null : readLimit(SIGNAL_LIMIT, wanted);
+  if (wanted !== null && limit === null) findings.add('limit', 'range', `limit must be a whole number from 1 to ${SIGNAL_LIMIT.schema.maximum}`);
   const question = questionId(filter);
   const cursor = one('cursor');
   const after = cursor === null ? null : placeOf(cursor, question);
   if (cursor !== null && after === null) findings.add('cursor', 'invalid_cursor', BAD_CURSOR);
   findings.finish();
-  return { filter, after, limit: limit === null ? null : Number(limit), question };
+  return { filter, after, limit, question };
 }
 
 function placeOf(cursor: string, question: string): SignalPlace | null {

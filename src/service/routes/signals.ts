@@ -1,19 +1,17 @@
 /** GET /v1/signals: by what the client accepts a page of JSON, all of them as lines of JSON, or a live stream of events. */
 import { Readable } from 'node:stream';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
 import { apiRoute, bookCall } from '../api-route.ts';
 import type { Endpoint, ServiceContext } from '../context.ts';
 import { ServiceError } from '../errors.ts';
 import type { ActiveKey } from '../key-ring.ts';
+import { SIGNAL_LIMIT } from '../operations/signals.ts';
 import { signalEvents, type EventStreams } from '../signal-events.ts';
 import type { SignalFeed } from '../store/signal-feed.ts';
 import { leave } from '../watch/follow-calls.ts';
 import { nextUrl, writeCursor } from './cursor.ts';
-import { readSignalQuery, SIGNAL_PARAMETERS, type SignalQuery } from './signal-query.ts';
+import { readSignalQuery, type SignalQuery } from './signal-query.ts';
 
-export const SIGNALS_PATH = '/v1/signals';
-
-const LIMIT = 25;
 /** Lines read from the store at a time. */
 const LINES_AT_ONCE = 500;
 const NDJSON = 'application/x-ndjson';
@@ -21,23 +19,23 @@ const EVENTS = 'text/event-stream';
 /** Seconds until another stream may be free. */
 const RETRY_S = '30';
 
-/** Adds the route; streams end when the service closes. Nothing of it is charged. */
-export function signalRoutes(app: FastifyInstance, context: ServiceContext): void {
+/** Handles the route; streams end when `app` closes. Nothing of it is charged. */
+export function signals(app: FastifyInstance, context: ServiceContext): RouteHandlerMethod {
   const { streams } = context;
   app.addHook('preClose', async () => streams.close());
   const page = apiRoute(context, pageEndpoint(context.signals), 0);
-  app.get(SIGNALS_PATH, { config: { parameters: SIGNAL_PARAMETERS } }, async (request, reply) => {
+  return async (request, reply) => {
     const accept = request.headers.accept ?? '';
     if (request.method === 'HEAD') return page(request, reply);
     if (accept.includes(EVENTS)) return sendEvents(context, streams, request, reply);
     return accept.includes(NDJSON) ? sendLines(context, request, reply) : page(request, reply);
-  });
+  };
 }
 
 function pageEndpoint(signals: SignalFeed): Endpoint {
   return (_body, request) => {
     const { filter, after, limit, question } = readSignalQuery(request);
-    const size = limit ?? LIMIT;
+    const size = limit ?? SIGNAL_LIMIT.schema.default;
     const found = signals.page(filter, after, size + 1);
     const last = found.length > size ? found[size - 1] : undefined;
     const cursor = last === undefined ? null : writeCursor(question, [last.occurredMs, last.seq]);

@@ -1,4 +1,5 @@
 /** Values of filters as they are written, and what is wrong with them. Pure. */
+import type { Schema } from '../openapi/schema.ts';
 import { dayOf } from './numbers.ts';
 
 /** What is wrong with a value, to be put after it: `is no range`. */
@@ -17,13 +18,17 @@ export interface Range {
   readonly max: number | null;
 }
 
-const NUMBER = String.raw`-?\d{1,15}(?:\.\d{1,6})?[kmb]?`;
-const RANGE = new RegExp(`^(${NUMBER})?-(${NUMBER})?$`, 'i');
+const NUMBER = String.raw`-?\d{1,15}(?:\.\d{1,6})?[kmbKMB]?`;
+const RANGE = `(?:(${NUMBER})-(${NUMBER})?|-(${NUMBER}))`;
+const WHOLE_RANGE = new RegExp(`^${RANGE}$`);
+const COORDINATE = String.raw`\s*-?\d{1,5}(?:\.\d{1,8})?\s*`;
+const WHOLE_COORDINATE = new RegExp(`^${COORDINATE}$`);
 const FACTORS: Readonly<Record<string, number>> = { k: 1e3, m: 1e6, b: 1e9 };
 
 /** `min-max`, `min-`, `-max`, both included; K, M and B stand for thousands, millions and billions. @throws BadValue */
 export function rangeOf(value: string): Range {
-  const [, low, high] = RANGE.exec(value) ?? [];
+  const [, low, upTo, only] = WHOLE_RANGE.exec(value) ?? [];
+  const high = upTo ?? only;
   if (low === undefined && high === undefined) throw new BadValue('range', 'is no range: write min-max, min- or -max');
   const min = numberOf(low);
   const max = numberOf(high);
@@ -52,8 +57,18 @@ export function flagOf(value: string): boolean {
 
 /** `lat,lng,km`. @throws BadValue */
 export function circleOf(value: string): { lat: number; lng: number; km: number } {
-  const [lat, lng, km, ...more] = value.split(',').map((part) => (/^\s*-?\d{1,5}(?:\.\d{1,8})?\s*$/.test(part) ? Number(part) : NaN));
+  const [lat, lng, km, ...more] = value.split(',').map((part) => (WHOLE_COORDINATE.test(part) ? Number(part) : NaN));
   if (lat === undefined || lng === undefined || km === undefined || more.length > 0 || [lat, lng, km].some(Number.isNaN)) throw new BadValue('format', 'is no circle: write lat,lng,km such as 52.52,13.40,25');
   if (Math.abs(lat) > 90 || Math.abs(lng) > 180 || km < 0 || km > 20_100) throw new BadValue('range', 'is a circle that is not on the Earth');
   return { lat, lng, km };
 }
+
+/** What values look like, for the reference. */
+export const MAX_VALUE_LENGTH = 2_048;
+export const TEXT: Schema = { type: 'string', minLength: 1, maxLength: MAX_VALUE_LENGTH };
+export const RANGE_VALUE: Schema = { type: 'string', pattern: `^${RANGE}$` };
+export const DEPARTMENT_RANGE: Schema = { type: 'string', pattern: `^.+:${RANGE}$` };
+export const DATE_VALUE: Schema = { type: 'string', format: 'date' };
+export const FLAG: Schema = { type: 'boolean' };
+export const COUNTRY: Schema = { type: 'string', pattern: '^[A-Za-z]{2}$' };
+export const CIRCLE: Schema = { type: 'string', pattern: `^${COORDINATE},${COORDINATE},${COORDINATE}$` };

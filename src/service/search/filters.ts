@@ -2,10 +2,10 @@
 import { normaliseDomain } from '../../verification/domain.ts';
 import { fold, words } from '../fold.ts';
 import { SIGNAL_NAMES, signalType, SIGNAL_TYPES } from '../signal-types.ts';
-import { BadValue, circleOf, dateOf, flagOf, rangeOf } from './bad-value.ts';
+import type { Schema } from '../openapi/schema.ts';
+import { BadValue, CIRCLE, circleOf, COUNTRY, DATE_VALUE, dateOf, DEPARTMENT_RANGE, FLAG, flagOf, RANGE_VALUE, rangeOf, TEXT } from './bad-value.ts';
 import { all, any, not, range, term, type Expression } from './expression.ts';
 import type { NumberName } from './numbers.ts';
-
 
 /** What a filter needs to know of the store and the day. */
 export interface FilterContext {
@@ -23,6 +23,8 @@ export interface Meaning {
 }
 
 export interface Filter {
+  /** What one value looks like. */
+  readonly takes: Schema;
   /** Rows that meet it are left out. */
   readonly exclude: boolean;
   /** In a query, commas divide its values. */
@@ -40,6 +42,7 @@ type One = (value: string, context: FilterContext) => Expression;
 const MONTH = 30.4375;
 
 const either = (side: Side, one: One, more: Partial<Filter> = {}): Filter => ({
+  takes: TEXT,
   exclude: false,
   divided: true,
   compile: (values, context) => ({ [side]: any(values.map((value) => one(value, context))) }),
@@ -51,23 +54,27 @@ const text = (side: Side, field: string, more?: Partial<Filter>): Filter => eith
 const between = (side: Side, name: NumberName, scale = 1): Filter => either(side, (value) => {
   const { min, max } = rangeOf(value);
   return range(name, min === null ? null : min * scale, max === null ? null : max * scale);
-});
-const since = (side: Side, name: NumberName): Filter => either(side, (value) => range(name, dateOf(value), null));
+}, { takes: RANGE_VALUE });
+const since = (side: Side, name: NumberName): Filter => either(side, (value) => range(name, dateOf(value), null), { takes: DATE_VALUE });
 const months = (name: NumberName): Filter => either('person', (value, { today }) => {
   const { min, max } = rangeOf(value);
   // Whole months: somebody is in their third month until the fourth is over.
   return range(name, max === null ? null : Math.floor(today - (max + 1) * MONTH) + 1, min === null ? null : today - min * MONTH);
-});
-const flag = (name: string): Filter => either('person', (value) => (flagOf(value) ? term(name) : not(term(name))));
+}, { takes: RANGE_VALUE });
+const flag = (name: string): Filter => either('person', (value) => (flagOf(value) ? term(name) : not(term(name))), { takes: FLAG });
 const country = (side: Side, field: string, more?: Partial<Filter>): Filter => either(side, (value) => {
   if (!/^[a-z]{2}$/i.test(value)) throw new BadValue('format', 'is no country code of two letters, such as DE');
   return term(`${field}=${value.toLowerCase()}`);
-}, more);
+}, { takes: COUNTRY, ...more });
 const excluded = { exclude: true } as const;
+
+/** Each looks at everybody. */
+const MAX_Q_WORDS = 10;
+const TITLE_MATCHES = ['all', 'any', 'exact'] as const;
 
 /** Every filter by its name, in the order of the definitions. */
 export const FILTERS: Readonly<Record<string, Filter>> = {
-  q: { exclude: false, divided: false, compile: anywhere },
+  q: { takes: TEXT, exclude: false, divided: false, compile: anywhere },
   name: text('person', 'name'),
   first_name: exact('person', 'first_name'),
   last_name: exact('person', 'last_name'),
@@ -80,7 +87,7 @@ export const FILTERS: Readonly<Record<string, Filter>> = {
   degree: exact('person', 'degree'),
   linkedin_url: either('person', (value, context) => ({ kind: 'rows', rows: context.peopleWithProfile(value) }), { many: true }),
   past_company: text('person', 'past_company'),
-  title_match: modifier((value) => titleMatch(value)),
+  title_match: modifier({ type: 'string', enum: TITLE_MATCHES }, titleMatch),
   seniority: word('person', 'seniority'),
   department: word('person', 'department'),
   sub_department: exact('person', 'sub_department'),
@@ -90,7 +97,7 @@ export const FILTERS: Readonly<Record<string, Filter>> = {
   region: exact('person', 'region'),
   city: exact('person', 'city'),
   postal_code: exact('person', 'postal_code'),
-  near: either('person', near, { divided: false }),
+  near: either('person', near, { takes: CIRCLE, divided: false }),
   years_experience: between('person', 'years_experience'),
   months_in_role: months('role_started'),
   months_at_company: months('company_since'),
@@ -99,7 +106,7 @@ export const FILTERS: Readonly<Record<string, Filter>> = {
   has_email: flag('has_email'),
   has_mobile: flag('has_mobile'),
   has_linkedin: flag('has_linkedin'),
-  company: { exclude: false, divided: true, compile: (values) => ({ person: any(values.map((value) => wordsOf('employer', value))), company: any(values.map((value) => wordsOf('company', value))) }) },
+  company: { takes: TEXT, exclude: false, divided: true, compile: (values) => ({ person: any(values.map((value) => wordsOf('employer', value))), company: any(values.map((value) => wordsOf('company', value))) }) },
   domain: either('company', domain, { many: true }),
   exclude_domain: either('company', domain, { ...excluded, many: true }),
   company_country: country('company', 'hq_country'),
@@ -107,7 +114,7 @@ export const FILTERS: Readonly<Record<string, Filter>> = {
   company_city: exact('company', 'hq_city'),
   headcount: between('company', 'employees'),
   headcount_growth_12m: between('company', 'growth_12m', 10),
-  department_headcount: either('company', departmentHeadcount),
+  department_headcount: either('company', departmentHeadcount, { takes: DEPARTMENT_RANGE }),
   revenue: between('company', 'revenue'),
   industry: exact('company', 'industry'),
   exclude_industry: exact('company', 'industry', excluded),
@@ -120,7 +127,7 @@ export const FILTERS: Readonly<Record<string, Filter>> = {
   ticker: exact('company', 'ticker'),
   parent_domain: either('company', (value) => term(`parent_domain=${goodDomain(value)}`)),
   email_provider: word('company', 'email_provider'),
-  technologies: { exclude: false, divided: true, compile: (values) => ({ company: all(values.map((value) => term(`technology=${fold(value)}`))) }) },
+  technologies: { takes: TEXT, exclude: false, divided: true, compile: (values) => ({ company: all(values.map((value) => term(`technology=${fold(value)}`))) }) },
   technologies_any: exact('company', 'technology'),
   exclude_technologies: exact('company', 'technology', excluded),
   technology_category: exact('company', 'technology_category'),
@@ -133,9 +140,10 @@ export const FILTERS: Readonly<Record<string, Filter>> = {
   hiring_department: exact('company', 'hiring_department'),
   hiring_location: exact('company', 'hiring_location'),
   open_roles: between('company', 'open_roles'),
-  hiring_since: either('company', (value) => any([range('hiring_posted', dateOf(value), null), range('signal_day', dateOf(value), null, 'hiring')])),
-  signal: { exclude: false, divided: true, compile: (values, _context, others) => ({ company: signals(values.map(signalOf), others('signal_since')) }) },
+  hiring_since: either('company', (value) => any([range('hiring_posted', dateOf(value), null), range('signal_day', dateOf(value), null, 'hiring')]), { takes: DATE_VALUE }),
+  signal: { takes: { type: 'string', enum: SIGNAL_NAMES }, exclude: false, divided: true, compile: (values, _context, others) => ({ company: signals(values.map(signalOf), others('signal_since')) }) },
   signal_since: {
+    takes: DATE_VALUE,
     exclude: false,
     divided: false,
     compile(values, _context, others) {
@@ -144,10 +152,6 @@ export const FILTERS: Readonly<Record<string, Filter>> = {
     },
   },
 };
-
-/** Each looks at everybody. */
-const MAX_Q_WORDS = 10;
-const TITLE_MATCHES = ['all', 'any', 'exact'] as const;
 
 /** `all` its words wherever they stand, `any` of its words, or the `exact` title. @throws BadValue */
 function titleMatch(value: string): (typeof TITLE_MATCHES)[number] {
@@ -158,6 +162,7 @@ function titleMatch(value: string): (typeof TITLE_MATCHES)[number] {
 
 function title(more: Partial<Filter>): Filter {
   return {
+    takes: TEXT,
     exclude: false,
     divided: true,
     compile(values, _context, others) {
@@ -172,8 +177,9 @@ function title(more: Partial<Filter>): Filter {
 }
 
 /** A filter that says how another is meant. */
-function modifier(check: (value: string) => unknown): Filter {
+function modifier(takes: Schema, check: (value: string) => unknown): Filter {
   return {
+    takes,
     exclude: false,
     divided: false,
     compile(values) {

@@ -1,0 +1,52 @@
+/** The schemas of the document that have names. */
+import { OPERATIONS } from '../operations/operations.ts';
+import { COMPANY_RECORD } from '../operations/records/company.ts';
+import { CONTACT, CONTACT_PAGE, SIGNAL_PAGE } from '../operations/records/contact.ts';
+import { PERSON, REVEALED } from '../operations/records/person.ts';
+import { SIGNAL } from '../operations/records/signal.ts';
+import { VERIFICATION, VERIFICATION_BATCH, VERIFICATION_PROGRESS } from '../operations/records/verification.ts';
+import { PROBLEM } from './problems.ts';
+import { bodySchema, nullable, ref, type Schema } from './schema.ts';
+
+const BULK_ENRICHMENT: Schema = {
+  type: 'object',
+  required: ['data'],
+  properties: {
+    data: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['status', 'record', 'error', 'metadata'],
+        properties: {
+          status: { type: 'integer', description: 'What `POST /v1/enrich` would have answered.', examples: [200] },
+          record: nullable(ref('Person')),
+          error: nullable(ref('Problem')),
+          metadata: { description: 'As it was sent.' },
+        },
+      },
+    },
+  },
+};
+
+const HEALTH: Schema = { type: 'object', required: ['status'], properties: { status: { type: 'string', enum: ['ok', 'unavailable'] } } };
+
+/** By name. */
+export function schemaComponents(): Readonly<Record<string, Schema>> {
+  const bodies = OPERATIONS.flatMap(({ body }) => (body === undefined ? [] : [[body.name, 'declared' in body ? bodySchema(body.declared) : body.schema] as const]));
+  return {
+    ...Object.fromEntries(bodies),
+    Person: PERSON,
+    BulkEnrichment: BULK_ENRICHMENT,
+    Contact: CONTACT,
+    ContactPage: CONTACT_PAGE,
+    RevealedContact: REVEALED,
+    Company: COMPANY_RECORD,
+    Signal: SIGNAL,
+    SignalPage: SIGNAL_PAGE,
+    Verification: VERIFICATION,
+    VerificationBatch: VERIFICATION_BATCH,
+    VerificationProgress: VERIFICATION_PROGRESS,
+    Health: HEALTH,
+    Problem: PROBLEM,
+  };
+}

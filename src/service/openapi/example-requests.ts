@@ -1,0 +1,24 @@
+/** The examples of the declarations as requests. Pure. */
+import { OPERATIONS } from '../operations/operations.ts';
+import { exampleId } from './document.ts';
+import type { Operation } from './operation.ts';
+
+export interface ExampleRequest {
+  /** Of operation and example. */
+  readonly id: string;
+  readonly operation: Operation;
+  readonly summary: string;
+  /** Path and query. */
+  readonly url: string;
+  readonly body: unknown;
+}
+
+export function exampleRequests(): ExampleRequest[] {
+  return OPERATIONS.flatMap((operation) =>
+    (operation.examples ?? []).map(({ name, summary, path = {}, query = {}, body }) => {
+      const search = new URLSearchParams(query).toString();
+      const filled = operation.path.replaceAll(/\{(\w+)\}/g, (_, parameter: string) => encodeURIComponent(path[parameter] ?? ''));
+      return { id: exampleId(operation.id, name), operation, summary, url: search === '' ? filled : `${filled}?${search}`, body };
+    }),
+  );
+}

@@ -1,0 +1,125 @@
+/** Answers of 400 and above, as the document has them: which codes an operation may be refused with, and what comes with each. Pure. */
+import { ERRORS, problem, PROBLEM_TYPE, type ErrorCode } from '../errors.ts';
+import { ALWAYS, ALWAYS_OPEN, headerRefs } from './headers.ts';
+import type { Operation } from './operation.ts';
+import { ref, type Schema } from './schema.ts';
+
+const CODES = Object.keys(ERRORS) as ErrorCode[];
+
+/** What each code means, and what to do about it. */
+export const PROBLEM_NOTES: Readonly<Record<ErrorCode, string>> = {
+  invalid_json: 'The body is no JSON, or there is none.',
+  unknown_parameter: 'There is no such query parameter; the nearest one is named.',
+  invalid_parameter: 'A parameter or header has a value that it cannot have; `errors` names each.',
+  unauthorized: 'No API key, or one that this service does not know.',
+  insufficient_credits: 'The key has no calls or credits left for this. Nothing was done.',
+  forbidden: 'The key was revoked. Take the one that replaced it.',
+  no_match: 'The lookup found nothing. Free.',
+  not_found: 'There is no such path or resource.',
+  method_not_allowed: 'The path takes other methods: see `Allow`.',
+  request_timeout: 'The request did not arrive in time.',
+  idempotency_in_flight: 'The first request with this `Idempotency-Key` is not answered yet.',
+  payload_too_large: 'The body is larger than 1 MiB.',
+  unsupported_media_type: 'The body is not `application/json`, or it is compressed.',
+  wrong_region: 'The key belongs to another region, which is named.',
+  validation_failed: 'The body is JSON, but not what the operation takes; `errors` names each field.',
+  too_many_emails: 'More than 1,000 addresses.',
+  idempotency_mismatch: 'The `Idempotency-Key` was used for another request within the last 24 hours.',
+  rate_limited: 'The quota is used up: wait as long as `Retry-After` says.',
+  headers_too_large: 'The headers are larger than 16 KiB.',
+  suppressed_person: 'The person asked to be removed. Free.',
+  internal_error: 'Something went wrong here. `request_id` helps to find it.',
+  overloaded: 'Too much at once: wait as long as `Retry-After` says.',
+};
+
+/** Of any call. A wrong path or method is refused before it is one of any operation. */
+const COMMON: readonly ErrorCode[] = ['unknown_parameter', 'invalid_parameter', 'unauthorized', 'forbidden', 'request_timeout', 'unsupported_media_type', 'wrong_region', 'rate_limited', 'headers_too_large', 'internal_error', 'overloaded', 'method_not_allowed'];
+const OF_BODIES: readonly ErrorCode[] = ['invalid_json', 'payload_too_large', 'validation_failed', 'idempotency_in_flight', 'idempotency_mismatch'];
+const OPEN: readonly ErrorCode[] = ['invalid_parameter', 'method_not_allowed', 'request_timeout', 'headers_too_large', 'internal_error'];
+
+/** Headers of an answer with this code, besides those of every answer. */
+const WITH: Partial<Record<ErrorCode, readonly string[]>> = {
+  unauthorized: ['WWW-Authenticate'],
+  method_not_allowed: ['Allow'],
+  idempotency_in_flight: ['Retry-After'],
+  rate_limited: ['Retry-After'],
+  overloaded: ['Retry-After'],
+};
+
+/** Settled answers come again for the same `Idempotency-Key`. */
+const REPLAYED: readonly number[] = [402, 404, 422, 451];
+
+/** Every code that an operation may answer. */
+export function problemsOf({ open, body, problems }: Operation): readonly ErrorCode[] {
+  const all = new Set<ErrorCode>([...(open === true ? OPEN : COMMON), ...(body === undefined ? [] : OF_BODIES), ...problems]);
+  return CODES.filter((code) => all.has(code));
+}
+
+/** One answer a status, each a component: operations that may be refused alike share it. */
+export function problemResponses(operation: Operation): Record<string, Schema> {
+  return Object.fromEntries(groups(operation).map(({ status, name }) => [String(status), { $ref: `#/components/responses/${name}` }]));
+}
+
+/** The answers that `problemResponses` refers to, by name. */
+export function responseComponents(operations: readonly Operation[]): Record<string, Schema> {
+  return Object.fromEntries(operations.flatMap((operation) => groups(operation).map(({ status, codes, name }) => [name, response(status, codes, operation.open === true)])));
+}
+
+/** An example of each code, by code. */
+export function exampleComponents(): Record<string, Schema> {
+  return Object.fromEntries(CODES.map((code) => [code, { summary: ERRORS[code].title, value: JSON.parse(problem(code, PROBLEM_NOTES[code], '/v1/enrich', 'req_1f0c8a4be2d7_1')) as unknown }]));
+}
+
+interface Group {
+  readonly status: number;
+  readonly codes: readonly ErrorCode[];
+  readonly name: string;
+}
+
+function groups(operation: Operation): Group[] {
+  const byStatus = Map.groupBy(problemsOf(operation), (code) => ERRORS[code].status);
+  return [...byStatus].map(([status, codes]) => ({ status, codes, name: [...(operation.open === true ? ['open'] : []), ...codes].join('.') }));
+}
+
+function response(status: number, codes: readonly ErrorCode[], open: boolean): Schema {
+  const extra = codes.flatMap((code) => WITH[code] ?? []);
+  return {
+    description: codes.map((code) => `\`${code}\`: ${PROBLEM_NOTES[code]}`).join(' '),
+    headers: headerRefs([...(open ? ALWAYS_OPEN : ALWAYS), ...extra, ...(REPLAYED.includes(status) ? ['Idempotency-Replayed'] : [])]),
+    content: {
+      [PROBLEM_TYPE]: {
+        schema: { ...ref('Problem'), properties: { status: { const: status }, code: { enum: codes } } },
+        examples: Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/examples/${code}` }])),
+      },
+    },
+  };
+}
+
+const ITEM: Schema = {
+  type: 'object',
+  required: ['code', 'detail'],
+  additionalProperties: false,
+  properties: {
+    pointer: { type: 'string', description: 'Where in the body (RFC 6901).', examples: ['/email'] },
+    parameter: { type: 'string', description: 'Which query parameter or header.', examples: ['limit'] },
+    code: { type: 'string', examples: ['unknown_field'] },
+    detail: { type: 'string' },
+  },
+};
+
+export const PROBLEM: Schema = {
+  type: 'object',
+  description: 'What went wrong (RFC 9457).',
+  required: ['type', 'title', 'status', 'detail', 'instance', 'code', 'request_id', 'retryable', 'errors'],
+  properties: {
+    type: { type: 'string', format: 'uri', description: 'Names the kind of problem.', examples: ['urn:millrace:error:no_match'] },
+    title: { type: 'string' },
+    status: { type: 'integer', minimum: 400, maximum: 599 },
+    detail: { type: 'string', description: 'What happened, for who reads it.' },
+    instance: { type: 'string', description: 'The path asked for.' },
+    code: { type: 'string', enum: CODES, description: 'For programs; stable.' },
+    request_id: { type: 'string', description: 'As in `X-Request-Id`.' },
+    retryable: { type: 'boolean', description: 'Whether the same request may work later.' },
+    errors: { type: 'array', items: ITEM, description: 'What exactly is wrong, and where; at most 100.' },
+  },
+};

@@ -1,0 +1,18 @@
+/** Parameters that every list has. */
+import type { Parameter } from '../openapi/operation.ts';
+
+export interface LimitParameter extends Parameter {
+  readonly schema: { readonly type: 'integer'; readonly minimum: 1; readonly maximum: number; readonly default: number };
+}
+
+export function limitParameter(usual: number, maximum: number): LimitParameter {
+  return { description: 'How many at most.', schema: { type: 'integer', minimum: 1, maximum, default: usual }, example: 10 };
+}
+
+/** The limit that was asked for; null when it is none. */
+export function readLimit({ schema: { minimum, maximum } }: LimitParameter, text: string): number | null {
+  const limit = /^\d{1,4}$/.test(text) ? Number(text) : NaN;
+  return limit >= minimum && limit <= maximum ? limit : null;
+}
+
+export const CURSOR: Parameter = { description: 'The `next_cursor` of the page before, as it was, with the same filters and order.', schema: { type: 'string' } };

@@ -1,0 +1,37 @@
+/** What the objects within records hold, as far as it is known by name: kept by it, and published by it. Pure. */
+import type { FieldType } from './field-types.ts';
+
+/** The fields of an object by name; `*` is any name. What is not named is kept as it came. */
+export interface Part {
+  readonly [field: string]: FieldType | Part;
+}
+
+const COUNTS: Part = { '*': 'number' };
+const PLACE: Part = { name: 'string', city: 'string', region: 'string', country: 'string', country_code: 'string', postal_code: 'string', lat: 'number', lng: 'number' };
+
+/** Of a field that is an object, or a list of such. Days within them may be known by month or year alone, so they are text. */
+export const PARTS: Readonly<Record<string, Part>> = {
+  emails: { email: 'string', type: 'string', status: 'string' },
+  phones: { number: 'string', type: 'string' },
+  location: PLACE,
+  certifications: { name: 'string', issuer: 'string', issued_on: 'string' },
+  education: { school: 'string', degree: 'string', started_on: 'string', ended_on: 'string' },
+  employment_history: { title: 'string', domain: 'string', started_on: 'string', ended_on: 'string', is_current: 'boolean' },
+  technologies: { name: 'string', category: 'string', first_seen_on: 'string', last_seen_on: 'string' },
+  hq: PLACE,
+  locations: PLACE,
+  subsidiaries: { name: 'string', domain: 'string' },
+  employees_by_department: COUNTS,
+  employees_by_country: COUNTS,
+  headcount_growth: { m3: 'number', m6: 'number', m12: 'number', m24: 'number' },
+  funding: { total_usd: 'number', rounds_count: 'integer', last_stage: 'string', last_amount_usd: 'number', last_date: 'string', investors: 'strings', rounds: 'objects' },
+  hiring: { open_roles: 'integer', by_department: COUNTS, by_country: COUNTS, delta_30d: 'number', last_posted_on: 'string' },
+  person: { id: 'string', name: 'string', title: 'string', linkedin_url: 'string' },
+  data: {
+    round_type: 'string', amount: 'number', currency: 'string', amount_usd: 'number', investors: 'strings', lead_investors: 'strings', total_raised_usd: 'number',
+    openings: 'number', delta_30d: 'number', departments: 'strings', titles: 'strings', locations: 'strings', move: 'string', effective_on: 'string', change: 'string', technology: 'string', category: 'string',
+  },
+};
+
+/** Lists of which an item may be text: an address alone. */
+export const TEXT_OR_PART: readonly string[] = ['emails'];

@@ -1,13 +1,13 @@
 /** `millrace verify --local`: addresses checked from this machine, without a service. */
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { UsageError, type ExitCode } from '../errors.ts';
+import { ConfigError, UsageError, type ExitCode } from '../errors.ts';
 import type { GivenKey } from '../job/one-off.ts';
 import { duration } from '../job/words.ts';
 import { verifyPatiently, type Patience } from '../verification/patience.ts';
 import type { EmailVerification, VerifyMode, VerifyRequest } from '../verification/types.ts';
 import type { Verifier } from '../verification/verifier.ts';
-import { checkFlags, textOf } from './flag-values.ts';
+import { checkFlags, textOf, wordOf } from './flag-values.ts';
 import type { Invocation } from './invocation.ts';
 import { inBatches } from './keys-from.ts';
 import { MAIL_FLAGS, smtpPortOf } from './mail-flags.ts';
@@ -28,7 +28,7 @@ const TIMEOUT_MS = 120_000;
 
 export async function verifyHere(invocation: Invocation): Promise<ExitCode> {
   checkFlags('verify --local', invocation, FLAGS);
-  const request: VerifyRequest = { mode: modeOf(textOf(invocation, 'mode')), maxAgeS: null, evidence: { mailbox: () => [], domain: () => null }, timeoutMs: TIMEOUT_MS };
+  const request: VerifyRequest = { mode: wordOf(invocation, 'mode', MODES) ?? 'full', maxAgeS: null, evidence: { mailbox: () => [], domain: () => null }, timeoutMs: TIMEOUT_MS };
   const patienceMs = patienceOf(invocation);
   return withKeys(KINDS.verify, invocation, async (keys, printer, { drain }) => {
     const patience: Patience = { patienceMs, now: () => Date.now(), sleep: (ms) => sleep(ms, undefined, { signal: drain }), onWait: tellWait };
@@ -85,12 +85,6 @@ async function openVerifier(invocation: Invocation): Promise<Verifier> {
   });
 }
 
-function modeOf(given: string | null): VerifyMode {
-  const mode = MODES.find((known) => known === (given ?? 'full'));
-  if (mode === undefined) throw new UsageError('bad_value', `--mode must be one of ${MODES.join(', ')}, got ${JSON.stringify(given?.slice(0, 80))}`);
-  return mode;
-}
-
 function tellWait(addresses: number, waitMs: number): void {
   process.stderr.write(`millrace: ${addresses} ${addresses === 1 ? 'address is' : 'addresses are'} pending; asking again in ${duration(waitMs)}\n`);
 }
@@ -101,5 +95,6 @@ function patienceOf(invocation: Invocation): number {
   const given = flag ?? (variable === undefined || variable === '' ? '0' : variable);
   const ms = Number(given);
   if (/^\d{1,9}$/.test(given) && ms <= LONGEST_PATIENCE_MS) return ms;
-  throw new UsageError('bad_value', `${flag === null ? PATIENCE_VARIABLE : `--${PATIENCE}`} must be milliseconds, a whole number from 0 to ${LONGEST_PATIENCE_MS} (7 days), got ${JSON.stringify(given.slice(0, 80))}`);
+  const Refusal = flag === null ? ConfigError : UsageError;
+  throw new Refusal('bad_value', `${flag === null ? PATIENCE_VARIABLE : `--${PATIENCE}`} must be milliseconds, a whole number from 0 to ${LONGEST_PATIENCE_MS} (7 days), got ${JSON.stringify(given.slice(0, 80))}`);
 }

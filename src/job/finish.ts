@@ -12,6 +12,7 @@ import type { Tally } from '../writer/tally.ts';
 import { dropSpool } from './frozen-input.ts';
 import type { JobPaths } from './paths.ts';
 import { buildReport, writeReport, type Report } from './report.ts';
+import { ownRpm } from './shards/shard-job.ts';
 import { exists, isUnchanged } from './start-checks.ts';
 import type { CompiledJob } from './types.ts';
 import { finishedExitCode } from './verdict.ts';
@@ -49,7 +50,7 @@ export async function markFinishing(job: CompiledJob, paths: JobPaths, latest: C
 /** Output and errors take their names, the report is written, and the checkpoint says finished. @throws StorageError, or 75 when the job was lost */
 export async function putInPlace(job: CompiledJob, paths: JobPaths, checkpoint: Checkpoint, commit: () => Promise<void>, fence: Fence): Promise<Report> {
   await commit();
-  const report = buildReport(checkpoint, job.output.uri, job.service.rpm);
+  const report = buildReport(checkpoint, job.output.uri, ownRpm(job, checkpoint));
   await writeReport(paths.report, report, fence);
   await writeCheckpoint(paths.checkpoint, { ...checkpoint, state: 'finished', retry: null, result: await inPlace(paths, checkpoint.result) }, fence);
   await dropRemains(paths, checkpoint, fence);

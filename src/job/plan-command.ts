@@ -15,7 +15,7 @@ import { KeySet, PlanCounting } from './plan-counting.ts';
 import { scratchFolder } from './scratch.ts';
 import { refuseShards } from './shards/in-one-piece.ts';
 import { howShardWouldStart } from './shards/run-shard.ts';
-import { shardName } from './shards/shard-job.ts';
+import { ownRpm, shardName } from './shards/shard-job.ts';
 import { serviceOrigin } from './service-origin.ts';
 import { decideStart, freshStart, type Start } from './start.ts';
 import type { Step } from './steps.ts';
@@ -89,6 +89,7 @@ async function planIn(scratch: string, whole: CompiledJob, serviceOrigin: string
       }
     }
     const finished = start.kind === 'done' || start.kind === 'finish';
+    const rpm = ownRpm(job, start.checkpoint);
     const requests = finished ? { enrich: 0, verify: 0, company: 0, reveal: 0, total: 0 } : counting.requests();
     return {
       job: job.name,
@@ -102,8 +103,8 @@ async function planIn(scratch: string, whole: CompiledJob, serviceOrigin: string
       invalid: counting.invalid,
       lookups: { unique: counting.unique, fromLedger: counting.fromLedger },
       requests,
-      rpm: job.service.rpm,
-      seconds: job.service.rpm === null ? null : Math.ceil((requests.total / job.service.rpm) * 60),
+      rpm,
+      seconds: rpm === null ? null : Math.ceil((requests.total / rpm) * 60),
     };
   } finally {
     await ledger?.close();

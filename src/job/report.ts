@@ -25,7 +25,7 @@ export interface Report {
 
 const MINUTE_MS = 60_000;
 
-/** @param uri the output as the user named it */
+/** @param uri the output as the user named it. @param rpm requests a minute that were the run's own: see `ownRpm` */
 export function buildReport(checkpoint: Checkpoint, uri: string, rpm: number | null): Report {
   const { mark, totals, result } = checkpoint;
   const tally = result?.tally ?? mark.tally;

@@ -27,8 +27,9 @@ import { runToStandardOutput } from './run-to-stdout.ts';
 import { makeOwnFolder } from './scratch.ts';
 import { leaveShards } from './shards/in-one-piece.ts';
 import { runShard, type Decide } from './shards/run-shard.ts';
+import { ownRpm } from './shards/shard-job.ts';
 import { serviceOrigin } from './service-origin.ts';
-import { sharedQuotaOf } from './shared-quota.ts';
+import { orClosed, sharedQuotaOf } from './shared-quota.ts';
 import { decideStart, refuseOthersFiles, reopenOutput, type Start, type StartOptions } from './start.ts';
 import type { MonitorAddress } from '../monitor/address.ts';
 import type { CompiledJob, RunOptions } from './types.ts';
@@ -49,7 +50,7 @@ export interface RunContext {
  * @throws MillraceError whatever ended the run; the job's state is on disk by then
  */
 export async function runCommand(job: CompiledJob, options: RunOptions, context: RunContext): Promise<ExitCode> {
-  return reported(job, options, (reporter) => {
+  return reported(job, options, context, (reporter) => {
     if (job.output.uri === '-') return runToStandardOutput(job, options, context, reporter);
     if (options.shard === null) return runLocked(job, options, context, reporter, 'run');
     return runShard(job, options.shard, options, context.drain, reporter, (part, decide, vouched) => runLocked(part, options, { ...context, vouched }, reporter, 'run', decide));
@@ -63,11 +64,12 @@ export async function runCommand(job: CompiledJob, options: RunOptions, context:
  */
 export async function retryCommand(job: CompiledJob, options: RunOptions, context: RunContext): Promise<ExitCode> {
   if (job.output.uri === '-') throw new UsageError('no_checkpoint', 'a run to standard output keeps no checkpoint, so there is nothing to retry', { hint: 'Name a file as --output.' });
-  return reported(job, options, (reporter) => runLocked(job, options, context, reporter, 'retry'));
+  return reported(job, options, context, (reporter) => runLocked(job, options, context, reporter, 'retry'));
 }
 
-async function reported(job: CompiledJob, options: RunOptions, work: (reporter: Reporter) => Promise<ExitCode>): Promise<ExitCode> {
+async function reported(job: CompiledJob, options: RunOptions, { abort }: RunContext, work: (reporter: Reporter) => Promise<ExitCode>): Promise<ExitCode> {
   const reporter = await openReporter(job, options);
+  abort.addEventListener('abort', () => void Promise.all([job.output.uri, job.checkpoint.uri].map(stopWaiting)), { once: true });
   try {
     return options.monitor === null ? await work(reporter) : await monitored(job, options.monitor, reporter, work);
   } finally {
@@ -88,11 +90,10 @@ async function monitored(job: CompiledJob, address: MonitorAddress, reporter: Re
 
 async function runLocked(job: CompiledJob, options: RunOptions, context: RunContext, reporter: Reporter, command: Command, decide: Decide = DECIDES[command]): Promise<ExitCode> {
   const named = jobPaths(job, options);
-  context.abort.addEventListener('abort', () => void Promise.all([named.output, named.checkpoint].map(stopWaiting)), { once: true });
   const hold = { signal: context.drain, reporter };
   const before = (): Promise<void> => (command === 'run' ? refuseOthersFiles(named) : Promise.resolve());
   const asBefore = ({ checkpoint, because }: Start & { kind: 'done' }): ExitCode => {
-    reporter.done(buildReport(checkpoint, job.output.uri, job.service.rpm), named, because);
+    reporter.done(buildReport(checkpoint, job.output.uri, ownRpm(job, checkpoint)), named, because);
     return (checkpoint.exitCode ?? EXIT.ok) as ExitCode;
   };
   return holdJob(named, { ...hold, before }, async (lock, lost) => {
@@ -169,7 +170,9 @@ async function execute(job: CompiledJob, paths: JobPaths, start: Start & { kind:
   try {
     const sink = await openSink(job, paths, checkpoint, start.isFirst, lock);
     try {
-      const running = new RunningJob({
+      const keysOf = await loadKeys(job.steps);
+      const quota = await sharedQuotaOf(job, context, reporter, checkpoint.shard?.of);
+      const running = await orClosed(quota, () => new RunningJob({
         job,
         checkpoint,
         wasKilled: start.checkpoint.state === 'running',
@@ -178,23 +181,23 @@ async function execute(job: CompiledJob, paths: JobPaths, start: Start & { kind:
         counters,
         budget,
         reporter,
-        quota: await sharedQuotaOf(job, context, reporter, checkpoint.shard?.of),
+        quota,
         share: 1 / (checkpoint.shard?.of ?? 1),
         retry: checkpoint.retry === null ? null : retryParts(job, paths, checkpoint.manifest, checkpoint.retry),
-        keysOf: await loadKeys(job.steps),
+        keysOf,
         vouched: context.vouched,
         service: { baseUrl: context.baseUrl, origin: serviceOrigin(job), apiKey: context.apiKey },
         keep: (mark, state, trusted, spent) => keep({ mark, state, trusted, spent }),
         drain: context.drain,
         abort,
-      });
+      }));
       if (checkpoint.retry !== null) reporter.info('retrying', retryWords(checkpoint, start.resumed));
       reporter.start({ job, checkpoint, resumed: start.resumed, running, counters, sink });
       const end = await running.run();
       reporter.stop();
       if (lost.aborted) throw lost.reason;
       if (end.kind === 'stopped') {
-        reporter.stopped(buildReport(latest, job.output.uri, job.service.rpm));
+        reporter.stopped(buildReport(latest, job.output.uri, ownRpm(job, latest)));
         throw end.error;
       }
       const finished = await sink.finish();

@@ -21,7 +21,7 @@ import { RunningJob } from './run-job.ts';
 import { ledgerRights } from './ledger-rights.ts';
 import { scratchFolder } from './scratch.ts';
 import { serviceOrigin } from './service-origin.ts';
-import { sharedQuotaOf } from './shared-quota.ts';
+import { orClosed, sharedQuotaOf } from './shared-quota.ts';
 import { freshStart } from './start.ts';
 import type { CompiledJob, RunOptions } from './types.ts';
 import { finishedExitCode } from './verdict.ts';
@@ -40,17 +40,19 @@ export async function runToStandardOutput(job: CompiledJob, options: RunOptions,
     try {
       const counters = new Counters(null, () => performance.now());
       const sink = new StandardOutput(rowFormat(job, checkpoint.manifest));
-      const running = new RunningJob({
+      const keysOf = await loadKeys(job.steps);
+      const quota = await sharedQuotaOf(job, context, reporter);
+      const running = await orClosed(quota, () => new RunningJob({
         job, checkpoint,
         wasKilled: false, ledger, sink, counters, reporter, retry: null,
-        keysOf: await loadKeys(job.steps),
-        quota: await sharedQuotaOf(job, context, reporter),
+        keysOf,
+        quota,
         budget: new CallBudget({ maxCalls: job.limits.maxCalls, counters, uncounted: 0, record: null }),
         service: { baseUrl: context.baseUrl, origin: serviceOrigin(job), apiKey: context.apiKey },
         keep: async () => undefined,
         drain: context.drain,
         abort: context.abort,
-      });
+      }));
       reporter.start({ job, checkpoint, resumed: false, running, counters, sink });
       const end = await running.run();
       reporter.stop();

@@ -32,6 +32,16 @@ export async function sharedQuotaOf(job: CompiledJob, context: Pick<RunContext, 
   });
 }
 
+/** What is made with a quota; the quota is closed when that fails, for nobody else would: its connection keeps the process alive. */
+export async function orClosed<T>(quota: SharedQuota | null, make: () => T): Promise<T> {
+  try {
+    return make();
+  } catch (error) {
+    await quota?.close();
+    throw error;
+  }
+}
+
 /** The same for each run of a job, or of a shard of it, and for nobody else. */
 function placeOf({ output, checkpoint: { uri } }: CompiledJob): string {
   if (output.uri === '-') return randomUUID();

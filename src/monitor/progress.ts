@@ -5,7 +5,7 @@ import type { RunView } from './run-view.ts';
 /** The job, its state, and once it runs what is known of it. */
 export function progressOf(job: string, state: MonitorState, view: RunView | null): Record<string, unknown> {
   if (view === null) return { job, state };
-  const { snapshot, pool, rpm, quota, lag, checkpointAgeMs, latencyMs } = view;
+  const { snapshot, pool, ownRpm, quota, lag, checkpointAgeMs, latencyMs } = view;
   return {
     job,
     state,
@@ -15,7 +15,7 @@ export function progressOf(job: string, state: MonitorState, view: RunView | nul
     outcomes: snapshot.tally.outcomes,
     rowsPerSecond: snapshot.rowsPerSecond,
     requestsPerSecond: snapshot.callsPerSecond,
-    rpm,
+    rpm: ownRpm,
     quota: { ...quota, usedShare: snapshot.quotaShare },
     inFlight: pool.inFlight,
     inFlightLimit: pool.concurrency,

@@ -11,6 +11,8 @@ export interface RunView {
   readonly meter: Meter;
   readonly pool: Pick<Running['running']['pool'], 'concurrency' | 'inFlight' | 'waiting' | 'outage'>;
   readonly rpm: number | null;
+  /** Of those, what is this run's own: of a shard its share. */
+  readonly ownRpm: number | null;
   /** As the newest answer with headers stated it. */
   readonly quota: { readonly limit: number | null; readonly remaining: number | null };
   readonly heldUpBy: HeldUp['by'] | null;
@@ -46,6 +48,7 @@ export function viewsOf(source: Running, now: () => number): () => RunView {
       meter: counters.meter,
       pool: running.pool,
       rpm: job.service.rpm,
+      ownRpm: ownRpm(job, source.checkpoint),
       quota: running.limiter.stated ?? { limit: null, remaining: null },
       heldUpBy: snapshot.heldUp?.by ?? null,
       lag: { records: running.inProgress, oldestMs: running.oldestMs },

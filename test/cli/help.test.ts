@@ -85,7 +85,7 @@ test.each([
   [['verify', '--base-url', 'http://127.0.0.1:1', 'jane@acme.example'], 78, /There is no API key/],
   [['verify', '--local'], 64, /give at least one e-mail address, or -/],
   [['verify', '--local', '-', 'jane@acme.example'], 64, /- stands alone/],
-  [['verify', '--local', '--mode', 'smtp', 'jane@acme.example'], 64, /--mode must be one of full, dns, syntax/],
+  [['verify', '--local', '--mode', 'smtp', 'jane@acme.example'], 64, /--mode must be full, dns, syntax/],
   [['verify', '--local', '--smtp-port', '0', 'jane@acme.example'], 64, /--smtp-port must be a whole number from 1 to 65535/],
   [['verify', '--local', '--dns-server', 'nowhere', 'jane@acme.example'], 64, /a DNS server must be an IP address/],
   [['verify', '--local', '--dns-sever', 'x', 'jane@acme.example'], 64, /no flag --dns-sever; did you mean --dns-server\?/],

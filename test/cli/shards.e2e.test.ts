@@ -21,7 +21,7 @@ test('four processes at once, one of them killed and started again: status and r
   const status = JSON.parse((await folder.run(say('status', { json: true }))).stdout) as Record<string, unknown>;
   expect(status).toMatchObject({ job: 'out', state: 'running', position: null, share: 0 });
   expect(status['shards']).toEqual([0, 1, 2, 3].map((index) => ({ shard: `${index}/4`, state: 'running', rows: expect.any(Number), of: expect.any(Number), updatedAt: expect.any(String) })));
-  expect(JSON.parse((await folder.run(say('plan', { shard: '1/4', json: true }))).stdout)).toMatchObject({ shard: '1/4', start: 'resume', records: (status['shards'] as { of: number }[])[1]?.of, heldBy: { pid: shards[1]?.child.pid } });
+  expect(JSON.parse((await folder.run(say('plan', { shard: '1/4', json: true, plan: false, rpm: '400' }))).stdout)).toMatchObject({ shard: '1/4', start: 'resume', rpm: 100, records: (status['shards'] as { of: number }[])[1]?.of, heldBy: { pid: shards[1]?.child.pid } });
   expect(await folder.run(args(RUN))).toMatchObject({ code: 78, stderr: expect.stringContaining('this job is under way in 4 shards, and cannot go on in one piece') });
 
   shards[2]?.kill('SIGKILL');

@@ -4,13 +4,22 @@ import { Bucket } from '../limiter/services.ts';
 import { describeWith } from '../services/needed.ts';
 import { RedisServer } from '../services/redis.ts';
 import type { Started } from '../support/cli.ts';
-import { flags, makeFolder, startService } from '../support/world.ts';
+import { flags, makeFolder, makeWorld, startService } from '../support/world.ts';
 
 const RPM = 1_200;
 const PODS = [0, 1, 2];
 const ROWS = 3_000;
 
 await describeWith('redis', 'one quota for several processes', () => {
+  test('a run that cannot be put together ends, although it shares a quota already', async () => {
+    const [{ folder, args }, redis] = await Promise.all([makeWorld('email\nada@works.example\n'), RedisServer.start()]);
+    onTestFinished(() => redis.end());
+    for (const output of ['out.csv', '-']) {
+      const ended = await folder.run(args({ output, 'base-url': 'https://service.example', plan: false, rpm: '60', 'service.quota': `redis://127.0.0.1:${redis.port}/0` }), { env: { HTTPS_PROXY: 'nonsense' } });
+      expect(ended).toMatchObject({ code: 78, stderr: expect.stringContaining('HTTPS_PROXY') });
+    }
+  });
+
   test('they cause no 429 together, also when one is killed; while Redis is gone each has its share, says so, and shares again', async () => {
     const [folder, service, redis] = await Promise.all([makeFolder(), startService(), RedisServer.start()]);
     onTestFinished(() => redis.end());

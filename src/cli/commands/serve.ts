@@ -27,7 +27,7 @@ export async function serve(invocation: Invocation): Promise<ExitCode> {
     host: text('host') ?? '127.0.0.1',
     port: whole('port', 8080, MAX_PORT),
     store: text('store'),
-    region: regionOf(text('region')),
+    region: wordOf(invocation, 'region', REGIONS) ?? 'us',
     sample: invocation.flags.get('sample') === true,
     mail: serveMail(invocation),
     faults: {
@@ -46,12 +46,6 @@ export async function serve(invocation: Invocation): Promise<ExitCode> {
   const service = await import('../../service/serve-command.ts');
   await withStopSignals((signals) => service.serve(settings, signals), 'What was in flight was cut off; what was answered is in the store.');
   return EXIT.ok;
-}
-
-function regionOf(text: string | null): (typeof REGIONS)[number] {
-  const found = REGIONS.find((region) => region === (text ?? 'us'));
-  if (found === undefined) throw new UsageError('bad_value', `--region must be ${REGIONS.join(', ')}, got ${JSON.stringify(text?.slice(0, 80))}`);
-  return found;
 }
 
 function monitorOf(text: string | null, env: NodeJS.ProcessEnv): MonitorAddress | null {

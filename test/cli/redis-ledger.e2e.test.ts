@@ -127,7 +127,8 @@ await describeWith('redis', 'a ledger in Redis', async (facts) => {
       await server.startAgain();
     }
     expect((await Promise.all(both)).map(({ code }) => code)).toEqual([0, 0]);
-    expect([...service.asked].filter(([, times]) => times > 1)).toEqual([]);
+    // A failure is not another job's answer: who asks after it asks anew.
+    expect([...service.asked].filter(([key, times]) => times > 1 && !key.includes('refused'))).toEqual([]);
     expect(await outputs(world)).toEqual(await expected);
   });
 

@@ -85,7 +85,7 @@ async function run(ways: readonly Break[]): Promise<void> {
   expect(ended).toMatchObject({ code: 0, stderr: '' });
   expect(next).toBeGreaterThan(15);
   const found = await addsUp(folder, ROWS.length);
-  expect(found.calls).toEqual(service.calls);
+  expect(found.calls).toEqual(service.callsMade);
   const expected = await whole();
   expect((await readFile(folder.at('out.csv'))).equals(expected.bytes)).toBe(true);
   expect(found.records).toEqual(expected.records);

@@ -88,6 +88,11 @@ export class ScriptedService {
     await closed;
   }
 
+  /** Requests by step, as `calls` of a report has them: those that there were. */
+  get callsMade(): Record<string, number> {
+    return Object.fromEntries(Object.entries(this.calls).filter(([, calls]) => calls > 0));
+  }
+
   get calls(): Record<Step, number> {
     const of = (path: Step): number => this.requests.filter((asked) => asked.path === path).length;
     return { enrich: of('enrich'), verify: of('verify'), company: of('company'), reveal: of('reveal') };

@@ -48,7 +48,7 @@ export function openDirectory(store: Store, clock: () => number): Directory {
   const one = `SELECT ${PERSON_COLUMNS} FROM people WHERE`;
   const toPerson = (row: Readonly<Record<string, unknown>> | undefined): PersonRow | null => (row === undefined ? null : new PersonRow(row));
   const byEmail = store.prepare(`${one} email = ?`);
-  const byOther = store.prepare(`SELECT ${PERSON_COLUMNS} FROM other_addresses JOIN people ON people.seq = person WHERE other_addresses.email = ?`);
+  const byOther = store.prepare(`SELECT ${PERSON_COLUMNS} FROM other_addresses JOIN people ON people.seq = person WHERE other_addresses.email = ? ORDER BY person LIMIT 1`);
   const byId = store.prepare(`${one} id = ?`);
   const byProfile = store.prepare(`${one} profile = ? ORDER BY observed_at DESC, seq LIMIT 1`);
   const byMobile = store.prepare(`${one} mobile = ? LIMIT 2`);

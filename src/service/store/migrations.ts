@@ -1,5 +1,6 @@
 /** The store's schema as numbered steps. A step that was released is never edited: a change is a new step. */
 import { putAliases } from './domain-aliases.ts';
+import { putOtherAddresses } from './other-addresses.ts';
 import { putAgain } from './put-again.ts';
 import type { Store } from './store.ts';
 
@@ -199,5 +200,19 @@ export const MIGRATIONS: readonly Migration[] = [
       CREATE INDEX domain_aliases_by_company ON domain_aliases (domain);
     `,
     run: putAliases,
+  },
+  {
+    version: 6,
+    name: 'other addresses that several people have',
+    sql: `
+      DROP TABLE other_addresses;
+      CREATE TABLE other_addresses (
+        email TEXT NOT NULL,
+        person INTEGER NOT NULL,
+        PRIMARY KEY (email, person)
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX other_addresses_by_person ON other_addresses (person);
+    `,
+    run: putOtherAddresses,
   },
 ];

@@ -1,5 +1,4 @@
 /** People into the store: recognised by what they are known by, merged with what is known of them. */
-import { normaliseEmail } from '../../verification/address.ts';
 import { profileKey } from '../../verification/profile-url.ts';
 import { cleanRecord, PERSON_TYPES } from '../field-types.ts';
 import { fold } from '../fold.ts';
@@ -11,6 +10,7 @@ import type { IndexWriter } from '../search/index-writer.ts';
 import { fieldSources, readKept } from './kept-columns.ts';
 import { mergePerson } from './merge-person.ts';
 import type { KeptRecord, Provenance } from './merge.ts';
+import { addressesOf, otherAddressWriter } from './other-addresses.ts';
 import { suppressionTest } from './suppressions.ts';
 import type { Store } from './store.ts';
 
@@ -30,7 +30,7 @@ export function personWriter(store: Store, index: IndexWriter): PutPerson {
   const termsOf = store.prepare('SELECT terms FROM person_term_lists WHERE person = ?');
   const keepTerms = store.prepare('INSERT OR REPLACE INTO person_term_lists (person, terms) VALUES (?, ?)');
   const forgetOthers = store.prepare('DELETE FROM other_addresses WHERE person = ?');
-  const addOther = store.prepare('INSERT OR IGNORE INTO other_addresses (email, person) VALUES (?, ?)');
+  const putOthers = otherAddressWriter(store);
   return (raw, from) => {
     const { record: known, dropped } = cleanRecord(raw, PERSON_TYPES);
     delete known['updated_at'];
@@ -54,7 +54,7 @@ export function personWriter(store: Store, index: IndexWriter): PutPerson {
       update.run(...columns, seq);
       forgetOthers.run(seq);
     }
-    for (const email of addressesOf(merged.doc)) if (email !== merged.doc['email']) addOther.run(email, seq);
+    putOthers(seq, merged.doc);
     const terms = found === null ? null : (termsOf.get(seq)?.['terms'] as Uint8Array | undefined);
     keepTerms.run(seq, index.person(seq, terms ?? null, withName(doc), textOrNull(domain), merged.base.atMs));
     return { kind: 'put', change, dropped };
@@ -84,7 +84,7 @@ function keysOf(record: SparseRecord): PersonKeys {
 /** Who this is, by the best of what is given: address, profile, id; a name alone is many people's, and one of a company's as a rule. */
 function finder(store: Store): (keys: PersonKeys) => Row | null {
   const byEmail = store.prepare('SELECT * FROM people WHERE email = ?');
-  const byOther = store.prepare('SELECT people.* FROM other_addresses JOIN people ON people.seq = person WHERE other_addresses.email = ?');
+  const byOther = store.prepare('SELECT people.* FROM other_addresses JOIN people ON people.seq = person WHERE other_addresses.email = ? ORDER BY person LIMIT 1');
   const byProfile = store.prepare('SELECT * FROM people WHERE profile = ? ORDER BY seq LIMIT 1');
   const byId = store.prepare('SELECT * FROM people WHERE id = ?');
   const byName = store.prepare('SELECT * FROM people WHERE name_key = ? AND company_domain = ? ORDER BY id LIMIT 2');
@@ -129,23 +129,6 @@ function rankOf(person: SparseRecord): number {
   const reach = (person['email_status'] === 'verified' ? 40 : typeof person['email'] === 'string' ? 15 : 0) + (typeof person['mobile'] === 'string' ? 20 : 0);
   const confidence = typeof person['email_confidence'] === 'number' ? Math.max(0, Math.min(100, person['email_confidence'])) / 10 : 0;
   return Math.round(reach + confidence + Math.min(30, Object.keys(person).length));
-}
-
-/** Every address of a person, the main one first. */
-export function addressesOf(person: SparseRecord): string[] {
-  const given: unknown[] = [];
-  for (const list of [person['emails'], person['personal_emails']]) {
-    if (!Array.isArray(list)) continue;
-    for (const entry of list as readonly unknown[]) given.push(typeof entry === 'object' && entry !== null ? ((entry as Row)['email'] ?? (entry as Row)['address']) : entry);
-  }
-  const found = new Set<string>();
-  // The main one is kept as a key already.
-  if (typeof person['email'] === 'string') found.add(person['email']);
-  for (const address of given) {
-    const email = typeof address === 'string' ? normaliseEmail(address) : null;
-    if (email !== null) found.add(email);
-  }
-  return [...found];
 }
 
 function profileOf(person: SparseRecord): string | null {

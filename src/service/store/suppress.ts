@@ -1,10 +1,7 @@
 /** Erasure: the person is removed, with every signal about them and what became of mails to them, and remembered as digests alone so that they do not come back. */
 import { normaliseEmail } from '../../verification/address.ts';
-import { profileKey } from '../../verification/profile-url.ts';
-import type { SparseRecord } from '../records.ts';
 import { IndexWriter } from '../search/index-writer.ts';
-import { textOrNull } from '../values.ts';
-import { addressesOf } from './person-writer.ts';
+import { samePersonFinder } from './same-person.ts';
 import { profileSuppressionKey, suppressionKey } from './suppressions.ts';
 import { transaction } from '../../sqlite/transaction.ts';
 import type { Store } from './store.ts';
@@ -64,8 +61,7 @@ interface Erased {
 }
 
 function eraser(store: Store, index: IndexWriter): (email: string) => Erased {
-  const find = store.prepare('SELECT seq, profile, doc FROM people WHERE email = ? OR seq IN (SELECT person FROM other_addresses WHERE email = ?)');
-  const sameProfile = store.prepare('SELECT seq, profile, doc FROM people WHERE profile = ?');
+  const find = samePersonFinder(store);
   const erasePerson = store.prepare('DELETE FROM people WHERE seq = ?');
   const eraseOthers = store.prepare('DELETE FROM other_addresses WHERE person = ?');
   const termsOf = store.prepare('DELETE FROM person_term_lists WHERE person = ? RETURNING terms');
@@ -73,26 +69,15 @@ function eraser(store: Store, index: IndexWriter): (email: string) => Erased {
   const eraseDeliveries = store.prepare('DELETE FROM deliveries WHERE email = ?');
   const eraseProfileSignals = store.prepare('DELETE FROM signals WHERE person_profile = ? RETURNING company_domain');
   return (email) => {
-    const rows = new Map<unknown, Record<string, unknown>>();
-    for (const row of find.all(email, email)) {
-      rows.set(row['seq'], row);
-      // The same person may be there twice, once without the address.
-      if (row['profile'] !== null) for (const twin of sameProfile.all(row['profile'] as string)) rows.set(twin['seq'], twin);
+    const { rows, addresses, profiles } = find(email);
+    for (const { seq } of rows) {
+      index.removePerson(seq, (termsOf.get(seq)?.['terms'] as Uint8Array | undefined) ?? null);
+      erasePerson.run(seq);
+      eraseOthers.run(seq);
     }
-    const addresses = new Set([email]);
-    const profiles = new Set<string>();
-    for (const { seq, doc } of rows.values()) {
-      const person = JSON.parse(doc as string) as SparseRecord;
-      for (const address of addressesOf(person)) addresses.add(address);
-      const profile = profileKey(textOrNull(person['linkedin_url']) ?? '');
-      if (profile !== null) profiles.add(profile);
-      index.removePerson(seq as number, (termsOf.get(seq as number)?.['terms'] as Uint8Array | undefined) ?? null);
-      erasePerson.run(seq as number);
-      eraseOthers.run(seq as number);
-    }
-    const erased = [...[...addresses].map((address) => eraseSignals.all(address)), ...[...profiles].map((profile) => eraseProfileSignals.all(profile))].flat();
+    const erased = [...addresses.map((address) => eraseSignals.all(address)), ...profiles.map((profile) => eraseProfileSignals.all(profile))].flat();
     for (const { company_domain: domain } of erased) index.company(domain as string);
-    const deliveries = [...addresses].reduce((sum, address) => sum + Number(eraseDeliveries.run(address).changes), 0);
-    return { people: rows.size, signals: erased.length, deliveries, addresses: [...addresses], profiles: [...profiles] };
+    const deliveries = addresses.reduce((sum, address) => sum + Number(eraseDeliveries.run(address).changes), 0);
+    return { people: rows.length, signals: erased.length, deliveries, addresses, profiles };
   };
 }

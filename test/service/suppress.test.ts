@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { loadPeople } from '../../src/service/store/load.ts';
+import { exportRecords } from '../../src/service/export/export-records.ts';
+import type { SparseRecord } from '../../src/service/records.ts';
+import { loadCompanies, loadPeople, loadSignals } from '../../src/service/store/load.ts';
 import { openDirectory } from '../../src/service/store/directory.ts';
 import { openStore } from '../../src/service/store/open-store.ts';
 import type { Store } from '../../src/service/store/store.ts';
@@ -8,6 +10,7 @@ import { suppress } from '../../src/service/store/suppress.ts';
 import { emptyStore } from './loading.ts';
 import { temporaryFolder } from './harness.ts';
 
+const pathOf = (store: Store): string => String(store.prepare('PRAGMA database_list').get()?.['file']);
 const found = (store: Store, email: string): unknown => openDirectory(store, () => 0).personByEmail(email)?.person['id'];
 
 describe('whom an erasure takes', () => {
@@ -50,10 +53,52 @@ describe('whom an erasure takes', () => {
     const path = join(await temporaryFolder(), 'fifth.sqlite');
     const old = openStore(path);
     loadPeople(old, [{ id: 'pe_1', email: 'a@acme.example', emails: ['ours@home.example'] }, { id: 'pe_2', email: 'b@acme.example', emails: [{ address: 'OURS@home.example' }] }], 'crm');
-    old.exec('DROP TABLE other_addresses; CREATE TABLE other_addresses (email TEXT PRIMARY KEY, person INTEGER NOT NULL) STRICT, WITHOUT ROWID; PRAGMA user_version = 5');
+    old.exec('DROP TABLE other_addresses; CREATE TABLE other_addresses (email TEXT PRIMARY KEY, person INTEGER NOT NULL) STRICT, WITHOUT ROWID; DROP INDEX signals_by_person_id; ALTER TABLE signals DROP COLUMN person_id; PRAGMA user_version = 5');
     old.close();
     const store = openStore(path);
     expect(suppress(store, ['ours@home.example'], 7)).toMatchObject({ people: 2 });
+    store.close();
+  });
+});
+
+describe('what an erasure takes beside the person', () => {
+  it('takes signals that name them by id, and by name where they work, and leaves those of a namesake', async () => {
+    const store = await emptyStore();
+    const signal = (id: string, person: SparseRecord, domain = 'acme.example'): SparseRecord => ({ id, type: 'executive_move', domain, occurred_at: '2026-01-01', person });
+    loadCompanies(store, [{ domain: 'acme.example', name: 'Acme' }], 'crm');
+    loadPeople(store, [
+      { id: 'pe_1', email: 'ada@acme.example', name: 'Ada Éxample', first_name: 'Ada Maria', last_name: 'Example', company_domain: 'acme.example' },
+      { id: 'pe_2', email: 'ada2@acme.example', name: 'Ada Example', company_domain: 'acme.example' },
+    ], 'crm');
+    loadSignals(store, [
+      signal('by_id', { id: 'pe_1', name: 'A. E.' }, 'elsewhere.example'),
+      signal('by_name', { name: 'ADA  example', title: 'CTO' }),
+      signal('by_parts', { name: 'Ada Maria Example' }),
+      signal('namesake', { id: 'pe_2', name: 'Ada Example' }),
+      signal('elsewhere', { name: 'Ada Example' }, 'elsewhere.example'),
+      signal('other', { name: 'Max Past' }),
+    ], 'crm');
+    let nowMs = 0;
+    const directory = openDirectory(store, () => nowMs);
+    expect(directory.companyByDomain('acme.example')).toContain('by_parts');
+    const other = openStore(pathOf(store));
+    expect(suppress(other, ['ada@acme.example'], 7)).toMatchObject({ people: 1, signals: 3 });
+    other.close();
+    nowMs = 1_001;
+    expect(directory.companyByDomain('acme.example')).not.toMatch(/by_name|by_parts|Maria/);
+    expect([...exportRecords(store, 'signals', false)].map(({ id }) => id)).toEqual(['namesake', 'elsewhere', 'other']);
+    store.close();
+  });
+
+  it('knows of whom signals are in a store of before', async () => {
+    const path = join(await temporaryFolder(), 'sixth.sqlite');
+    const old = openStore(path);
+    loadPeople(old, [{ id: 'pe_1', email: 'ada@acme.example' }], 'crm');
+    loadSignals(old, [{ type: 'executive_move', domain: 'acme.example', occurred_at: '2026-01-01', person: { id: 'pe_1' } }], 'crm');
+    old.exec('DROP INDEX signals_by_person_id; ALTER TABLE signals DROP COLUMN person_id; PRAGMA user_version = 6');
+    old.close();
+    const store = openStore(path);
+    expect(suppress(store, ['ada@acme.example'], 7)).toMatchObject({ signals: 1 });
     store.close();
   });
 });

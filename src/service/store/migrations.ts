@@ -215,4 +215,13 @@ export const MIGRATIONS: readonly Migration[] = [
     `,
     run: putOtherAddresses,
   },
+  {
+    version: 7,
+    name: 'signals by the id of whom they are about',
+    sql: `
+      ALTER TABLE signals ADD COLUMN person_id TEXT;
+      UPDATE signals SET person_id = doc ->> '$.person.id' WHERE doc ->> '$.person.id' IS NOT NULL;
+      CREATE INDEX signals_by_person_id ON signals (person_id) WHERE person_id IS NOT NULL;
+    `,
+  },
 ];

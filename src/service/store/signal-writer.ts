@@ -24,8 +24,8 @@ export function signalWriter(store: Store, index: IndexWriter): PutSignal {
   const find = store.prepare('SELECT doc FROM signals WHERE id = ?');
   const company = store.prepare('SELECT country, industry FROM companies WHERE domain = ?');
   const put = store.prepare(
-    'INSERT INTO signals (id, type, occurred_at, company_domain, country, industry, person_email, person_profile, doc) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET type = excluded.type, ' +
-      'occurred_at = excluded.occurred_at, company_domain = excluded.company_domain, country = excluded.country, industry = excluded.industry, person_email = excluded.person_email, person_profile = excluded.person_profile, doc = excluded.doc',
+    'INSERT INTO signals (id, type, occurred_at, company_domain, country, industry, person_id, person_email, person_profile, doc) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET type = excluded.type, ' +
+      'occurred_at = excluded.occurred_at, company_domain = excluded.company_domain, country = excluded.country, industry = excluded.industry, person_id = excluded.person_id, person_email = excluded.person_email, person_profile = excluded.person_profile, doc = excluded.doc',
   );
   return (raw, nowMs) => {
     const { record, dropped } = cleanRecord(raw, TYPES);
@@ -36,6 +36,7 @@ export function signalWriter(store: Store, index: IndexWriter): PutSignal {
     if (domain === null) return { kind: 'rejected', code: 'no_identity', detail: 'a signal needs the domain of its company' };
     if (record['occurred_at'] === undefined) return { kind: 'rejected', code: 'bad_time', detail: 'a signal needs to say when it occurred, as 2026-01-31 or 2026-01-31T12:00:00Z' };
     const person = (record['person'] ?? null) as SparseRecord | null;
+    const personId = textOrNull(person?.['id']);
     const email = person === null ? null : normaliseEmail(textOrNull(person['email']) ?? '');
     const profile = person === null ? null : profileKey(textOrNull(person['linkedin_url']) ?? '');
     if (isSuppressed({ emails: email === null ? [] : [email], profile })) return { kind: 'rejected', code: 'suppressed', detail: 'the person of this signal asked to be removed' };
@@ -49,7 +50,7 @@ export function signalWriter(store: Store, index: IndexWriter): PutSignal {
     if (json.length > MAX_DOC) return { kind: 'rejected', code: 'too_large', detail: `the record is longer than ${MAX_DOC} characters` };
     if (before?.['doc'] === json) return { kind: 'put', change: 'same', dropped };
     const at = company.get(domain);
-    put.run(id, type, Date.parse(record['occurred_at'] as string), domain, (at?.['country'] as string | undefined) ?? null, (at?.['industry'] as string | undefined) ?? null, email, profile, json);
+    put.run(id, type, Date.parse(record['occurred_at'] as string), domain, (at?.['country'] as string | undefined) ?? null, (at?.['industry'] as string | undefined) ?? null, personId, email, profile, json);
     index.company(domain);
     return { kind: 'put', change: before === undefined ? 'new' : 'fields', dropped };
   };

@@ -1,6 +1,7 @@
 /** Erasure: the person is removed, with every signal about them and what became of mails to them, and remembered as digests alone so that they do not come back. */
 import { normaliseEmail } from '../../verification/address.ts';
 import { IndexWriter } from '../search/index-writer.ts';
+import { signalEraser } from './erase-signals.ts';
 import { samePersonFinder } from './same-person.ts';
 import { profileSuppressionKey, suppressionKey } from './suppressions.ts';
 import { transaction } from '../../sqlite/transaction.ts';
@@ -65,18 +66,18 @@ function eraser(store: Store, index: IndexWriter): (email: string) => Erased {
   const erasePerson = store.prepare('DELETE FROM people WHERE seq = ?');
   const eraseOthers = store.prepare('DELETE FROM other_addresses WHERE person = ?');
   const termsOf = store.prepare('DELETE FROM person_term_lists WHERE person = ? RETURNING terms');
-  const eraseSignals = store.prepare('DELETE FROM signals WHERE person_email = ? RETURNING company_domain');
+  const eraseSignals = signalEraser(store);
   const eraseDeliveries = store.prepare('DELETE FROM deliveries WHERE email = ?');
-  const eraseProfileSignals = store.prepare('DELETE FROM signals WHERE person_profile = ? RETURNING company_domain');
   return (email) => {
-    const { rows, addresses, profiles } = find(email);
+    const person = find(email);
+    const { rows, addresses, profiles } = person;
     for (const { seq } of rows) {
       index.removePerson(seq, (termsOf.get(seq)?.['terms'] as Uint8Array | undefined) ?? null);
       erasePerson.run(seq);
       eraseOthers.run(seq);
     }
-    const erased = [...addresses.map((address) => eraseSignals.all(address)), ...profiles.map((profile) => eraseProfileSignals.all(profile))].flat();
-    for (const { company_domain: domain } of erased) index.company(domain as string);
+    const erased = eraseSignals(person);
+    for (const domain of erased) index.company(domain);
     const deliveries = addresses.reduce((sum, address) => sum + Number(eraseDeliveries.run(address).changes), 0);
     return { people: rows.length, signals: erased.length, deliveries, addresses, profiles };
   };

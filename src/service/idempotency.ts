@@ -4,6 +4,7 @@
  */
 import { hash } from 'node:crypto';
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { erasedSince } from './store/erased-since.ts';
 import type { Journal, Pending } from './store/journal.ts';
 import type { Store } from './store/store.ts';
 
@@ -58,6 +59,7 @@ export class Idempotency implements Pending {
   readonly #select;
   readonly #insert;
   readonly #purge;
+  readonly #erased;
   #purgedMs = 0;
   /** Since then. */
   #written = 0;
@@ -69,6 +71,7 @@ export class Idempotency implements Pending {
     this.#select = store.prepare('SELECT request, status, kind, payload FROM idempotency WHERE scope = ? AND at > ?');
     this.#insert = store.prepare('INSERT OR REPLACE INTO idempotency (scope, request, status, kind, payload, at) VALUES (?, ?, ?, ?, ?, ?)');
     this.#purge = store.prepare('DELETE FROM idempotency WHERE scope IN (SELECT scope FROM idempotency WHERE at <= ? LIMIT ?)');
+    this.#erased = erasedSince(store);
     journal.join(this);
   }
 
@@ -80,9 +83,9 @@ export class Idempotency implements Pending {
     const inFlight = this.#inFlight.get(name);
     if (inFlight !== undefined) return { kind: inFlight.equals(request) ? 'in_flight' : 'mismatch' };
     const waiting = this.#waiting.get(name);
-    if (waiting !== undefined) return waiting.ticket.request.equals(request) ? { kind: 'replay', answer: waiting.answer } : { kind: 'mismatch' };
+    if (waiting !== undefined && !this.#isErased(waiting)) return waiting.ticket.request.equals(request) ? { kind: 'replay', answer: waiting.answer } : { kind: 'mismatch' };
     const row = this.#select.get(scope, this.#now() - KEPT_MS);
-    if (row !== undefined) return request.equals(row['request'] as Uint8Array) ? { kind: 'replay', answer: decode(row) } : { kind: 'mismatch' };
+    if (row !== undefined) return request.equals(row['request'] as Uint8Array) ? { kind: 'replay', answer: answerOf(row) } : { kind: 'mismatch' };
     this.#inFlight.set(name, request);
     return { kind: 'new', ticket: { scope, request } };
   }
@@ -106,7 +109,9 @@ export class Idempotency implements Pending {
   }
 
   flush(): void {
-    for (const { ticket, answer, atMs } of this.#waiting.values()) {
+    for (const waiting of this.#waiting.values()) {
+      if (this.#isErased(waiting)) continue;
+      const { ticket, answer, atMs } = waiting;
       const { kind, payload } = encode(answer);
       this.#insert.run(ticket.scope, ticket.request, answer.status, kind, payload, atMs);
     }
@@ -119,6 +124,11 @@ export class Idempotency implements Pending {
     if (!this.#isPurgeDue()) return;
     this.#purgedMs = this.#now();
     this.#written = 0;
+  }
+
+  /** It names somebody who was erased since it was given. */
+  #isErased({ answer, atMs }: Waiting): boolean {
+    return answer.kind === 'text' && this.#erased.anybody(atMs) && this.#erased.text(answer.text, atMs);
   }
 
   #isPurgeDue(): boolean {
@@ -137,7 +147,8 @@ function encode(answer: FirstAnswer): { kind: 'again' | 'text' | 'zstd'; payload
   return answer.text.length < COMPRESS_FROM ? { kind: 'text', payload: bytes } : { kind: 'zstd', payload: zstdCompressSync(bytes) };
 }
 
-function decode(row: Record<string, unknown>): FirstAnswer {
+/** An answer as it is kept: `status`, `kind` and `payload` of its row. */
+export function answerOf(row: Record<string, unknown>): FirstAnswer {
   const status = row['status'] as number;
   if (row['kind'] === 'again') return { kind: 'again', status };
   const payload = row['payload'] as Uint8Array;

@@ -29,7 +29,7 @@ export type JobState =
 
 /** One that is under way. */
 interface Job {
-  readonly row: VerificationRow;
+  row: VerificationRow;
   readonly results: Map<string, EmailVerification>;
   /** Epoch milliseconds; null: it is being looked at. */
   nextMs: number | null;
@@ -86,7 +86,8 @@ export class VerificationJobs {
   find(id: string, keyId: string): JobState | null {
     const { rows, now } = this.#options;
     const job = this.#jobs.get(id);
-    const row = job?.row ?? rows.find(id);
+    if (job !== undefined) this.#cut(job);
+    const row = this.#jobs.get(id)?.row ?? rows.find(id);
     if (row === null || row.keyId !== keyId || now() - row.startedAtMs > KEPT_MS) return null;
     if (job !== undefined && job.failure !== null) throw job.failure;
     if (row.done) return { kind: 'completed', paid: row.paid, results: row.results };
@@ -128,6 +129,7 @@ export class VerificationJobs {
       const found = await verifier.verify(emails, { mode, maxAgeS, evidence, timeoutMs: Math.max(1, Math.min(LOOK_MS, endOf(job) - now())) });
       if (this.#closed || !this.#jobs.has(job.row.id)) return;
       for (const result of found) job.results.set(result.email, result);
+      if (!this.#cut(job)) return;
       rows.put({ ...job.row, results: [...job.results.values()] });
       this.#goOn(job);
     } catch (error) {
@@ -153,9 +155,22 @@ export class VerificationJobs {
         const known = job.results.get(email);
         return known === undefined || (isPending(known) && this.#waitMs(known) <= 0);
       };
-      void this.#look(job, [...new Set(job.row.request.emails)].filter(isDue));
+      if (this.#cut(job)) void this.#look(job, [...new Set(job.row.request.emails)].filter(isDue));
     }, waitMs);
     this.#timers.add(timer);
+  }
+
+  /** Forgets whoever was erased since the job was begun; false: nobody is left, and there is no such job any more. */
+  #cut(job: Job): boolean {
+    const left = this.#options.rows.withoutErased({ ...job.row, results: [...job.results.values()] });
+    if (left === null) {
+      this.drop(job.row.id);
+      return false;
+    }
+    job.row = { ...left, results: [] };
+    job.results.clear();
+    for (const result of left.results) job.results.set(result.email, result);
+    return true;
   }
 
   #finish({ row, results }: Job): void {

@@ -137,7 +137,7 @@ describe('what became of mails', () => {
     const path = join(await temporaryFolder(), 'second.sqlite');
     const old = openStore(path);
     loadCompanies(old, [{ domain: 'acme.example', domain_aliases: ['acme.test'] }], 'crm');
-    old.exec('DROP TABLE deliveries; DROP TABLE domain_aliases; DROP TABLE verifications; ALTER TABLE keys DROP COLUMN tokens; ALTER TABLE keys DROP COLUMN tokens_at; ALTER TABLE keys DROP COLUMN rotated_at; DROP INDEX signals_by_person_id; ALTER TABLE signals DROP COLUMN person_id; PRAGMA user_version = 2');
+    old.exec('DROP TABLE deliveries; DROP TABLE domain_aliases; DROP TABLE verifications; ALTER TABLE keys DROP COLUMN tokens; ALTER TABLE keys DROP COLUMN tokens_at; ALTER TABLE keys DROP COLUMN rotated_at; DROP INDEX suppressions_by_time; DROP INDEX signals_by_person_id; ALTER TABLE signals DROP COLUMN person_id; PRAGMA user_version = 2');
     loadPeople(old, [{ email: 'jane@acme.example', email_status: 'verified' }], 'crm');
     old.close();
     const store = openStore(path);

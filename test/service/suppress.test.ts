@@ -1,14 +1,17 @@
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { exportRecords } from '../../src/service/export/export-records.ts';
+import { Idempotency } from '../../src/service/idempotency.ts';
 import type { SparseRecord } from '../../src/service/records.ts';
 import { loadCompanies, loadPeople, loadSignals } from '../../src/service/store/load.ts';
+import { Journal } from '../../src/service/store/journal.ts';
 import { openDirectory } from '../../src/service/store/directory.ts';
 import { openStore } from '../../src/service/store/open-store.ts';
 import type { Store } from '../../src/service/store/store.ts';
-import { suppress } from '../../src/service/store/suppress.ts';
+import { forgetLog, suppress } from '../../src/service/store/suppress.ts';
 import { emptyStore } from './loading.ts';
-import { temporaryFolder } from './harness.ts';
+import { makeStore, serveStore, temporaryFolder, type Reply } from './harness.ts';
 
 const pathOf = (store: Store): string => String(store.prepare('PRAGMA database_list').get()?.['file']);
 const found = (store: Store, email: string): unknown => openDirectory(store, () => 0).personByEmail(email)?.person['id'];
@@ -53,7 +56,7 @@ describe('whom an erasure takes', () => {
     const path = join(await temporaryFolder(), 'fifth.sqlite');
     const old = openStore(path);
     loadPeople(old, [{ id: 'pe_1', email: 'a@acme.example', emails: ['ours@home.example'] }, { id: 'pe_2', email: 'b@acme.example', emails: [{ address: 'OURS@home.example' }] }], 'crm');
-    old.exec('DROP TABLE other_addresses; CREATE TABLE other_addresses (email TEXT PRIMARY KEY, person INTEGER NOT NULL) STRICT, WITHOUT ROWID; DROP INDEX signals_by_person_id; ALTER TABLE signals DROP COLUMN person_id; PRAGMA user_version = 5');
+    old.exec('DROP TABLE other_addresses; CREATE TABLE other_addresses (email TEXT PRIMARY KEY, person INTEGER NOT NULL) STRICT, WITHOUT ROWID; DROP INDEX suppressions_by_time; DROP INDEX signals_by_person_id; ALTER TABLE signals DROP COLUMN person_id; PRAGMA user_version = 5');
     old.close();
     const store = openStore(path);
     expect(suppress(store, ['ours@home.example'], 7)).toMatchObject({ people: 2 });
@@ -95,10 +98,53 @@ describe('what an erasure takes beside the person', () => {
     const old = openStore(path);
     loadPeople(old, [{ id: 'pe_1', email: 'ada@acme.example' }], 'crm');
     loadSignals(old, [{ type: 'executive_move', domain: 'acme.example', occurred_at: '2026-01-01', person: { id: 'pe_1' } }], 'crm');
-    old.exec('DROP INDEX signals_by_person_id; ALTER TABLE signals DROP COLUMN person_id; PRAGMA user_version = 6');
+    old.exec('DROP INDEX suppressions_by_time; DROP INDEX signals_by_person_id; ALTER TABLE signals DROP COLUMN person_id; PRAGMA user_version = 6');
     old.close();
     const store = openStore(path);
     expect(suppress(store, ['ada@acme.example'], 7)).toMatchObject({ signals: 1 });
+    store.close();
+  });
+});
+
+describe('answers that are remembered', () => {
+  it('are forgotten when they name who was erased, whether written or not, and leave nothing in the file', async () => {
+    const path = await makeStore();
+    const service = await serveStore({ store: path });
+    const verify = (key: string, email: string): Promise<Reply> => service.post('/v1/emails/verify', { emails: [email] }, { headers: { 'idempotency-key': key } });
+    const replayed = async (key: string, email: string): Promise<string | null> => (await verify(key, email)).headers.get('idempotency-replayed');
+    const long = { emails: ['Jane.Doe@acme.example', ...Array.from({ length: 5 }, (_, n) => `n${n}@acme.example`)] };
+    await verify('short', 'JANE.DOE@acme.example');
+    await verify('other', 'max.past@acme.example');
+    await service.post('/v1/emails/verify', long, { headers: { 'idempotency-key': 'long' } });
+    expect(await replayed('short', 'JANE.DOE@acme.example')).toBe('true');
+    const store = openStore(path);
+    await vi.waitFor(() => expect(store.prepare('SELECT count(*) AS n FROM idempotency').get()).toEqual({ n: 3 }));
+    expect((await readFile(path, 'latin1')) + (await readFile(`${path}-wal`, 'latin1'))).toMatch(/jane\.doe@/i);
+    suppress(store, ['jane.doe@acme.example'], Date.now());
+    expect(store.prepare('SELECT count(*) AS n FROM idempotency').get()).toEqual({ n: 1 });
+    expect(await replayed('other', 'max.past@acme.example')).toBe('true');
+    await service.close();
+    forgetLog(store);
+    store.close();
+    expect(await readFile(path, 'latin1')).not.toMatch(/jane\.doe@/i);
+  });
+
+  it('are not written any more when they were given before', async () => {
+    const store = await emptyStore();
+    const journal = new Journal(store, (error) => { throw error; });
+    const idempotency = new Idempotency(store, journal, () => 1_000);
+    const body = new Uint8Array();
+    const answer = (key: string, email: string): void => {
+      const begun = idempotency.begin('k', key, '/v1/emails/verify', body);
+      if (begun.kind === 'new') idempotency.finish(begun.ticket, { kind: 'text', status: 200, text: JSON.stringify({ email }) });
+    };
+    answer('gone', 'ADA@acme.example');
+    answer('kept', 'max@acme.example');
+    suppress(store, ['ada@acme.example'], 1_001);
+    expect(idempotency.begin('k', 'kept', '/v1/emails/verify', body).kind).toBe('replay');
+    journal.flush();
+    expect([idempotency.begin('k', 'gone', '/v1/emails/verify', body).kind, store.prepare('SELECT count(*) AS n FROM idempotency').get()]).toEqual(['new', { n: 1 }]);
+    journal.close();
     store.close();
   });
 });

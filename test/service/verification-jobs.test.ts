@@ -2,7 +2,8 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 
 import { ServiceError } from '../../src/service/errors.ts';
 import { Journal } from '../../src/service/store/journal.ts';
 import { openStore } from '../../src/service/store/open-store.ts';
-import { VerificationRows, type VerificationRequest } from '../../src/service/store/verification-rows.ts';
+import { toRow, VerificationRows, type VerificationRequest } from '../../src/service/store/verification-rows.ts';
+import { suppress } from '../../src/service/store/suppress.ts';
 import { VerificationJobs, type JobState, type VerificationJobsOptions } from '../../src/service/verification-jobs.ts';
 import type { EmailVerification, VerifyRequest } from '../../src/verification/types.ts';
 import { makeStore } from './harness.ts';
@@ -19,7 +20,7 @@ async function make(later: Readonly<Record<string, readonly number[]>> = {}) {
     const time = times.get(email) ?? 0;
     times.set(email, time + 1);
     const waitMs = later[email]?.[time];
-    return { email, normalized: email, result: waitMs === undefined ? 'deliverable' : 'unknown', retry_at: waitMs === undefined ? null : new Date(Date.now() + waitMs).toISOString() } as EmailVerification;
+    return { email, normalized: email, result: waitMs === undefined ? 'deliverable' : 'unknown', did_you_mean: null, retry_at: waitMs === undefined ? null : new Date(Date.now() + waitMs).toISOString() } as EmailVerification;
   };
   const verifier = {
     async verify(emails: readonly string[], { timeoutMs }: VerifyRequest) {
@@ -39,7 +40,7 @@ async function make(later: Readonly<Record<string, readonly number[]>> = {}) {
     });
     return { jobs, journal };
   };
-  return { ...start(), asked, start };
+  return { ...start(), asked, start, path };
 }
 
 const request = (emails: readonly string[], timeoutMs: number | null = null): VerificationRequest => ({ emails, mode: 'full', maxAgeS: null, timeoutMs });
@@ -138,5 +139,44 @@ describe('VerificationJobs', () => {
     await vi.advanceTimersByTimeAsync(4 * MINUTE_MS);
     expect(resultsOf(second.jobs.find('open', 'k1'))).toEqual(['grey@a.test deliverable', 'ok@a.test deliverable']);
     expect(asked).toEqual([['grey@a.test']]);
+  });
+
+  it('answers, asks and writes nothing more of who is erased meanwhile, and goes on with the others', async () => {
+    const { jobs, journal, asked, start, path } = await make({ 'gone@a.test': [MINUTE_MS, MINUTE_MS], 'grey@a.test': [MINUTE_MS] });
+    jobs.begin('both', 'k1', request(['Gone@a.test', 'gone@a.test', 'grey@a.test']));
+    jobs.begin('one', 'k1', request(['gone@a.test']));
+    jobs.begin('done', 'k1', request(['ok@a.test', 'fine@a.test']));
+    await vi.advanceTimersByTimeAsync(0);
+    journal.flush();
+    jobs.markPaid('done', true);
+    const store = openStore(path);
+    suppress(store, ['gone@a.test', 'ok@a.test'], Date.now());
+    asked.length = 0;
+    expect([jobs.find('one', 'k1'), jobs.find('both', 'k1')]).toEqual([null, { kind: 'in_progress', total: 1, settled: 0, nextMs: MINUTE_MS }]);
+    expect(jobs.find('done', 'k1')).toMatchObject({ kind: 'completed', results: [{ email: 'fine@a.test' }] });
+    await vi.advanceTimersByTimeAsync(MINUTE_MS);
+    expect(asked).toEqual([['grey@a.test']]);
+    expect(resultsOf(jobs.find('both', 'k1'))).toEqual(['grey@a.test deliverable']);
+    journal.flush();
+    const kept = store.prepare('SELECT * FROM verifications ORDER BY seq').all().map((row) => JSON.stringify(toRow(row)));
+    expect(kept).toEqual([expect.stringContaining('grey@a.test'), expect.stringContaining('fine@a.test')]);
+    for (const text of kept) expect(text).not.toMatch(/gone@|ok@/i);
+    store.close();
+    expect(start().jobs.find('done', 'k1')).toMatchObject({ paid: true, results: [{ email: 'fine@a.test' }] });
+  });
+
+  it('keeps nothing of who was erased while their server was asked', async () => {
+    const { start, path } = await make();
+    const held = Promise.withResolvers<EmailVerification[]>();
+    const { jobs, journal } = start({ verify: () => held.promise });
+    jobs.begin('j', 'k1', request(['gone@a.test', 'ok@a.test']));
+    journal.flush();
+    const store = openStore(path);
+    suppress(store, ['gone@a.test'], Date.now());
+    expect(jobs.find('j', 'k1')).toMatchObject({ total: 1 });
+    held.resolve(['gone@a.test', 'ok@a.test'].map((email) => ({ email, normalized: email, result: 'deliverable', retry_at: null, did_you_mean: email === 'ok@a.test' ? 'gone@a.test' : null }) as EmailVerification));
+    await vi.advanceTimersByTimeAsync(0);
+    expect(jobs.find('j', 'k1')).toMatchObject({ kind: 'completed', results: [{ email: 'ok@a.test', did_you_mean: null }] });
+    store.close();
   });
 });

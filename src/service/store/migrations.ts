@@ -224,4 +224,9 @@ export const MIGRATIONS: readonly Migration[] = [
       CREATE INDEX signals_by_person_id ON signals (person_id) WHERE person_id IS NOT NULL;
     `,
   },
+  {
+    version: 8,
+    name: 'suppressions by time',
+    sql: 'CREATE INDEX suppressions_by_time ON suppressions (at)',
+  },
 ];

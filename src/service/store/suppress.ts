@@ -2,8 +2,9 @@
 import { normaliseEmail } from '../../verification/address.ts';
 import { IndexWriter } from '../search/index-writer.ts';
 import { signalEraser } from './erase-signals.ts';
+import { forgetAnswers } from './forget-answers.ts';
 import { samePersonFinder } from './same-person.ts';
-import { profileSuppressionKey, suppressionKey } from './suppressions.ts';
+import { profileSuppressionKey, suppressionKey, suppressionTest } from './suppressions.ts';
 import { transaction } from '../../sqlite/transaction.ts';
 import type { Store } from './store.ts';
 
@@ -27,12 +28,14 @@ export function forgetLog(store: Store): boolean {
   return store.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.['busy'] === 0;
 }
 
-/** Erases the people with these addresses, whichever of their addresses it is, in one transaction. */
+/** Erases the people with these addresses, whichever of their addresses it is, in one transaction, and forgets answers that name them. */
 export function suppress(store: Store, emails: Iterable<string>, nowMs: number): SuppressCount {
-  const remember = store.prepare('INSERT OR IGNORE INTO suppressions (email_sha256, at) VALUES (?, ?)');
+  const isKnown = suppressionTest(store);
+  const put = store.prepare('INSERT INTO suppressions (email_sha256, at) VALUES (?, ?) ON CONFLICT DO UPDATE SET at = max(at, excluded.at)');
+  const remember = (key: Uint8Array): void => void put.run(key, nowMs);
   const index = new IndexWriter(store);
   const erase = eraser(store, index);
-  return transaction(store, () => {
+  const done = transaction(store, () => {
     const count = { suppressed: 0, people: 0, signals: 0, deliveries: 0, invalid: [] as string[] };
     for (const address of emails) {
       const email = normaliseEmail(address);
@@ -40,17 +43,19 @@ export function suppress(store: Store, emails: Iterable<string>, nowMs: number):
         count.invalid.push(address);
         continue;
       }
-      count.suppressed += Number(remember.run(suppressionKey(email), nowMs).changes);
+      if (!isKnown({ emails: [email], profile: null })) count.suppressed++;
       const { people, signals, deliveries, addresses, profiles } = erase(email);
       count.people += people;
       count.signals += signals;
       count.deliveries += deliveries;
-      for (const other of addresses) remember.run(suppressionKey(other), nowMs);
-      for (const profile of profiles) remember.run(profileSuppressionKey(profile), nowMs);
+      for (const other of addresses) remember(suppressionKey(other));
+      for (const profile of profiles) remember(profileSuppressionKey(profile));
     }
     index.flush();
     return count;
   });
+  forgetAnswers(store);
+  return done;
 }
 
 interface Erased {

@@ -1,6 +1,7 @@
 /** Asynchronous verifications as the store has them: they outlive the process. Compressed: a thousand results are megabytes of JSON. */
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { EmailVerification, VerifyMode } from '../../verification/types.ts';
+import { erasedSince, type ErasedSince } from './erased-since.ts';
 import type { Journal, Pending } from './journal.ts';
 import type { Store } from './store.ts';
 
@@ -31,6 +32,7 @@ export class VerificationRows implements Pending {
   readonly #drop;
   readonly #dropOld;
   readonly #journal: Journal;
+  readonly #erased: ErasedSince;
   /** Null: it is to be dropped. */
   readonly #unwritten = new Map<string, VerificationRow | null>();
 
@@ -43,6 +45,7 @@ export class VerificationRows implements Pending {
     this.#drop = store.prepare('DELETE FROM verifications WHERE id = ?');
     this.#dropOld = store.prepare('DELETE FROM verifications WHERE started_at <= ? OR (done = 1 AND seq <= (SELECT seq FROM verifications ORDER BY seq DESC LIMIT 1 OFFSET ?))');
     this.#journal = journal;
+    this.#erased = erasedSince(store);
     journal.join(this);
   }
 
@@ -58,14 +61,19 @@ export class VerificationRows implements Pending {
 
   find(id: string): VerificationRow | null {
     const unwritten = this.#unwritten.get(id);
-    if (unwritten !== undefined) return unwritten;
+    if (unwritten !== undefined) return unwritten === null ? null : this.withoutErased(unwritten);
     const row = this.#select.get(id);
-    return row === undefined ? null : toRow(row);
+    return row === undefined ? null : this.withoutErased(toRow(row));
+  }
+
+  /** As `cutVerification`. */
+  withoutErased(row: VerificationRow): VerificationRow | null {
+    return cutVerification(row, this.#erased);
   }
 
   /** Those that a process that is no more has left undone, oldest first. */
   undone(startedAfterMs: number, limit: number): VerificationRow[] {
-    return this.#selectOpen.all(startedAfterMs, limit).map(toRow);
+    return this.#selectOpen.all(startedAfterMs, limit).flatMap((row) => this.withoutErased(toRow(row)) ?? []);
   }
 
   /** Drops what was started by then, and all that are done but the newest `most`. A store that is busy keeps them until the next time. */
@@ -82,7 +90,9 @@ export class VerificationRows implements Pending {
   }
 
   flush(): void {
-    for (const [id, row] of this.#unwritten) {
+    for (const [id, unwritten] of this.#unwritten) {
+      // Nobody else writes from here on: who is not erased by now is so after this was written.
+      const row = unwritten === null ? null : this.withoutErased(unwritten);
       if (row === null) this.#drop.run(id);
       else this.#put.run(id, row.keyId, row.startedAtMs, pack(row.request), pack(row.results), Number(row.done), Number(row.paid));
     }
@@ -93,11 +103,25 @@ export class VerificationRows implements Pending {
   }
 }
 
-function pack(value: unknown): Uint8Array {
+/** A verification without whoever was erased since it was begun: itself where nobody was, null where nobody is left. */
+export function cutVerification(row: VerificationRow, erased: ErasedSince): VerificationRow | null {
+  const { request, startedAtMs } = row;
+  if (!erased.anybody(startedAtMs)) return row;
+  const isGone = (email: string | null): boolean => email !== null && erased.address(email, startedAtMs);
+  // A look that was under way when they were taken out brings them back among the results alone.
+  const gone = new Set([...request.emails, ...row.results.map(({ email }) => email)].filter(isGone));
+  const suggests = row.results.some((result) => isGone(result.did_you_mean));
+  if (gone.size === 0 && !suggests) return row;
+  const emails = request.emails.filter((email) => !gone.has(email));
+  const results = row.results.filter(({ email }) => !gone.has(email)).map((result) => (isGone(result.did_you_mean) ? { ...result, did_you_mean: null } : result));
+  return emails.length === 0 ? null : { ...row, request: { ...request, emails }, results };
+}
+
+export function pack(value: unknown): Uint8Array {
   return zstdCompressSync(JSON.stringify(value));
 }
 
-function toRow(row: Record<string, unknown>): VerificationRow {
+export function toRow(row: Record<string, unknown>): VerificationRow {
   return {
     id: row['id'] as string,
     keyId: row['key_id'] as string,

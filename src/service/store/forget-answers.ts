@@ -1,0 +1,42 @@
+/** After an erasure: what the service remembers of its answers, without those who were erased since. */
+import { transaction } from '../../sqlite/transaction.ts';
+import { answerOf } from '../idempotency.ts';
+import { erasedSince } from './erased-since.ts';
+import { cutVerification, pack, toRow } from './verification-rows.ts';
+import type { Store } from './store.ts';
+
+/**
+ * Drops answers under an idempotency key that name them, and takes them out of asynchronous verifications. It is read without a lock, so that a service goes
+ * on meanwhile: what that writes after the erasure it looks through itself.
+ */
+export function forgetAnswers(store: Store): void {
+  const erased = erasedSince(store);
+  const scopes: Uint8Array[] = [];
+  for (const row of store.prepare("SELECT scope, status, kind, payload, at FROM idempotency WHERE kind <> 'again'").iterate()) {
+    const answer = answerOf(row);
+    if (answer.kind === 'text' && erased.text(answer.text, row['at'] as number)) scopes.push(row['scope'] as Uint8Array);
+  }
+  const ids: string[] = [];
+  for (const found of store.prepare('SELECT * FROM verifications').iterate()) {
+    const row = toRow(found);
+    if (cutVerification(row, erased) !== row) ids.push(row.id);
+  }
+  if (scopes.length + ids.length > 0) transaction(store, () => forget(store, scopes, ids));
+}
+
+function forget(store: Store, scopes: readonly Uint8Array[], ids: readonly string[]): void {
+  const erased = erasedSince(store);
+  const dropAnswer = store.prepare('DELETE FROM idempotency WHERE scope = ?');
+  const select = store.prepare('SELECT * FROM verifications WHERE id = ?');
+  const drop = store.prepare('DELETE FROM verifications WHERE id = ?');
+  const update = store.prepare('UPDATE verifications SET request = ?, results = ? WHERE id = ?');
+  for (const scope of scopes) dropAnswer.run(scope);
+  for (const id of ids) {
+    // It may have gone on since it was looked at.
+    const found = select.get(id);
+    if (found === undefined) continue;
+    const left = cutVerification(toRow(found), erased);
+    if (left === null) drop.run(id);
+    else update.run(pack(left.request), pack(left.results), id);
+  }
+}

@@ -9,6 +9,7 @@ import type { Match } from './records.ts';
 import type { Field } from './openapi/schema.ts';
 import type { Directory } from './store/directory.ts';
 import type { PersonRow } from './store/person-row.ts';
+import type { Traces } from './store/suppressions.ts';
 import type { Lookupable } from './validate.ts';
 
 /** Each of these names a person by itself. */
@@ -100,12 +101,29 @@ export function findPerson(directory: Directory, lookup: Exclude<Lookup, { by: '
   const [row] = found;
   if (row === undefined) {
     // Whoever is suppressed was erased and is never loaded again, so only a miss needs the question.
-    const gone = lookup.by === 'email' ? directory.isSuppressed(lookup.value) : lookup.by === 'linkedin_url' && directory.isProfileSuppressed(lookup.value);
-    if (gone) throw new ServiceError('suppressed_person', 'this person asked to be removed; nothing is kept about them');
+    if (directory.isSuppressed(tracesOf(lookup))) throw new ServiceError('suppressed_person', 'this person asked to be removed; nothing is kept about them');
     throw new ServiceError('no_match', MISSES[lookup.by]);
   }
   const matchedOn = lookup.by === 'name' ? ['name', ...Object.keys(lookup.where)] : [lookup.by];
   return { row, match: { matchedOn, likelihood: Math.floor(LIKELIHOOD[lookup.by] / found.length) } };
+}
+
+/** What of a lookup is one person's alone: namesakes are told apart by nothing. */
+function tracesOf(lookup: Exclude<Lookup, { by: 'domain' }>): Traces {
+  switch (lookup.by) {
+    case 'email':
+      return { emails: [lookup.value] };
+    case 'linkedin_url':
+      return { profile: lookup.value };
+    case 'phone':
+      return { mobile: lookup.value };
+    case 'id':
+      return { id: lookup.value };
+    case 'name':
+      return {};
+    default:
+      return lookup satisfies never;
+  }
 }
 
 const MISSES = {

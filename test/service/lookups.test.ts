@@ -61,11 +61,12 @@ describe('POST /v1/contacts/reveal', () => {
     const open = openStore(store);
     suppress(open, ['ada@home.example'], 0);
     open.close();
-    for (const body of [{ email: 'ada@acme.example' }, { email: 'ada@home.example' }, { linkedin_url: 'linkedin.com/in/ada-example' }]) {
+    for (const body of [{ email: 'ada@acme.example' }, { email: 'ada@home.example' }, { linkedin_url: 'linkedin.com/in/ada-example' }, { phone: '+1 (212) 555-0100' }, { id: 'pe_a' }]) {
       const reply = await service.post('/v1/contacts/reveal', body);
       expect([reply.status, reply.json['code'], charged(reply)]).toEqual([451, 'suppressed_person', '0']);
     }
-    expect((await service.post('/v1/contacts/reveal', { id: 'pe_a' })).status).toBe(404);
+    // Namesakes are told apart by nothing.
+    expect((await service.post('/v1/contacts/reveal', { name: 'Ada Example', domain: 'acme.example' })).status).toBe(404);
   });
 
   it.each([

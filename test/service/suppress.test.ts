@@ -10,7 +10,7 @@ import { openDirectory } from '../../src/service/store/directory.ts';
 import { openStore } from '../../src/service/store/open-store.ts';
 import type { Store } from '../../src/service/store/store.ts';
 import { forgetLog, suppress } from '../../src/service/store/suppress.ts';
-import { emptyStore } from './loading.ts';
+import { emptyStore, load } from './loading.ts';
 import { makeStore, serveStore, temporaryFolder, type Reply } from './harness.ts';
 
 const pathOf = (store: Store): string => String(store.prepare('PRAGMA database_list').get()?.['file']);
@@ -29,7 +29,7 @@ describe('whom an erasure takes', () => {
     ], 'crm');
     expect(suppress(store, ['a@acme.example'], 7)).toMatchObject({ suppressed: 1, people: 4 });
     const directory = openDirectory(store, () => 0);
-    for (const name of ['a', 'b', 'c', 'd']) expect([directory.personByEmail(`${name}@acme.example`), directory.isSuppressed(`${name}@acme.example`)]).toEqual([null, true]);
+    for (const name of ['a', 'b', 'c', 'd']) expect([directory.personByEmail(`${name}@acme.example`), directory.isSuppressed({ emails: [`${name}@acme.example`] })]).toEqual([null, true]);
     expect(found(store, 'z@acme.example')).toBe('pe_9');
     store.close();
   });
@@ -145,6 +145,34 @@ describe('answers that are remembered', () => {
     journal.flush();
     expect([idempotency.begin('k', 'gone', '/v1/emails/verify', body).kind, store.prepare('SELECT count(*) AS n FROM idempotency').get()]).toEqual(['new', { n: 1 }]);
     journal.close();
+    store.close();
+  });
+});
+
+describe('how the erased are recognised', () => {
+  it('refuses whoever has their number or id, and signals about that id, and lets in a namesake under another id', async () => {
+    const store = await emptyStore();
+    loadPeople(store, [{ name: 'Ada Example', company_domain: 'acme.example' }], 'crm');
+    const id = String(openDirectory(store, () => 0).peopleByName('ada example', { domain: 'acme.example' })[0]?.person['id']);
+    loadPeople(store, [{ id, email: 'ada@acme.example', mobile: '+12125550100' }], 'crm');
+    expect(suppress(store, ['ada@acme.example'], 7)).toMatchObject({ people: 1 });
+    const ada = { name: 'Ada Example', company_domain: 'acme.example' };
+    expect((await load(store, [{ ...ada, mobile: '+1 212 555 0100' }, { ...ada, id }, { email: 'new@home.example', mobile: '+12125550100' }])).counts.rejected).toEqual({ suppressed: 3 });
+    expect((await load(store, [{ type: 'executive_move', domain: 'acme.example', occurred_at: '2026-01-01', person: { id } }], { kind: 'signals' })).counts.rejected).toEqual({ suppressed: 1 });
+    for (const change of ['added', 'unchanged']) expect((await load(store, [ada])).counts).toMatchObject({ [change]: 1 });
+    const directory = openDirectory(store, () => 0);
+    expect([directory.personById(id), directory.peopleByName('ada example', { domain: 'acme.example' }).length]).toEqual([null, 1]);
+    store.close();
+  });
+
+  it('leaves a number to the others who have it, until the last of them is erased', async () => {
+    const store = await emptyStore();
+    loadPeople(store, [{ email: 'a@acme.example', mobile: '+12125550100' }, { email: 'b@acme.example', mobile: '+12125550100' }], 'crm');
+    const directory = openDirectory(store, () => 0);
+    suppress(store, ['a@acme.example'], 7);
+    expect([directory.personByMobile('+12125550100')?.person['email'], directory.isSuppressed({ mobile: '+12125550100' })]).toEqual(['b@acme.example', false]);
+    suppress(store, ['b@acme.example'], 7);
+    expect(directory.isSuppressed({ mobile: '+12125550100' })).toBe(true);
     store.close();
   });
 });

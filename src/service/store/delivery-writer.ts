@@ -23,7 +23,7 @@ export function deliveryWriter(store: Store): (event: MailEvent) => Put {
     const text = textOrNull(given);
     const email = normaliseEmail(text ?? '');
     if (email === null) return { kind: 'rejected', code: text === null ? 'no_identity' : 'bad_email', detail: 'a delivery needs the address that the mail was for, such as jane@acme.example' };
-    if (isSuppressed({ emails: [email], profile: null })) return { kind: 'rejected', code: 'suppressed', detail: 'the person with this address asked to be removed' };
+    if (isSuppressed({ emails: [email] })) return { kind: 'rejected', code: 'suppressed', detail: 'the person with this address asked to be removed' };
     const before = find.get(email);
     const known = { delivered: before?.['delivered_at'] as number | null | undefined, bounced: before?.['bounced_at'] as number | null | undefined };
     if (atMs <= (known[kind] ?? -Infinity)) return { kind: 'put', change: 'same', dropped: [] };

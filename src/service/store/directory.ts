@@ -5,7 +5,7 @@ import { companyText, type SparseRecord } from '../records.ts';
 import { aliasReader } from './domain-aliases.ts';
 import { PERSON_COLUMNS, PersonRow, updatedAt } from './person-row.ts';
 import { Recent } from './recent.ts';
-import { suppressionTest } from './suppressions.ts';
+import { suppressionTest, type Traces } from './suppressions.ts';
 import type { Store } from './store.ts';
 
 /** Companies kept as finished text: many people work at few of them. Bounded by count; a text is a few KB. */
@@ -36,9 +36,8 @@ export interface Directory extends EvidenceSource {
   companyByDomain(domain: string): string | null;
   /** The company record of where somebody works, or null. */
   companyOf(row: PersonRow): string | null;
-  /** Whether the person with this normalised address asked to be removed. */
-  isSuppressed(email: string): boolean;
-  isProfileSuppressed(profile: string): boolean;
+  /** Whether whoever is known by any of these asked to be removed. */
+  isSuppressed(traces: Traces): boolean;
   /** Whether the store can be read. */
   ready(): boolean;
 }
@@ -54,7 +53,6 @@ export function openDirectory(store: Store, clock: () => number): Directory {
   const byMobile = store.prepare(`${one} mobile = ? LIMIT 2`);
   const byName = store.prepare(`${one} name_key = ? AND company_domain = ? ORDER BY id LIMIT ${MAX_NAMESAKES}`);
   const byNameAlone = store.prepare(`${one} name_key = ? ORDER BY id LIMIT 1000`);
-  const isSuppressed = suppressionTest(store);
   const mailbox = store.prepare(MAILBOX);
   const domain = store.prepare('SELECT accepts_all, email_pattern FROM companies WHERE domain = ?');
   const probe = store.prepare('SELECT 1 FROM companies LIMIT 1');
@@ -78,8 +76,7 @@ export function openDirectory(store: Store, clock: () => number): Directory {
     },
     companyByDomain: readCompany,
     companyOf,
-    isSuppressed: (email) => isSuppressed({ emails: [email], profile: null }),
-    isProfileSuppressed: (profile) => isSuppressed({ emails: [], profile }),
+    isSuppressed: suppressionTest(store),
     mailbox: (email) => mailbox.all(email).map(({ kind, at }) => ({ kind: kind as MailboxEvidence['kind'], atMs: at as number | null })),
     domain(name): DomainEvidence | null {
       const row = domain.get(name);

@@ -38,11 +38,11 @@ export function personWriter(store: Store, index: IndexWriter): PutPerson {
     if (keys.email === null && keys.profile === null && keys.id === null && (keys.name === null || keys.domain === null)) {
       return { kind: 'rejected', code: dropped.includes('email') ? 'bad_email' : 'no_identity', detail: 'a person needs a good e-mail address, a profile URL, an id, or a whole name and a company domain' };
     }
-    if (isSuppressed({ emails: addressesOf(known), profile: keys.profile })) return { kind: 'rejected', code: 'suppressed', detail: 'this person asked to be removed' };
+    if (isSuppressed({ emails: addressesOf(known), profile: keys.profile, mobile: textOrNull(known['mobile']), id: keys.id })) return { kind: 'rejected', code: 'suppressed', detail: 'this person asked to be removed' };
     const found = find(keys);
     const kept = found === null ? null : keptPerson(found);
-    // Nobody was found by the id that was given, so it is free.
-    if (kept === null) known['id'] = ownId(known['id'], (id) => id === keys.id || taken.get(id) === undefined, () => `pe_${digest(identityOf(keys))}`);
+    // Nobody was found by the id that was given, so it is free. One that was an erased namesake's is not given again.
+    if (kept === null) known['id'] = ownId(known['id'], (id) => id === keys.id || (taken.get(id) === undefined && !isSuppressed({ id })), () => `pe_${digest(identityOf(keys))}`);
     const { record: merged, change } = mergePerson(kept, known, from);
     if (change === 'same') return { kind: 'put', change, dropped };
     const { company_domain: domain, ...doc } = merged.doc;

@@ -39,7 +39,7 @@ export function signalWriter(store: Store, index: IndexWriter): PutSignal {
     const personId = textOrNull(person?.['id']);
     const email = person === null ? null : normaliseEmail(textOrNull(person['email']) ?? '');
     const profile = person === null ? null : profileKey(textOrNull(person['linkedin_url']) ?? '');
-    if (isSuppressed({ emails: email === null ? [] : [email], profile })) return { kind: 'rejected', code: 'suppressed', detail: 'the person of this signal asked to be removed' };
+    if (isSuppressed({ emails: email === null ? [] : [email], profile, id: personId })) return { kind: 'rejected', code: 'suppressed', detail: 'the person of this signal asked to be removed' };
     const named = isEmpty(about['name']) ? {} : { name: about['name'] };
     const doc = { ...record, type, company: { domain, ...named } };
     const id = typeof record['id'] === 'string' && record['id'].length <= 128 ? record['id'] : `sg_${digest(JSON.stringify([type, domain, record['occurred_at'], record['subtype'] ?? null, record['data'] ?? null, email, profile]))}`;

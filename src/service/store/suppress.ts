@@ -1,10 +1,11 @@
 /** Erasure: the person is removed, with every signal about them and what became of mails to them, and remembered as digests alone so that they do not come back. */
 import { normaliseEmail } from '../../verification/address.ts';
 import { IndexWriter } from '../search/index-writer.ts';
+import { textOrNull } from '../values.ts';
 import { signalEraser } from './erase-signals.ts';
 import { forgetAnswers } from './forget-answers.ts';
 import { samePersonFinder } from './same-person.ts';
-import { profileSuppressionKey, suppressionKey, suppressionTest } from './suppressions.ts';
+import { suppressionKeys, suppressionTest, type Traces } from './suppressions.ts';
 import { transaction } from '../../sqlite/transaction.ts';
 import type { Store } from './store.ts';
 
@@ -32,7 +33,6 @@ export function forgetLog(store: Store): boolean {
 export function suppress(store: Store, emails: Iterable<string>, nowMs: number): SuppressCount {
   const isKnown = suppressionTest(store);
   const put = store.prepare('INSERT INTO suppressions (email_sha256, at) VALUES (?, ?) ON CONFLICT DO UPDATE SET at = max(at, excluded.at)');
-  const remember = (key: Uint8Array): void => void put.run(key, nowMs);
   const index = new IndexWriter(store);
   const erase = eraser(store, index);
   const done = transaction(store, () => {
@@ -43,13 +43,12 @@ export function suppress(store: Store, emails: Iterable<string>, nowMs: number):
         count.invalid.push(address);
         continue;
       }
-      if (!isKnown({ emails: [email], profile: null })) count.suppressed++;
-      const { people, signals, deliveries, addresses, profiles } = erase(email);
+      if (!isKnown({ emails: [email] })) count.suppressed++;
+      const { people, signals, deliveries, traces } = erase(email);
       count.people += people;
       count.signals += signals;
       count.deliveries += deliveries;
-      for (const other of addresses) remember(suppressionKey(other));
-      for (const profile of profiles) remember(profileSuppressionKey(profile));
+      for (const key of traces.flatMap(suppressionKeys)) put.run(key, nowMs);
     }
     index.flush();
     return count;
@@ -62,8 +61,8 @@ interface Erased {
   readonly people: number;
   readonly signals: number;
   readonly deliveries: number;
-  readonly addresses: readonly string[];
-  readonly profiles: readonly string[];
+  /** What they are recognised by from now on. */
+  readonly traces: readonly Traces[];
 }
 
 function eraser(store: Store, index: IndexWriter): (email: string) => Erased {
@@ -72,6 +71,8 @@ function eraser(store: Store, index: IndexWriter): (email: string) => Erased {
   const eraseOthers = store.prepare('DELETE FROM other_addresses WHERE person = ?');
   const termsOf = store.prepare('DELETE FROM person_term_lists WHERE person = ? RETURNING terms');
   const eraseSignals = signalEraser(store);
+  // A number that others have, too, is not this person's alone.
+  const hasMobile = store.prepare('SELECT 1 FROM people WHERE mobile = ?');
   const eraseDeliveries = store.prepare('DELETE FROM deliveries WHERE email = ?');
   return (email) => {
     const person = find(email);
@@ -84,6 +85,8 @@ function eraser(store: Store, index: IndexWriter): (email: string) => Erased {
     const erased = eraseSignals(person);
     for (const domain of erased) index.company(domain);
     const deliveries = addresses.reduce((sum, address) => sum + Number(eraseDeliveries.run(address).changes), 0);
-    return { people: rows.length, signals: erased.length, deliveries, addresses, profiles };
+    const mobiles = rows.flatMap((row) => textOrNull(row.person['mobile']) ?? []).filter((mobile) => hasMobile.get(mobile) === undefined);
+    const traces = [{ emails: addresses }, ...profiles.map((profile) => ({ profile })), ...mobiles.map((mobile) => ({ mobile })), ...rows.map((row) => ({ id: textOrNull(row.person['id']) }))];
+    return { people: rows.length, signals: erased.length, deliveries, traces };
   };
 }

@@ -2,10 +2,14 @@
 import { hash } from 'node:crypto';
 import type { Store } from './store.ts';
 
-/** What a person can be recognised by, as it is compared. */
+/** What a person can be recognised by, as it is compared; null and what is left out say nothing. */
 export interface Traces {
-  readonly emails: readonly string[];
-  readonly profile: string | null;
+  readonly emails?: readonly string[];
+  /** A profile's key. */
+  readonly profile?: string | null;
+  /** E.164. */
+  readonly mobile?: string | null;
+  readonly id?: string | null;
 }
 
 /** The digest under which a suppressed address is kept. */
@@ -13,17 +17,15 @@ export function suppressionKey(email: string): Uint8Array {
   return hash('sha256', email, 'buffer');
 }
 
-/** The same of a profile's key, which cannot be taken for an address. */
-export function profileSuppressionKey(profile: string): Uint8Array {
-  return hash('sha256', `profile:${profile}`, 'buffer');
+/** The digests of all that is known of somebody. What is no address is named by what it is, and cannot be taken for one. */
+export function suppressionKeys({ emails = [], profile, mobile, id }: Traces): Uint8Array[] {
+  const named = Object.entries({ profile, mobile, id }).flatMap(([name, value]) => (typeof value === 'string' ? `${name}:${value}` : []));
+  return [...emails, ...named].map(suppressionKey);
 }
 
 /** Whether any of a person's traces is suppressed. */
 export function suppressionTest(store: Store): (traces: Traces) => boolean {
   const find = store.prepare('SELECT 1 FROM suppressions WHERE email_sha256 = ?');
   const any = store.prepare('SELECT 1 FROM suppressions LIMIT 1');
-  return ({ emails, profile }) => {
-    if (any.get() === undefined) return false;
-    return emails.some((email) => find.get(suppressionKey(email)) !== undefined) || (profile !== null && find.get(profileSuppressionKey(profile)) !== undefined);
-  };
+  return (traces) => any.get() !== undefined && suppressionKeys(traces).some((key) => find.get(key) !== undefined);
 }

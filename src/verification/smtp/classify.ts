@@ -22,8 +22,19 @@ const UNKNOWN_USER = new RegExp(
   ].join('|'),
   'i',
 );
-const POLICY =
-  /spam|block|black ?list|deny|denied|relay|reputation|\bspf\b|dkim|dmarc|polic|\brbl\b|dnsbl|not allowed|not permitted|prohibited|authenticat|reverse dns|\bptr\b|\bhelo\b|\behlo\b|unsolicited|\byour (?:ip|host|network|domain|server)|client host|sender|refused to|banned|too many|rate.?limit|verify|connection|look-?up|time[ds]? ?out|\bdns\b|unreachable|temporar|\blater\b|gr[ea]y.?list|host ?name/i;
+/** What is about us, the sender or the way: `address` and `name` alone may be anybody's. */
+const POLICY = new RegExp(
+  [
+    'spam|block|black ?list|deny|denied|relay(?! recipient table)|reputation|\\bspf\\b|dkim|dmarc|polic|\\brbl\\b|dnsbl|not allowed|not permitted|prohibited|authenticat',
+    '\\breverse\\b|\\brdns|\\bptr\\b|\\bhelo\\b|\\behlo\\b|unsolicited|refused to|banned|too many|rate.?limit|verify|connect(?:ion|ing)|look-?up|time[ds]? ?out|\\bdns\\b|unreachable',
+    'temporar|\\blater\\b|gr[ea]y.?list|host ?name|domain name|\\bclient|\\bips?\\b|\\bipv[46]\\b|remote (?:\\w+ )?(?:address|name)|password|credential|\\blog ?in\\b',
+    'sender|originat|mail from|\\bfrom(?::| (?:address|header|field|domain))|(?:return|reply|bounce)[- ](?:path|address)|envelope(?! recipient)',
+    '\\byour (?:e-?mail )?(?:ip|host|network|domain|server|account|address(?! book)|mailbox|name|user)',
+  ].join('|'),
+  'i',
+);
+/** Many servers repeat whom they were asked about: whatever words are in there mean nothing. */
+const ADDRESS = /[^\s<>@]{1,64}@[^\s<>@]+/g;
 /** Of a class that is about us, wherever in the reply servers put it: `#5.7.1`, `(5.7.17)`, in a line of several. */
 const ABOUT_US = /(?<![\d.])5\.7\.\d{1,3}(?!\.?\d)/;
 const DISABLED = new RegExp(`${WHO} (?:\\S+ ){0,6}?(?:disabled|deactivated|suspended|inactive|closed)|(?:disabled|deactivated|suspended|inactive) (?:\\w+ )?${WHO}`, 'i');
@@ -41,7 +52,7 @@ export function classifyRcpt(reply: Reply): RcptMeaning {
   if (enhanced !== null) return enhanced;
   if (code < 500) return 'try_later';
   if (code === 552) return 'mailbox_full';
-  return byText(code, reply.text);
+  return byText(code, reply.text.replaceAll(ADDRESS, '@'));
 }
 
 /** Null: the enhanced code is too general to say anything. */

@@ -57,6 +57,30 @@ const CASES: Readonly<Record<RcptMeaning, readonly string[]>> = {
     '554 Access denied',
     '550 SPF check failed',
     '550 sender verify failed: user unknown',
+    '550 Invalid MAIL FROM address',
+    '550 5.1.0 Invalid MAIL FROM address',
+    '553 Invalid from address',
+    '553 invalid address in From: field',
+    '553 bad return address',
+    '550 Return-Path address is not valid',
+    '550 Null return address is not valid for this recipient',
+    '550 Invalid reverse-path address',
+    '550 envelope address not valid',
+    '550 Originator address unknown',
+    '550 Invalid bounce address',
+    '550 Invalid IP address',
+    '550 Unknown client IP address',
+    '550 Unknown client name',
+    '550 invalid remote address',
+    '550 IP address not listed in our allow list',
+    '550 unknown connecting address',
+    '550 no rDNS, name not found',
+    '550 Bad domain name',
+    '550 domain name does not exist',
+    '550 Invalid user name or password',
+    '550 Invalid login name',
+    '550 Your account has been suspended',
+    '550 Your email address is not known here',
   ],
   try_later: [
     '450 4.2.0 Greylisted',
@@ -72,7 +96,37 @@ const CASES: Readonly<Record<RcptMeaning, readonly string[]>> = {
   rejected: ['220 hello', '221 2.0.0 closing', '550 no', '550 5.4.1 no route', '550 mailbox unavailable', '554 no such user', '550 5.1.3 bad syntax', '354 go ahead', '550 5.3.4 too big', '550 2.1.5 fine'],
 };
 
+/** How large providers and common servers say that nobody has such an address, where they give no enhanced code or a general one; some repeat the address. */
+const NOBODY: readonly string[] = [
+  '550 Requested action not taken: invalid mailbox. Local mailbox jane@provider.test is unavailable: user not found',
+  '550 Mailbox not found. https://help.provider.test/codes/20022',
+  '550 The recipient may contain a non-existent account, please check the recipient address.',
+  '550 User not found: jane@provider.test',
+  '550 Invalid Recipient - https://community.gateway.test/docs/1369#550 [kq3]',
+  '550 Invalid recipient <jane@provider.test> (#5.1.1)',
+  '550 No such user - gateway',
+  '550 jane@provider.test... No such user',
+  '550 jane@provider.test, Recipient unknown',
+  '550 No Such User Here"',
+  '550 RCPT TO:<jane@provider.test> User unknown',
+  '550 <client@remote.test>: User unknown',
+  '550 <your.account@mail-from.test> user not found',
+  '550 5.1.0 <jane@provider.test>... User unknown',
+  '550 5.0.0 User Unknown - Please check the spelling of the name',
+  '551 Not our customer',
+  '553 5.3.0 <jane@provider.test>... User unknown, not local address',
+  '553 sorry, this recipient is not in my validrcptto list; no such user',
+  '550 <jane@provider.test>: Recipient address rejected: User unknown in relay recipient table',
+  '550 <jane@provider.test>: Recipient address rejected: User unknown in local recipient table',
+  '550 Mailbox does not exist, please check your address book',
+  '550 remote server said: user unknown',
+];
+
 describe('classifyRcpt', () => {
+  it.each(NOBODY)('nobody: %s', (text) => {
+    expect(meaning(text)).toBe('no_mailbox');
+  });
+
   it.each(Object.entries(CASES).flatMap(([expected, texts]) => texts.map((text) => [text, expected] as const)))('%s: %s', (text, expected) => {
     expect(meaning(text)).toBe(expected);
   });

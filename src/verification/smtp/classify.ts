@@ -26,7 +26,7 @@ const UNKNOWN_USER = new RegExp(
 const POLICY = new RegExp(
   [
     'spam|block|black ?list|deny|denied|relay(?! recipient table)|reputation|\\bspf\\b|dkim|dmarc|polic|\\brbl\\b|dnsbl|not allowed|not permitted|prohibited|authenticat',
-    '\\breverse\\b|\\brdns|\\bptr\\b|\\bhelo\\b|\\behlo\\b|unsolicited|refused to|banned|too many|rate.?limit|verify|connect(?:ion|ing)|look-?up|time[ds]? ?out|\\bdns\\b|unreachable',
+    '\\breverse\\b|\\brdns|\\bptr\\b|\\bhelo\\b|\\behlo\\b|unsolicited|refused to|banned|too many(?! messages in)|rate.?limit|verify|connect(?:ion|ing)|look-?up|time[ds]? ?out|\\bdns\\b|unreachable',
     'temporar|\\blater\\b|gr[ea]y.?list|host ?name|domain name|\\bclient|\\bips?\\b|\\bipv[46]\\b|remote (?:\\w+ )?(?:address|name)|password|credential|\\blog ?in\\b',
     'sender|originat|mail from|\\bfrom(?::| (?:address|header|field|domain))|(?:return|reply|bounce)[- ](?:path|address)|envelope(?! recipient)',
     '\\byour (?:e-?mail )?(?:ip|host|network|domain|server|account|address(?! book)|mailbox|name|user)',
@@ -40,6 +40,18 @@ const ABOUT_US = /(?<![\d.])5\.7\.\d{1,3}(?!\.?\d)/;
 const DISABLED = new RegExp(`${WHO} (?:\\S+ ){0,6}?(?:disabled|deactivated|suspended|inactive|closed)|(?:disabled|deactivated|suspended|inactive) (?:\\w+ )?${WHO}`, 'i');
 const FULL = /(?:mailbox|inbox|account|storage|quota)(?: \S+){0,4}? (?:full|exceeded)|over ?quota|quota exceeded|exceeded (?:\S+ ){0,3}quota/i;
 
+const TOO_MANY = /too many(?! messages)/i;
+
+/**
+ * Whether a server has enough recipients for one message. RFC 5321 4.5.3.1.10 wants 452 for it, knows 552 from older servers, and has both mean that the next
+ * transaction may bring the others; RFC 3463 has the detail 5.3.
+ */
+export function isTooMany({ code, enhanced, text }: Reply): boolean {
+  if (code < 400) return false;
+  if (enhanced !== null && /^[45]\.5\.3$/.test(enhanced)) return true;
+  return (code === 452 || code === 552) && (enhanced === null || enhanced.endsWith('.0')) && TOO_MANY.test(text);
+}
+
 /** The enhanced code outranks the text; text rules come last, and words about us outrank words about the mailbox. */
 export function classifyRcpt(reply: Reply): RcptMeaning {
   const { code } = reply;
@@ -48,10 +60,10 @@ export function classifyRcpt(reply: Reply): RcptMeaning {
   if (code === 250 || code === 251) return 'accepted';
   if (code < 400) return 'rejected';
   if (code >= 500 && reply.lines.some((line) => ABOUT_US.test(line))) return 'policy_rejected';
+  if (isTooMany(reply)) return 'try_later';
   const enhanced = reply.enhanced === null ? null : byEnhancedCode(code, reply.enhanced);
   if (enhanced !== null) return enhanced;
   if (code < 500) return 'try_later';
-  if (code === 552) return 'mailbox_full';
   return byText(code, reply.text.replaceAll(ADDRESS, '@'));
 }
 
@@ -70,6 +82,8 @@ function byEnhancedCode(code: number, enhanced: string): RcptMeaning | null {
 }
 
 function byText(code: number, text: string): RcptMeaning {
+  // RFC 5321 4.2.3: 552 is for storage that is used up, "try later" or not.
+  if (code === 552) return FULL.test(text) || !POLICY.test(text) ? 'mailbox_full' : 'policy_rejected';
   if (POLICY.test(text)) return 'policy_rejected';
   if (FULL.test(text)) return 'mailbox_full';
   if (!UNKNOWN_USER_CODES.includes(code)) return 'rejected';

@@ -1,5 +1,6 @@
 /** A conversation with one mail host, from the greeting to QUIT, in which any number of domains can be asked about. */
 import type { Reply } from './reply.ts';
+import { isTooMany } from './classify.ts';
 import { SmtpConnection, SmtpFailure } from './connection.ts';
 import { addressLiteral, type SmtpSettings } from './settings.ts';
 
@@ -132,8 +133,8 @@ export class SmtpSession {
       // RFC 5321 3.8: the server is closing, whatever was asked.
       if (reply.code === 421) throw new SessionFailure('rcpt', new SmtpFailure('dropped', reply.text, reply), recipient);
       this.answered++;
-      // RFC 5321 4.5.3.1.10: enough recipients for one message. The next one is for another.
-      if (reply.code === 452 && reply.enhanced === '4.5.3' && taken > 0) {
+      // The next transaction is for those.
+      if (taken > 0 && isTooMany(reply)) {
         putOff.push(recipient);
         continue;
       }

@@ -11,16 +11,19 @@ afterEach(() => {
   for (const server of servers.splice(0)) server.close();
 });
 
-/** A mail server on `address` that takes anything but strangers; the commands that it hears. */
-async function serve(address: string): Promise<{ port: number; heard: string[] }> {
+/** A mail server on `address` that takes anything but strangers, and to the third recipient of a transaction says `enough`; the commands that it hears. */
+async function serve(address: string, enough: string | null = null): Promise<{ port: number; heard: string[] }> {
   const heard: string[] = [];
   const server = createServer((socket) => {
     socket.on('error', () => socket.destroy());
     socket.write('220 mx.test\r\n');
+    let inTransaction = 0;
     socket.on('data', (chunk) => {
       for (const line of chunk.toString().split('\r\n').filter((text) => text !== '')) {
         heard.push(line);
+        inTransaction = line.startsWith('RCPT') ? inTransaction + 1 : 0;
         if (line === 'QUIT') socket.end('221 goodbye\r\n');
+        else if (enough !== null && inTransaction > 2) socket.write(`${enough}\r\n`);
         else socket.write(line.startsWith('RCPT') && !line.includes('jane@') ? '550 5.1.1 unknown\r\n' : '250 fine\r\n');
       }
     });
@@ -51,6 +54,18 @@ describe('SmtpSession', () => {
   it('says the name that it was given, else the address that it comes from', async () => {
     expect(await greets('127.0.0.1', 'verifier.test')).toBe('EHLO verifier.test');
     expect(await greets('127.0.0.1', null)).toBe('EHLO [127.0.0.1]');
+  });
+
+  it.each(['452 4.5.3 enough', '452 too many recipients', '552 Too many recipients', '552 5.5.3 Too many recipients'])('begins anew where a server says %s (RFC 5321 4.5.3.1.10)', async (enough) => {
+    const { port, heard } = await serve('127.0.0.1', enough);
+    const session = await SmtpSession.open({ host: 'mx.test', address: '127.0.0.1' }, smtpSettings({ ehloName: null, connect: connectTo(port) }), new AbortController().signal);
+    const asked = ['a', 'b', 'c', 'd', 'e'].map((name) => `${name}.jane@acme.test`);
+    const answers = new Map<string, number>();
+    await session.ask(asked, false, (recipient, { code }) => answers.set(recipient, code));
+    session.quit();
+    expect([...answers]).toEqual(asked.map((recipient) => [recipient, 250]));
+    // Once it has said so, nobody else is asked in vain.
+    expect(heard.filter((line) => line.startsWith('RCPT'))).toHaveLength(asked.length + 1);
   });
 
   it.skipIf(!needsIpv6())('comes by IPv6 where a host has nothing else, and says that address', async () => {

@@ -12,8 +12,8 @@ export const VERDICT_CREDITS = 1;
 
 /** The fields of a person record that a verdict replaces; null when it is `unknown`, so that what was known stays. */
 export async function freshVerdict({ verifier, evidence }: Verifying, email: string): Promise<Record<string, unknown> | null> {
-  // What the record itself claims is what is to be looked at anew.
-  const mails: EvidenceSource = { mailbox: (address) => evidence.mailbox(address).filter(({ kind }) => kind !== 'verified'), domain: (name) => evidence.domain(name) };
+  // What the record itself claims, good or bad, is what is to be looked at anew.
+  const mails: EvidenceSource = { mailbox: (address) => evidence.mailbox(address).filter(({ kind }) => kind === 'delivered' || kind === 'bounced'), domain: (name) => evidence.domain(name) };
   const [found] = await verifier.verify([email], { mode: 'full', maxAgeS: null, timeoutMs: VERIFY_MS, evidence: mails });
   const status = found === undefined ? null : STATUS_OF[found.result];
   return found === undefined || status === null ? null : { email_status: status, verified: found.verified, email_confidence: found.confidence, email_verified_at: found.verified_at };

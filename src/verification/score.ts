@@ -3,8 +3,8 @@
 /** Counts up whenever the same facts would give another score. */
 export const SCORE_VERSION = 2;
 
-/** What the stages came to. `delivered`, `verified`, `bounced`: by own records. `not_checked`: nothing spoke for or against the mailbox. */
-export type ScoreOutcome = 'accepted' | 'delivered' | 'verified' | 'mailbox_full' | 'unknown' | 'not_checked' | 'undeliverable' | 'bounced';
+/** What the stages came to. `delivered`, `verified`, `bounced`, `found_dead`: by own records. `not_checked`: nothing spoke for or against the mailbox. */
+export type ScoreOutcome = 'accepted' | 'delivered' | 'verified' | 'mailbox_full' | 'unknown' | 'not_checked' | 'undeliverable' | 'bounced' | 'found_dead';
 
 export interface ScoreFacts {
   readonly outcome: ScoreOutcome;
@@ -42,7 +42,7 @@ const CAP = { disposable: 20, suspectedDisposable: 60, role: 80, acceptAll: 80, 
 export function score(facts: ScoreFacts): Score {
   const [name, points] = base(facts);
   const factors: ScoreFactor[] = [{ factor: name, points }];
-  if (facts.outcome === 'undeliverable' || facts.outcome === 'bounced') return { confidence: 0, factors };
+  if (points === BASE.undeliverable) return { confidence: 0, factors };
   let total: number = points;
   const add = (factor: string, change: number): void => {
     const applied = Math.max(change, -total);
@@ -79,6 +79,8 @@ function base({ outcome, acceptAll }: ScoreFacts): readonly [string, number] {
       return ['undeliverable', BASE.undeliverable];
     case 'bounced':
       return ['recorded_bounce', BASE.undeliverable];
+    case 'found_dead':
+      return ['recorded_undeliverable', BASE.undeliverable];
     default:
       return outcome satisfies never;
   }

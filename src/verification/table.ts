@@ -11,6 +11,7 @@ const FACTORS: Readonly<Record<string, string>> = {
   recorded_delivery: 'it is on record that mail arrived there',
   recorded_verdict: 'it is on record as verified',
   recorded_bounce: 'it is on record that mail came back from there',
+  recorded_undeliverable: 'it is on record as undeliverable',
   undeliverable: 'mail would come back',
   fits_domain_pattern: "it is spelt like the domain's other addresses",
   delivered_in_90_days: 'and that was in the last 90 days',

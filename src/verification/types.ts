@@ -9,9 +9,9 @@ export type Verdict = 'deliverable' | 'undeliverable' | 'risky' | 'unknown';
 /** How far the waterfall may go. `syntax`: syntax and lists, whatever the evidence says. */
 export type VerifyMode = 'full' | 'dns' | 'syntax';
 
-/** What the operator's own data says about a mailbox. `verified`: somebody found it good, by whatever means. */
+/** What the operator's own data says about a mailbox. `verified`, `found_dead`: somebody found it good, or not there, by whatever means. */
 export interface MailboxEvidence {
-  readonly kind: 'delivered' | 'verified' | 'bounced';
+  readonly kind: 'delivered' | 'verified' | 'bounced' | 'found_dead';
   /** When that was learnt, epoch milliseconds; null is not known. */
   readonly atMs: number | null;
 }

@@ -93,10 +93,10 @@ describe('what became of mails', () => {
     const person = { email: 'jane@acme.example', email_status: 'bounced', email_verified_at: '2026-02-01T00:00:00Z' };
     loadPeople(store, [person, { email: 'max@acme.example', email_status: 'verified' }], 'test');
     await deliveries(store, [{ email: 'jane@acme.example', event: 'delivered', at: '2026-01-01' }, { email: 'max@acme.example', event: 'bounced', at: '2025-12-01' }]);
-    expect(evidence(store, 'jane@acme.example')).toEqual({ kind: 'bounced', atMs: Date.parse('2026-02-01') });
+    expect(evidence(store, 'jane@acme.example')).toEqual({ kind: 'found_dead', atMs: Date.parse('2026-02-01') });
     expect(evidence(store, 'max@acme.example')).toMatchObject({ kind: 'bounced' });
     await deliveries(store, [{ email: 'jane@acme.example', event: 'delivered', at: '2026-02-01' }]);
-    expect(evidence(store, 'jane@acme.example')).toMatchObject({ kind: 'bounced' });
+    expect(evidence(store, 'jane@acme.example')).toMatchObject({ kind: 'found_dead' });
     await deliveries(store, [{ email: 'jane@acme.example', event: 'delivered', at: '2026-02-02' }]);
     expect(evidence(store, 'jane@acme.example')).toEqual({ kind: 'delivered', atMs: Date.parse('2026-02-02') });
     store.close();

@@ -11,10 +11,17 @@ let store: string;
 let service: Served;
 beforeEach(async () => {
   store = await makeStore((open) => {
-    loadPeople(open, [ADA, { id: 'pe_t1', email: 'tim1@acme.example', name: 'Tim Twin', company_domain: 'acme.example' }, { id: 'pe_t2', email: 'tim2@acme.example', name: 'Tim Twin', company_domain: 'acme.example' }, { id: 'pe_b', name: 'Bare', linkedin_url: 'linkedin.com/in/bare' }], 'test');
+    loadPeople(open, [ADA, { id: 'pe_t1', email: 'tim1@acme.example', name: 'Tim Twin', company_domain: 'acme.example' }, { id: 'pe_t2', email: 'tim2@acme.example', name: 'Tim Twin', company_domain: 'acme.example' }, { id: 'pe_dead', email: 'dee@acme.example', name: 'Dee Dead', email_status: 'bounced', email_verified_at: new Date(Date.now() - 86_400_000).toISOString(), company_domain: 'acme.example' }, { id: 'pe_b', name: 'Bare', linkedin_url: 'linkedin.com/in/bare' }], 'test');
   });
   service = await serveStore({ store });
 });
+
+/** What became of a mail, epoch milliseconds. */
+function mailOf(email: string, column: 'delivered_at' | 'bounced_at', atMs: number): void {
+  const open = openStore(store);
+  open.prepare(`INSERT INTO deliveries (email, ${column}) VALUES (?1, ?2) ON CONFLICT (email) DO UPDATE SET ${column} = ?2`).run(email, atMs);
+  open.close();
+}
 
 const charged = ({ headers }: Reply): string | null => headers.get('x-credits-charged');
 
@@ -40,16 +47,21 @@ describe('POST /v1/contacts/reveal', () => {
   });
 
   it('asks anew for the verdict on the address when told to, which costs a credit more', async () => {
-    const revealed = async (): Promise<unknown[]> => {
-      const reply = await service.post('/v1/contacts/reveal', { id: 'pe_a', verify: true });
+    const revealed = async (id = 'pe_a'): Promise<unknown[]> => {
+      const reply = await service.post('/v1/contacts/reveal', { id, verify: true });
       return [charged(reply), reply.json['email_status'], reply.json['email_confidence']];
     };
     // What the record claims itself is no evidence for it, and her server will not say.
     expect(await revealed()).toEqual(['1', 'verified', 97]);
-    const open = openStore(store);
-    open.prepare("INSERT INTO deliveries (email, delivered_at) VALUES ('ada@acme.example', ?)").run(Date.now());
-    open.close();
+    mailOf('ada@acme.example', 'delivered_at', Date.now());
     expect(await revealed()).toEqual(['2', 'verified', 100]);
+    // Nor is what it claims against it, until mail has come back.
+    expect(await revealed('pe_dead')).toEqual(['1', 'bounced', null]);
+    expect((await service.post('/v1/emails/verify', { email: 'dee@acme.example' })).json).toMatchObject({ result: 'undeliverable', reason: 'recorded_verdict', cached: true });
+    mailOf('dee@acme.example', 'delivered_at', Date.now() - 1_000);
+    expect(await revealed('pe_dead')).toEqual(['2', 'verified', 100]);
+    mailOf('dee@acme.example', 'bounced_at', Date.now());
+    expect(await revealed('pe_dead')).toEqual(['2', 'bounced', 0]);
   });
 
   it('is less sure of a name that two have', async () => {

@@ -6,7 +6,7 @@ import type { MailboxEvidence } from '../../src/verification/types.ts';
 const NOW = Date.UTC(2026, 5, 1);
 const DAY = 86_400_000;
 const ago = (kind: MailboxEvidence['kind'], days: number): MailboxEvidence => ({ kind, atMs: NOW - days * DAY });
-const evidence: fc.Arbitrary<MailboxEvidence> = fc.record({ kind: fc.constantFrom('delivered', 'verified', 'bounced'), atMs: fc.option(fc.integer({ min: -5, max: 800 }).map((days) => NOW - days * DAY)) });
+const evidence: fc.Arbitrary<MailboxEvidence> = fc.record({ kind: fc.constantFrom('delivered', 'verified', 'bounced', 'found_dead'), atMs: fc.option(fc.integer({ min: -5, max: 800 }).map((days) => NOW - days * DAY)) });
 
 describe('own evidence', () => {
   it.each<[string, readonly MailboxEvidence[], MailboxEvidence['kind'] | null]>([
@@ -22,6 +22,14 @@ describe('own evidence', () => {
     ['a bounce that an old delivery has cleared', [ago('bounced', 200), ago('delivered', 100)], null],
     ['an old verdict beside a delivery that counts', [ago('verified', 40), ago('delivered', 50)], 'delivered'],
     ['a delivery before a newer verdict', [ago('delivered', 20), ago('verified', 10)], 'delivered'],
+    ['a verdict of 30 days ago that it is dead', [ago('found_dead', 30)], 'found_dead'],
+    ['an older one', [ago('found_dead', 31)], null],
+    ['one after a delivery', [ago('delivered', 10), ago('found_dead', 9)], 'found_dead'],
+    ['one before a delivery', [ago('found_dead', 10), ago('delivered', 9)], 'delivered'],
+    ['one of the same time as a verdict that it is there', [ago('verified', 9), ago('found_dead', 9)], 'found_dead'],
+    ['one of long ago after a delivery that would count', [ago('delivered', 50), ago('found_dead', 40)], null],
+    ['one after a bounce', [ago('bounced', 10), ago('found_dead', 5)], 'bounced'],
+    ['one of long ago after a bounce that counts', [ago('bounced', 100), ago('found_dead', 40)], 'bounced'],
     ['what nobody knows the time of', [{ kind: 'bounced', atMs: null }], null],
     ['what is of the future', [ago('delivered', -3)], null],
     ['a clock that is a little ahead', [ago('delivered', -0.5)], 'delivered'],
@@ -29,7 +37,7 @@ describe('own evidence', () => {
     expect(weigh(recorded, null, NOW).held?.kind ?? null).toBe(kind);
   });
 
-  it('whatever there is and in whatever order: what holds is not over yet, is of no later than now, and no bounce is newer', () => {
+  it('whatever there is and in whatever order: what holds is not over yet, is of no later than now, and nothing good holds against newer bad news', () => {
     fc.assert(
       fc.property(fc.array(evidence, { maxLength: 6 }).chain((recorded) => fc.tuple(fc.constant(recorded), fc.shuffledSubarray(recorded, { minLength: recorded.length }))), fc.option(fc.integer({ min: 0, max: 800 * 86_400 })), ([recorded, shuffled], maxAgeS) => {
         const { held } = weigh(recorded, maxAgeS, NOW);
@@ -38,17 +46,17 @@ describe('own evidence', () => {
         expect(held.untilMs).toBeGreaterThanOrEqual(NOW);
         expect(held.atMs).toBeLessThanOrEqual(NOW);
         expect(NOW - held.atMs).toBeLessThanOrEqual((maxAgeS ?? Infinity) * 1_000);
-        const bounces = recorded.filter(({ kind, atMs }) => kind === 'bounced' && atMs !== null && atMs <= NOW + DAY);
-        if (held.kind !== 'bounced') for (const { atMs } of bounces) expect(atMs).toBeLessThan(held.atMs);
+        const bad = recorded.filter(({ kind, atMs }) => (kind === 'bounced' || kind === 'found_dead') && atMs !== null && atMs <= NOW + DAY);
+        if (held.kind === 'verified' || held.kind === 'delivered') for (const { atMs } of bad) expect(atMs).toBeLessThan(held.atMs);
       }),
     );
   });
 
-  it('a bounce more never makes it better', () => {
-    const worth = (recorded: readonly MailboxEvidence[]): number => ({ bounced: 0, none: 1, verified: 2, delivered: 3 })[weigh(recorded, null, NOW).held?.kind ?? 'none'];
+  it('a bounce or a verdict of death more never makes it better', () => {
+    const worth = (recorded: readonly MailboxEvidence[]): number => ({ bounced: 0, found_dead: 0, none: 1, verified: 2, delivered: 3 })[weigh(recorded, null, NOW).held?.kind ?? 'none'];
     fc.assert(
-      fc.property(fc.array(evidence, { maxLength: 5 }), fc.integer({ min: 0, max: 800 }), (recorded, days) => {
-        expect(worth([...recorded, ago('bounced', days)])).toBeLessThanOrEqual(worth(recorded));
+      fc.property(fc.array(evidence, { maxLength: 5 }), fc.constantFrom('bounced', 'found_dead'), fc.integer({ min: 0, max: 800 }), (recorded, kind, days) => {
+        expect(worth([...recorded, ago(kind, days)])).toBeLessThanOrEqual(worth(recorded));
       }),
     );
   });

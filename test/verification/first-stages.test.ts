@@ -55,6 +55,14 @@ describe('the stages without a network', () => {
     expect(await verify('x@mailinator.com', { mailbox })).toMatchObject({ result: 'risky', reason: 'disposable' });
   });
 
+  it('takes a verdict that nobody is there for 30 days, as one that somebody is', async () => {
+    const learnt = NOW - 30 * DAY;
+    const counted = await verify('jane@acme.example', { mailbox: { kind: 'found_dead', atMs: learnt } });
+    expect(counted).toMatchObject({ result: 'undeliverable', reason: 'recorded_verdict', confidence: 0, cached: true, expires_at: new Date(NOW).toISOString(), score_factors: [{ factor: 'recorded_undeliverable', points: 0 }] });
+    expect(verificationTable(counted)).toMatch(/evidence {2}found dead .* 2026-05-02\n {5}0 {2}it is on record as undeliverable\n/);
+    expect(await verify('jane@acme.example', { mailbox: { kind: 'found_dead', atMs: learnt - DAY } })).toMatchObject({ result: 'unknown', cached: false });
+  });
+
   it('believes a store that a domain takes mail for anybody, and not that it does not', async () => {
     const mailbox = { kind: 'delivered', atMs: NOW - DAY } as const;
     const found = async (acceptsAll: boolean | null): Promise<unknown> => {

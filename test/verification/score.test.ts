@@ -5,7 +5,7 @@ import { score, type ScoreFacts } from '../../src/verification/score.ts';
 const GOOD: ScoreFacts = { outcome: 'accepted', acceptAll: false, disposable: false, suspectedDisposable: false, role: false, probableTypo: false, implicitMx: false, fitsPattern: false, deliveredIn90Days: false };
 
 const facts: fc.Arbitrary<ScoreFacts> = fc.record({
-  outcome: fc.constantFrom('accepted', 'delivered', 'verified', 'mailbox_full', 'unknown', 'not_checked', 'undeliverable', 'bounced'),
+  outcome: fc.constantFrom('accepted', 'delivered', 'verified', 'mailbox_full', 'unknown', 'not_checked', 'undeliverable', 'bounced', 'found_dead'),
   acceptAll: fc.constantFrom(true, false, null),
   disposable: fc.boolean(),
   suspectedDisposable: fc.boolean(),
@@ -55,7 +55,7 @@ describe('score', () => {
 
   it('is 0 of what is undeliverable, which takes no adjustment', () => {
     fc.assert(
-      fc.property(facts, fc.constantFrom('undeliverable', 'bounced'), (given, outcome) => {
+      fc.property(facts, fc.constantFrom('undeliverable', 'bounced', 'found_dead'), (given, outcome) => {
         const { confidence, factors } = score({ ...given, outcome });
         expect([confidence, factors.map(({ points }) => points)]).toEqual([0, [0]]);
       }),
@@ -82,6 +82,7 @@ describe('score', () => {
     [{ acceptAll: false }, { acceptAll: null }, { acceptAll: true }],
     [{ outcome: 'accepted' }, { outcome: 'mailbox_full' }, { outcome: 'unknown' }, { outcome: 'undeliverable' }],
     [{ outcome: 'delivered' }, { outcome: 'verified' }, { outcome: 'not_checked' }, { outcome: 'bounced' }],
+    [{ outcome: 'verified' }, { outcome: 'not_checked' }, { outcome: 'found_dead' }],
   ];
 
   it('is never raised by bad news', () => {

@@ -16,11 +16,11 @@ const COMPANY_CACHE_MS = 1_000;
 const SIGNALS_SHOWN = 10;
 /** Namesakes at one company that are told apart; more are nobody in particular. */
 const MAX_NAMESAKES = 20;
-/** What became of mails to a mailbox, and what the record of its owner says of it. */
+/** What became of mails to a mailbox, and what the record of its owner says of it, which may be no more than somebody's verdict: a status names no mail. */
 const MAILBOX = `
   SELECT 'bounced' AS kind, bounced_at AS at FROM deliveries WHERE email = ?1 AND bounced_at IS NOT NULL
   UNION ALL SELECT 'delivered', delivered_at FROM deliveries WHERE email = ?1 AND delivered_at IS NOT NULL
-  UNION ALL SELECT email_status, email_verified_at FROM people WHERE email = ?1 AND email_status IN ('verified', 'bounced')`;
+  UNION ALL SELECT iif(email_status = 'bounced', 'found_dead', email_status), email_verified_at FROM people WHERE email = ?1 AND email_status IN ('verified', 'bounced')`;
 
 export interface Directory extends EvidenceSource {
   /** By any normalised address of the person. */

@@ -1,5 +1,5 @@
 /** Which part of a domain name somebody registered: the public suffix list, from tldts. */
-import { getDomain } from 'tldts';
+import { getDomain, parse } from 'tldts';
 
 /**
  * The registrable domain of `domain` (ASCII, lower case): `acme.co.uk` of `mail.acme.co.uk`. Suffixes under which private operators let
@@ -7,4 +7,10 @@ import { getDomain } from 'tldts';
  */
 export function registrableDomain(domain: string): string {
   return getDomain(domain, { allowPrivateDomains: true, extractHostname: false, validateHostname: false }) ?? domain;
+}
+
+/** The suffix under which `domain` (ASCII, lower case) was registered with a registry, such as `com` or `co.uk`; null when there is no such registry. */
+export function suffixOf(domain: string): string | null {
+  const { isIcann, publicSuffix } = parse(domain, { extractHostname: false, validateHostname: false });
+  return isIcann === true ? publicSuffix : null;
 }

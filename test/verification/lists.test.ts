@@ -9,7 +9,7 @@ import { isDisposable, isFreeProvider, isRole, lookUpLists } from '../../src/ver
 import { SortedLines } from '../../src/verification/lists/sorted-lines.ts';
 import { TYPO_DOMAINS } from '../../src/verification/lists/typos.ts';
 import { fitsPattern } from '../../src/verification/pattern.ts';
-import { registrableDomain } from '../../src/verification/registrable.ts';
+import { registrableDomain, suffixOf } from '../../src/verification/registrable.ts';
 import { isOneSlipAway } from '../../src/verification/typo.ts';
 
 interface Source {
@@ -99,6 +99,16 @@ describe('registrableDomain', () => {
   });
 });
 
+it.each([
+  ['hotmail.fr', 'fr'],
+  ['yahoo.co.uk', 'co.uk'],
+  ['jane.github.io', 'io'],
+  ['hotmail.ft', null],
+  ['acme.example', null],
+])('%s is under the suffix %s', (domain, suffix) => {
+  expect(suffixOf(domain)).toBe(suffix);
+});
+
 describe('what was probably meant', () => {
   it.each([
     ['jane', 'gmial.com', 'jane@gmail.com'],
@@ -113,6 +123,16 @@ describe('what was probably meant', () => {
     ['jane', 'ymail.com', null],
     ['jane', 'gmx.net', null],
     ['jane', 'dmail.com', null],
+    ['jane', 'hotmail.gr', null],
+    ['jane', 'outlook.gr', null],
+    ['jane', 'outlook.hr', null],
+    ['jane', 'yahoo.hr', null],
+    ['jane', 'hotmail.ir', null],
+    ['jane', 'yahoo.co.ug', null],
+    ['jane', 'hotmail.co', 'jane@hotmail.com'],
+    ['jane', 'comcast.ne', 'jane@comcast.net'],
+    ['jane', 'hotmail.ft', 'jane@hotmail.fr'],
+    ['jane', 'hotmial.fr', 'jane@hotmail.fr'],
     ['оксана', 'acme.example', null],
     ['josé', 'acme.example', null],
     ['太郎', 'acme.example', null],

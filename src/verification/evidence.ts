@@ -3,10 +3,10 @@ import type { HeldEvidence, MailboxEvidence } from './types.ts';
 
 const DAY_MS = 86_400_000;
 /**
- * A delivery counts for the definition's 90 days; a verdict, good or bad, for as long as that of a mail server is current. Who sends mail suppresses a hard bounce for good,
+ * How many days each settles the answer. A delivery counts for the definition's 90 days; a verdict, good or bad, for as long as that of a mail server is current. Who sends mail suppresses a hard bounce for good,
  * but providers may give the name to somebody else after a year without use.
  */
-const HOLDS_DAYS = { delivered: 90, verified: 30, bounced: 365, found_dead: 30 } as const;
+export const HOLDS_DAYS = { delivered: 90, verified: 30, bounced: 365, found_dead: 30 } as const;
 /** Clocks differ; what is of later than this is of no known time. */
 const AHEAD_MS = DAY_MS;
 

@@ -1,11 +1,12 @@
 /** POST /v1/emails/verify and where its later answers are fetched, declared. */
+import { HOLDS_DAYS } from '../../verification/evidence.ts';
 import type { Operation } from '../openapi/operation.ts';
 import { ref, type Body, type Schema } from '../openapi/schema.ts';
 
 /** The specification's limit. */
 export const MAX_EMAILS = 1_000;
 const MAX_TIMEOUT_MS = 600_000;
-/** Ten years: evidence older than that was never recorded. */
+/** Ten years, which is longer than any evidence holds. */
 const MAX_AGE_S = 315_360_000;
 
 export const VERIFY_BODY = {
@@ -15,7 +16,7 @@ export const VERIFY_BODY = {
     email: { type: 'string', description: 'One address; the answer is then its result alone.', examples: ['jerome.noel@tundra-logistics.example'] },
     mode: { type: 'string', enum: ['full', 'dns', 'syntax'], default: 'full', description: '`dns` asks no mail server, `syntax` nobody at all.', examples: ['dns'] },
     timeout_ms: { type: 'integer', minimum: 1, maximum: MAX_TIMEOUT_MS, default: 25_000, description: 'When the answer comes at the latest; what is not known by then is `unknown` with the reason `pending`.', examples: [10_000] },
-    max_age_s: { type: 'integer', minimum: 0, maximum: MAX_AGE_S, description: 'Older deliveries and bounces are left out of account. Default: any age will do.', examples: [7_776_000] },
+    max_age_s: { type: 'integer', minimum: 0, maximum: MAX_AGE_S, description: `What the store has learnt longer ago than this settles nothing. Nor does, with or without it, a delivery of more than ${HOLDS_DAYS.delivered} days ago, a contact's status of more than ${HOLDS_DAYS.verified}, or a bounce of more than ${HOLDS_DAYS.bounced}.`, examples: [7_776_000] },
   },
 } as const satisfies Body;
 

@@ -39,8 +39,8 @@ export function compose(found: Findings, nowMs: number): EmailVerification {
       role: lists.role,
       free: lists.free,
       accept_all: found.acceptAll,
-      mailbox_full: flag(asked?.meaning, 'mailbox_full'),
-      disabled: flag(asked?.meaning, 'mailbox_disabled'),
+      mailbox_full: asked?.meaning === 'mailbox_full',
+      disabled: asked?.meaning === 'mailbox_disabled',
       smtputf8: found.smtputf8,
     },
     did_you_mean: lists.didYouMean,
@@ -56,12 +56,6 @@ export function compose(found: Findings, nowMs: number): EmailVerification {
     expires_at: currentMs === null ? null : isoTime(currentMs),
     cached: mailbox !== null,
   };
-}
-
-/** Known only where the server spoke of the mailbox. */
-function flag(meaning: string | undefined, what: 'mailbox_full' | 'mailbox_disabled'): boolean | null {
-  if (meaning === what) return true;
-  return meaning === 'accepted' ? false : null;
 }
 
 function toMx({ route }: Findings): EmailVerification['mx'] {

@@ -89,8 +89,9 @@ export interface EmailVerification {
     readonly role: boolean;
     readonly free: boolean;
     readonly accept_all: boolean | null;
-    readonly mailbox_full: boolean | null;
-    readonly disabled: boolean | null;
+    /** Whether a mail server says so. */
+    readonly mailbox_full: boolean;
+    readonly disabled: boolean;
     readonly smtputf8: boolean;
   };
   readonly did_you_mean: string | null;

@@ -26,7 +26,7 @@ describe('the stages without a network', () => {
     ['jane@acme.example', 'unknown', 'dns_failed', ['syntax', 'lists', 'evidence', 'dns']],
   ])('%s is %s: %s', async (email, result, reason, checks) => {
     const verdict = await verify(email);
-    expect(verdict).toMatchObject({ email, result, reason, verified: false, mx: null, smtp: null, attempts: 0 });
+    expect(verdict).toMatchObject({ email, result, reason, verified: false, mx: null, smtp: null, attempts: 0, flags: { mailbox_full: false, disabled: false } });
     expect(verdict.checks.map(({ name }) => name)).toEqual(checks);
     expect(verdict.checks.every(({ ms }) => ms > 0)).toBe(true);
   });

@@ -10,7 +10,7 @@ function whole(properties: Readonly<Record<string, Schema>>, description?: strin
   return { type: 'object', required: Object.keys(properties), properties, ...(description === undefined ? {} : { description }) };
 }
 
-const FLAGS = whole({ disposable: BOOLEAN, role: BOOLEAN, free: BOOLEAN, accept_all: nullable(BOOLEAN), mailbox_full: nullable(BOOLEAN), disabled: nullable(BOOLEAN), smtputf8: BOOLEAN }, '`null`: not known.');
+const FLAGS = whole({ disposable: BOOLEAN, role: BOOLEAN, free: BOOLEAN, accept_all: nullable(BOOLEAN), mailbox_full: BOOLEAN, disabled: BOOLEAN, smtputf8: BOOLEAN }, '`mailbox_full`, `disabled`: a mail server says so. `accept_all` is `null` where it is not known.');
 
 export const VERIFICATION: Schema = whole(
   {

@@ -99,7 +99,7 @@ export class Verifier {
     // Who said "later" is not asked sooner.
     const isEarly = (one: Findings): boolean => (known.get(one.email)?.retryAtMs ?? 0) > nowMs;
     const asked = new Map(routed.filter((one) => !isEarly(one)).map((one) => [one.normalised ?? '', { address: one.normalised ?? '', utf8: one.smtputf8 }]));
-    const answer = asked.size === 0 ? { mailboxes: new Map<string, MailboxAnswer>(), acceptAll: null } : await mailboxes.ask(domain, route.hosts, [...asked.values()], signal);
+    const answer = asked.size === 0 ? { mailboxes: new Map<string, MailboxAnswer>(), acceptAll: new Map<string, boolean>() } : await mailboxes.ask(domain, route.hosts, [...asked.values()], signal);
     for (const [email, { meaning }] of answer.mailboxes) {
       if (meaning === 'try_later') this.#greylist.postpone(email, nowMs);
       else if (meaning !== 'no_answer' && meaning !== 'pending' && meaning !== 'blocked') this.#greylist.settle(email);
@@ -110,7 +110,7 @@ export class Verifier {
       const smtp = answer.mailboxes.get(one.normalised ?? '') ?? early(route);
       const pending = smtp.meaning === 'pending' ? this.#options.now() + PENDING_RETRY_MS : null;
       return {
-        ...one, smtp, acceptAll: answer.acceptAll ?? one.acceptAll, askedBefore: known.get(one.email)?.times ?? 0, retryAtMs: postponed?.retryAtMs ?? pending,
+        ...one, smtp, acceptAll: answer.acceptAll.get(smtp.host) ?? one.acceptAll, askedBefore: known.get(one.email)?.times ?? 0, retryAtMs: postponed?.retryAtMs ?? pending,
         checks: [...one.checks, { name: 'smtp' as const, result: smtp.meaning, detail: smtp.message, ms }],
       };
     });

@@ -13,6 +13,8 @@ export interface WorldHost {
   readonly quirk?: HostQuirk;
   /** Milliseconds before each reply. */
   readonly latencyMs?: number;
+  /** Takes mail for anybody of its domains, as backups do that know no mailboxes. */
+  readonly takesAnybody?: boolean;
   /** Takes addresses with non-ASCII local parts. */
   readonly smtputf8?: boolean;
   /** Says 421 and hangs up at the next command after so many recipients. */
@@ -83,7 +85,7 @@ export class Postmaster {
     if (domain.greylistMs !== undefined && this.#isNew(`${sender} ${recipient}`, domain.greylistMs, domain.forgetsMs ?? Infinity)) return LATER;
     const said = domain.replies !== undefined && Object.hasOwn(domain.replies, local) ? domain.replies[local] : undefined;
     if (said !== undefined) return said;
-    if (domain.catchAll === true || domain.mailboxes?.includes(local) === true) return '250 2.1.5 fine';
+    if (domain.catchAll === true || this.#world.hosts[host]?.takesAnybody === true || domain.mailboxes?.includes(local) === true) return '250 2.1.5 fine';
     return domain.stranger ?? UNKNOWN;
   }
 

@@ -39,8 +39,8 @@ export class DomainProgress {
   readonly domain: string;
   readonly signal: AbortSignal;
   readonly answers = new Map<string, MailboxAnswer>();
-  /** Whether the domain takes mail for anybody; null is not known. */
-  acceptAll: boolean | null;
+  /** Of each host for which that is known, whether it takes mail for anybody. */
+  readonly acceptAll = new Map<string, boolean>();
   #left: Recipient[];
   /** Whom only another host can be asked about. */
   #aside: Recipient[] = [];
@@ -53,10 +53,9 @@ export class DomainProgress {
   readonly #attempts = new Map<string, number>();
   readonly #breaks = new Map<string, number>();
 
-  constructor(domain: string, recipients: readonly Recipient[], acceptAll: boolean | null, signal: AbortSignal) {
+  constructor(domain: string, recipients: readonly Recipient[], signal: AbortSignal) {
     this.domain = domain;
     this.signal = signal;
-    this.acceptAll = acceptAll;
     this.#left = [...recipients];
   }
 
@@ -64,9 +63,9 @@ export class DomainProgress {
     return this.#left.length;
   }
 
-  /** Whether accept-all is to be asked now: somebody was accepted, and nobody else is at it. */
+  /** Whether the present host is to be asked now if it takes anybody: it accepted somebody, and nobody else is at it. */
   get wantsProbe(): boolean {
-    return this.acceptAll === null && this.#anybodyAccepted && this.#probes > 0 && !this.#probing;
+    return !this.acceptAll.has(this.#host) && this.#anybodyAccepted && this.#probes > 0 && !this.#probing;
   }
 
   /** Whether the present host has anything left to be asked. */
@@ -79,10 +78,14 @@ export class DomainProgress {
     return this.#left.length > 0 ? AbortSignal.any([this.signal, this.#enough.signal]) : this.signal;
   }
 
-  /** From now on `host` is asked about all who have no answer. */
-  beginHost(host: string): void {
+  /** From now on `host` is asked about all who have no answer. @param acceptAll whether it takes mail for anybody; null is not known. */
+  beginHost(host: string, acceptAll: boolean | null): void {
     this.#host = host;
+    if (acceptAll !== null) this.acceptAll.set(host, acceptAll);
+    this.#probes = MAX_PROBES;
+    this.#anybodyAccepted = false;
     this.#takenHere.clear();
+    if (this.#enough.signal.aborted) this.#enough = new AbortController();
     this.#left.push(...this.#aside.splice(0));
   }
 
@@ -149,6 +152,11 @@ export class DomainProgress {
   beginProbe(): void {
     this.#probing = true;
     this.#probes--;
+  }
+
+  /** What the probe found of the present host. */
+  learnAcceptAll(acceptAll: boolean): void {
+    this.acceptAll.set(this.#host, acceptAll);
   }
 
   /** @param broke the conversation ended over it: it may be tried in another. */

@@ -9,8 +9,8 @@ import type { SmtpSettings } from './settings.ts';
 
 export interface DomainAnswer {
   readonly mailboxes: ReadonlyMap<string, MailboxAnswer>;
-  /** Whether the domain takes mail for anybody; null is not known. */
-  readonly acceptAll: boolean | null;
+  /** Of each host for which that is known, whether it takes the domain's mail for anybody. */
+  readonly acceptAll: ReadonlyMap<string, boolean>;
 }
 
 /** Hosts tried for one domain. */
@@ -22,7 +22,7 @@ const LOT = 25;
 /** Conversations with one host that may break off: it is let go then, until later. */
 const MAX_BROKEN_OFF = 20;
 const ACCEPT_ALL_KEPT_MS = 24 * 3_600_000;
-const MAX_DOMAINS = 50_000;
+const MAX_KEPT = 50_000;
 /** RCPT commands of the probe. */
 const STRANGERS = 2;
 
@@ -45,14 +45,14 @@ export class Mailboxes {
   constructor(settings: SmtpSettings, clock: () => number) {
     this.#settings = settings;
     this.#conversations = new Conversations(settings, clock);
-    this.#acceptAll = new JoinedCache(clock, MAX_DOMAINS);
+    this.#acceptAll = new JoinedCache(clock, MAX_KEPT);
   }
 
   /** An answer for each recipient; trouble is an answer. What is not asked when `signal` aborts is `pending`. */
   async ask(domain: string, hosts: readonly MailHost[], recipients: readonly Recipient[], signal: AbortSignal): Promise<DomainAnswer> {
-    const progress = new DomainProgress(domain, recipients, this.#acceptAll.peek(domain) ?? null, signal);
+    const progress = new DomainProgress(domain, recipients, signal);
     for (const host of hosts.slice(0, MAX_HOSTS)) {
-      progress.beginHost(host.name);
+      progress.beginHost(host.name, this.#acceptAll.peek(acceptAllKey(domain, host.name)) ?? null);
       if (!progress.wantsMore) break;
       const turn: HostTurn = { host, progress, brokenOff: 0, failure: null, others: null };
       await this.#converse(turn);
@@ -103,7 +103,7 @@ export class Mailboxes {
     for (;;) {
       const room = this.#conversations.roomIn(session);
       if (progress.wantsProbe && (room >= STRANGERS || session.asked === 0)) {
-        await this.#probe(session, progress);
+        await this.#probe(session, turn);
         continue;
       }
       const lot = progress.take(Math.min(LOT, room));
@@ -144,7 +144,7 @@ export class Mailboxes {
   }
 
   /** Two recipients whom nobody knows: who takes both takes anybody. A 4xx, a drop, or a word about us says nothing. */
-  async #probe(session: SmtpSession, progress: DomainProgress): Promise<void> {
+  async #probe(session: SmtpSession, { host, progress }: HostTurn): Promise<void> {
     progress.beginProbe();
     const meanings: RcptMeaning[] = [];
     try {
@@ -153,11 +153,17 @@ export class Mailboxes {
       progress.endProbe(true);
       throw error;
     }
-    if (meanings.every((meaning) => meaning === 'accepted')) progress.acceptAll = true;
-    else if (meanings.every((meaning) => meaning === 'accepted' || isRefusal(meaning))) progress.acceptAll = false;
+    const anybody = meanings.every((meaning) => meaning === 'accepted');
     progress.endProbe(false);
-    if (progress.acceptAll !== null) this.#acceptAll.put(progress.domain, progress.acceptAll, ACCEPT_ALL_KEPT_MS);
+    if (!anybody && !meanings.every((meaning) => meaning === 'accepted' || isRefusal(meaning))) return;
+    progress.learnAcceptAll(anybody);
+    this.#acceptAll.put(acceptAllKey(progress.domain, host.name), anybody, ACCEPT_ALL_KEPT_MS);
   }
+}
+
+/** A backup often takes everything that the host which knows the mailboxes would refuse: what is known of one says nothing of the other. */
+function acceptAllKey(domain: string, host: string): string {
+  return `${domain} ${host}`;
 }
 
 function isRefusal(meaning: RcptMeaning): boolean {

@@ -66,6 +66,10 @@ export const CASES: Readonly<Record<string, readonly Case[]>> = {
     ['jane@silent.test', 'unknown', 'no_answer', 30],
     ['jane@old.test', 'deliverable', 'accepted', 97],
     ['jane@drops.test', 'unknown', 'no_answer', 30],
+    ['jane@all-drop.test', 'unknown', 'greylisted', 30],
+    ['jane@stand-in.test', 'deliverable', 'accepted', 97],
+    ['joe@stand-in.test', 'deliverable', 'accepted', 97],
+    ['nobody@stand-in.test', 'undeliverable', 'no_mailbox', 0],
     ...[1, 2, 3, 4, 5, 6, 7].flatMap((n) => ['curt', 'tired'].map((host): Case => [`a${n}@${host}.test`, 'deliverable', 'accepted', 97])),
     ['nobody@tired.test', 'undeliverable', 'no_mailbox', 0],
     // It hangs up over the strangers of the probe: whether it takes anybody is not known.

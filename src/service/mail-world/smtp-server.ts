@@ -187,6 +187,7 @@ class Conversation {
       return;
     }
     if (this.#sender === null || path === null) this.#say('503 5.5.1 MAIL first');
+    else if (quirk === 'closes_at_rcpt') this.#say('421 4.3.2 closing down', true);
     else if (quirk === 'strict' && this.#inTransaction > 1) this.#say('452 4.5.3 one recipient at a time');
     else {
       const reply = this.#postmaster.reply(this.#name, this.#sender, path);

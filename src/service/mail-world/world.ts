@@ -3,11 +3,11 @@
 /**
  * How a mail host treats whoever connects, if not as it should. `dead`: nobody listens. `hangs_up`: at once. `silent`: never a word. `busy`: 421 as greeting.
  * `refuses`: 554 5.7.1 as greeting. `old`: knows no EHLO. `rejects_sender`: 550 5.7.1 to MAIL. `drops_at_rcpt`: hangs up instead of an answer.
- * `curt`: hangs up after three recipients. `shy`: hangs up over a recipient whom nobody knows. `defers_sender`: 451 to MAIL. `endless`: a greeting without end. `binary`: bytes that are no reply. `drips`: one byte at a time, for ever.
+ * `closes_at_rcpt`: 421 to RCPT. `curt`: hangs up after three recipients. `shy`: hangs up over a recipient whom nobody knows. `defers_sender`: 451 to MAIL. `endless`: a greeting without end. `binary`: bytes that are no reply. `drips`: one byte at a time, for ever.
  * `chatty`: answers what nobody asked. `bad_tls`: offers STARTTLS and then speaks no TLS. `strict`: takes one recipient a transaction.
  */
 export type HostQuirk =
-  | 'dead' | 'hangs_up' | 'silent' | 'busy' | 'refuses' | 'old' | 'rejects_sender' | 'drops_at_rcpt' | 'curt' | 'shy' | 'defers_sender' | 'endless' | 'binary' | 'drips' | 'chatty' | 'bad_tls' | 'strict';
+  | 'dead' | 'hangs_up' | 'silent' | 'busy' | 'refuses' | 'old' | 'rejects_sender' | 'drops_at_rcpt' | 'closes_at_rcpt' | 'curt' | 'shy' | 'defers_sender' | 'endless' | 'binary' | 'drips' | 'chatty' | 'bad_tls' | 'strict';
 
 export interface WorldHost {
   readonly quirk?: HostQuirk;

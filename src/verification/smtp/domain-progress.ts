@@ -30,7 +30,7 @@ export interface MailboxAnswer {
   readonly attempts: number;
 }
 
-/** Times that a conversation may break over the same mailbox. */
+/** Times that conversations with a host may break over the same mailbox. */
 const MAX_BREAKS = 2;
 /** Times that the probe may break off. */
 const MAX_PROBES = 2;
@@ -85,6 +85,7 @@ export class DomainProgress {
     this.#probes = MAX_PROBES;
     this.#anybodyAccepted = false;
     this.#takenHere.clear();
+    this.#breaks.clear();
     if (this.#enough.signal.aborted) this.#enough = new AbortController();
     this.#left.push(...this.#aside.splice(0));
   }
@@ -113,7 +114,7 @@ export class DomainProgress {
 
   /**
    * A conversation broke off before these were answered. The one that was being asked about goes first in the next conversation when others were answered
-   * before it, for the server may only have had enough; else last, so that it keeps nobody from an answer. Over whom it breaks twice is let go.
+   * before it, for the server may only have had enough; else last, so that it keeps nobody from an answer. Over whom it breaks twice only another host is asked.
    */
   brokeOff(unanswered: readonly Recipient[], failure: SessionFailure, session: SmtpSession): void {
     const over = unanswered.find(({ address }) => address === failure.over);
@@ -125,10 +126,11 @@ export class DomainProgress {
     }
     const breaks = (this.#breaks.get(over.address) ?? 0) + 1;
     this.#breaks.set(over.address, breaks);
-    if (breaks >= MAX_BREAKS) this.#noteFailure(over, failure, session.tls, 'no_answer');
     this.#left.unshift(...others);
-    if (breaks >= MAX_BREAKS) return;
-    if (session.answered > 0) this.#left.unshift(over);
+    if (breaks >= MAX_BREAKS) {
+      this.#noteFailure(over, failure, session.tls, 'no_answer');
+      this.#aside.push(over);
+    } else if (session.answered > 0) this.#left.unshift(over);
     else this.#left.push(over);
   }
 
@@ -141,9 +143,10 @@ export class DomainProgress {
     }
   }
 
-  /** Time is up: who has no answer is to be asked about later. */
+  /** Time is up: who has no answer and could have one yet is to be asked about later. */
   endTime(): void {
-    for (const { address } of [...this.#left, ...this.#aside]) {
+    // Whom the last host could not be asked about, nobody can.
+    for (const { address } of this.#left) {
       const known = this.answers.get(address);
       if (known === undefined || known.meaning === 'no_answer') this.#note(address, 'pending', known?.stage ?? 'connect', null, null, 'time was up', known?.tls ?? false);
     }

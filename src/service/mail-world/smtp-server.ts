@@ -19,6 +19,8 @@ export interface HostCounts {
   mostOpen: number;
   /** Times that commands came in, however many at once: each is a round trip for whoever waits for the answers. */
   turns: number;
+  /** RCPT commands. */
+  recipients: number;
   /** Conversations that it ended itself, with 421. */
   ended: number;
 }
@@ -30,7 +32,7 @@ export interface SmtpHost {
 }
 
 export async function startSmtpHost(name: string, host: WorldHost, postmaster: Postmaster, tls: SecureContext | null): Promise<SmtpHost> {
-  const counts: HostCounts = { connections: 0, mostOpen: 0, turns: 0, ended: 0 };
+  const counts: HostCounts = { connections: 0, mostOpen: 0, turns: 0, recipients: 0, ended: 0 };
   const open = new Set<Socket>();
   const server = createServer((socket) => {
     counts.connections++;
@@ -150,7 +152,7 @@ class Conversation {
       case 'MAIL':
         this.#sender = path;
         this.#inTransaction = 0;
-        this.#say(this.#host.quirk === 'rejects_sender' ? '550 5.7.1 sender refused by policy' : this.#host.quirk === 'defers_sender' ? '451 4.7.1 come again later' : '250 2.1.0 fine');
+        this.#say(this.#toSender());
         if (this.#host.quirk === 'chatty') this.#say('250 2.1.5 fine');
         return;
       case 'RCPT':
@@ -177,8 +179,15 @@ class Conversation {
     return lines.map((line, n) => `250${n === lines.length - 1 ? ' ' : '-'}${line}`).join('\r\n');
   }
 
+  #toSender(): string {
+    const { quirk, blocksAfter = Infinity } = this.#host;
+    if (this.#counts.recipients >= blocksAfter) return '554 5.7.1 you are blocked';
+    return quirk === 'rejects_sender' ? '550 5.7.1 sender refused by policy' : quirk === 'defers_sender' ? '451 4.7.1 come again later' : '250 2.1.0 fine';
+  }
+
   #recipient(path: string | null): void {
     this.#recipients++;
+    this.#counts.recipients++;
     this.#inTransaction++;
     const { quirk } = this.#host;
     if (quirk === 'drops_at_rcpt' || (quirk === 'curt' && this.#recipients > CURT_AFTER) || (quirk === 'shy' && !this.#postmaster.knows(path ?? ''))) {

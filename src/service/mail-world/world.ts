@@ -21,6 +21,8 @@ export interface WorldHost {
   readonly mostRecipients?: number;
   /** Says 421 in place of a greeting to whoever comes while so many are there. */
   readonly mostConversations?: number;
+  /** Says 554 5.7.1 to MAIL once it was asked about so many recipients, in all conversations. */
+  readonly blocksAfter?: number;
   /** Does not offer PIPELINING, and takes it for an attack. */
   readonly oneByOne?: boolean;
   /** Offers STARTTLS; needs a certificate where the world is started. */

@@ -134,7 +134,7 @@ export class DomainProgress {
     else this.#left.push(over);
   }
 
-  /** The present host is not asked again; what it failed by is noted for all who are left. @param alive it answered somebody: it can be asked again later. */
+  /** The present host is not asked again; what it failed by is noted for all who are left. @param alive it answered somebody, and did not refuse us since: it can be asked again later. */
   endHost(failure: SessionFailure, alive: boolean): void {
     for (const recipient of this.#left) {
       const { address } = recipient;

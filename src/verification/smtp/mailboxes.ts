@@ -57,7 +57,7 @@ export class Mailboxes {
       const turn: HostTurn = { host, progress, brokenOff: 0, failure: null, others: null };
       await this.#converse(turn);
       await turn.others;
-      if (turn.failure !== null && !signal.aborted) progress.endHost(turn.failure, this.#conversations.isAlive(host));
+      if (turn.failure !== null && !signal.aborted) progress.endHost(turn.failure, this.#conversations.isAlive(host) && !refusedForGood(turn, turn.failure));
     }
     if (signal.aborted) progress.endTime();
     return { mailboxes: progress.answers, acceptAll: progress.acceptAll };
@@ -159,6 +159,11 @@ export class Mailboxes {
     progress.learnAcceptAll(anybody);
     this.#acceptAll.put(acceptAllKey(progress.domain, host.name), anybody, ACCEPT_ALL_KEPT_MS);
   }
+}
+
+/** A 5xx to us, whatever the host said to others; one that let us go on in another conversation was for that conversation alone. */
+function refusedForGood({ brokenOff }: HostTurn, { failure }: SessionFailure): boolean {
+  return brokenOff < MAX_BROKEN_OFF && (failure.reply?.code ?? 0) >= 500;
 }
 
 /** A backup often takes everything that the host which knows the mailboxes would refuse: what is known of one says nothing of the other. */

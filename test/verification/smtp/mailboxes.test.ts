@@ -65,6 +65,14 @@ describe('a server that has had enough', () => {
     expect(new Set(found.map(({ reason }) => reason))).toEqual(new Set(['accepted']));
   });
 
+  it('of us, for good, is taken at its word: it is not asked again each minute', async () => {
+    // After the first of them and the two strangers.
+    const { one, world } = await inWorld({}, {}, { hosts: { [HOST]: { blocksAfter: 3 } }, domains: { 'one.test': { mx: [[10, HOST]], mailboxes: ['jane', 'joe'] } } });
+    expect(await one('jane@one.test')).toMatchObject({ reason: 'accepted' });
+    expect(await one('joe@one.test')).toMatchObject({ result: 'unknown', reason: 'policy_rejected', retry_at: null, smtp: { stage: 'mail', code: 554 } });
+    expect(world.countsOf(HOST).connections).toBe(2);
+  });
+
   it('and is not through in time leaves the others for later, whatever it said last', async () => {
     const { found } = await ask({ mostRecipients: 2, latencyMs: 20 }, 400, {}, { timeoutMs: 600 });
     expect(new Set(found.map(({ reason }) => reason))).toEqual(new Set(['accepted', 'no_mailbox', 'pending']));

@@ -8,11 +8,10 @@ import { allIdle, count, join, leave, newProvider, removeIdle, takeIdle, type Pr
 import { Reachability } from './reachability.ts';
 import { SessionFailure, SmtpSession } from './session.ts';
 import type { SmtpSettings } from './settings.ts';
+import { tryAddresses } from './try-addresses.ts';
 
 /** How long a conversation that nobody needs is kept for the next who does. */
 const IDLE_MS = 1_000;
-/** Addresses of one host and one family that are tried: IPv4 first, then IPv6. */
-const MAX_ADDRESSES = 2;
 /** Times that a host which answers others may refuse somebody a conversation. */
 const MAX_REFUSED = 5;
 /** Room for the two strangers of a probe: a conversation with less is over. */
@@ -196,7 +195,8 @@ export class Conversations {
   async #begin(waiter: Waiter, provider: Provider): Promise<void> {
     const { host, signal, needed, resolve, reject } = waiter;
     const stop = AbortSignal.any([needed, this.#stop.signal, this.#reachability.signal]);
-    const last = await this.#tryAddresses(host, stop);
+    const begunMs = this.#clock();
+    const last = await tryAddresses(host, this.#settings, this.#reachability, stop);
     if (last instanceof SmtpSession) {
       this.#places.set(last, { host: host.name, provider, answered: 0 });
       this.#handOver(last, signal);
@@ -206,8 +206,10 @@ export class Conversations {
     count(provider, host.name, -1);
     this.#active--;
     const blocked = this.#reachability.trouble();
-    if (needed.aborted || this.#stop.signal.aborted) reject(last);
-    else if (blocked !== null) reject(blocked);
+    if (needed.aborted || this.#stop.signal.aborted) {
+      this.#cutOff(host.name, this.#clock() - begunMs);
+      reject(last);
+    } else if (blocked !== null) reject(blocked);
     else if (this.#isFull(host.name, provider, last) && waiter.refused++ < MAX_REFUSED) {
       this.#manners.refusedAnother(host.name, provider.open.get(host.name) ?? 0);
       join(provider, waiter);
@@ -218,24 +220,10 @@ export class Conversations {
     this.#pumpAfterEnd(provider);
   }
 
-  /** A conversation, or what went wrong with the last address of the host. */
-  async #tryAddresses(host: MailHost, stop: AbortSignal): Promise<SmtpSession | SessionFailure> {
-    let last = new SessionFailure('connect', new SmtpFailure('unreachable', 'it has no address'));
-    const tried = ([4, 6] as const).flatMap((family) => host.addresses.filter((address) => address.family === family).slice(0, MAX_ADDRESSES));
-    for (const { address } of tried) {
-      try {
-        const session = await SmtpSession.open({ host: host.name, address }, this.#settings, stop);
-        this.#reachability.reached();
-        return session;
-      } catch (error) {
-        if (!(error instanceof SessionFailure)) throw error;
-        last = error;
-        if (stop.aborted) break;
-        if (error.stage !== 'connect') this.#reachability.reached();
-        else if (error.failure.trouble === 'timeout') this.#reachability.timedOut(host.name);
-      }
-    }
-    return last;
+  /** Nobody waited any longer. When all whose time is up come to no end of a host, none of them would come to the next: it counts as having failed. */
+  #cutOff(host: string, tookMs: number): void {
+    if (tookMs < this.#settings.connectMs || this.#manners.isAlive(host)) return;
+    this.#circuits.failed(host, new SessionFailure('connect', new SmtpFailure('timeout', `no conversation within ${Math.round(tookMs)} ms`)));
   }
 
   /** Whether the host, which talks to us, only wants fewer conversations or later ones: it did not refuse us for good. */

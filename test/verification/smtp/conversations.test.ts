@@ -28,10 +28,10 @@ function failing(trouble: SmtpTrouble, ms: number, settings: Partial<SmtpSetting
 }
 
 /** What each of `asked` comes to, and when. */
-async function outcomes(conversations: Conversations, asked: readonly MailHost[]): Promise<{ trouble: SmtpTrouble; atMs: number }[]> {
+async function outcomes(conversations: Conversations, asked: readonly MailHost[], signal = new AbortController().signal): Promise<{ trouble: SmtpTrouble; atMs: number }[]> {
   const all = Promise.all(
     asked.map((host) =>
-      conversations.acquire(host, new AbortController().signal).then(
+      conversations.acquire(host, signal).then(
         () => Promise.reject(new Error('a conversation')),
         (error: SessionFailure) => ({ trouble: error.failure.trouble, atMs: performance.now() }),
       ),
@@ -83,6 +83,34 @@ describe('Conversations', () => {
       expect((await outcomes(conversations, hosts(1, () => `p${n}.example`)))[0]?.trouble).toBe('timeout');
       await vi.advanceTimersByTimeAsync(30_000);
     }
+  });
+
+  it('lets a host of which nothing is heard have the time for two connections, however many addresses it has', async () => {
+    const waits: number[] = [];
+    const connect: SmtpSettings['connect'] = (_target, timeoutMs) =>
+      new Promise((_resolve, reject) => {
+        waits.push(timeoutMs);
+        setTimeout(() => reject(new SmtpFailure('timeout', 'timeout')), timeoutMs);
+      });
+    const start = performance.now();
+    const addresses = ([4, 4, 6, 6] as const).map((family, n) => ({ address: family === 4 ? `192.0.2.${n}` : `2001:db8::${n}`, family, ttlS: 60 }));
+    const found = await outcomes(new Conversations(smtpSettings({ ehloName: 'verifier.test', connect, connectMs: 9_000 }), () => performance.now()), hosts(1, () => 'one.example').map((host) => ({ ...host, addresses })));
+    expect(waits).toEqual([9_000, 3_000, 3_000, 3_000]);
+    expect(found).toEqual([{ trouble: 'timeout', atMs: start + 18_000 }]);
+  });
+
+  it.each([
+    [9_999, ['stopped', 'stopped', 'stopped', 'stopped']],
+    [12_000, ['stopped', 'stopped', 'stopped', 'timeout']],
+  ])('whose deadlines of %d ms are too short for a host come past it at last, if they had time for one connection', async (deadlineMs, troubles) => {
+    const { conversations } = failing('timeout', 60_000);
+    const found: SmtpTrouble[] = [];
+    for (let n = 0; n < 4; n++) {
+      const deadline = new AbortController();
+      setTimeout(() => deadline.abort(), deadlineMs);
+      found.push(...(await outcomes(conversations, hosts(1, () => 'one.example'), deadline.signal)).map(({ trouble }) => trouble));
+    }
+    expect(found).toEqual(troubles);
   });
 
   it('takes refused connections for the trouble of each host alone', async () => {

@@ -12,11 +12,11 @@ export interface MailHost {
 }
 
 /**
- * `hosts`: at least one that has an address, most preferred first. `null_mx`: the domain says that it takes no mail. `no_domain`: it does not
+ * `hosts`: at least one that has an address, most preferred first; `partial`: of others DNS did not say. `null_mx`: the domain says that it takes no mail. `no_domain`: it does not
  * exist. `no_mail_host`: it exists, and there is nothing that mail could be brought to. `failed`: DNS did not say.
  */
 export type MailRoute =
-  | { readonly kind: 'hosts'; readonly implicit: boolean; readonly records: readonly MxRecord[]; readonly hosts: readonly MailHost[] }
+  | { readonly kind: 'hosts'; readonly implicit: boolean; readonly partial: boolean; readonly records: readonly MxRecord[]; readonly hosts: readonly MailHost[] }
   | { readonly kind: 'null_mx' }
   | { readonly kind: 'no_domain' }
   | { readonly kind: 'no_mail_host'; readonly records: readonly MxRecord[]; readonly detail: string }
@@ -100,9 +100,9 @@ export class MailRoutes {
       if (addresses.length > 0) hosts.push({ name: record.host, preference: record.preference, addresses });
       else withheld = true;
     }
-    if (hosts.length > 0) return { kind: 'hosts', implicit: false, records, hosts };
-    if (withheld) return { kind: 'failed', detail: 'the mail hosts have no public address' };
     const failed = looked.map(({ found }) => found).find((found) => found.kind === 'failed');
+    if (hosts.length > 0) return { kind: 'hosts', implicit: false, partial: failed !== undefined, records, hosts };
+    if (withheld) return { kind: 'failed', detail: 'the mail hosts have no public address' };
     if (failed !== undefined) return failed;
     if (names.size > tried.length) return { kind: 'failed', detail: `none of the first ${MAX_HOSTS} mail hosts has an address` };
     return { kind: 'no_mail_host', records, detail: records.length === 0 || tried.length === 0 ? 'no usable mail host' : 'no mail host has an address' };
@@ -124,7 +124,8 @@ function isMailHost(name: string): boolean {
 function holdsForMs(route: MailRoute): number {
   switch (route.kind) {
     case 'hosts':
-      return bounded(route.hosts.flatMap(({ addresses }) => addresses));
+      // The best of them may be among those that DNS did not tell this time.
+      return route.partial ? FAILED_MS : bounded(route.hosts.flatMap(({ addresses }) => addresses));
     case 'null_mx':
       return MOST_MS;
     case 'no_domain':

@@ -78,6 +78,23 @@ describe('MailRoutes', () => {
   });
 });
 
+describe('a route of which DNS did not tell all', () => {
+  it('is taken as it is for five seconds, then looked up again: the best host may be what is missing', async () => {
+    const a: Record<string, Lookup<HostAddress>> = { 'mx1.test': FAILED, 'mx2.test': found(at('8.8.8.8', 3_600)) };
+    const { find, time } = routes({ mx: { 'a.test': found(mx(10, 'mx1.test'), mx(20, 'mx2.test')) }, a });
+    const names = async (): Promise<string[]> => {
+      const route = await find('a.test');
+      return route.kind === 'hosts' ? route.hosts.map(({ name }) => name) : [];
+    };
+    expect(await names()).toEqual(['mx2.test']);
+    a['mx1.test'] = found(at('9.9.9.9', 3_600));
+    time.ms = 4_999;
+    expect(await names()).toEqual(['mx2.test']);
+    time.ms = 5_000;
+    expect(await names()).toEqual(['mx1.test', 'mx2.test']);
+  });
+});
+
 describe('bothFamilies', () => {
   it.each([
     ['one is enough', found(at('8.8.8.8')), FAILED, 'found'],

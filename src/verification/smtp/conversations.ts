@@ -51,10 +51,10 @@ export class Conversations {
   }
 
   /**
-   * A conversation with `host`, to be given back with `release` or `discard`.
+   * A conversation with `host`, to be asked about `domain` first, to be given back with `release` or `discard`.
    * @param signal ends it. @param needed ends the waiting for it; aborts with `signal` at the latest. @throws SessionFailure
    */
-  acquire(host: MailHost, signal: AbortSignal, needed: AbortSignal = signal): Promise<SmtpSession> {
+  acquire(host: MailHost, domain: string, signal: AbortSignal, needed: AbortSignal = signal): Promise<SmtpSession> {
     return new Promise((resolve, reject) => {
       const stop = (): void => reject(new SessionFailure('connect', new SmtpFailure('stopped', 'stopped before its turn came')));
       if (needed.aborted || this.#stop.signal.aborted) return stop();
@@ -65,7 +65,7 @@ export class Conversations {
         return resolve(idle);
       }
       const waiter: Waiter = {
-        host, signal, needed, resolve, reject,
+        host, domain, signal, needed, resolve, reject,
         stop: () => {
           leave(provider, waiter);
           stop();
@@ -193,10 +193,10 @@ export class Conversations {
   }
 
   async #begin(waiter: Waiter, provider: Provider): Promise<void> {
-    const { host, signal, needed, resolve, reject } = waiter;
+    const { host, domain, signal, needed, resolve, reject } = waiter;
     const stop = AbortSignal.any([needed, this.#stop.signal, this.#reachability.signal]);
     const begunMs = this.#clock();
-    const last = await tryAddresses(host, this.#settings, this.#reachability, stop);
+    const last = await tryAddresses(host, domain, this.#settings, this.#reachability, stop);
     if (last instanceof SmtpSession) {
       this.#places.set(last, { host: host.name, provider, answered: 0 });
       this.#handOver(last, signal);

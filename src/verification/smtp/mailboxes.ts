@@ -75,7 +75,7 @@ export class Mailboxes {
       const { needed } = progress;
       let session: SmtpSession;
       try {
-        session = await this.#conversations.acquire(host, progress.signal, needed);
+        session = await this.#conversations.acquire(host, progress.domain, progress.signal, needed);
       } catch (error) {
         if (!(error instanceof SessionFailure)) throw error;
         if (!needed.aborted) turn.failure = error;

@@ -4,6 +4,8 @@ import type { SmtpSession } from './session.ts';
 
 export interface Waiter {
   readonly host: MailHost;
+  /** About which it is to be asked. */
+  readonly domain: string;
   /** Ends the conversation. */
   readonly signal: AbortSignal;
   /** Ends the waiting for one. */

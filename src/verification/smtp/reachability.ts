@@ -5,7 +5,10 @@
 import { SmtpFailure } from './connection.ts';
 import { SessionFailure } from './session.ts';
 
-/** Different hosts that did not answer within a minute, with none that did: a batch rarely begins with so many dead ones. */
+/**
+ * Different hosts of as many domains that did not answer within a minute, with none that did: a batch rarely begins with so many dead ones. The hosts of one
+ * domain are often one machine, or gone together; and one host serves many domains.
+ */
 const HOSTS = 3;
 const WITHIN_MS = 60_000;
 /** How long one connection proves that the way is open, and how long the lack of any keeps us from trying. */
@@ -14,8 +17,8 @@ const BLOCKED_MS = 60_000;
 
 export class Reachability {
   readonly #clock: () => number;
-  /** When each of them was given up, monotonic milliseconds. */
-  readonly #silent = new Map<string, number>();
+  /** By domain the host of it that was given up last, and when, monotonic milliseconds. */
+  readonly #silent = new Map<string, { readonly host: string; readonly atMs: number }>();
   #reachedMs = -Infinity;
   #blockedUntilMs = -Infinity;
   #controller = new AbortController();
@@ -42,12 +45,12 @@ export class Reachability {
     this.#silent.clear();
   }
 
-  /** A host did not answer at all. */
-  timedOut(host: string): void {
+  /** A host did not answer at all. @param domain about which it was to be asked. */
+  timedOut(host: string, domain: string): void {
     const now = this.#clock();
     if (now - this.#reachedMs < PROVEN_MS) return;
-    this.#silent.set(host, now);
-    for (const [name, atMs] of this.#silent) if (now - atMs > WITHIN_MS) this.#silent.delete(name);
+    for (const [name, silent] of this.#silent) if (now - silent.atMs > WITHIN_MS || silent.host === host) this.#silent.delete(name);
+    this.#silent.set(domain, { host, atMs: now });
     if (this.#silent.size < HOSTS) return;
     this.#silent.clear();
     this.#blockedUntilMs = now + BLOCKED_MS;

@@ -10,9 +10,10 @@ const MAX_ADDRESSES = 2;
 
 /**
  * A conversation, or what went wrong with the last address of the host. The first one has the whole time for a connection, and the others have as much
- * together, so that a host of which nothing is heard leaves time for the next one. @param reachability is told what was heard.
+ * together, so that a host of which nothing is heard leaves time for the next one. @param domain about which it is to be asked.
+ * @param reachability is told what was heard.
  */
-export async function tryAddresses(host: MailHost, settings: SmtpSettings, reachability: Reachability, stop: AbortSignal): Promise<SmtpSession | SessionFailure> {
+export async function tryAddresses(host: MailHost, domain: string, settings: SmtpSettings, reachability: Reachability, stop: AbortSignal): Promise<SmtpSession | SessionFailure> {
   let last = new SessionFailure('connect', new SmtpFailure('unreachable', 'it has no address'));
   const tried = ([4, 6] as const).flatMap((family) => host.addresses.filter((address) => address.family === family).slice(0, MAX_ADDRESSES));
   for (const [n, { address }] of tried.entries()) {
@@ -26,7 +27,7 @@ export async function tryAddresses(host: MailHost, settings: SmtpSettings, reach
       last = error;
       if (stop.aborted) break;
       if (error.stage !== 'connect') reachability.reached();
-      else if (error.failure.trouble === 'timeout') reachability.timedOut(host.name);
+      else if (error.failure.trouble === 'timeout') reachability.timedOut(host.name, domain);
     }
   }
   return last;

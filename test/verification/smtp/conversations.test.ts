@@ -27,11 +27,11 @@ function failing(trouble: SmtpTrouble, ms: number, settings: Partial<SmtpSetting
   return { conversations: new Conversations(smtpSettings({ ehloName: 'verifier.test', connect, ...settings }), () => performance.now()), begun };
 }
 
-/** What each of `asked` comes to, and when. */
-async function outcomes(conversations: Conversations, asked: readonly MailHost[], signal = new AbortController().signal): Promise<{ trouble: SmtpTrouble; atMs: number }[]> {
+/** What each of `asked`, by default of a domain of its own, comes to, and when. */
+async function outcomes(conversations: Conversations, asked: readonly MailHost[], signal = new AbortController().signal, domainOf = ({ name }: MailHost): string => name): Promise<{ trouble: SmtpTrouble; atMs: number }[]> {
   const all = Promise.all(
     asked.map((host) =>
-      conversations.acquire(host, signal).then(
+      conversations.acquire(host, domainOf(host), signal).then(
         () => Promise.reject(new Error('a conversation')),
         (error: SessionFailure) => ({ trouble: error.failure.trouble, atMs: performance.now() }),
       ),
@@ -111,6 +111,15 @@ describe('Conversations', () => {
       found.push(...(await outcomes(conversations, hosts(1, () => 'one.example'), deadline.signal)).map(({ trouble }) => trouble));
     }
     expect(found).toEqual(troubles);
+  });
+
+  it.each<[string, MailHost[], (host: MailHost) => string]>([
+    ['all hosts of one domain', hosts(5, (n) => `p${n}.example`), () => 'one.example'],
+    ['the one host of many domains', hosts(5, () => 'one.example').map((host) => ({ ...host, name: 'mx.one.example' })), (host) => `of-${host.addresses[0]?.address}.example`],
+  ])('takes %s for dead, and nobody else, where nothing is heard', async (_what, asked, domainOf) => {
+    const { conversations } = failing('timeout', 10_000);
+    const apart = asked.map((host, n) => ({ ...host, addresses: [{ address: `192.0.2.${n}`, family: 4 as const, ttlS: 60 }] }));
+    expect(new Set((await outcomes(conversations, apart, undefined, domainOf)).map(({ trouble }) => trouble))).toEqual(new Set(['timeout']));
   });
 
   it('takes refused connections for the trouble of each host alone', async () => {

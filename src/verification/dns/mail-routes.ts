@@ -1,4 +1,5 @@
 /** Where mail for a domain goes, by RFC 5321 5.1 and RFC 7505; kept for as long as it holds, and asked once for all who wait. */
+import { isIP } from 'node:net';
 import { isHostName } from '../domain.ts';
 import { JoinedCache, type Kept } from './joined-cache.ts';
 import { isPublicAddress } from './public-address.ts';
@@ -105,6 +106,9 @@ export class MailRoutes {
     if (withheld) return { kind: 'failed', detail: 'the mail hosts have no public address' };
     if (failed !== undefined) return failed;
     if (names.size > tried.length) return { kind: 'failed', detail: `none of the first ${MAX_HOSTS} mail hosts has an address` };
+    // RFC 1035 3.3.9 wants a name there; some servers deliver to the address all the same, so that nobody can say that mail does not arrive.
+    const address = records.find(({ host }) => isIP(host) !== 0);
+    if (address !== undefined) return { kind: 'failed', detail: `the MX record names an address (${address.host}) where a host belongs` };
     return { kind: 'no_mail_host', records, detail: records.length === 0 || tried.length === 0 ? 'no usable mail host' : 'no mail host has an address' };
   }
 

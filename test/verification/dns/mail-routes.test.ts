@@ -54,6 +54,8 @@ describe('MailRoutes', () => {
     ['an MX that does not exist', { mx: { 'a.test': found(mx(1, 'mx.test')) } }, { kind: 'no_mail_host' }],
     ['an MX whose name has an underscore', { mx: { 'a.test': found(mx(1, '_dc-mx.0a1b.a.test')) }, a: { '_dc-mx.0a1b.a.test': found(at('8.8.8.8')) } }, { kind: 'hosts' }],
     ['more dead MX than are looked up', { mx: { 'a.test': found(...Array.from({ length: 11 }, (_, i) => mx(i, `mx${i}.test`))) }, a: { 'mx10.test': found(at('8.8.8.8')) } }, { kind: 'failed' }],
+    ['an MX that is an address', { mx: { 'a.test': found(mx(1, '8.8.8.8')) } }, { kind: 'failed', detail: 'the MX record names an address (8.8.8.8) where a host belongs' }],
+    ['an MX that is an address, beside a dead one', { mx: { 'a.test': found(mx(1, 'gone.test'), mx(2, '2a00::1')) } }, { kind: 'failed' }],
     ['an MX with trouble', { mx: { 'a.test': found(mx(1, 'mx.test'), mx(2, 'gone.test')) }, a: { 'mx.test': FAILED } }, FAILED],
     ['an MX on this machine', { mx: { 'a.test': found(mx(1, 'mx.test')) }, a: { 'mx.test': found(at('127.0.0.1'), at('::1')) } }, { kind: 'failed' }],
   ])('%s', async (_what, zone, expected) => {

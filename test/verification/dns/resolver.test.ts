@@ -1,10 +1,10 @@
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { afterEach, describe, expect, it } from 'vitest';
-import { readQuestion, writeAnswer, type Question } from '../../../src/service/mail-world/dns-message.ts';
+import { readQuestion, writeAnswer, type Question, type WorldRecord } from '../../../src/service/mail-world/dns-message.ts';
 import { Lane } from '../../../src/verification/dns/lane.ts';
 import { MailRoutes } from '../../../src/verification/dns/mail-routes.ts';
-import { RCODE, TYPE } from '../../../src/verification/dns/message.ts';
+import { CLASS_IN, HEADER_OCTETS, number16, RCODE, TYPE, writeName } from '../../../src/verification/dns/message.ts';
 import { LANES, platformResolver } from '../../../src/verification/dns/resolver.ts';
 
 const sockets: Socket[] = [];
@@ -66,6 +66,35 @@ function refuse(question: Question, rcode: number): Buffer {
   answer.writeUInt16BE(1, 10);
   return Buffer.concat([answer, Buffer.from([0, 0, TYPE.opt, 4, 208, rcode >> 4, 0, 0, 0, 0, 0])]);
 }
+
+const CNAME = 5;
+
+/** The name in the question is an alias of `target`, which has the record, or none of the kind. */
+function alias(question: Question, target: string, record: WorldRecord | null): Buffer {
+  const plain = writeAnswer(question, RCODE.none, record === null ? [] : [record]);
+  const end = HEADER_OCTETS + question.raw.length;
+  plain.writeUInt16BE(record === null ? 1 : 2, 6);
+  const name = writeName(target);
+  const link = Buffer.concat([plain.subarray(end, end + 2), number16(CNAME), number16(CLASS_IN), Buffer.from([0, 0, 0, 60]), number16(name.length), name]);
+  return Buffer.concat([plain.subarray(0, end), link, ...(record === null ? [plain.subarray(end)] : [name, plain.subarray(end + 2)])]);
+}
+
+describe('aliases', () => {
+  it('a domain that is one has the mail hosts of the name that it stands for, and a mail host that is one its addresses', async () => {
+    const address: WorldRecord = { type: 'a', address: '8.8.8.8', ttlS: 60 };
+    const server = await serve((question) => {
+      const { name, type } = question;
+      if (type === TYPE.mx && name === 'alias.test') return alias(question, 'real.test', { type: 'mx', preference: 10, host: 'mx.alias.test', ttlS: 60 });
+      if (name === 'mx.alias.test') return alias(question, 'mx.real.test', type === TYPE.a ? address : null);
+      if (name === 'no-mx.test') return alias(question, 'real.test', type === TYPE.a ? address : null);
+      return writeAnswer(question, RCODE.none, []);
+    });
+    const routes = new MailRoutes({ resolver: platformResolver([server]), clock: () => 0, privateAddresses: false });
+    const addresses = [{ address: '8.8.8.8' }];
+    expect(await routes.find('alias.test')).toMatchObject({ kind: 'hosts', implicit: false, partial: false, hosts: [{ name: 'mx.alias.test', addresses }] });
+    expect(await routes.find('no-mx.test')).toMatchObject({ kind: 'hosts', implicit: true, hosts: [{ name: 'no-mx.test', addresses }] });
+  });
+});
 
 describe('what a DNS server may say', () => {
   const RCODES = Array.from({ length: 24 }, (_, rcode) => rcode);

@@ -51,8 +51,8 @@ export class S3LockPlace implements LockPlace {
   async prepare(): Promise<void> {}
 
   async create(holder: Holder): Promise<Grip | null> {
-    // Where no condition can keep it from being written over.
-    if (!this.#conditional.supported && (await this.read()) !== null) return null;
+    // Whether conditions keep it from being written over is known only after the first write.
+    if ((await this.read()) !== null) return null;
     return this.#take(holder, null);
   }
 

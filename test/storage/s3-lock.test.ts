@@ -40,6 +40,7 @@ await describeWith('s3', 'a lock in S3', async (server) => {
     const grips = await Promise.all(holders.map((one) => place().create(one)));
     const got = grips.findIndex((grip) => grip !== null);
     expect(grips.filter((grip) => grip !== null)).toHaveLength(1);
+    expect(await place().create(holder())).toBeNull();
     expect(await inBucket()).toEqual(holders[got]);
     expect(await grips[got]?.isOurs()).toBe(true);
     await grips[got]?.letGo();
@@ -128,6 +129,14 @@ await describeWith('s3', 'a lock in S3', async (server) => {
   ])('a server that %s', (_what, client) => {
     beforeEach(() => {
       proxy.faultFor = ({ headers }) => (headers['if-match'] === undefined && headers['if-none-match'] === undefined ? null : { kind: 'answer', status: 501, body: '<Error><Code>NotImplemented</Code></Error>' });
+    });
+
+    test('leaves it to the one that has it, whoever comes later', async () => {
+      const ours = holder();
+      const grip = await place(client()).create(ours);
+      for (let i = 0; i < 2; i++) expect(await place(client()).create(holder())).toBeNull();
+      expect(await inBucket()).toEqual(ours);
+      expect([await grip?.isOurs(), await grip?.renew(ours)]).toEqual([true, true]);
     });
 
     test('is told of, and whoever writes last has the lock', async () => {

@@ -2,6 +2,7 @@
 import { Agent as HttpAgent, type AgentOptions } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
+import { inRegions } from './regions.ts';
 
 const CONNECT_MS = 10_000;
 const SOCKETS = 64;
@@ -26,7 +27,7 @@ export async function makeS3Client(): Promise<S3Client> {
   // Not in the SDK's types, and the only way to see an endpoint that a profile configures.
   const { serviceConfiguredEndpoint } = client.config as { serviceConfiguredEndpoint?: () => Promise<string | undefined> };
   const endpoint = await serviceConfiguredEndpoint?.();
-  return endpoint === undefined ? client : new S3Client({ ...settings(), forcePathStyle: true });
+  return inRegions((region) => new S3Client({ ...settings(), forcePathStyle: endpoint !== undefined, ...(region === undefined ? {} : { region }) }));
 }
 
 function settings(): S3ClientConfig {
@@ -36,7 +37,6 @@ function settings(): S3ClientConfig {
     // Retried in one place, `patience.ts`, which knows how far a read has come.
     maxAttempts: 1,
     logger: SILENT,
-    followRegionRedirects: true,
     // Other servers refuse or corrupt what the newer defaults send (a trailing checksum), or answer without one.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',

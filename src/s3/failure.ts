@@ -89,6 +89,12 @@ export function faultOf(error: unknown): S3Fault {
   }
 }
 
+/** The region in which the bucket lies, where S3 says it (API reference, "HeadBucket" and "Error responses"); undefined: it does not. */
+export function regionToldBy(error: unknown): string | undefined {
+  const { Region, $response } = error as SdkError;
+  return Region ?? $response?.headers?.['x-amz-bucket-region'];
+}
+
 /** What S3 said, short. */
 export function saidBy(error: unknown): string {
   const { name = '', message = '', code, $metadata } = error as SdkError;
@@ -195,8 +201,7 @@ function accountError(fault: 'credentials' | 'region' | 'endpoint', error: unkno
         cause: error,
       });
     case 'region': {
-      const { Region, $response } = error as SdkError;
-      const right = Region ?? $response?.headers?.['x-amz-bucket-region'];
+      const right = regionToldBy(error);
       return new ConfigError('s3_region', `The region for ${uri} is missing or wrong (${said}).`, { hint: `Set AWS_REGION${right === undefined ? ' to the region of the bucket' : `=${right}`}.`, cause: error });
     }
     case 'endpoint':

@@ -18,15 +18,18 @@ export interface ObjectFacts {
 /** @throws as the SDK does */
 export async function headObject({ client, patience }: S3Access, { bucket, key }: S3Place, signal?: AbortSignal): Promise<ObjectFacts> {
   const place = { Bucket: bucket, Key: key };
+  const head = async (): Promise<ObjectFacts> => {
+    const { ContentLength = 0, ETag = '' } = await patiently((attempt) => client.send(new HeadObjectCommand(place), { abortSignal: attempt.signal }), patience, signal);
+    return { size: ContentLength, etag: ETag };
+  };
   try {
-    const head = await patiently((attempt) => client.send(new HeadObjectCommand(place), { abortSignal: attempt.signal }), patience, signal);
-    return { size: head.ContentLength ?? 0, etag: head.ETag ?? '' };
+    return await head();
   } catch (error) {
     if (faultOf(error) === 'passing') throw error;
-    // An answer to HEAD has no body to say what is wrong: a missing bucket looks like a missing object.
+    // An answer to HEAD has no body to say what is wrong: a missing bucket looks like a missing object, and a region is not always told.
     const answer = await patiently((attempt) => client.send(new GetObjectCommand({ ...place, Range: 'bytes=0-0' }), { abortSignal: attempt.signal }), patience, signal);
     await answer.Body?.transformToByteArray();
-    throw error;
+    return head();
   }
 }
 

@@ -66,10 +66,12 @@ export async function putSmall({ client, patience }: S3Access, { bucket, key }: 
   const ContentMD5 = createHash('md5').update(body).digest('base64');
   const signed = createHash('sha256').update(body).digest('hex');
   const { ETag } = await patiently((attempt) => {
-    const put = new PutObjectCommand({ Bucket: bucket, Key: key, Body: body.length > CHUNK_BYTES ? inChunks(body, attempt) : body, ContentLength: body.length, ContentMD5, ...more });
-    // Of a stream the SDK would sign nothing.
+    const put = new PutObjectCommand({ Bucket: bucket, Key: key, Body: body, ContentLength: body.length, ContentMD5, ...more });
+    // A stream of its own each time it is sent: see `regions.ts`. Of a stream the SDK would sign nothing.
     put.middlewareStack.add((next) => (args) => {
-      (args.request as { readonly headers: Record<string, string> }).headers['x-amz-content-sha256'] = signed;
+      const request = args.request as { readonly headers: Record<string, string>; body: unknown };
+      request.headers['x-amz-content-sha256'] = signed;
+      if (body.length > CHUNK_BYTES) request.body = inChunks(body, attempt);
       return next(args);
     }, { step: 'build' });
     return client.send(put, { abortSignal: attempt.signal });

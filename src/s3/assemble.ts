@@ -10,6 +10,8 @@ import type { S3Place } from './uri.ts';
 const COPIES_AT_ONCE = 8;
 /** A server that copies slower than this (bytes a millisecond) counts as standing still: it does not say how far it is. */
 const SLOWEST = 256;
+/** And is waited for no longer than this, however much it copies. */
+const LONGEST_COPY_MS = 5 * 60_000;
 /** Nobody has so many uploads of one name that are not ended: more are not looked at. */
 const MOST_PAGES = 20;
 /** S3 refuses requests by a clock that is further from its own (API reference, "RequestTimeTooSkewed"). */
@@ -99,9 +101,10 @@ export async function emptyUploads({ client, patience }: S3Access, { bucket, key
   return empty;
 }
 
-/** For a copy of so many bytes of which nobody says how far it is. */
+/** For a copy of so many bytes of which nobody says how far it is: one that hangs leaves time for another attempt. */
 function patienceFor(patience: Patience, bytes: number): Patience {
-  return { ...patience, idleMs: patience.idleMs + bytes / SLOWEST };
+  const copyMs = Math.min(LONGEST_COPY_MS, bytes / SLOWEST);
+  return { ...patience, idleMs: patience.idleMs + copyMs, longestMs: (patience.longestMs ?? Infinity) + copyMs };
 }
 
 /** As a header takes it: each piece of the key escaped. */

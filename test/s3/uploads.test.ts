@@ -1,8 +1,8 @@
 /** What is sent to a server that stands still, and what dead runs have left on it. */
 import { randomBytes } from 'node:crypto';
 import { CreateMultipartUploadCommand, ListMultipartUploadsCommand, UploadPartCommand } from '@aws-sdk/client-s3';
-import { expect, test } from 'vitest';
-import { emptyUploads } from '../../src/s3/assemble.ts';
+import { expect, test, vi } from 'vitest';
+import { assemble, emptyUploads } from '../../src/s3/assemble.ts';
 import { putSmall } from '../../src/s3/small-object.ts';
 import { describeWith } from '../services/needed.ts';
 import { clientOf } from './bucket.ts';
@@ -44,6 +44,27 @@ await describeWith('s3', 'a part of an output', async (server) => {
     proxy.faultFor = () => ({ kind: 'slow', eachMs: 20 });
     await putSmall(access({ ...QUICK, attempts: 1, idleMs: IDLE_MS }), place, PART);
     expect(puts()).toBe(1);
+  });
+
+  test('that the server copies is asked for again when the copy hangs, although it was waited for longer than any other request', async () => {
+    await bucket.put('source', PART.subarray(0, 8_192));
+    // By this clock the first copy stands still for longer than S3 is tried, and not for as much longer as the copy may take.
+    let now = 0;
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => now);
+    try {
+      const isCopy = ({ headers }: { readonly headers: object }): boolean => 'x-amz-copy-source' in headers;
+      proxy.faultFor = (request) => {
+        if (!isCopy(request) || now > 0) return null;
+        now = 10_010;
+        return { kind: 'hang' };
+      };
+      const guard = { begins: async () => {}, begun: async () => {}, check: async () => {} };
+      await assemble(access({ ...QUICK, idleMs: 1_000, longestMs: 10_000 }), place, [{ place: { ...place, key: 'source' }, at: 0, bytes: 8_192 }], guard);
+      expect(await bucket.get('part')).toEqual(PART.subarray(0, 8_192));
+      expect(proxy.relayed.filter(isCopy).length).toBeGreaterThan(1);
+    } finally {
+      clock.mockRestore();
+    }
   });
 
   test('of uploads that others left, all empty ones are found, on whichever page they stand', async () => {

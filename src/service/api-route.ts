@@ -48,19 +48,18 @@ async function perform(context: ServiceContext, endpoint: Endpoint, request: Fas
   return answer;
 }
 
-/** Keeps a first answer, unless it settles nothing: then the next request with the key is a first one. */
+/** Keeps a first answer. */
 function remember({ idempotency }: ServiceContext, call: Call, ticket: Ticket, first: FirstAnswer): void {
-  const settled = isSettled(first.status);
-  idempotency.finish(ticket, settled ? first : null);
-  if (settled) onUndo(call, () => idempotency.forget(ticket));
+  idempotency.finish(ticket, first);
+  onUndo(call, () => idempotency.forget(ticket));
 }
 
-/** Books one call. @throws ServiceError when the key has none left */
-export function bookCall({ keys }: Pick<ServiceContext, 'keys'>, { call }: FastifyRequest): void {
+/** Books one call, or `calls` that came as one. @throws ServiceError when the key has not as many left */
+export function bookCall({ keys }: Pick<ServiceContext, 'keys'>, { call }: FastifyRequest, calls = 1): void {
   const key = call.key as ActiveKey;
-  if (!keys.mayCall(key)) throw spent();
-  keys.book(key, { calls: 1 });
-  onUndo(call, () => keys.book(key, { calls: -1 }));
+  if (!keys.mayCall(key, calls)) throw spent();
+  keys.book(key, { calls });
+  onUndo(call, () => keys.book(key, { calls: -calls }));
 }
 
 /** Books what an answer costs. @throws ServiceError when the key has not that much left */
@@ -136,12 +135,12 @@ async function sendReplay(endpoint: Endpoint, answer: FirstAnswer, request: Fast
   return send(reply.headers(again.headers ?? {}), request.call, again.status, again.text);
 }
 
-/** Runs the endpoint; what it refuses is an answer too. Anything else that it throws is a bug, and passes. */
+/** Runs the endpoint; what it refuses for good is an answer too. What may work later, and a bug, passes: nothing was done. */
 async function attempt(endpoint: Endpoint, request: FastifyRequest): Promise<Answer | ServiceError> {
   try {
     return await endpoint(request.body, request);
   } catch (error) {
-    if (error instanceof ServiceError) return error;
+    if (error instanceof ServiceError && isSettled(error.status)) return error;
     throw error;
   }
 }

@@ -46,9 +46,9 @@ export function isIdempotencyKey(key: string): boolean {
   return VALID_KEY.test(key);
 }
 
-/** Whether an answer with this status settles the request; otherwise the same request may be tried again in earnest. */
+/** Whether an answer with this status settles the request; otherwise nothing was done, and the same request may be tried again in earnest: after a 402, with new credits. */
 export function isSettled(status: number): boolean {
-  return status < 500 && status !== 408 && status !== 409 && status !== 425 && status !== 429;
+  return status < 500 && status !== 402 && status !== 408 && status !== 409 && status !== 425 && status !== 429;
 }
 
 export class Idempotency implements Pending {

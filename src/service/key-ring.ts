@@ -88,10 +88,10 @@ export class KeyRing implements Pending {
     return digest !== null && this.#revoked(digest);
   }
 
-  /** Whether the key has a call left, where calls are counted. */
-  mayCall(key: ActiveKey): boolean {
+  /** Whether the key has so many calls left, where calls are counted. */
+  mayCall(key: ActiveKey, calls: number): boolean {
     const account = this.#accounts.get(key.id);
-    return account === undefined || account.calls === null || account.calls >= 1;
+    return account === undefined || account.calls === null || account.calls >= calls;
   }
 
   /** Whether the key has so many credits left, where they are counted. */

@@ -48,8 +48,8 @@ describe('Idempotency-Key', () => {
     expect([status, json['code']]).toEqual([400, 'invalid_parameter']);
   });
 
-  it('does not keep a 429 or a 500', async () => {
-    expect([408, 409, 425, 429, 500, 503].map(isSettled)).toEqual([false, false, false, false, false, false]);
+  it('does not keep a 402, a 429 or a 500', async () => {
+    expect([402, 408, 409, 425, 429, 500, 503].map(isSettled)).toEqual([false, false, false, false, false, false, false]);
     expect([200, 404, 422, 451].map(isSettled)).toEqual([true, true, true, true]);
     const service = await serveStore({ faults: { errorRate: 0.9, seed: 1 } });
     const statuses: number[] = [];

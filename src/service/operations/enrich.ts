@@ -31,7 +31,7 @@ export const BULK_BODY = {
       type: 'array',
       minItems: 1,
       maxItems: MAX_BULK,
-      description: 'Each is answered as if it came alone, and takes a request of the quota.',
+      description: 'Each is answered as if it came alone, and takes a request of the quota and a call of a trial.',
       examples: [[{ params: { id: 'pe_000002' } }]],
       items: {
         type: 'object',

@@ -1,5 +1,6 @@
-/** POST /v1/enrich/bulk: up to 100 enrichments in one request, each of which costs the quota as if it came alone. */
+/** POST /v1/enrich/bulk: up to 100 enrichments in one request, each of which takes a call and a request of the quota as if it came alone. */
 import type { FastifyRequest } from 'fastify';
+import { bookCall } from '../api-route.ts';
 import type { ActiveKey } from '../key-ring.ts';
 import type { Endpoint, ServiceContext } from '../context.ts';
 import { problem, ServiceError } from '../errors.ts';
@@ -16,7 +17,7 @@ interface Item {
 export function bulkEnrichEndpoint(context: ServiceContext): Endpoint {
   return async (body, request) => {
     const items = readItems(body);
-    takeQuota(context, request, items.length - 1);
+    takeRequests(context, request, items.length - 1);
     let credits = 0;
     const data = await Promise.all(items.map(async ({ params, metadata }) => {
       const tail = `"metadata":${JSON.stringify(metadata ?? null)}}`;
@@ -52,14 +53,17 @@ function isDeeper(value: unknown, levels: number): boolean {
   return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
 }
 
-/** The first request was paid for when it came in. @throws ServiceError when the quota has not as many left, or never will */
-function takeQuota({ quota, clock }: ServiceContext, request: FastifyRequest, more: number): void {
+/** The first request was paid for when it came in. @throws ServiceError when the plan has not as many calls left, or the quota not as many requests, or never will */
+function takeRequests(context: ServiceContext, request: FastifyRequest, more: number): void {
+  const { quota, clock } = context;
   const key = request.call.key as ActiveKey;
-  if (key.rpm === null || more === 0) return;
-  if (more >= key.rpm) {
+  if (more === 0) return;
+  if (key.rpm !== null && more >= key.rpm) {
     const detail = `${more + 1} items are more than this key's quota of ${key.rpm} requests a minute will ever hold; send fewer at once`;
     throw new ServiceError('validation_failed', detail, { errors: [{ pointer: '/requests', code: 'too_many', detail }] });
   }
+  bookCall(context, request, more);
+  if (key.rpm === null) return;
   const decision = quota.take(key.id, key.rpm, clock(), more);
   request.call.quota = decision;
   if (decision.allowed) return;

@@ -32,7 +32,7 @@ export function apiRoute(context: ServiceContext, endpoint: Endpoint, least: 0 |
       return sendProblem(reply, answer, text);
     }
     const { status, text, again, headers = {} } = answer;
-    if (ticket !== null) remember(context, call, ticket, again ? { kind: 'again', status } : { kind: 'text', status, text });
+    if (ticket !== null) remember(context, call, ticket, again ? { kind: 'again', status, verdicts: call.verdicts } : { kind: 'text', status, text });
     return send(reply.headers(headers), call, status, text);
   };
 }
@@ -127,12 +127,14 @@ function spent(): ServiceError {
 }
 
 async function sendReplay(endpoint: Endpoint, answer: FirstAnswer, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  request.call.replayed = true;
-  reply.header('idempotency-replayed', 'true');
-  if (answer.kind === 'text') return send(reply, request.call, answer.status, answer.text);
+  const { call } = request;
+  call.replayed = true;
+  if (answer.kind === 'text') return send(reply.header('idempotency-replayed', 'true'), call, answer.status, answer.text);
+  call.verdicts = answer.verdicts;
   const again = await attempt(endpoint, request);
+  reply.header('idempotency-replayed', 'true');
   if (again instanceof ServiceError) return sendProblem(reply, again, problemText(again, request));
-  return send(reply.headers(again.headers ?? {}), request.call, again.status, again.text);
+  return send(reply.headers(again.headers ?? {}), call, again.status, again.text);
 }
 
 /** Runs the endpoint; what it refuses for good is an answer too. What may work later, and a bug, passes: nothing was done. */

@@ -209,7 +209,7 @@ function methodsOf(methods: ReadonlyMap<string, readonly string[]>, path: string
 }
 
 function newCall(requestId: string, startedMs: number): Call {
-  return { requestId, startedMs, key: null, quota: null, credits: 0, admitted: false, replayed: false, owing: false, idempotent: false, undo: null, raw: NO_BODY, fate: null };
+  return { requestId, startedMs, key: null, quota: null, credits: 0, admitted: false, replayed: false, verdicts: {}, owing: false, idempotent: false, undo: null, raw: NO_BODY, fate: null };
 }
 
 function isApi(request: FastifyRequest): boolean {

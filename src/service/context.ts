@@ -1,6 +1,7 @@
 /** What the service's parts share, and what is known of one request. Types only. */
 import type { FastifyRequest } from 'fastify';
 import type { Fate } from './faults.ts';
+import type { KeptVerdicts } from './fresh-verdict.ts';
 import type { Idempotency } from './idempotency.ts';
 import type { ActiveKey, KeyRing } from './key-ring.ts';
 import type { Region } from './keys.ts';
@@ -57,6 +58,8 @@ export interface Call {
   /** It counts as in flight. */
   admitted: boolean;
   replayed: boolean;
+  /** What was found out about addresses for the answer, or for the first one where this is a replay. */
+  verdicts: KeptVerdicts;
   /** It has made something that must be in the store before anybody is told of it. */
   owing: boolean;
   /** The answer is kept for an Idempotency-Key, or is one that was. */

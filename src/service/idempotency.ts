@@ -4,6 +4,7 @@
  */
 import { hash } from 'node:crypto';
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import type { KeptVerdicts } from './fresh-verdict.ts';
 import { erasedSince } from './store/erased-since.ts';
 import type { Journal, Pending } from './store/journal.ts';
 import type { Store } from './store/store.ts';
@@ -20,9 +21,9 @@ const VALID_KEY = /^[\x20-\x7e]{1,255}$/;
 
 /**
  * An answer as it is remembered. `again`: the first answer was a record of the store, which is not kept twice (a copy would
- * outlive the erasure of the person); the same request reads it again, at no charge.
+ * outlive the erasure of the person); the same request reads it again, at no charge. What was asked of mail servers for it is kept.
  */
-export type FirstAnswer = { readonly kind: 'text'; readonly status: number; readonly text: string } | { readonly kind: 'again'; readonly status: number };
+export type FirstAnswer = { readonly kind: 'text'; readonly status: number; readonly text: string } | { readonly kind: 'again'; readonly status: number; readonly verdicts: KeptVerdicts };
 
 export type Begun =
   | { readonly kind: 'new'; readonly ticket: Ticket }
@@ -142,7 +143,7 @@ function digest(data: string | Uint8Array): Buffer {
 }
 
 function encode(answer: FirstAnswer): { kind: 'again' | 'text' | 'zstd'; payload: Uint8Array } {
-  if (answer.kind === 'again') return { kind: 'again', payload: new Uint8Array() };
+  if (answer.kind === 'again') return { kind: 'again', payload: Object.keys(answer.verdicts).length === 0 ? new Uint8Array() : Buffer.from(JSON.stringify(answer.verdicts)) };
   const bytes = Buffer.from(answer.text);
   return answer.text.length < COMPRESS_FROM ? { kind: 'text', payload: bytes } : { kind: 'zstd', payload: zstdCompressSync(bytes) };
 }
@@ -150,7 +151,7 @@ function encode(answer: FirstAnswer): { kind: 'again' | 'text' | 'zstd'; payload
 /** An answer as it is kept: `status`, `kind` and `payload` of its row. */
 export function answerOf(row: Record<string, unknown>): FirstAnswer {
   const status = row['status'] as number;
-  if (row['kind'] === 'again') return { kind: 'again', status };
   const payload = row['payload'] as Uint8Array;
+  if (row['kind'] === 'again') return { kind: 'again', status, verdicts: payload.length === 0 ? {} : (JSON.parse(Buffer.from(payload).toString('utf8')) as KeptVerdicts) };
   return { kind: 'text', status, text: Buffer.from(row['kind'] === 'zstd' ? zstdDecompressSync(payload) : payload).toString('utf8') };
 }

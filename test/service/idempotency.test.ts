@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Idempotency, isSettled } from '../../src/service/idempotency.ts';
 import { listKeys } from '../../src/service/keys.ts';
 import { Journal } from '../../src/service/store/journal.ts';
+import { loadPeople } from '../../src/service/store/load.ts';
 import { openStore } from '../../src/service/store/open-store.ts';
 import { makeKey, makeStore, serveStore } from './harness.ts';
 
@@ -83,6 +84,45 @@ describe('Idempotency-Key', () => {
     expect(begin('a').kind).toBe('new');
     journal.close();
     store.close();
+  });
+});
+
+describe('a replay', () => {
+  it('of a bulk takes one request of the quota, as it is one, and no calls', async () => {
+    const store = await makeStore();
+    const key = await makeKey(store, 'trial');
+    const service = await serveStore({ store });
+    const requests = Array.from({ length: 40 }, () => ({ params: { id: 'pe_1' } }));
+    const send = (): ReturnType<typeof service.post> => service.post('/v1/enrich/bulk', { requests }, withKey(key, 'bulk'));
+    const first = await send();
+    const again = await send();
+    expect([again.status, again.text, again.headers.get('idempotency-replayed')]).toEqual([200, first.text, 'true']);
+    expect(Number(first.headers.get('x-ratelimit-remaining')) - Number(again.headers.get('x-ratelimit-remaining'))).toBeLessThanOrEqual(1);
+    await service.close();
+    const open = openStore(store);
+    expect(listKeys(open)).toMatchObject([{ callsUsed: 40 }]);
+    open.close();
+  });
+
+  it('says the verdict of the first answer and asks no mail server, also after a restart; of another address that the person has by then it says nothing', async () => {
+    const hired = { id: 'pe_5', email: 'hired@acme.example', email_status: 'unverified' };
+    const store = await makeStore((open) => loadPeople(open, [hired], 'test'));
+    const key = await makeKey(store, 'growth');
+    const asked = { id: 'pe_5', verify: true } as const;
+    const calls = [['/v1/enrich', asked], ['/v1/contacts/reveal', asked], ['/v1/enrich/bulk', { requests: [{ params: asked }, { params: { id: 'pe_2', verify: true } }] }]] as const;
+    const before = await serveStore({ store });
+    const first = [];
+    for (const [path, body] of calls) first.push((await before.post(path, body, withKey(key, path))).text);
+    expect(first.map((text) => /"email_status":"verified"/.test(text))).toEqual([true, true, true]);
+    await before.close();
+    // By now nobody has this mailbox.
+    const service = await serveStore({ store, mail: { world: { hosts: { 'mx.acme.example': {} }, domains: { 'acme.example': { mx: [[10, 'mx.acme.example']] } } } } });
+    for (const [n, [path, body]] of calls.entries()) expect((await service.post(path, body, withKey(key, path))).text).toBe(first[n]);
+    expect((await service.post('/v1/enrich', asked, { key })).json).toMatchObject({ email_status: 'bounced' });
+    const open = openStore(store);
+    loadPeople(open, [{ ...hired, email: 'moved@acme.example' }], 'later');
+    open.close();
+    expect((await service.post('/v1/enrich', asked, withKey(key, '/v1/enrich'))).json).toMatchObject({ email: 'moved@acme.example', email_status: 'unverified' });
   });
 });
 

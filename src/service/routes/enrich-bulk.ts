@@ -17,12 +17,12 @@ interface Item {
 export function bulkEnrichEndpoint(context: ServiceContext): Endpoint {
   return async (body, request) => {
     const items = readItems(body);
-    takeRequests(context, request, items.length - 1);
+    if (!request.call.replayed) takeRequests(context, request, items.length - 1);
     let credits = 0;
     const data = await Promise.all(items.map(async ({ params, metadata }) => {
       const tail = `"metadata":${JSON.stringify(metadata ?? null)}}`;
       try {
-        const answer = await enrichOne(context, params);
+        const answer = await enrichOne(context, request.call, params);
         credits += answer.credits;
         // The record is text already.
         return `{"status":${answer.status},"record":${answer.text},"error":null,${tail}`;

@@ -1,5 +1,5 @@
 /** POST /v1/enrich: what somebody is known by in, the whole record out. */
-import type { Answer, Endpoint, ServiceContext } from '../context.ts';
+import type { Answer, Call, Endpoint, ServiceContext } from '../context.ts';
 import { ServiceError } from '../errors.ts';
 import { freshVerdict, VERDICT_CREDITS, type Verifying } from '../fresh-verdict.ts';
 import { findPerson, readLookup, type Lookup } from '../lookup.ts';
@@ -22,11 +22,11 @@ interface Options {
 type Enriching = Verifying & Pick<ServiceContext, 'directory'>;
 
 export function enrichEndpoint(context: Enriching): Endpoint {
-  return (body) => enrichOne(context, body);
+  return (body, { call }) => enrichOne(context, call, body);
 }
 
-/** Enriches by one request's body: at once, unless a fresh verdict on the address is to be waited for. @throws ServiceError for every answer of 400 and above */
-export function enrichOne(context: Enriching, body: unknown): Answer | Promise<Answer> {
+/** Enriches by one body of the request: at once, unless a fresh verdict on the address is to be waited for. @throws ServiceError for every answer of 400 and above */
+export function enrichOne(context: Enriching, call: Call, body: unknown): Answer | Promise<Answer> {
   const { directory } = context;
   const { lookup, options } = readRequest(body);
   if (lookup.by === 'domain') {
@@ -40,7 +40,7 @@ export function enrichOne(context: Enriching, body: unknown): Answer | Promise<A
   if (isPlain(options)) return { status: 200, text: row.text(match, company), credits: HIT_CREDITS, again: true };
   const person = matched(row, company, match, options);
   const { email } = person;
-  return options.verify && typeof email === 'string' ? answerVerified(context, email, person, company, options) : answer(person, company, options);
+  return options.verify && typeof email === 'string' ? answerVerified(context, call, email, person, company, options) : answer(person, company, options);
 }
 
 function readRequest(body: unknown): { lookup: Lookup; options: Options } {
@@ -76,8 +76,8 @@ function answer(person: Filled, company: string | null, { fields }: Options): An
   return { status: 200, text: recordText(person, company, fields), credits: HIT_CREDITS, again: true };
 }
 
-async function answerVerified(context: Verifying, email: string, person: Filled, company: string | null, options: Options): Promise<Answer> {
-  const verdict = await freshVerdict(context, email);
+async function answerVerified(context: Verifying, call: Call, email: string, person: Filled, company: string | null, options: Options): Promise<Answer> {
+  const verdict = await freshVerdict(context, call, email);
   const found = answer({ ...person, ...verdict }, company, options);
   return verdict === null ? found : { ...found, credits: found.credits + VERDICT_CREDITS };
 }

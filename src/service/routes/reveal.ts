@@ -8,7 +8,7 @@ import { BodyReader } from '../validate.ts';
 
 /** A contact of whom there is something to reveal costs one, a fresh verdict on the address one more; a verdict that is `unknown` is free. */
 export function revealEndpoint(context: Pick<ServiceContext, 'directory' | 'verifier' | 'evidence'>): Endpoint {
-  return async (body): Promise<Answer> => {
+  return async (body, { call }): Promise<Answer> => {
     const { lookup, withMobile, verify } = readRequest(body);
     const { row, match } = findPerson(context.directory, lookup);
     const person = fillPerson(row.person, match);
@@ -16,7 +16,7 @@ export function revealEndpoint(context: Pick<ServiceContext, 'directory' | 'veri
     const email = typeof person['email'] === 'string' ? person['email'] : null;
     let credits = email !== null || typeof person['mobile'] === 'string' ? 1 : 0;
     if (verify && email !== null) {
-      const verdict = await freshVerdict(context, email);
+      const verdict = await freshVerdict(context, call, email);
       Object.assign(person, verdict);
       if (verdict !== null) credits += VERDICT_CREDITS;
     }

@@ -33,6 +33,7 @@ export function admit(context: ServiceContext, request: FastifyRequest): void {
         headers: { 'retry-after': String(call.quota.retryAfterS) },
       });
     }
+    call.tokens = 1;
   }
   if (request.headers['content-encoding'] !== undefined && request.headers['content-encoding'] !== 'identity') {
     throw new ServiceError('unsupported_media_type', 'send the body as it is, without Content-Encoding');

@@ -21,8 +21,7 @@ export function apiRoute(context: ServiceContext, endpoint: Endpoint, least: 0 |
     try {
       answer = await perform(context, endpoint, request, least);
     } catch (error) {
-      // What was begun and came to no answer costs nothing, and settles nothing.
-      call.undo?.();
+      // What was begun and came to no answer settles nothing; that it costs nothing either is seen to where every refusal is.
       if (ticket !== null) context.idempotency.finish(ticket, null);
       throw error;
     }

@@ -18,7 +18,7 @@ import { SEARCH, SEARCH_BY_BODY } from './operations/search.ts';
 import { HEALTH, OPENAPI, READINESS, REFERENCE } from './operations/service.ts';
 import { SIGNALS } from './operations/signals.ts';
 import { POLL_VERIFICATION, VERIFY } from './operations/verify.ts';
-import { refuseUnwritten, settle } from './owing.ts';
+import { refuseUnwritten, settle, takeBack } from './owing.ts';
 import { NOBODY, quotaHeaders } from './quota.ts';
 import { companyEndpoint } from './routes/companies.ts';
 import { bulkEnrichEndpoint } from './routes/enrich-bulk.ts';
@@ -136,7 +136,7 @@ export function buildApp(context: ServiceContext): App {
     };
     const settled = settle(context, request.call);
     if (settled === null) stamp(payload);
-    else void settled.then((written) => stamp(written ? payload : refuseUnwritten(request, reply, payload)));
+    else void settled.then((written) => stamp(written ? payload : refuseUnwritten(context, request, reply, payload)));
   });
 
   const serve = ({ method, path, query = {}, open }: Operation, handler: RouteHandlerMethod): void => {
@@ -162,6 +162,7 @@ export function buildApp(context: ServiceContext): App {
 
   app.setErrorHandler((error, request, reply) => {
     const refusal = toServiceError(error);
+    takeBack(context, request.call, refusal.status);
     if (refusal.code === 'internal_error' && error !== refusal) {
       context.log?.write('error', { event: 'bug', request_id: request.call.requestId, error: error instanceof Error ? error.stack : String(error) });
     }
@@ -209,7 +210,7 @@ function methodsOf(methods: ReadonlyMap<string, readonly string[]>, path: string
 }
 
 function newCall(requestId: string, startedMs: number): Call {
-  return { requestId, startedMs, key: null, quota: null, credits: 0, admitted: false, replayed: false, verdicts: {}, owing: false, idempotent: false, undo: null, raw: NO_BODY, fate: null };
+  return { requestId, startedMs, key: null, quota: null, tokens: 0, credits: 0, admitted: false, replayed: false, verdicts: {}, owing: false, idempotent: false, undo: null, raw: NO_BODY, fate: null };
 }
 
 function isApi(request: FastifyRequest): boolean {

@@ -54,6 +54,8 @@ export interface Call {
   key: ActiveKey | null;
   /** Null: no key, or one without a limit. */
   quota: QuotaDecision | null;
+  /** Requests of the quota that it has taken. */
+  tokens: number;
   credits: number;
   /** It counts as in flight. */
   admitted: boolean;

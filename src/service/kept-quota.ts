@@ -2,7 +2,7 @@
  * The buckets of all keys, across restarts: exact in memory, and in the store a level that each has at the least. As long as the bucket is above that level,
  * nothing is written; before it sinks below, a lower one is. So a crash makes a key lose what was set aside for it, and never gain anything.
  */
-import { describe, fullBucket, refill, take, type Bucket, type QuotaDecision, type QuotaLedger } from './quota.ts';
+import { describe, fullBucket, giveBack, refill, take, type Bucket, type QuotaDecision, type QuotaLedger } from './quota.ts';
 import type { Journal, Pending } from './store/journal.ts';
 import type { Store } from './store/store.ts';
 
@@ -44,6 +44,13 @@ export class KeptQuota implements QuotaLedger, Pending {
     kept.bucket = bucket;
     if (decision.allowed && bucket.tokens < refill(kept.floor, rpm, nowMs).tokens) this.#lower(keyId, kept, (rpm * RESERVE_MS) / MINUTE_MS);
     return decision;
+  }
+
+  giveBack(keyId: string, rpm: number, nowMs: number, count: number): QuotaDecision {
+    const kept = this.#find(keyId, rpm, nowMs);
+    // The store has a lower level then, which is safe.
+    kept.bucket = giveBack(kept.bucket, rpm, nowMs, count);
+    return describe(kept.bucket, rpm, true);
   }
 
   peek(keyId: string, rpm: number, nowMs: number): QuotaDecision {

@@ -1,9 +1,10 @@
-/** Answers that owe something: what they cost or took from a quota is in the store before they are sent, or they are not sent. */
+/** What answers cost and took from a quota is in the store before they are sent, or they are not sent; what is refused costs nothing. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Readable } from 'node:stream';
 import { problemText } from './api-route.ts';
 import type { Call, ServiceContext } from './context.ts';
-import { PROBLEM_TYPE, ServiceError } from './errors.ts';
+import { ERRORS, PROBLEM_TYPE, ServiceError } from './errors.ts';
+import { isSettled } from './idempotency.ts';
 
 /** Seconds after which the store may be free again. */
 const RETRY_S = '1';
@@ -22,12 +23,22 @@ export function settle({ keys, quota, idempotency, journal }: ServiceContext, { 
   return idempotent && idempotency.size > 0 ? journal.written(KEPT_WAITS_MS).then(() => true) : null;
 }
 
+/** Takes back what was booked for a request that is refused with `status`: what settles nothing costs nothing, and where there was no room or no quota for it, no quota either. */
+export function takeBack({ quota, clock }: Pick<ServiceContext, 'quota' | 'clock'>, call: Call, status: number): void {
+  if (isSettled(status)) return;
+  call.undo?.();
+  const { key, tokens } = call;
+  if (key === null || key.rpm === null || tokens === 0 || (status !== ERRORS.rate_limited.status && status !== ERRORS.overloaded.status)) return;
+  call.tokens = 0;
+  call.quota = quota.giveBack(key.id, key.rpm, clock(), tokens);
+}
+
 /** Makes a 503 of an answer that could not be written down in time, and takes back what it cost. Returns the body. */
-export function refuseUnwritten(request: FastifyRequest, reply: FastifyReply, instead: unknown): Buffer {
-  request.call.undo?.();
-  request.call.replayed = false;
+export function refuseUnwritten(context: Pick<ServiceContext, 'quota' | 'clock'>, request: FastifyRequest, reply: FastifyReply, instead: unknown): Buffer {
   if (instead instanceof Readable) instead.destroy();
   const refusal = new ServiceError('overloaded', 'the store is busy, and nothing was charged; send the same request again', { headers: { 'retry-after': RETRY_S } });
+  takeBack(context, request.call, refusal.status);
+  request.call.replayed = false;
   for (const name of OF_THE_ANSWER) reply.removeHeader(name);
   reply.code(refusal.status).headers(refusal.headers).header('content-type', PROBLEM_TYPE);
   return Buffer.from(problemText(refusal, request));

@@ -40,6 +40,12 @@ export function take(bucket: Bucket, rpm: number, nowMs: number, count = 1): { b
   return { bucket: after, decision: describe(after, rpm, allowed, count) };
 }
 
+/** Gives back `count` tokens that were taken for nothing. */
+export function giveBack(bucket: Bucket, rpm: number, nowMs: number, count: number): Bucket {
+  const filled = refill(bucket, rpm, nowMs);
+  return { tokens: Math.min(rpm, filled.tokens + count), atMs: filled.atMs };
+}
+
 /** What the headers say of a bucket already filled up to now. */
 export function describe(bucket: Bucket, rpm: number, allowed: boolean, count = 1): QuotaDecision {
   const secondsFor = (tokens: number): number => Math.max(0, Math.ceil(((tokens - EPSILON) * 60) / rpm));
@@ -56,6 +62,8 @@ export function describe(bucket: Bucket, rpm: number, allowed: boolean, count = 
 export interface QuotaLedger {
   /** Takes tokens from the key's bucket: all, or none when there are too few. */
   take(keyId: string, rpm: number, nowMs: number, count?: number): QuotaDecision;
+  /** Gives back tokens that were taken for nothing, and says what is there then. */
+  giveBack(keyId: string, rpm: number, nowMs: number, count: number): QuotaDecision;
   /** What `take` would find, taking nothing. */
   peek(keyId: string, rpm: number, nowMs: number): QuotaDecision;
   /** Whether an answer to this key has to wait until what it took is written down. */

@@ -1,8 +1,11 @@
 /** What requests take of a key's calls, credits and quota, and what is given back. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { VerifyGate } from '../../src/service/guard/verify-gate.ts';
+import { ServiceError } from '../../src/service/errors.ts';
+import { EventStreams } from '../../src/service/signal-events.ts';
 import { listKeys } from '../../src/service/keys.ts';
 import { openStore } from '../../src/service/store/open-store.ts';
-import { makeKey, makeStore, serveStore } from './harness.ts';
+import { makeKey, makeStore, serveStore, type Reply, type Served } from './harness.ts';
 
 /** As the store has it. */
 function callsUsed(store: string): number[] {
@@ -34,5 +37,41 @@ describe('calls of a trial', () => {
     expect([refused.status, refused.json['code']]).toEqual([402, 'insufficient_credits']);
     expect((await service.post('/v1/enrich/bulk', bulk(2), { key })).status).toBe(200);
     expect(callsUsed(store)).toEqual([1_000]);
+  });
+});
+
+describe('what is refused with 429 or 503', () => {
+  const busy = (): void => void vi.spyOn(VerifyGate.prototype, 'verify').mockRejectedValueOnce(new ServiceError('overloaded', 'no room', { headers: { 'retry-after': '5' } }));
+  const full = (): void => void vi.spyOn(EventStreams.prototype, 'open').mockReturnValueOnce(null);
+  const stream = (service: Served, key: string): Promise<Reply> => service.request('/v1/signals', { headers: { authorization: `Bearer ${key}`, accept: 'text/event-stream' } });
+
+  it.each<[string, number, (service: Served, key: string) => Promise<Reply>]>([
+    ['a bulk', 429, (service, key) => service.post('/v1/enrich/bulk', bulk(60), { key })],
+    ['a stream', 503, (service, key) => (full(), stream(service, key))],
+    ['verification', 503, (service, key) => (busy(), service.post('/v1/emails/verify', { email: 'a@acme.example' }, { key }))],
+    ['enrichment with a verdict', 503, (service, key) => (busy(), service.post('/v1/enrich', { id: 'pe_1', verify: true }, { key, headers: { 'idempotency-key': 'one' } }))],
+  ])('costs neither calls nor credits nor quota: %s', async (_what, status, send) => {
+    const store = await makeStore();
+    const key = await makeKey(store, 'trial', { credits: 5 });
+    const service = await serveStore({ store });
+    const left = ({ headers }: Reply): number => Number(headers.get('x-ratelimit-remaining'));
+    const first = left(await service.post('/v1/enrich', { id: 'pe_1' }, { key }));
+    const refused = await send(service, key);
+    expect([refused.status, refused.headers.get('x-credits-charged')]).toEqual([status, '0']);
+    expect(left(refused)).toBeGreaterThanOrEqual(first);
+    expect(left(await service.post('/v1/enrich', { id: 'pe_1' }, { key }))).toBeGreaterThanOrEqual(first - 1);
+    await service.close();
+    expect(callsUsed(store)).toEqual([2]);
+  });
+
+  it('a bulk that the quota does not hold is told when it will', async () => {
+    const store = await makeStore();
+    const key = await makeKey(store, 'trial');
+    const service = await serveStore({ store });
+    expect((await service.post('/v1/enrich/bulk', bulk(40), { key })).status).toBe(200);
+    const { headers } = await service.post('/v1/enrich/bulk', bulk(40), { key });
+    // 20 of 60 are left, one flows in a second.
+    expect(Number(headers.get('retry-after'))).toBeLessThanOrEqual(20);
+    expect(Number(headers.get('x-ratelimit-remaining'))).toBeGreaterThanOrEqual(20);
   });
 });

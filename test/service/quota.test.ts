@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { describe as describeBucket, fullBucket, quotaHeaders, refill, take, UNLIMITED_REMAINING, type QuotaDecision } from '../../src/service/quota.ts';
+import { describe as describeBucket, fullBucket, giveBack, quotaHeaders, refill, take, UNLIMITED_REMAINING, type QuotaDecision } from '../../src/service/quota.ts';
 
 /** What requests at these times (milliseconds) are told. */
 function asked(rpm: number, times: readonly number[]): QuotaDecision[] {
@@ -49,6 +49,17 @@ describe('the token bucket', () => {
           expect(granted).toBeLessThanOrEqual(rpm + (now * rpm) / 60_000 + 1e-3);
           expect(refill(bucket, rpm, now + decision.resetS * 1000).tokens).toBeCloseTo(rpm, 3);
         }
+      }),
+    );
+  });
+
+  it('takes back what was taken for nothing, and never holds more than a minute\'s', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 6_000 }), fc.integer({ min: 1, max: 6_000 }), fc.integer({ min: 0, max: 120_000 }), (rpm, count, laterMs) => {
+        fc.pre(count <= rpm);
+        const taken = take(fullBucket(rpm, 0), rpm, 0, count);
+        expect(giveBack(taken.bucket, rpm, laterMs, count)).toEqual({ tokens: rpm, atMs: laterMs });
+        expect(giveBack(take(taken.bucket, rpm, 0, rpm - count).bucket, rpm, 0, count).tokens).toBeCloseTo(count, 6);
       }),
     );
   });

@@ -66,6 +66,9 @@ function takeRequests(context: ServiceContext, request: FastifyRequest, more: nu
   if (key.rpm === null) return;
   const decision = quota.take(key.id, key.rpm, clock(), more);
   request.call.quota = decision;
-  if (decision.allowed) return;
+  if (decision.allowed) {
+    request.call.tokens += more;
+    return;
+  }
   throw new ServiceError('rate_limited', `${more + 1} items need as many requests of the quota, and ${decision.remaining + 1} were left`, { headers: { 'retry-after': String(decision.retryAfterS) } });
 }

@@ -63,6 +63,23 @@ describe('importing', () => {
     }
   });
 
+  it('keeps what was bought for a row that failed at a later step, as a table and as JSON lines, and leaves out one for which nothing was', async () => {
+    const header = ['Mail', 'result.outcome', 'result.error', 'enrich.email', 'enrich.name', 'company.name', 'company.domain', 'verify.result', 'verify.confidence'];
+    const failed = (mail: string, rest: SparseRecord): SparseRecord => ({ input: { Mail: mail }, result: { outcome: 'failed', error: 'verify:server_error' }, enrich: null, verify: null, company: null, ...rest });
+    for (const [given, how] of [
+      [[header, ['ada@acme.example', 'failed', 'verify:server_error', 'ada@acme.example', 'Ada Example', '', '', '', ''], ['bob@other.example', 'failed', 'verify:server_error', '', '', 'Other', 'other.example', '', ''],
+        ['cleo@acme.example', 'failed', 'enrich:server_error', '', '', '', '', 'undeliverable', '0'], ['dan@acme.example', 'failed', 'enrich:server_error', '', '', '', '', 'unknown', '10'], ['eve@acme.example', 'failed', 'enrich:server_error', '', '', '', '', '', '']], {}],
+      [[failed('ada@acme.example', { enrich: { email: 'ada@acme.example', name: 'Ada Example' } }), failed('bob@other.example', { company: { name: 'Other', domain: 'other.example' } }),
+        failed('cleo@acme.example', { verify: { email: 'cleo@acme.example', result: 'undeliverable', confidence: 0 } }), failed('dan@acme.example', { verify: { email: 'dan@acme.example', result: 'unknown', confidence: 10 } }), failed('eve@acme.example', {})], { name: 'out.jsonl' }],
+    ] as const) {
+      const store = await emptyStore();
+      expect((await load(store, given, how)).counts).toMatchObject({ read: 5, added: 3, skipped: 2, rejected: {} });
+      expect(all(store, 'contacts')).toMatchObject([{ email: 'ada@acme.example', name: 'Ada Example' }, { email: 'bob@other.example', company_domain: 'other.example' }, { email: 'cleo@acme.example', email_status: 'bounced' }]);
+      expect(all(store, 'companies')).toMatchObject([{ name: 'Other', domain: 'other.example' }]);
+      store.close();
+    }
+  });
+
   it('takes a verdict for the address that it is of, and no other', async () => {
     const store = await emptyStore();
     await load(store, [{ input: { email: 'old@acme.example' }, result: { outcome: 'matched' }, enrich: { email: 'new@acme.example', name: 'Ada' }, verify: { email: 'old@acme.example', result: 'undeliverable', confidence: 0 } }]);

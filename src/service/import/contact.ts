@@ -17,9 +17,9 @@ export interface Contact {
 }
 
 /** Null: a row of an enriched output for which nothing was found, so that it says nothing that was not known. */
-export function contactOf({ values, ownEmail }: RowValues): Contact | null {
-  const outcome = values['result.outcome'];
-  if (outcome !== undefined && outcome !== 'matched') return null;
+export function contactOf(row: RowValues): Contact | null {
+  const { values, ownEmail } = row;
+  if (!saysSomething(row)) return null;
   const person: Record<string, unknown> = {};
   const location: Record<string, unknown> = { ...(isObject(values['location']) ? values['location'] : {}) };
   const company: Record<string, unknown> = { ...(isObject(values['company']) ? values['company'] : {}) };
@@ -37,6 +37,17 @@ export function contactOf({ values, ownEmail }: RowValues): Contact | null {
   const record = employer === null ? null : companyOf({ ...company, domain: employer });
   if (employer === null && typeof company['name'] === 'string') person['company_name'] = company['name'];
   return { person, company: record };
+}
+
+/** Of a row that failed at a later step stays what the earlier ones bought: a record, or a verdict. */
+function saysSomething({ values, hasBought }: RowValues): boolean {
+  const outcome = values['result.outcome'];
+  if (outcome === undefined || outcome === 'matched') return true;
+  return outcome === 'failed' && (hasBought || statusOf(values['verify.result']) !== null);
+}
+
+function statusOf(verdict: unknown): (typeof STATUS_OF)[Verdict] | null {
+  return typeof verdict === 'string' && Object.hasOwn(STATUS_OF, verdict) ? STATUS_OF[verdict as Verdict] : null;
 }
 
 /** A company's fields from flat ones (`hq.city`) and whole ones; null when nothing but its domain is known. */
@@ -59,8 +70,7 @@ export function companyOf(values: SparseRecord): SparseRecord | null {
 }
 
 function emailState(values: RowValues['values'], ownEmail: unknown): SparseRecord {
-  const verdict = String(values['verify.result']);
-  const status = Object.hasOwn(STATUS_OF, verdict) ? STATUS_OF[verdict as Verdict] : null;
+  const status = statusOf(values['verify.result']);
   const email = normaliseEmail(textOrNull(values['email'] ?? ownEmail) ?? '');
   const aboutThis = email !== null && (ownEmail === undefined || normaliseEmail(textOrNull(ownEmail) ?? '') === email);
   if (status !== null && aboutThis) {

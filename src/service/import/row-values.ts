@@ -8,6 +8,8 @@ export interface RowValues {
   readonly values: Readonly<Record<Target, unknown>>;
   /** The address that the row came with, where what was bought for it has one of its own. */
   readonly ownEmail: unknown;
+  /** It has something of a record that a run bought for it. */
+  readonly hasBought: boolean;
 }
 
 /** Reads rows of files with one name table; `chosen` names the column of a target, and then no other is taken for it. */
@@ -28,6 +30,7 @@ const CHOSEN_RANK = -1;
 /** Distinct names in JSON objects that are remembered; hostile files have a new one in every row. */
 const MAX_NAMES = 10_000;
 const BOUGHT = /^(?:enrich|reveal)\./;
+const BOUGHT_OR_COMPANY = /^(?:enrich|reveal|company)\./;
 
 export function rowReader(table: NameTable, plainName: (name: string) => string, chosen: ReadonlyMap<Target, string>): RowReader {
   const byName = new Map<string, Meaning | null>();
@@ -53,21 +56,23 @@ export function rowReader(table: NameTable, plainName: (name: string) => string,
     readCells(cells, header) {
       const values: Record<Target, unknown> = {};
       let ownEmail: unknown;
+      let hasBought = false;
       for (const { at, name, meaning: { target } } of columnsOf(header)) {
         const cell = cells[at]?.trim() ?? '';
         if (cell === '') continue;
         values[target] ??= cell;
+        hasBought ||= BOUGHT_OR_COMPANY.test(name);
         if (target === 'email' && !BOUGHT.test(name)) ownEmail ??= cell;
       }
-      return { values, ownEmail };
+      return { values, ownEmail, hasBought };
     },
     readObject(object) {
       const output = millraceOutput(object);
-      if (output === null) return { values: valuesOf(object, meaningOf), ownEmail: object['email'] };
+      if (output === null) return { values: valuesOf(object, meaningOf), ownEmail: object['email'], hasBought: false };
       const { input, bought, verify, outcome } = output;
       const asked = valuesOf(input, meaningOf);
       // Verdicts are of the address that they name.
-      return { values: { ...asked, ...valuesOf(bought, meaningOf), 'result.outcome': outcome, ...verify }, ownEmail: verify['verify.email'] ?? asked['email'] };
+      return { values: { ...asked, ...valuesOf(bought, meaningOf), 'result.outcome': outcome, ...verify }, ownEmail: verify['verify.email'] ?? asked['email'], hasBought: Object.keys(known(bought)).length > 0 };
     },
     unknown: (header) => header.filter((name) => meaningOf(name) === null),
   };

@@ -40,6 +40,23 @@ describe('calls of a trial', () => {
   });
 });
 
+describe('a trial that is used up', () => {
+  it('is told so by every call, as the document has it, and answers nothing', async () => {
+    const store = await makeStore();
+    const key = await makeKey(store, 'trial');
+    useUp(store, 0);
+    const service = await serveStore({ store });
+    const get = (path: string, accept = 'application/json'): Promise<Reply> => service.request(path, { headers: { authorization: `Bearer ${key}`, accept } });
+    const post = (path: string, body: unknown): Promise<Reply> => service.post(path, body, { key });
+    const replies = [
+      await get('/v1/contacts/search?title=cto'), await post('/v1/contacts/search', { title: 'cto' }), await get('/v1/companies/acme.example'), await post('/v1/enrich', { id: 'pe_1' }), await post('/v1/enrich/bulk', bulk(1)),
+      await post('/v1/contacts/reveal', { id: 'pe_1' }), await post('/v1/emails/verify', { email: 'a@' }), await get('/v1/signals'), await get('/v1/signals', 'application/x-ndjson'), await get('/v1/signals', 'text/event-stream'),
+    ];
+    expect(replies.map(({ status, json }) => [status, json['code']])).toEqual(replies.map(() => [402, 'insufficient_credits']));
+    expect(callsUsed(store)).toEqual([1_000]);
+  });
+});
+
 describe('what is refused with 429 or 503', () => {
   const busy = (): void => void vi.spyOn(VerifyGate.prototype, 'verify').mockRejectedValueOnce(new ServiceError('overloaded', 'no room', { headers: { 'retry-after': '5' } }));
   const full = (): void => void vi.spyOn(EventStreams.prototype, 'open').mockReturnValueOnce(null);

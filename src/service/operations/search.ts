@@ -69,7 +69,7 @@ export const SEARCH: Operation = {
   description: `${DESCRIPTION} Repeat a parameter for more values, or write commas between them where it is an array.`,
   query: SEARCH_PARAMETERS,
   answers: { 200: { description: 'A page of contacts.', content: { 'application/json': ref('ContactPage') }, headers: ['Link'] } },
-  problems: [],
+  problems: ['insufficient_credits'],
   examples: [
     { name: 'directors', summary: 'Directors at companies of 50 to 500', query: { title: 'director', headcount: '50-500', limit: '1' } },
     { name: 'specification', summary: 'Of the specification, some fields', query: { title: 'engineer', country: 'DE', headcount: '1-1000', fields: 'id,name,title,has_email', limit: '2' } },
@@ -85,6 +85,6 @@ export const SEARCH_BY_BODY: Operation = {
   description: `${DESCRIPTION} The names are those of the query, lists are arrays; an empty one is as if it were not there.`,
   body: { name: 'SearchRequest', schema: searchBody() },
   answers: ANSWERS,
-  problems: [],
+  problems: ['insufficient_credits'],
   examples: [{ name: 'domains', summary: 'At these companies', body: { domain: ['cobalt-materials.example', 'tundra-logistics.example'], has_email: true, fields: ['id', 'name', 'title'], limit: 2 } }],
 };

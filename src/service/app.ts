@@ -76,11 +76,12 @@ export function buildApp(context: ServiceContext): App {
     return503OnClosing: false,
     exposeHeadRoutes: true,
     clientErrorHandler: (error, socket) => refuseUnreadable(error, socket, nextRequestId(), limits),
-    frameworkErrors: (_error, request, reply) => {
+    frameworkErrors: (error, request, reply) => {
       // A target that cannot be decoded names nothing; no hook has run for it.
       request.call ??= newCall(nextRequestId(), context.clock());
-      const refusal = new ServiceError('not_found', 'the path is not properly percent-encoded');
-      void reply.headers({ ...NOBODY, 'x-request-id': request.call.requestId, 'x-credits-charged': '0' });
+      const refusal = new ServiceError('not_found', error.code === 'FST_ERR_MAX_PARAM_LENGTH' ? 'the path is too long' : 'the path is not properly percent-encoded');
+      tellQuota(context, request);
+      void reply.headers({ ...quotaOf(request.call), 'x-request-id': request.call.requestId, 'x-credits-charged': '0' });
       return sendProblem(reply, refusal, problemText(refusal, request)) as never;
     },
   });
@@ -129,8 +130,7 @@ export function buildApp(context: ServiceContext): App {
       // A connection kept alive would keep the server from closing.
       if (closing) reply.raw.setHeader('connection', 'close');
       if (request.is404 || isApi(request)) {
-        const quota = call.key === null ? NOBODY : quotaHeaders(call.key.policy, call.quota);
-        for (const [name, value] of Object.entries(quota)) reply.raw.setHeader(name, value);
+        for (const [name, value] of Object.entries(quotaOf(call))) reply.raw.setHeader(name, value);
       }
       done(null, sent);
     };
@@ -211,6 +211,10 @@ function methodsOf(methods: ReadonlyMap<string, readonly string[]>, path: string
 
 function newCall(requestId: string, startedMs: number): Call {
   return { requestId, startedMs, key: null, quota: null, tokens: 0, credits: 0, admitted: false, replayed: false, verdicts: {}, owing: false, idempotent: false, undo: null, raw: NO_BODY, fate: null };
+}
+
+function quotaOf({ key, quota }: Call): Readonly<Record<string, string>> {
+  return key === null ? NOBODY : quotaHeaders(key.policy, quota);
 }
 
 function isApi(request: FastifyRequest): boolean {

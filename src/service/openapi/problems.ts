@@ -12,7 +12,7 @@ export const PROBLEM_NOTES: Readonly<Record<ErrorCode, string>> = {
   unknown_parameter: 'There is no such query parameter; the nearest one is named.',
   invalid_parameter: 'A parameter or header has a value that it cannot have; `errors` names each.',
   unauthorized: 'No API key, or one that this service does not know.',
-  insufficient_credits: 'The key has no calls or credits left for this. Nothing was done.',
+  insufficient_credits: 'The key has no calls or credits left for this. Nothing was done, and the same request, with the same `Idempotency-Key` too, works once there are.',
   forbidden: 'The key was revoked. Take the one that replaced it.',
   no_match: 'The lookup found nothing. Free.',
   not_found: 'There is no such path or resource.',
@@ -47,7 +47,7 @@ const WITH: Partial<Record<ErrorCode, readonly string[]>> = {
 };
 
 /** Settled answers come again for the same `Idempotency-Key`. */
-const REPLAYED: readonly number[] = [402, 404, 422, 451];
+const REPLAYED: readonly number[] = [404, 422, 451];
 
 /** Every code that an operation may answer. */
 export function problemsOf({ open, body, problems }: Operation): readonly ErrorCode[] {

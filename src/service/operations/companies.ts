@@ -15,6 +15,6 @@ export const COMPANY: Operation = {
     200: { description: 'The whole company record, with its newest signals.', content: { 'application/json': ref('Company') }, headers: ['ETag'] },
     304: { description: 'It is as it was.', headers: ['ETag'] },
   },
-  problems: ['insufficient_credits', 'no_match'],
+  problems: ['insufficient_credits', 'no_match', 'not_found'],
   examples: [{ name: 'company', summary: 'A company', path: { domain: 'cobalt-materials.example' } }],
 };

@@ -101,6 +101,8 @@ describe('GET /v1/companies/{domain}', () => {
     for (const domain of ['acme.example', 'WWW.Acme.example', 'shop.acme.example', 'https%3A%2F%2Facme.example%2Fteam']) {
       const { status, json } = await service.request(`/v1/companies/${domain}`, { headers: AUTH });
       expect([status, json]).toMatchObject([200, { id: 'co_1', name: 'Acme', domain: 'acme.example', ticker: null, signals: [{ id: 'sg_1', type: 'funding', data: { round_type: 'seed' } }] }]);
+      // As at /v1/signals, where what is not known is null.
+      expect(Object.keys((json['signals'] as object[])[0] ?? {})).toEqual(['id', 'type', 'subtype', 'occurred_at', 'detected_at', 'confidence', 'source_url', 'person', 'data']);
     }
     expect((await service.request(`/v1/companies/${encodeURIComponent('brückner.example')}`, { headers: AUTH })).json['name']).toBe('Brückner');
   });

@@ -5,6 +5,7 @@ import { companyText, type SparseRecord } from '../records.ts';
 import { aliasReader } from './domain-aliases.ts';
 import { PERSON_COLUMNS, PersonRow, updatedAt } from './person-row.ts';
 import { Recent } from './recent.ts';
+import { signalOfCompany } from './signal-feed.ts';
 import { suppressionTest, type Traces } from './suppressions.ts';
 import type { Store } from './store.ts';
 
@@ -123,12 +124,7 @@ function companyReader(store: Store, clock: () => number): (domain: string) => s
 
 function shownSignals(rows: readonly Readonly<Record<string, unknown>>[]): Readonly<Record<string, string>> {
   if (rows.length === 0) return {};
-  const shown = rows.map(({ doc }) => {
-    // The record says already whose they are.
-    const { company: _company, ...signal } = JSON.parse(doc as string) as SparseRecord;
-    return signal;
-  });
-  return { signals: JSON.stringify(shown) };
+  return { signals: JSON.stringify(rows.map(({ doc }) => signalOfCompany(JSON.parse(doc as string) as SparseRecord))) };
 }
 
 function shownTime(row: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {

@@ -27,6 +27,7 @@ export interface SignalPlace {
   readonly seq: number;
 }
 
+/** Of a record of its own; within a company's, all but `company`. */
 const FIELDS = ['id', 'type', 'subtype', 'occurred_at', 'detected_at', 'confidence', 'source_url', 'company', 'person', 'data'] as const;
 const COMPANY_FIELDS = ['id', 'name', 'domain', 'employees', 'industry', 'hq'] as const;
 /** Rows of the stream that are looked at in one go: whoever else asks is not kept waiting for a rare one. */
@@ -82,6 +83,11 @@ export class SignalFeed {
     const company = Object.fromEntries(COMPANY_FIELDS.map((field) => [field, about[field] ?? null]));
     return Object.fromEntries(FIELDS.map((field) => [field, field === 'company' ? company : (doc[field] ?? null)]));
   }
+}
+
+/** A signal as its company's record shows it, which says already whose it is. @param doc as it is kept */
+export function signalOfCompany(doc: SparseRecord): SparseRecord {
+  return Object.fromEntries(FIELDS.filter((field) => field !== 'company').map((field) => [field, doc[field] ?? null]));
 }
 
 function conditionsOf({ types, since, before, domains, countries, industries }: SignalFilter): { conditions: string[]; values: (string | number)[] } {

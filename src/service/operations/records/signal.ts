@@ -33,6 +33,6 @@ const COMPANY: Schema = {
 };
 
 /** Within a company's record, which says already whose it is. */
-export const SIGNAL_OF_COMPANY: Schema = { type: 'object', description: 'As at `GET /v1/signals`, without `company`.', required: ['id', 'type'], properties: PROPERTIES };
+export const SIGNAL_OF_COMPANY: Schema = { type: 'object', description: 'As at `GET /v1/signals`, without `company`.', required: Object.keys(PROPERTIES), properties: PROPERTIES };
 
 export const SIGNAL: Schema = { type: 'object', description: 'Something that happened at a company.', required: [...Object.keys(PROPERTIES), 'company'], properties: { ...PROPERTIES, company: COMPANY } };

@@ -34,6 +34,16 @@ describe('POST /v1/enrich', () => {
     expect((await service.post('/v1/enrich', { id: 'pe_3' })).json).toMatchObject({ name: 'Søren Solo', company: null, verified: false });
   });
 
+  it('has the domain, or the name, of a company that has no record', async () => {
+    const store = await makeStore((open) => loadPeople(open, [{ id: 'pe_7', email: 'eve@unloaded.example', company_domain: 'unloaded.example' }, { id: 'pe_8', email: 'bob@home.example', company_name: 'Bobs' }], 'test'));
+    const service = await serveStore({ store });
+    const company = Object.fromEntries(COMPANY_FIELDS.map((field) => [field, null]));
+    for (const path of ['/v1/enrich', '/v1/contacts/reveal']) {
+      expect((await service.post(path, { id: 'pe_7' })).json['company']).toEqual({ ...company, domain: 'unloaded.example' });
+      expect((await service.post(path, { id: 'pe_8' })).json['company']).toEqual({ ...company, name: 'Bobs' });
+    }
+  });
+
   it.each([{ email: 'nobody@acme.example' }, { domain: 'nowhere.example' }, { id: 'pe_9' }, { email: 'jane.doe@acme.example', min_likelihood: 99 }, { email: 'jane.doe@acme.example', required: ['mobile'] }])(
     'finds nothing for %j and charges nothing',
     async (body) => {

@@ -35,7 +35,7 @@ export interface Directory extends EvidenceSource {
   peopleByName(nameKey: string, where: { readonly domain: string } | { readonly company: string }): PersonRow[];
   /** The whole company record as JSON text, by normalised domain, its own or another one of it. */
   companyByDomain(domain: string): string | null;
-  /** The company record of where somebody works, or null. */
+  /** The company record of where somebody works: where it has none, their record's name and domain of it; null when nothing is known. */
   companyOf(row: PersonRow): string | null;
   /** Whether whoever is known by any of these asked to be removed. */
   isSuppressed(traces: Traces): boolean;
@@ -59,8 +59,8 @@ export function openDirectory(store: Store, clock: () => number): Directory {
   const probe = store.prepare('SELECT 1 FROM companies LIMIT 1');
   const readCompany = companyReader(store, clock);
 
-  const nameAlone = ({ companyDomain, companyName }: PersonRow): string | null => (companyName === null ? null : companyText(JSON.stringify({ name: companyName, domain: companyDomain })));
-  const companyOf = (row: PersonRow): string | null => (row.companyDomain === null ? null : readCompany(row.companyDomain)) ?? nameAlone(row);
+  const asTold = ({ companyDomain, companyName }: PersonRow): string | null => (companyDomain === null && companyName === null ? null : companyText(JSON.stringify({ name: companyName, domain: companyDomain })));
+  const companyOf = (row: PersonRow): string | null => (row.companyDomain === null ? null : readCompany(row.companyDomain)) ?? asTold(row);
 
   return {
     personByEmail: (email) => toPerson(byEmail.get(email) ?? byOther.get(email)),

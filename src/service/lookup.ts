@@ -1,6 +1,7 @@
 /** One person, by whatever a request names them: for enrichment and for revealing. */
 import { normaliseEmail } from '../verification/address.ts';
 import { normaliseDomain } from '../verification/domain.ts';
+import { registrableDomain } from '../verification/registrable.ts';
 import { ServiceError } from './errors.ts';
 import { phoneOf } from './field-types.ts';
 import { fold } from './fold.ts';
@@ -67,7 +68,7 @@ function readNamed(reader: Lookupable, place: 'domain' | 'company'): Lookup | nu
   if (name === null || at === null) return null;
   const value = fold(name);
   if (value === '') return refuse(reader, '/name', 'invalid_name', 'name is empty');
-  if (place === 'company') return { by: 'name', value, where: { company: fold(at) } };
+  if (place === 'company') return fold(at) === '' ? refuse(reader, '/company', 'invalid_company', 'company is empty') : { by: 'name', value, where: { company: fold(at) } };
   const domain = normaliseDomain(at);
   return domain === null ? refuse(reader, '/domain', 'invalid_domain', 'domain is no domain name, such as acme.example') : { by: 'name', value, where: { domain } };
 }
@@ -93,6 +94,11 @@ function readOne(reader: Lookupable, by: Alone): Lookup | null {
 function refuse(reader: Lookupable, pointer: string, code: string, detail: string): null {
   reader.fail(pointer, code, detail);
   return null;
+}
+
+/** The record of the company at a domain, or at the one that was registered above it; null when none is known. */
+export function findCompany(directory: Directory, domain: string): string | null {
+  return directory.companyByDomain(domain) ?? directory.companyByDomain(registrableDomain(domain));
 }
 
 /** The person, and how sure it is that it is them. @throws ServiceError `no_match`, and `suppressed_person` for who asked to be removed */

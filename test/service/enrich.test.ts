@@ -22,6 +22,8 @@ describe('POST /v1/enrich', () => {
     const service = await serveStore();
     const { status, json } = await service.post('/v1/enrich', { domain: 'https://www.ACME.example/about' });
     expect(status).toBe(200);
+    // What lies below it is its, as at GET /v1/companies/{domain}.
+    expect((await service.post('/v1/enrich', { domain: 'shop.acme.example' })).json['company']).toEqual(json['company']);
     const { company, verified, matched_on: matchedOn, ...person } = json;
     expect(company).toMatchObject({ domain: 'acme.example' });
     expect(verified).toBe(false);
@@ -100,6 +102,7 @@ describe('POST /v1/enrich', () => {
     [{ email: 'a@acme.example', min_likelihood: 101 }, '/min_likelihood', 'range'],
     [{ email: 'a@acme.example', min_likelihood: 1.5 }, '/min_likelihood', 'type'],
     [{ email: 'a@acme.example', fields: ['nmae'] }, '/fields/0', 'enum'],
+    [{ email: 'a@acme.example', fields: [] }, '/fields', 'too_few'],
     [{ email: 'a@acme.example', required: [1] }, '/required/0', 'type'],
     [{ email: 'a@acme.example', verify: 'yes' }, '/verify', 'type'],
     [{ email: 'a@acme.example', webhook_url: 'https://hooks.example' }, '/webhook_url', 'unsupported_option'],

@@ -15,7 +15,7 @@ export const ENRICH_BODY = {
     ...LOOKUPS,
     min_likelihood: { type: 'integer', minimum: 0, maximum: 100, default: 0, description: 'A match that is less sure than this is none.', examples: [80] },
     required: { type: 'array', items: { type: 'string', enum: RECORD_FIELDS }, maxItems: RECORD_FIELDS.length, description: 'A record without one of these fields is no match.', examples: [['title']] },
-    fields: { type: 'array', items: { type: 'string', enum: RECORD_FIELDS }, maxItems: RECORD_FIELDS.length, description: 'Only these fields are answered.', examples: [['name', 'title', 'company']] },
+    fields: { type: 'array', items: { type: 'string', enum: RECORD_FIELDS }, minItems: 1, maxItems: RECORD_FIELDS.length, description: 'Only these fields are answered.', examples: [['name', 'title', 'company']] },
     verify: { type: 'boolean', default: false, description: 'Asks for a fresh verdict on the address, for one more credit when there is one; waits up to 20 seconds for it.', examples: [true] },
     webhook_url: { type: 'null', description: 'this service answers at once and calls no webhook' },
   },

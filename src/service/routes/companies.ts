@@ -1,9 +1,9 @@
 /** GET /v1/companies/{domain}: the whole company record, by any domain of the company. */
 import { hash } from 'node:crypto';
 import { normaliseDomain } from '../../verification/domain.ts';
-import { registrableDomain } from '../../verification/registrable.ts';
 import type { Endpoint } from '../context.ts';
 import { ServiceError } from '../errors.ts';
+import { findCompany } from '../lookup.ts';
 import type { Directory } from '../store/directory.ts';
 
 const HIT_CREDITS = 1;
@@ -16,7 +16,7 @@ export function companyEndpoint(directory: Directory): Endpoint {
       const detail = 'this is no domain name, such as acme.example';
       throw new ServiceError('invalid_parameter', detail, { errors: [{ parameter: 'domain', code: 'invalid_domain', detail }] });
     }
-    const text = directory.companyByDomain(domain) ?? directory.companyByDomain(registrableDomain(domain));
+    const text = findCompany(directory, domain);
     if (text === null) throw new ServiceError('no_match', 'no company is known by this domain');
     const etag = `"${hash('sha256', text, 'base64url').slice(0, 22)}"`;
     if (matches(request.headers['if-none-match'], etag)) return { status: 304, text: '', credits: 0, again: true, headers: { etag } };

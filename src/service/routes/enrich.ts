@@ -2,7 +2,7 @@
 import type { Answer, Call, Endpoint, ServiceContext } from '../context.ts';
 import { ServiceError } from '../errors.ts';
 import { freshVerdict, VERDICT_CREDITS, type Verifying } from '../fresh-verdict.ts';
-import { findPerson, readLookup, type Lookup } from '../lookup.ts';
+import { findCompany, findPerson, readLookup, type Lookup } from '../lookup.ts';
 import { ENRICH_BODY, ENRICH_FORMS } from '../operations/enrich.ts';
 import { fillPerson, recordText, type Filled, type Match } from '../records.ts';
 import type { PersonRow } from '../store/person-row.ts';
@@ -30,7 +30,7 @@ export function enrichOne(context: Enriching, call: Call, body: unknown): Answer
   const { directory } = context;
   const { lookup, options } = readRequest(body);
   if (lookup.by === 'domain') {
-    const company = directory.companyByDomain(lookup.value);
+    const company = findCompany(directory, lookup.value);
     if (company === null) throw noMatch('no company is known by this domain');
     return answer(matched(null, company, { matchedOn: ['domain'], likelihood: null }, options), company, options);
   }

@@ -171,7 +171,7 @@ async function execute(job: CompiledJob, paths: JobPaths, start: Start & { kind:
     const sink = await openSink(job, paths, checkpoint, start.isFirst, lock);
     try {
       const keysOf = await loadKeys(job.steps);
-      const quota = await sharedQuotaOf(job, context, reporter, checkpoint.shard?.of);
+      const quota = await sharedQuotaOf(job, context, reporter, checkpoint);
       const running = await orClosed(quota, () => new RunningJob({
         job,
         checkpoint,

@@ -41,7 +41,7 @@ export async function runToStandardOutput(job: CompiledJob, options: RunOptions,
       const counters = new Counters(null, () => performance.now());
       const sink = new StandardOutput(rowFormat(job, checkpoint.manifest));
       const keysOf = await loadKeys(job.steps);
-      const quota = await sharedQuotaOf(job, context, reporter);
+      const quota = await sharedQuotaOf(job, context, reporter, checkpoint);
       const running = await orClosed(quota, () => new RunningJob({
         job, checkpoint,
         wasKilled: false, ledger, sink, counters, reporter, retry: null,

@@ -1,7 +1,5 @@
 /** The quota that this run shares with other pods, as its job says. */
-import { randomUUID } from 'node:crypto';
-import { hostname } from 'node:os';
-import { resolve } from 'node:path';
+import type { Checkpoint } from '../checkpoint/checkpoint-file.ts';
 import { openSharedQuota } from '../limiter/shared/open-shared-quota.ts';
 import type { SharedQuota } from '../limiter/shared/shared-quota.ts';
 import { withoutSecret } from '../redis/uri.ts';
@@ -12,17 +10,17 @@ import type { CompiledJob } from './types.ts';
 
 /**
  * Null where the job shares none: an unlimited plan has nothing to share.
- * @param pods how many share the plan at least: the job's shards
+ * @param checkpoint of the run: its shards are how many share the plan at least
  */
-export async function sharedQuotaOf(job: CompiledJob, context: Pick<RunContext, 'apiKey'>, reporter: Pick<Reporter, 'info' | 'warn'>, pods = 1): Promise<SharedQuota | null> {
+export async function sharedQuotaOf(job: CompiledJob, context: Pick<RunContext, 'apiKey'>, reporter: Pick<Reporter, 'info' | 'warn'>, checkpoint: Pick<Checkpoint, 'run' | 'shard'>): Promise<SharedQuota | null> {
   const { quota, rpm } = job.service;
   if (quota === null || rpm === null) return null;
   return openSharedQuota({
     uri: quota,
     account: `${serviceOrigin(job)}\n${context.apiKey ?? ''}`,
     rpm,
-    place: placeOf(job),
-    podsAtLeast: pods,
+    place: placeOf(checkpoint),
+    podsAtLeast: checkpoint.shard?.of ?? 1,
     onStanding: (standing, ownRpm, why) => {
       if (standing === 'alone') {
         const said = withoutSecret(why instanceof Error ? why.message : String(why));
@@ -42,8 +40,10 @@ export async function orClosed<T>(quota: SharedQuota | null, make: () => T): Pro
   }
 }
 
-/** The same for each run of a job, or of a shard of it, and for nobody else. */
-function placeOf({ output, checkpoint: { uri } }: CompiledJob): string {
-  if (output.uri === '-') return randomUUID();
-  return uri.startsWith('s3://') ? uri : `${hostname()}\n${resolve(uri)}`;
+/**
+ * The same for each resume of a run, or of a shard of it, and for nobody else: its checkpoint knows it again wherever it goes on.
+ * A host's name would not: a container that is started again has another one.
+ */
+function placeOf({ run, shard }: Pick<Checkpoint, 'run' | 'shard'>): string {
+  return `${run}\n${shard?.index ?? 0}`;
 }

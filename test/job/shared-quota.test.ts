@@ -1,5 +1,6 @@
 /** As which pod a run shares a quota. */
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { hostname } from 'node:os';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { sharedQuotaOf } from '../../src/job/shared-quota.ts';
@@ -9,7 +10,7 @@ import { CHECKPOINT } from '../checkpoint/samples.ts';
 import { describeWith } from '../services/needed.ts';
 import { compiled, LEAST } from './definition/support.ts';
 
-vi.mock('node:os', async (original) => ({ ...(await original<typeof import('node:os')>()), hostname: vi.fn(() => 'first') }));
+vi.mock('node:os', async (original) => ({ ...(await original<object>()), hostname: vi.fn(() => 'first') }));
 
 const SHARD = { index: 0, of: 4, from: null, before: 0, records: 0 };
 
@@ -17,6 +18,7 @@ await describeWith('redis', 'a run that shares a quota', ({ host, port }) => {
   test('is known again where it is resumed on another host and in another folder, and is taken for no other run and no other shard', async () => {
     const client = openRedis(`redis://${host}:${port}/10`);
     onTestFinished(() => client.disconnect());
+    await once(client, 'ready');
     const apiKey = randomUUID();
     const placeAs = async (checkpoint: Partial<typeof CHECKPOINT>, at = hostname(), folder = 'one'): Promise<string> => {
       vi.mocked(hostname).mockReturnValue(at);

@@ -117,7 +117,7 @@ export class Leader {
 
   /** A new account where one is due: by a part of the plan while pods are missing, at once, because they may begin any moment; and of all of it when they are back. */
   #changes(pods: readonly PodState[], missing: readonly MissingPod[], now: number): readonly QuotaEvent[] {
-    const part = partOfThose(pods.length, missing);
+    const part = partOfThose(missing);
     if (part < 1) return this.#quiet === null && Math.abs(part - this.#part) < SAME_PART ? [] : [{ kind: 'part', of: part, without: missing.map(({ pod }) => pod) }];
     if (this.#part < 1) this.#quiet ??= { sinceMs: now, settleMs: SETTLE_MS, mustFit: true };
     if (this.#quiet === null) return [];

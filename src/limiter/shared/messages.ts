@@ -92,10 +92,12 @@ export const MISSING_MS = 600_000;
 /** What a pod's name ends in, after a dot, is chosen anew by each run; what comes before, the next run of the same has as well: then it takes the place of one that is missing. */
 export const placeOf = (pod: string): string => pod.slice(0, Math.max(0, pod.lastIndexOf('.')));
 
-/** The part of the plan that pods have while others are missing: what these were told to be theirs is left to them, but no more than if all were there. */
-export function partOfThose(there: number, missing: readonly MissingPod[]): number {
-  const theirs = missing.reduce((sum, { share }) => sum + share, 0);
-  return 1 - Math.min(theirs, missing.length / (missing.length + there));
+/** What pods have where all of the plan is left to missing ones: enough to see, sooner or later, whether anybody uses it. */
+export const LEAST_PART = 0.02;
+
+/** The part of the plan that pods have while others are missing: what these were told to be theirs is left to them, for they may go by it. */
+export function partOfThose(missing: readonly MissingPod[]): number {
+  return Math.max(LEAST_PART, missing.reduce((left, { share }) => left - share, 1));
 }
 
 /** A leader that was not heard of for so long leads no more. Longer than a lease: when the next one leads, nothing that it does not know of is granted and unused. */

@@ -2,6 +2,7 @@
  * What happens in Redis, each script at once and whole. Needs Redis 5: earlier ones do not let a script write what depends on
  * the time. All keys of one quota lie in one slot.
  */
+import { LEAST_PART } from './messages.ts';
 
 /** Every clock of a shared quota is Redis' own. */
 const NOW = `
@@ -22,7 +23,7 @@ if not leader or (leader ~= token and string.sub(leader, 1, #pod + 1) == pod .. 
 end
 local grants = redis.call('LRANGE', KEYS[4], 0, -1)
 redis.call('DEL', KEYS[4])
-local spent, there, missing, theirs = tonumber(ARGV[5]), 1, 0, 0
+local spent, there, theirs = tonumber(ARGV[5]), 1, 0
 local pods = redis.call('HGETALL', KEYS[2])
 for i = 1, #pods, 2 do
   if pods[i] ~= pod then
@@ -30,13 +31,12 @@ for i = 1, #pods, 2 do
     if tonumber(seen) + ARGV[9] >= tonumber(now) then
       there = there + 1
     else
-      missing = missing + 1
       theirs = theirs + tonumber(share)
     end
     if tonumber(seen) + 60000 > tonumber(now) then spent = spent + tonumber(sent) end
   end
 end
-local share = string.format('%.15g', (1 - math.min(theirs, missing / (missing + there))) / there)
+local share = string.format('%.15g', math.max(${LEAST_PART}, 1 - theirs) / there)
 redis.call('HSET', KEYS[2], pod, table.concat({ now, math.max(0, ARGV[3] - #grants), ARGV[4] + #grants, ARGV[5], share }, ' '))
 redis.call('PEXPIRE', KEYS[2], ARGV[7])
 for i = 10, #ARGV do redis.call('RPUSH', KEYS[3], ARGV[i]) end

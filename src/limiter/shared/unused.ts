@@ -20,18 +20,24 @@ export class Unused {
   readonly #part: number;
   #sinceMs: number;
   #least = Infinity;
+  #toldMs: number;
 
   /** @param part of the plan that the others have, since `nowMs` */
   constructor(rpm: number, part: number, nowMs: number) {
     this.#rpm = rpm;
     this.#part = part;
     this.#sinceMs = nowMs + FIRST_MS;
+    this.#toldMs = nowMs;
   }
 
   /** An answer said how many permits are left. @param spent by the others within the last minute */
   told(remaining: number | null, spent: number, nowMs: number): void {
-    if (remaining === null || nowMs < this.#sinceMs) return;
-    this.#least = Math.min(this.#least, remaining);
+    if (remaining === null) return;
+    // Between two answers there may have been less: what can be used, evenly, in that time.
+    const unseen = (this.#rpm * (nowMs - this.#toldMs)) / MINUTE_MS;
+    this.#toldMs = nowMs;
+    if (nowMs < this.#sinceMs) return;
+    this.#least = Math.min(this.#least, remaining - unseen);
     if (this.#least >= LEFT * this.#rpm && spent >= BUSY * this.#part * this.#rpm) return;
     this.#sinceMs = nowMs;
     this.#least = Infinity;

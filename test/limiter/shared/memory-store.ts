@@ -25,7 +25,7 @@ export class MemoryStore {
     const others = [...this.#pods.values()].filter((other) => other.pod !== pod);
     const missing = others.filter(({ seenMs }) => seenMs + POD_LEASE_MS < nowMs);
     const there = 1 + others.length - missing.length;
-    const share = partOfThose(there, missing) / there;
+    const share = partOfThose(missing) / there;
     this.#pods.set(pod, { ...state, want: Math.max(0, state.want - grants.length), inFlight: state.inFlight + grants.length, seenMs: nowMs, share });
     this.#inbox.push(...events);
     const spent = others.reduce((sum, other) => sum + (other.seenMs + 60_000 > nowMs ? other.spent : 0), state.spent);

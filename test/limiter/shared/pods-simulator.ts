@@ -13,6 +13,8 @@ import { MemoryStore } from './memory-store.ts';
 export type Fault =
   /** A pod is no more; another comes in its place, when it says so. */
   | { readonly kind: 'kill'; readonly atMs: number; readonly pod: number; readonly againAfterMs: number | null }
+  /** A pod begins only now. */
+  | { readonly kind: 'join'; readonly atMs: number; readonly pod: number }
   /** A pod stands still, and goes on. */
   | { readonly kind: 'pause'; readonly atMs: number; readonly pod: number; readonly forMs: number }
   /** These pods do not reach the store; 'all': nobody does. `forgets`: it comes back empty. */
@@ -163,7 +165,8 @@ export async function simulatePods(s: PodScenario): Promise<PodOutcome> {
     });
   };
 
-  for (const pod of pods) events.push(random() * 100, () => begin(pod));
+  const late = new Set(s.happens.flatMap((fault) => (fault.kind === 'join' ? [fault.pod] : [])));
+  for (const pod of pods) if (!late.has(pod.number)) events.push(random() * 100, () => begin(pod));
   for (const fault of s.happens) {
     events.push(fault.atMs, () => {
       switch (fault.kind) {
@@ -174,6 +177,9 @@ export async function simulatePods(s: PodScenario): Promise<PodOutcome> {
           if (fault.againAfterMs !== null) events.push(now + fault.againAfterMs, () => begin(pod));
           return;
         }
+        case 'join':
+          begin(pods[fault.pod] as Pod);
+          return;
         case 'pause':
           (pods[fault.pod] as Pod).pausedUntilMs = now + fault.forMs;
           return;

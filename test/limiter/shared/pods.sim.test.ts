@@ -56,6 +56,8 @@ const isTiny = ({ kind, burst, rpm }: PodScenario): boolean => (kind === 'bucket
 
 /** Of four minutes, with a split in them. */
 const LEAST_SHARE = 0.7;
+/** With half a minute more of it, and as long until all that were sent apart are forgotten. */
+const LEAST_SHARE_JOINED = 0.6;
 /** Until it is seen that nobody uses the part of a missing pod, where that can be seen. */
 const UNUSED_AFTER_MS = 4 * MINUTE;
 const within = fc.integer({ min: 70_000, max: 200_000 });
@@ -113,6 +115,22 @@ describe(`pods that share a quota, seed ${SEED}`, { timeout: 300_000 }, () => {
       expect(outcome.share, JSON.stringify(scenario)).toBeGreaterThanOrEqual(LEAST_SHARE);
       expect(Math.min(...outcome.byPod)).toBeGreaterThan((0.4 * outcome.admitted) / scenario.pods);
     }, 2 * RUNS);
+  });
+
+  it('meet in one 429 at most also when another begins while all that were there are cut off: the plan is theirs, as they were told', async () => {
+    const joined = fc.record({ before: fc.integer({ min: 1, max: 2 }), atMs: within, afterMs: fc.constantFrom(1_000, 20_000) });
+    for (const kind of ['sliding', 'bucket'] as const) {
+      await fc.assert(
+        fc.asyncProperty(joined, scenarios({ kind: fc.constant(kind) }), async ({ before, atMs, afterMs }, scenario) => {
+          const cutOff = Array.from({ length: before }, (_, pod) => pod);
+          const outcome = await simulatePods({ ...scenario, pods: before + 1, happens: [{ kind: 'away', atMs, pods: cutOff, forMs: 90_000, forgets: false }, { kind: 'join', atMs: atMs + afterMs, pod: before }] });
+          expect(flocks(outcome), whyOf(outcome)).toBeLessThanOrEqual(1);
+          expect(outcome.byPod[before]).toBeGreaterThan(0);
+          expect(outcome.share).toBeGreaterThanOrEqual(LEAST_SHARE_JOINED);
+        }),
+        { numRuns: RUNS, seed: SEED, endOnFailure: true },
+      );
+    }
   });
 
   it('without a store keep to their parts of the plan', async () => {

@@ -1,8 +1,10 @@
 /** What a store of a shared quota promises: of the one in memory, with which the simulator runs, and of Redis. */
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { LEASE_MS, type QuotaEvent, type QuotaStore, type Turn } from '../../../src/limiter/shared/messages.ts';
+import { LEASE_MS, partOfThose, type QuotaEvent, type QuotaStore, type Turn } from '../../../src/limiter/shared/messages.ts';
 import { RedisQuotaStore } from '../../../src/limiter/shared/redis-store.ts';
+import { openRedis } from '../../../src/redis/client.ts';
 import { describeWith } from '../../services/needed.ts';
 import { MemoryStore } from './memory-store.ts';
 
@@ -88,6 +90,23 @@ await describeWith('redis', 'a store in Redis', ({ host, port }) => {
     const stores = [account, `${account}2`].map((name) => new RedisQuotaStore(`redis://${host}:${port}/8`, name));
     onTestFinished(() => stores.forEach((store) => store.close()));
     for (const [i, store] of stores.entries()) expect(await store.turn(turnOf(`pod${i}`))).toMatchObject({ leader: `pod${i}~0`, share: 1 });
+  });
+
+  test('to whoever begins, what missing pods were told to be theirs is not theirs to give', async () => {
+    const uri = `redis://${host}:${port}/9`;
+    const [store, client] = [new RedisQuotaStore(uri, randomUUID()), openRedis(uri)];
+    onTestFinished(() => {
+      store.close();
+      client.disconnect();
+    });
+    await Promise.all([store.turn(turnOf('a')), once(client, 'ready')]);
+    const [pods = ''] = await client.keys('millrace:quota:*:pods');
+    const shareBeside = async (...shares: number[]): Promise<number> => {
+      for (const [i, share] of shares.entries()) await client.hset(pods, `gone${i}`, `1 0 0 0 ${share}`);
+      return (await store.turn(turnOf('a'))).share;
+    };
+    for (const shares of [[], [0.25], [0.25, 0.5], [1, 0.5]]) expect(await shareBeside(...shares)).toBeCloseTo(partOfThose(shares.map((share) => ({ pod: '', share }))), 9);
+    await client.del(pods);
   });
 
   test('a server that is not there is no answer, within two seconds', async () => {

@@ -2,6 +2,7 @@
  * Whether the part of a plan that is left to missing pods is used by anybody. A pod that goes on by itself uses it; when all have
  * died, the service has it left over, minute after minute. Pure: time is passed in.
  */
+import { callsOfPart } from '../plan-share.ts';
 import { MINUTE_MS } from '../told-answers.ts';
 
 /** Until a pod that is cut off goes on by itself, and all that it had sent before is forgotten. */
@@ -38,7 +39,7 @@ export class Unused {
     this.#toldMs = nowMs;
     if (nowMs < this.#sinceMs) return;
     this.#least = Math.min(this.#least, remaining - unseen);
-    if (this.#least >= LEFT * this.#rpm && spent >= BUSY * this.#part * this.#rpm) return;
+    if (this.#least >= LEFT * this.#rpm && spent + 1 >= BUSY * callsOfPart(this.#rpm, this.#part)) return;
     this.#sinceMs = nowMs;
     this.#least = Infinity;
   }

@@ -133,6 +133,14 @@ describe(`pods that share a quota, seed ${SEED}`, { timeout: 300_000 }, () => {
     }
   });
 
+  it('have the plan that one was left who had all of it and died: it is seen within three minutes that nobody uses it', async () => {
+    const alone = scenarios({ kind: fc.constantFrom('fixed', 'sliding'), rpm: fc.integer({ min: 110, max: 200 }), pods: fc.constant(2), windows: fc.constant(8), happens: fc.constant<Fault[]>([{ kind: 'kill', atMs: 100_000, pod: 0, againAfterMs: null }, { kind: 'join', atMs: 110_000, pod: 1 }]) });
+    await holds(alone, (outcome, { rpm }) => {
+      expect(flocks(outcome), whyOf(outcome)).toBe(0);
+      expect(outcome.byPod[1], JSON.stringify(outcome.minutes)).toBeGreaterThan(2 * rpm);
+    });
+  });
+
   it('without a store keep to their parts of the plan', async () => {
     const never = [{ kind: 'away', atMs: 0, pods: 'all', forMs: WINDOWS * MINUTE, forgets: false }] as const;
     await holds(scenarios({ happens: fc.constant(never), pods: fc.constant(4), podsAtLeast: fc.constant(4) }), (outcome, scenario) => {

@@ -1,6 +1,7 @@
 /**
  * A part of a plan for one of several who use it at once and do not hear of each other: evenly, and never more than that part
- * within a minute. What the headers say is left is left for all of them, who would meet over it; so it is not gone by.
+ * within a minute. What the headers say is left is left for all of them, who would meet over it; so it is not gone by, until
+ * nothing is: then somebody else is on the key, and nothing is sent until the stated reset.
  * Together they hold to the plan before every limiter that lets a few calls follow each other closely. Pure: time is passed in.
  */
 import { CallLog } from './call-log.ts';
@@ -14,6 +15,21 @@ const KEPT_MS = 2 * MINUTE_MS;
 
 /** A time to look again is never nearer than this: one that rounds to now would be looked at for ever. */
 const SHORTEST_LOOK_MS = 0.25;
+
+/** A stated limit below the plan may be the size of a bucket, which one that keeps to the plan never empties so far. */
+const EMPTIED_TO = 0.25;
+
+/** Parts are not used quite alike: so much more than this one's, and so many calls of each more, is nobody else's. */
+const UNLIKE = 1.1;
+const UNLIKE_CALLS = 2;
+/** How long somebody else who was noticed is reckoned with. */
+const OTHERS_FOR_MS = 10 * MINUTE_MS;
+/** Beside others nothing is sent any more when little is left, of what was seen to be left at most: they may take it first. */
+const NEAR = 0.25;
+/** And for so long, where what comes back comes one by one, so that some is there for all who wait. */
+const LEAST_HOLD_MS = 2_000;
+/** Resets are stated in whole seconds. */
+const WHOLE_SECOND_MS = 1_000;
 
 /** A third of 1,200 are 400, not 399. */
 const EPSILON = 1e-6;
@@ -30,6 +46,12 @@ export class PlanShare {
   #rpm: number;
   #pace: PlanPace;
   #nextAt = Infinity;
+  /** Somebody else is, or was a while ago, on the key. */
+  #othersUntilMs = -Infinity;
+  /** The most permits that were seen to be left. */
+  #most = 0;
+  /** Nothing is sent before: by the answer to the call of this ticket. */
+  #held = { untilMs: -Infinity, ticket: 0 };
 
   /** @param options.rpm requests a minute of the whole plan @param options.part of it, 0 < part <= 1 */
   constructor({ rpm, part }: { readonly rpm: number; readonly part: number }) {
@@ -66,7 +88,7 @@ export class PlanShare {
 
   /** How many calls may start now. */
   permits(nowMs: number): number {
-    const { permits, atMs } = this.#pace.permits(nowMs);
+    const { permits, atMs } = nowMs < this.#held.untilMs ? { permits: 0, atMs: this.#held.untilMs } : this.#pace.permits(nowMs);
     this.#nextAt = permits > 0 ? nowMs : Math.max(atMs, nowMs + SHORTEST_LOOK_MS);
     return permits;
   }
@@ -81,14 +103,8 @@ export class PlanShare {
   answered(ticket: number, nowMs: number, reading: RateReading | null, throttled = false, _waitMs: number | null = null, failed = false, itselfMs?: number): void {
     const sentMs = this.#log.answered(ticket, nowMs);
     if (!failed) this.#latencies.add(nowMs - sentMs, nowMs, itselfMs);
-    if (!throttled) return;
-    const limit = reading?.limit ?? 0;
-    if (limit > 0 && limit < this.#rpm) {
-      // The service permits less than the plan was said to be: then it is a part of that.
-      this.#rpm = limit;
-      this.#pace = this.#newPace();
-    }
-    this.#pace.throttled(nowMs);
+    if (throttled) this.#pace.throttled(nowMs);
+    if (reading !== null && !reading.unlimited) this.#heed(reading, ticket, nowMs, throttled);
   }
 
   /** A call that was to start has surely not been sent. */
@@ -99,6 +115,27 @@ export class PlanShare {
   /** For a test's message. */
   explain(nowMs: number): string {
     return `a part of ${this.rpm} a minute, ${this.spent(nowMs)} spent`;
+  }
+
+  #heed({ limit, remaining, resetMs, resetIsSure }: RateReading, ticket: number, nowMs: number, throttled: boolean): void {
+    if (limit !== null && limit < this.#rpm && (throttled || (remaining ?? limit) < EMPTIED_TO * limit)) {
+      // The service permits less than the plan was said to be: then it is a part of that.
+      this.#rpm = limit;
+      this.#pace = this.#newPace();
+    }
+    if (remaining === null) return;
+    this.#most = Math.max(this.#most, remaining);
+    // Those who have the other parts are held to be like this one; what is gone besides, somebody else has.
+    const of = 1 / this.#part;
+    if (throttled || this.#most - remaining > (this.spent(nowMs) + this.#log.inFlight + UNLIKE_CALLS) * of * UNLIKE) this.#othersUntilMs = nowMs + OTHERS_FOR_MS;
+    if (ticket < this.#held.ticket) return;
+    const besideOthers = nowMs < this.#othersUntilMs;
+    const near = besideOthers ? Math.min(this.#most * NEAR, 2 * of * (this.#log.inFlight + 1)) : this.#log.inFlight;
+    const resetInMs = resetIsSure ? (resetMs ?? 0) : 0;
+    // One permit is all that it ever has, and that comes back before this part wants another.
+    const isTiny = this.#most === 0 && resetInMs <= MINUTE_MS / this.rpm + WHOLE_SECOND_MS;
+    const heldMs = remaining > near || isTiny ? -Infinity : Math.max(resetInMs, besideOthers ? LEAST_HOLD_MS : 0);
+    this.#held = { untilMs: nowMs + heldMs, ticket };
   }
 
   #newPace(): PlanPace {

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { PlanShare } from '../../src/limiter/plan-share.ts';
+import type { RateReading } from '../../src/limiter/rate-headers.ts';
 import { MINUTE, mostInAMinute } from './services.ts';
 
 const STEP_MS = 20;
@@ -39,6 +40,24 @@ describe('a part of a plan', () => {
     share.answered(share.sent(0), 40, { ...FULL, limit: 200 }, true, 1_000);
     expect(share.rpm).toBe(100);
     expect(mostInAMinute(sends(share, 60_000, 4 * MINUTE))).toBeLessThanOrEqual(100);
+  });
+
+  it('is so too before a 429, when more of a smaller limit is used than one that keeps to the plan uses of a bucket', () => {
+    const share = new PlanShare({ rpm: 1_000, part: 0.5 });
+    share.answered(share.sent(0), 40, { ...FULL, limit: 200, remaining: 150 });
+    expect(share.rpm).toBe(500);
+    share.answered(share.sent(100), 140, { ...FULL, limit: 200, remaining: 40 });
+    expect(share.rpm).toBe(100);
+  });
+
+  it('waits for the stated reset when none is left, and not when the plan has no limit', () => {
+    const told = (reading: Partial<RateReading>): PlanShare => {
+      const share = new PlanShare({ rpm: 1_000, part: 0.5 });
+      share.answered(share.sent(0), 40, { ...FULL, limit: 1_000, remaining: 900, ...reading });
+      return share;
+    };
+    expect([told({ remaining: 0 }).waitMs(1_000), told({ remaining: 1 }).waitMs(1_000)]).toEqual([MINUTE + 40 - 1_000, 0]);
+    expect(told({ remaining: 0, limit: 0, unlimited: true }).waitMs(1_000)).toBe(0);
   });
 
   it('never is to be asked again at once', () => {

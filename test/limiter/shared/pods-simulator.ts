@@ -20,7 +20,7 @@ export type Fault =
   /** These pods do not reach the store; 'all': nobody does. `forgets`: it comes back empty. */
   | { readonly kind: 'away'; readonly atMs: number; readonly pods: readonly number[] | 'all'; readonly forMs: number; readonly forgets: boolean };
 
-export interface PodScenario extends Omit<Scenario, 'neighbour' | 'bursts' | 'hung' | 'gateMs' | 'faults'> {
+export interface PodScenario extends Omit<Scenario, 'bursts' | 'hung' | 'gateMs' | 'faults'> {
   readonly pods: number;
   /** As each pod is told. */
   readonly podsAtLeast: number;
@@ -52,7 +52,7 @@ interface Pod { readonly number: number; generation: number; quota: SharedQuota 
 export async function simulatePods(s: PodScenario): Promise<PodOutcome> {
   const endMs = s.windows * MINUTE;
   const random = randomFrom(s.seed);
-  const full: Scenario = { ...s, neighbour: 0, bursts: false, hung: 0, gateMs: 0, faults: 'none' };
+  const full: Scenario = { ...s, bursts: false, hung: 0, gateMs: 0, faults: 'none' };
   const service = serviceOf(full, random);
   const events = new Events();
   let now = 0;
@@ -165,6 +165,14 @@ export async function simulatePods(s: PodScenario): Promise<PodOutcome> {
     });
   };
 
+  if (s.neighbour > 0) {
+    const each = MINUTE / (s.rpm * s.neighbour);
+    const takes = (): void => {
+      service.take(now);
+      events.push(now + each, takes);
+    };
+    events.push(random() * each, takes);
+  }
   const late = new Set(s.happens.flatMap((fault) => (fault.kind === 'join' ? [fault.pod] : [])));
   for (const pod of pods) if (!late.has(pod.number)) events.push(random() * 100, () => begin(pod));
   for (const fault of s.happens) {

@@ -111,13 +111,21 @@ check.each(folders)('%s: the job in the ConfigMap is one, for the day that the n
   await writeFile(file, data['nightly.yaml'] ?? '');
   // The Job of 2026-11-20 02:30; the pod is started again after midnight.
   const { date } = compileRunOptions({ MILLRACE_DATE: `${manifest(folder, 'CronJob').metadata.name}-29919030` }, new Map());
-  const { job, warnings } = compileJob({ file: await loadJobFile(file), env: {}, flags: new Map(), date, today: '2026-11-21' });
+  // What the pod has from Secrets, and nothing else.
+  const secrets = Object.fromEntries(env.flatMap(({ name: variable, valueFrom }) => (valueFrom?.secretKeyRef === undefined ? [] : [[variable, 'secret']])));
+  const { job, warnings } = compileJob({ file: await loadJobFile(file), env: secrets, flags: new Map(), date, today: '2026-11-21' });
   expect(warnings).toEqual([]);
   expect(job.input.uris).toEqual(['s3://acme-leads/2026-11-20/*.csv.gz']);
-  expect(job.output.uri).toBe('/data/leads-2026-11-20.jsonl.gz');
-  // What a retry resumes from must outlive the pod.
-  const durable = pod?.containers[0]?.volumeMounts?.find(({ name: volume }) => pod.volumes?.find((one) => one.name === volume)?.persistentVolumeClaim !== undefined)?.mountPath ?? 'none';
-  for (const uri of [job.output.uri, job.checkpoint.uri, job.ledger.uri]) expect(uri.startsWith(`${durable}/`)).toBe(true);
+  expect(job.output.uri).toMatch(/\/(?:leads-)?2026-11-20\b.*\.jsonl\.gz$/);
+  // What a retry resumes from must outlive the pod: it is in the volume, or, where there is none, on servers.
+  const volume = pod?.volumes?.find(({ persistentVolumeClaim }) => persistentVolumeClaim !== undefined);
+  expect(built.get(folder)?.some(({ kind }) => kind === 'PersistentVolumeClaim')).toBe(volume !== undefined);
+  const durable = volume === undefined ? /^(?:s3|rediss?):\/\// : new RegExp(`^${pod?.containers[0]?.volumeMounts?.find(({ name: mounted }) => mounted === volume.name)?.mountPath}/`);
+  for (const uri of [job.output.uri, job.checkpoint.uri, job.ledger.uri]) expect(uri).toMatch(durable);
+  // Pods that run at once share the plan, and what they pay for; the password is in no manifest.
+  const redis = cronJob(folder).jobTemplate.spec?.completionMode === 'Indexed' ? 'redis://:secret@redis.millrace.svc:6379/0' : null;
+  expect(job.service.quota).toBe(redis);
+  if (redis !== null) expect(job.ledger.uri).toBe(redis);
 });
 
 check('the overlays lead to S3: by a role, and by keys of a Secret', () => {
@@ -126,7 +134,7 @@ check('the overlays lead to S3: by a role, and by keys of a Secret', () => {
   expect(other).toEqual(expect.arrayContaining(['AWS_ENDPOINT_URL', 'AWS_REGION', 'AWS_SHARED_CREDENTIALS_FILE']));
 });
 
-check('the night in shards: each index is one, all at once, on one node', () => {
+check('the night in shards: each index is one, all at once, each on whichever node has room', () => {
   const spec = cronJob('overlays/sharded').jobTemplate.spec;
   const pod = spec?.template.spec;
   expect(spec).toMatchObject({ completionMode: 'Indexed', backoffLimitPerIndex: expect.any(Number) });
@@ -136,9 +144,22 @@ check('the night in shards: each index is one, all at once, on one node', () => 
   const shards = Array.from({ length: spec?.completions ?? 0 }, (_, index) => compileRunOptions({ ...env, JOB_COMPLETION_INDEX: String(index) }, new Map()).options.shard);
   expect(shards).toEqual([0, 1, 2, 3].map((index) => ({ index, of: 4 })));
   expect(spec?.parallelism).toBe(spec?.completions);
-  // The volume is one node's: whoever comes first chooses it, and the labels that the others look for are its own.
-  expect(manifest('overlays/sharded', 'PersistentVolumeClaim')).toMatchObject({ spec: { accessModes: ['ReadWriteOnce'] } });
-  const [term] = pod?.affinity?.podAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
-  expect(term?.topologyKey).toBe('kubernetes.io/hostname');
-  expect(spec?.template.metadata?.labels).toMatchObject(term?.labelSelector?.matchLabels ?? { none: true });
+  // Nothing binds the pods to one node: no volume, no affinity; and the labels by which they are spread are their own.
+  expect(pod?.affinity).toBeUndefined();
+  expect(pod?.volumes?.filter(({ configMap, secret, emptyDir }) => (configMap ?? secret ?? emptyDir) === undefined)).toEqual([]);
+  const [spread] = pod?.topologySpreadConstraints ?? [];
+  expect(spread).toMatchObject({ topologyKey: 'kubernetes.io/hostname', whenUnsatisfiable: 'ScheduleAnyway' });
+  expect(spec?.template.metadata?.labels).toMatchObject(spread?.labelSelector?.matchLabels ?? { none: true });
+});
+
+check.each(folders)('%s: /tmp has an end, and the pod is not evicted before it is reached', (folder) => {
+  const pod = cronJob(folder).jobTemplate.spec?.template.spec;
+  const MiB = (size: unknown): number => {
+    const [, number, unit] = /^(\d+)(Mi|Gi)$/.exec(String(size)) ?? [];
+    return Number(number) * (unit === 'Gi' ? 1_024 : 1);
+  };
+  const tmp = pod?.containers[0]?.volumeMounts?.find(({ mountPath }) => mountPath === '/tmp')?.name;
+  const size = MiB(pod?.volumes?.find(({ name }) => name === tmp)?.emptyDir?.sizeLimit);
+  expect(size).toBeGreaterThan(0);
+  expect(MiB(pod?.containers[0]?.resources?.limits?.['ephemeral-storage'])).toBeGreaterThan(size);
 });

@@ -34,7 +34,7 @@ export const METRICS: Readonly<Record<string, Metric>> = {
   millrace_requests_in_flight: { type: 'gauge', help: 'Requests that were sent and are not answered.', of: ({ pool }) => one(pool.inFlight) },
   millrace_requests_waiting: { type: 'gauge', help: 'Requests that wait for a free slot or a permit of the quota.', of: ({ pool }) => one(pool.waiting) },
   millrace_requests_in_flight_limit: { type: 'gauge', help: 'How many requests may be in flight at once.', of: ({ pool }) => one(pool.concurrency) },
-  millrace_plan_requests_per_minute: { type: 'gauge', help: 'Requests a minute that the plan allows; absent when it is unlimited.', of: ({ rpm }) => one(rpm) },
+  millrace_plan_requests_per_minute: { type: 'gauge', help: 'Requests a minute that the whole plan allows, of a shard too; absent when it is unlimited.', of: ({ rpm }) => one(rpm) },
   millrace_quota_limit: { type: 'gauge', help: 'The quota that the service stated last; absent while it states none.', of: ({ quota }) => one(quota.limit) },
   millrace_quota_remaining: { type: 'gauge', help: 'What was left of it by the same answer.', of: ({ quota }) => one(quota.remaining) },
   millrace_held_up: { type: 'gauge', help: '1 while nothing is sent, because of an outage, a 429, or a quota that is used up.', of: ({ heldUpBy }) => HELD_UP_BY.map((by) => ({ labels: { by }, value: heldUpBy === by ? 1 : 0 })) },

@@ -51,3 +51,36 @@ test.runIf(ensurePackage('prometheus', 'promtool'))('Prometheus takes the alerts
   writeFileSync(join(folder, 'panels.json'), JSON.stringify({ groups: [{ name: 'panels', rules }] }));
   expect(spawnSync('promtool', ['check', 'rules', join(folder, 'panels.json')], { encoding: 'utf8' })).toMatchObject({ stderr: '', status: 0 });
 });
+
+/** A pod for half an hour, scraped each minute: of a plan of 1,000 it uses so many a minute, in two steps, and requests wait. */
+const pod = (namespace: string, name: string, rpm: number, waiting = 5): { series: string; values: string }[] => {
+  const labels = `namespace="${namespace}", job="millrace", pod="${name}", instance="${name}:9464"`;
+  const each = (step: string): { series: string; values: string } => ({ series: `millrace_requests_total{${labels}, step="${step}", code="200"}`, values: `0+${rpm / 2}x30` });
+  return [each('enrich'), each('verify'), { series: `millrace_plan_requests_per_minute{${labels}}`, values: '1000x30' }, { series: `millrace_requests_waiting{${labels}}`, values: `${waiting}x30` }];
+};
+const pods = (...rpm: number[]): { series: string; values: string }[] => rpm.flatMap((each, i) => pod('night', `pod-${i}`, each));
+
+test.runIf(ensurePackage('prometheus', 'promtool'))('an unused plan is what all pods of a namespace leave of it together', () => {
+  const tests = [
+    { name: 'four shards with a quarter each', input: pods(245, 245, 245, 245), fires: [] },
+    { name: 'one of them takes what the others leave of a shared quota', input: pods(600, 20, 20, 20), fires: [] },
+    { name: 'four shards of which each is slow', input: pods(110, 110, 110, 110), fires: ['night'] },
+    { name: 'one pod alone', input: pods(400), fires: ['night'] },
+    { name: 'nothing waits', input: pod('night', 'pod', 100, 0), fires: [] },
+    { name: 'a key of its own in another namespace', input: [...pods(900), ...pod('day', 'pod', 100)], fires: ['day'] },
+  ].map(({ name, input, fires }) => ({
+    name,
+    interval: '1m',
+    input_series: input.map(({ series, values }) => ({ series, values })),
+    // The alerts themselves, as a query, so that their texts need not be written twice.
+    promql_expr_test: [{
+      expr: 'count by (namespace) (ALERTS{alertname="MillraceQuotaUnused", alertstate="firing"})',
+      eval_time: '29m',
+      exp_samples: fires.map((namespace) => ({ labels: `{namespace="${namespace}"}`, value: 1 })),
+    }],
+  }));
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-rules-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, 'tests.json'), JSON.stringify({ rule_files: [ALERTS], tests }));
+  expect(spawnSync('promtool', ['test', 'rules', join(folder, 'tests.json')], { encoding: 'utf8' })).toMatchObject({ stderr: '', status: 0 });
+});

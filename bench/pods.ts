@@ -1,6 +1,6 @@
 /**
- * One quota for several processes: each runs the whole command against one server with a limiter, and they share a quota in a
- * Redis server of the bench's own. Then the same, with one of them killed a third of the way and started again.
+ * One job in several processes: each runs a shard of it, `--shard i/N` of one input and one output, against one server with a
+ * limiter, and they share a quota in a Redis server of the bench's own. Then the same, with one of them killed a third of the way and started again.
  * `node bench/pods.ts [--pods 4] [--minutes 3] [--rpm 1000] [--kind sliding] [--quiet-only]`
  * Needs redis-server in the PATH. Ends with 1 when there was a 429, or, without a kill, less than 99 % was used.
  */
@@ -18,6 +18,7 @@ import { around, measure, type Log, type Measured } from './support/quota-log.ts
 const here = import.meta.dirname;
 const { values } = parseArgs({ options: { pods: { type: 'string', default: '4' }, minutes: { type: 'string', default: '3' }, rpm: { type: 'string', default: '1000' }, kind: { type: 'string', default: 'sliding' }, 'quiet-only': { type: 'boolean', default: false } } });
 const minutes = Number(values.minutes);
+const pods = Number(values.pods);
 const limits = { kind: values.kind as Kind, rpm: Number(values.rpm), neighbour: 0, seed: 1 };
 const LEAST_SHARE = 0.99;
 const EXIT_STOPPED = 75;
@@ -29,28 +30,29 @@ const MISSING_MS = 5_000;
 const folder = mkdtempSync(join(tmpdir(), 'millrace-bench-'));
 
 function startPod(number: number, round: string, url: string, redis: string): Running {
-  const output = join(folder, `${round}-${number}.csv`);
-  return runUntilStopped([process.execPath, join(here, '../dist/cli/millrace.js'), 'run', '--input', join(folder, 'leads.csv'), '--output', output, '--steps', 'enrich', '--base-url', url, '--rpm', String(limits.rpm), '--service.quota', redis, '--progress', 'none'], { MILLRACE_API_KEY: 'bench' });
+  const output = join(folder, `${round}.csv`);
+  const shard = `${number}/${pods}`;
+  return runUntilStopped([process.execPath, join(here, '../dist/cli/millrace.js'), 'run', '--shard', shard, '--input', join(folder, 'leads.csv'), '--output', output, '--steps', 'enrich', '--base-url', url, '--rpm', String(limits.rpm), '--service.quota', redis, '--progress', 'none'], { MILLRACE_API_KEY: 'bench' });
 }
 
 async function round(name: string, kills: boolean): Promise<{ log: Log; found: Measured }> {
   const redis = await RedisServer.start();
   const server = await startServer(join(here, 'support/limited-server.ts'), [JSON.stringify(limits)]);
-  const pods = Array.from({ length: Number(values.pods) }, (_, number) => startPod(number, name, server.url, redis.uri));
+  const running = Array.from({ length: pods }, (_, number) => startPod(number, name, server.url, redis.uri));
   try {
     await after((minutes * MINUTE) / 3);
     if (kills) {
-      await pods[0]?.kill();
+      await running[0]?.kill();
       await after(MISSING_MS);
-      pods[0] = startPod(0, name, server.url, redis.uri);
+      running[0] = startPod(0, name, server.url, redis.uri);
     }
     await after((minutes * MINUTE * 2) / 3 + START_UP_MS);
     const { elapsedMs, log } = (await (await fetch(`${server.url}/__log`)).json()) as { elapsedMs: number; log: Log };
     if (elapsedMs < minutes * MINUTE) throw new Error('the first request was sent too late');
-    for (const code of await Promise.all(pods.map((pod) => pod.stop()))) if (code !== EXIT_STOPPED) throw new Error(`a pod left with ${code}`);
+    for (const code of await Promise.all(running.map((pod) => pod.stop()))) if (code !== EXIT_STOPPED) throw new Error(`a pod left with ${code}`);
     return { log, found: measure(log, limits, minutes * MINUTE) };
   } finally {
-    await Promise.all(pods.map((pod) => pod.kill()));
+    await Promise.all(running.map((pod) => pod.kill()));
     server.stop();
     await redis.end();
   }
@@ -58,7 +60,8 @@ async function round(name: string, kills: boolean): Promise<{ log: Log; found: M
 
 const cpu = watchCpu();
 try {
-  await writeLeads(join(folder, 'leads.csv'), Math.ceil(limits.rpm * (minutes + 2)));
+  // No shard comes to its end, were it to have the whole quota.
+  await writeLeads(join(folder, 'leads.csv'), Math.ceil(pods * limits.rpm * (minutes + 2)));
   const lines: string[] = [];
   for (const [name, kills] of [['all live', false], ['one killed and started again', true]] as const) {
     if (kills && values['quiet-only']) continue;
@@ -72,7 +75,7 @@ try {
   const full = cpu.shares.filter((share) => share > 0.95).length;
   process.stdout.write(
     `${[
-      `${values.pods} processes, one quota of ${limits.rpm} a minute (${limits.kind}), ${minutes} minutes each; ${machine()}; the machine was wholly busy in ${full} of ${cpu.shares.length} seconds`,
+      `${pods} shards of one job, each a process, one quota of ${limits.rpm} a minute (${limits.kind}), ${minutes} minutes each; ${machine()}; the machine was wholly busy in ${full} of ${cpu.shares.length} seconds`,
       '',
       '| | admitted | 429s | of what there was | most admitted in 60 s | most sent in 60 s |',
       '|---|---:|---:|---:|---:|---:|',

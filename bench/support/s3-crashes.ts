@@ -6,7 +6,7 @@ import { startRadosgw } from '../../test/services/radosgw.ts';
 import { Folder } from '../../test/support/cli.ts';
 import { fail, SHAPES, type Job } from '../../test/support/crash-jobs.ts';
 import { leads, seeded } from '../../test/support/leads.ts';
-import { changes, killedAt, objects, putInput, resultIn, s3Args, start, type S3Site } from '../../test/support/s3-job.ts';
+import { changes, killedAt, moveOn, objects, putInput, resultIn, s3Args, start, type S3Site } from '../../test/support/s3-job.ts';
 import { ScriptedService } from '../../test/support/scripted-service.ts';
 import { machine } from './processes.ts';
 
@@ -40,6 +40,7 @@ export async function crashInS3(rounds: number, seed: number): Promise<void> {
             const { signal } = await killedAt(one, args, changes, 1 + Math.floor(random() * MOST_REQUESTS), random() < 0.5);
             if (signal !== 'SIGKILL') break;
             row.kills++;
+            if (random() < 0.5) await moveOn(one);
           }
         });
         if (found.result !== expected.result) row.differ++;

@@ -15,7 +15,7 @@ export async function prepare(job: Job): Promise<{ folder: Folder; service: Scri
 }
 
 /** What comes of the job when nobody kills it: each record once and in order, known by a name that no other has. */
-export async function undisturbed(job: Job, rows: readonly Lead[]): Promise<unknown> {
+export async function undisturbed(job: Job, rows: readonly Lead[]): ReturnType<typeof resultOf> {
   const { folder, service, args } = await prepare(job);
   expect(await folder.run(args)).toMatchObject({ code: 0, stderr: '' });
   expect(service.repeated).toBe(0);

@@ -8,7 +8,7 @@ import { csvJob, type Job } from '../support/crash-jobs.ts';
 import { leads } from '../support/leads.ts';
 import { standsStill } from '../support/paused-run.ts';
 import { sampleOf } from '../support/sample.ts';
-import { changes, killedAt, killStepByStep, objects, putInput, resultIn, s3Args, start, type S3Site } from '../support/s3-job.ts';
+import { changes, durableIn, killedAt, killStepByStep, objects, putInput, resultIn, s3Args, start, type S3Site } from '../support/s3-job.ts';
 import { makeFolder, startService } from '../support/world.ts';
 import { expectSameRequests, undisturbed } from './crashed-job.ts';
 
@@ -33,8 +33,8 @@ await describeWith('s3', `in S3 (CRASH_SEED=${SEED})`, async (server) => {
   /** Of the job on a disk. */
   let made: Promise<unknown> | null = null;
   const expected = (): Promise<unknown> => (made ??= undisturbed(JOB, ROWS));
-  let madeWide: Promise<unknown> | null = null;
-  const expectedWide = (): Promise<unknown> => (madeWide ??= undisturbed(WIDE, WIDE_ROWS));
+  let madeWide: ReturnType<typeof undisturbed> | null = null;
+  const expectedWide = (): ReturnType<typeof undisturbed> => (madeWide ??= undisturbed(WIDE, WIDE_ROWS));
   afterAll(() => Promise.all([proxy.stop(), other.stop()]));
 
   async function prepare(job = JOB): Promise<S3Site> {
@@ -65,8 +65,12 @@ await describeWith('s3', `in S3 (CRASH_SEED=${SEED})`, async (server) => {
     { name: 'a step further into finishing', of: finishing, first: 1, stride: SWEEP ? 1 : 4 },
   ], 1, SEED))('each run is killed $name', PATIENT, async ({ of, first, stride }) => {
     const site = await prepare();
-    expect(await killStepByStep(site, s3Args(site, JOB), of, first, stride)).toBeGreaterThan(2);
+    const { kills, paidTwice } = await killStepByStep(site, s3Args(site, JOB), of, first, stride);
+    expect(kills).toBeGreaterThan(2);
+    expect(paidTwice).toEqual([]);
     await expectUnharmed(site);
+    // And it was in S3 that they were kept.
+    expect([...(await durableIn(site))].sort()).toEqual([...site.service.asked.keys()].sort());
   });
 
   const shard = (site: S3Site, job: Job, index: number): string[] => [...s3Args(site, job), '--shard', `${index}/2`];
@@ -83,10 +87,18 @@ await describeWith('s3', `in S3 (CRASH_SEED=${SEED})`, async (server) => {
     return site;
   }
 
+  /** Each shard counts a lookup that both meet, and the second one finds it in the ledger: docs/shards.md. */
+  const asked = (numbers: unknown): object => {
+    const { lookups: { unique, fromLedger }, ...others } = numbers as { lookups: { unique: number; fromLedger: number } };
+    return { ...others, asked: unique - fromLedger };
+  };
+
   async function expectJoined(site: S3Site): Promise<void> {
     await expectNothingLeft(site, WIDE);
+    const [{ bytes, errors, numbers }, wanted] = [await resultIn(site, WIDE), await expectedWide()];
     // Not compared by `toEqual`, which would show megabytes.
-    expect(JSON.stringify(await resultIn(site, WIDE)) === JSON.stringify(await expectedWide())).toBe(true);
+    expect(bytes === wanted.bytes).toBe(true);
+    expect([errors, asked(numbers)]).toEqual([wanted.errors, asked(wanted.numbers)]);
     expect(site.service.requests).toEqual([]);
     const uploads = proxy.relayed.filter(({ method, url }) => method === 'PUT' && /\/out\.csv(?:\.partial[^?]*)?\?/.test(url));
     expect(uploads.length).toBeGreaterThan(2);
@@ -97,7 +109,7 @@ await describeWith('s3', `in S3 (CRASH_SEED=${SEED})`, async (server) => {
     {
       name: 'where they join and then a few steps further each time: the next start of either goes on',
       at: joins,
-      goOn: async (site: S3Site) => expect(await killStepByStep(site, shard(site, WIDE, 0), () => changes, 1 + (SEED % STRIDE), SWEEP ? 1 : 9)).toBeGreaterThan(1),
+      goOn: async (site: S3Site) => expect((await killStepByStep(site, shard(site, WIDE, 0), () => changes, 1 + (SEED % STRIDE), SWEEP ? 1 : 9)).kills).toBeGreaterThan(1),
     },
     {
       name: 'when all is joined but for the name: a run in one piece puts it in place before the parts go',
@@ -116,7 +128,7 @@ await describeWith('s3', `in S3 (CRASH_SEED=${SEED})`, async (server) => {
     expect(await start(site, shard(site, WIDE, 1)).ended).toMatchObject({ code: 74, stderr: expect.stringContaining('--fresh') });
     for (const args of [[...shard(site, WIDE, 0), '--fresh'], shard(site, WIDE, 1)]) expect(await start(site, args).ended).toMatchObject({ code: 0, stderr: '' });
     await expectNothingLeft(site, WIDE);
-    expect((await resultIn(site, WIDE)).bytes === ((await expectedWide()) as { bytes: string }).bytes).toBe(true);
+    expect((await resultIn(site, WIDE)).bytes === (await expectedWide()).bytes).toBe(true);
   });
 
   const USUAL: readonly [string, RegExp, number, number, boolean?][] = [

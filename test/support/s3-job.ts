@@ -1,10 +1,12 @@
-/** A job whose every file but the ledger lies in S3, behind a proxy that counts, breaks and stops. Used by test/crash and bench/crash.ts. */
-import { writeFile } from 'node:fs/promises';
+/** A job whose every file lies in S3, behind a proxy that counts, breaks and stops. Used by test/crash and bench/crash.ts. */
+import { rm, writeFile } from 'node:fs/promises';
+import { unpackParts } from '../../src/ledger/s3/segment.ts';
 import { s3Environment, type TestBucket } from '../s3/bucket.ts';
 import type { FaultProxy, Fault, Relayed } from '../services/fault-proxy.ts';
 import type { Facts } from '../services/needed.ts';
 import type { Ended, Folder, Started } from './cli.ts';
 import { EVERY_MS, resultOf, type Job } from './crash-jobs.ts';
+import { namesOf } from './crash-site.ts';
 import type { ScriptedService } from './scripted-service.ts';
 
 export interface S3Site {
@@ -17,12 +19,17 @@ export interface S3Site {
   readonly prefix: string;
 }
 
-/** The command for a job of `crash-jobs.ts` with its input and output in S3. */
+/** Where a run's copy of the ledger is, in the site's folder: all that a machine has of its own. */
+const SCRATCH = 'scratch';
+/** The ledger is a folder of objects, one for each start: how many there are says nothing of a job. */
+const LEDGER = 'ledger/';
+
+/** The command for a job of `crash-jobs.ts` with its input, output and ledger in S3. */
 export function s3Args({ bucket, prefix, service }: S3Site, job: Job, more: Readonly<Record<string, string>> = {}): string[] {
   const at = (name: string): string => `s3://${bucket.name}/${prefix}${name}`;
   const flags = {
     plan: 'enterprise', progress: 'none', 'checkpoint.everyMs': String(EVERY_MS), 'max-errors': '100%', ...job.flags,
-    input: at(job.flags['input'] ?? ''), output: at(job.output), ledger: 'ledger', 'base-url': service.url, ...more,
+    input: at(job.flags['input'] ?? ''), output: at(job.output), ledger: at(LEDGER.slice(0, -1)), scratch: SCRATCH, 'base-url': service.url, ...more,
   };
   return ['run', ...Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value])];
 }
@@ -35,9 +42,9 @@ export function start({ folder, server, proxy }: S3Site, args: readonly string[]
   return folder.start(args, { env: s3Environment(server, proxy.url) });
 }
 
-/** Everything of the job that is there, by name without the prefix, but for its input. */
+/** Everything of the job that is there, by name without the prefix, but for its input and the ledger. */
 export async function objects({ bucket, prefix }: S3Site, job: Job): Promise<Map<string, Buffer>> {
-  const keys = (await bucket.names(prefix)).filter((key) => !(key.slice(prefix.length) in job.files));
+  const keys = (await bucket.names(prefix)).filter((key) => !(key.slice(prefix.length) in job.files) && !key.startsWith(prefix + LEDGER));
   return new Map(await Promise.all(keys.map(async (key) => [key.slice(prefix.length), (await bucket.get(key)) ?? Buffer.alloc(0)] as const)));
 }
 
@@ -52,6 +59,11 @@ type Request = Omit<Relayed, 'fault' | 'bytes' | 'sent' | 'answered'>;
 
 export function changes({ method }: Pick<Relayed, 'method'>): boolean {
   return method !== 'GET' && method !== 'HEAD';
+}
+
+/** The next run is on another machine. */
+export async function moveOn({ folder }: S3Site): Promise<void> {
+  await rm(folder.at(SCRATCH), { recursive: true, force: true });
 }
 
 /** The run is killed at the nth request that this is true of: before S3 has it, or when S3 has done it and nobody knows. */
@@ -69,11 +81,28 @@ export async function killedAt(site: S3Site, args: readonly string[], isStep: (r
   return ended;
 }
 
-/** Each run gets so many steps further than the one before, until one comes to its end. @returns how many were killed */
-export async function killStepByStep(site: S3Site, args: readonly string[], isStep: () => (request: Request) => boolean, first: number, stride: number): Promise<number> {
+/** What the ledger in S3 holds, as `enrich ana@works.example`. */
+export async function durableIn({ bucket, prefix }: S3Site): Promise<ReadonlySet<string>> {
+  const names = new Set<string>();
+  for (const key of await bucket.names(prefix + LEDGER)) {
+    const parts = await unpackParts((await bucket.get(key)) ?? Buffer.alloc(0), key);
+    for (const { scope: [, step], key: asked } of parts.flatMap(({ answers }) => answers)) names.add(`${step} ${asked}`);
+  }
+  return names;
+}
+
+/**
+ * Each run gets so many steps further than the one before, until one comes to its end; every other one is on another
+ * machine. @returns how many were killed, and what was asked for although S3 held its answer
+ */
+export async function killStepByStep(site: S3Site, args: readonly string[], isStep: () => (request: Request) => boolean, first: number, stride: number): Promise<{ kills: number; paidTwice: string[] }> {
+  const paidTwice: string[] = [];
   for (let nth = first, kills = 0; ; nth += stride, kills++) {
-    const { code, signal, stderr } = await killedAt(site, args, isStep(), nth, kills % 2 === 1);
-    if (code === 0) return kills;
+    const [durable, before] = [await durableIn(site), site.service.requests.length];
+    if (kills % 2 === 1) await moveOn(site);
+    const { code, signal, stderr } = await killedAt(site, args, isStep(), nth, Math.floor(kills / 2) % 2 === 1);
+    paidTwice.push(...site.service.requests.slice(before).flatMap(namesOf).filter((name) => durable.has(name)));
+    if (code === 0) return { kills, paidTwice };
     if (signal !== 'SIGKILL') throw new Error(`a run ended with ${code}:\n${stderr}`);
   }
 }

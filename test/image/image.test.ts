@@ -87,16 +87,35 @@ describe.skipIf(typeof engine === 'string')('the image', async () => {
     await held;
   });
 
-  test('reads from S3 and writes to standard output with no volume at all', async () => {
+  test('a job that lies in S3 needs no volume: after a kill another container goes on', async () => {
     const server = await neededFacts('s3');
     if (typeof server === 'string') throw new Error(server);
     const bucket = await makeBucket(server);
-    await bucket.put('night/1.csv', 'email\nana@works.example\n');
+    await bucket.put('night/1.csv', `email\n${Array.from({ length: 50 }, (_, i) => `person${i}@works.example\n`).join('')}`);
     const { service } = await world();
     const env = Object.entries({ ...s3Environment(server), MILLRACE_API_KEY: API_KEY }).flatMap(([name, value]) => ['-e', `${name}=${value}`]);
-    const { code, stdout, stderr } = await docker(...confined, '--tmpfs', '/tmp', ...env, 'millrace', 'run', '--input', `s3://${bucket.name}/night/`, '--output', '-', '--base-url', service.url, '--plan', 'enterprise');
+    const at = (name: string): string => `s3://${bucket.name}/${name}`;
+    const command = ['millrace', 'run', '--input', at('night/'), '--output', at('done/leads.csv'), '--ledger', at('ledger'), '--steps', 'enrich', '--concurrency', '2', '--checkpoint.everyMs', '200', '--base-url', service.url, '--plan', 'enterprise'];
+    // The only place that can be written to, and it goes with the container.
+    const container = (...more: string[]): string[] => [...confined, '--tmpfs', '/tmp', ...env, ...more, ...command];
+    service.script = (asked, _response, reply, usual) => {
+      if (asked.number <= 20) reply(usual());
+    };
+    const killed = docker(...container('--name', 'killed'));
+    const inS3 = ['done/leads.csv.checkpoint.json', 'done/leads.csv.checkpoint.json.lock', expect.stringMatching(/^ledger\//)];
+    await expect.poll(() => bucket.names(), { timeout: MINUTE }).toEqual(expect.arrayContaining(inS3));
+    await docker('kill', 'killed');
+    expect((await killed).code).toBe(137);
+    service.script = (_asked, _response, reply, usual) => reply(usual());
+    const before = service.requests.length;
+    // It waits until the lock of the dead one has not been renewed for 30 s.
+    const { code, stderr } = await docker(...container());
     expect({ code, stderr }).toEqual({ code: 0, stderr: expect.anything() });
-    expect(stdout.split('\n')[1]).toMatch(/^ana@works\.example,matched,/);
+    expect(service.requests.length - before).toBeLessThan(50);
+    expect((await bucket.names('done/')).filter((name) => /\.(?:lock|partial)/.test(name))).toEqual([]);
+    const output = String(await bucket.get('done/leads.csv'));
+    expect([...output.matchAll(/^(person\d+@works\.example),matched,/gm)].map(([, email]) => email)).toEqual(Array.from({ length: 50 }, (_, i) => `person${i}@works.example`));
+    expect(JSON.parse(String(await bucket.get('done/leads.csv.report.json')))).toMatchObject({ exitCode: 0, records: { total: 50 } });
   });
 
   test('says its version and its help', async () => {

@@ -13,8 +13,6 @@ export interface DomainAnswer {
   readonly acceptAll: ReadonlyMap<string, boolean>;
 }
 
-/** Hosts tried for one domain. */
-const MAX_HOSTS = 5;
 /** Recipients who are worth a conversation of their own beside the others: even a server that thinks for a second about each is through with them in time. */
 const SHARE = 25;
 /** Recipients taken at once; between two lots the probe has its turn. */
@@ -51,7 +49,7 @@ export class Mailboxes {
   /** An answer for each recipient; trouble is an answer. What is not asked when `signal` aborts is `pending`. */
   async ask(domain: string, hosts: readonly MailHost[], recipients: readonly Recipient[], signal: AbortSignal): Promise<DomainAnswer> {
     const progress = new DomainProgress(domain, recipients, signal);
-    for (const host of hosts.slice(0, MAX_HOSTS)) {
+    for (const host of hosts) {
       progress.beginHost(host.name, this.#acceptAll.peek(acceptAllKey(domain, host.name)) ?? null);
       if (!progress.wantsMore) break;
       const turn: HostTurn = { host, progress, brokenOff: 0, failure: null, others: null };

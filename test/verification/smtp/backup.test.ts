@@ -37,6 +37,15 @@ async function withOutages(): Promise<{ one: (email: string) => Promise<EmailVer
   };
 }
 
+it('is the last of ten who is asked when the others refuse everybody', async () => {
+  const refusing = Array.from({ length: 9 }, (_, i) => `mx${i}.refuses.test`);
+  const { one } = await inWorld({}, {}, {
+    hosts: { ...Object.fromEntries(refusing.map((host) => [host, { quirk: 'refuses' }])), [PRIMARY]: {} },
+    domains: { 'one.test': { mx: [...refusing.map((host, i) => [i, host] as [number, string]), [90, PRIMARY]], mailboxes: ['jane'] } },
+  });
+  expect(await one('jane@one.test')).toMatchObject(PERSON);
+});
+
 describe('a backup that takes mail for anybody', () => {
   it('is found out, whatever is known of the host that it stands in for; and says nothing of that one when it is back', async () => {
     const { one, goDown, comeBack } = await withOutages();

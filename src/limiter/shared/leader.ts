@@ -125,8 +125,8 @@ export class Leader {
     const quietMs = now - sinceMs;
     const still = pods.every(({ inFlight }) => inFlight === 0);
     if (quietMs < settleMs || (!still && quietMs < LONGEST_QUIET_MS)) return [];
-    const told = pods.reduce((sum, { spent }) => sum + spent, 0);
-    const spent = mustFit ? Math.max(told, this.#lately(now).length) : told;
+    // An account that goes on knows its calls, and who is back has told its own. What pods say besides may be a guess: of a run after one that was killed, all of the plan.
+    const spent = mustFit ? this.#lately(now).length : pods.reduce((sum, told) => sum + told.spent, 0);
     // Windows have nothing left for the call that asks how things stand, so far as is known.
     if (mustFit && spent >= this.#rpm) return [];
     return [{ kind: 'fresh', spent }];

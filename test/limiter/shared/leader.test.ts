@@ -20,9 +20,11 @@ class Bench {
     this.leader = new Leader(RPM, 'first', [], EPOCH);
   }
   missing: readonly MissingPod[] = [];
+  /** What pod a says that it has spent. */
+  guess = 0;
   get pods(): PodState[] {
     const away = new Set(this.missing.map(({ pod }) => pod));
-    return PODS.filter((pod) => !away.has(pod)).map((pod) => ({ pod, want: 4, inFlight: 0, spent: 0 }));
+    return PODS.filter((pod) => !away.has(pod)).map((pod) => ({ pod, want: 4, inFlight: 0, spent: pod === 'a' ? this.guess : 0 }));
   }
   tell(event: QuotaEvent): void {
     this.history.push({ atMs: EPOCH + this.now, event });
@@ -61,6 +63,18 @@ describe('the leader of a shared quota', () => {
       }),
       { numRuns: 12 },
     );
+  });
+
+  it('goes by what it knows when a pod is back that was killed, and guesses that it has spent all', () => {
+    const bench = new Bench(new Bucket(RPM, RPM / 4));
+    const turns = (count: number): number => Array.from({ length: count }, () => bench.turn()).reduce((sum, granted) => sum + granted, 0);
+    expect(turns(1_000)).toBeGreaterThan(0);
+    bench.missing = [{ pod: 'a', share: 1 / 3 }];
+    // Longer than a window, of which the others have used their part.
+    expect(turns(3_500)).toBeGreaterThan(0);
+    bench.missing = [];
+    bench.guess = RPM;
+    expect(turns(500)).toBeGreaterThan(0);
   });
 
   it('begins when all are there and nothing is under way, or when that is waited for in vain', () => {

@@ -109,8 +109,3 @@ export function normaliseEmail(s: string): string | null {
   if (Buffer.byteLength(local) + 1 + domain.length > MAX_ADDRESS_OCTETS) return null;
   return `${local}@${domain}`;
 }
-
-/** Whether a call may be spent on `s`: it has the shape of an address on the public Internet. It may still not exist. */
-export function isPlausibleEmail(s: string): boolean {
-  return normaliseEmail(s) !== null;
-}

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isPlausibleEmail, normaliseEmail } from '../../src/verification/address.ts';
+import { normaliseEmail } from '../../src/verification/address.ts';
 import { normaliseDomain } from '../../src/verification/domain.ts';
 
 describe('normaliseEmail', () => {
@@ -26,7 +26,6 @@ describe('normaliseEmail', () => {
     `a@${'b.'.repeat(126)}example`, `${'a'.repeat(64)}@${`${'b'.repeat(60)}.`.repeat(3)}examples`,
   ])('finds nothing plausible in %j', (given) => {
     expect(normaliseEmail(given)).toBeNull();
-    expect(isPlausibleEmail(given)).toBe(false);
   });
 
   it('is a fixed point: what it made, it leaves alone', () => {

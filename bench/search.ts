@@ -9,7 +9,8 @@ import { COMPANY_WORDS, DEPARTMENTS, INDUSTRIES, SENIORITIES, SKILLS, TECHNOLOGI
 import { CULTURES } from '../fixtures/generate/cultures.ts';
 import { seeded, type Random } from '../fixtures/generate/random.ts';
 import { FILTERS } from '../src/service/search/filters.ts';
-import { SearchIndex, SORTS, type Clause, type Sort } from '../src/service/search/search-index.ts';
+import { SearchIndex, type Clause } from '../src/service/search/search-index.ts';
+import { SORTS } from '../src/service/search/sort-keys.ts';
 import { openStore } from '../src/service/store/open-store.ts';
 import { TODAY } from '../test/service/plain-scan.ts';
 import { machine } from './support/processes.ts';
@@ -49,8 +50,7 @@ function percentile(sorted: readonly number[], share: number): string {
 }
 
 const random = seeded(1);
-const sorts = Object.keys(SORTS) as Sort[];
-const question = (names: readonly string[]): Question => ({ filters: Object.fromEntries(names.map((name) => [name, [DRAWS[name]?.(random) ?? '']])), sort: random.pick(sorts), descending: random.chance(0.5) });
+const question = (names: readonly string[]): Question => ({ filters: Object.fromEntries(names.map((name) => [name, [DRAWS[name]?.(random) ?? '']])), sort: random.pick(SORTS), descending: random.chance(0.5) });
 
 /** What is asked, and from where in the order of its results. */
 interface Asked {

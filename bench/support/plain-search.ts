@@ -1,6 +1,6 @@
 /** What searches have to find, by looking at everybody once. */
 import type { SparseRecord } from '../../src/service/records.ts';
-import { SORTS, type Sort } from '../../src/service/search/search-index.ts';
+import { NO_HEADCOUNT, rankOf, type Sort } from '../../src/service/search/sort-keys.ts';
 import { Recent } from '../../src/service/store/recent.ts';
 import type { Store } from '../../src/service/store/store.ts';
 import { meetsAll, type Employee } from '../../test/service/plain-scan.ts';
@@ -43,7 +43,7 @@ export class PlainSearch {
       for (const answer of found) {
         if (!meetsAll(answer.question.filters, one)) continue;
         answer.total++;
-        this.#insert(answer.places, { key: row[SORTS[answer.question.sort]] as string | number, id: row['id'] as string }, answer.question.descending ? -1 : 1);
+        this.#insert(answer.places, { key: keyOf(row, one, answer.question.sort), id: row['id'] as string }, answer.question.descending ? -1 : 1);
       }
     }
     return found;
@@ -70,6 +70,25 @@ export class PlainSearch {
     const at = places.findIndex((other) => sign * compare(place, other) < 0);
     places.splice(at === -1 ? places.length : at, 0, place);
     if (places.length > this.#most) places.pop();
+  }
+}
+
+/** What somebody is sorted by. */
+function keyOf(row: Readonly<Record<string, unknown>>, { person, company }: Employee, sort: Sort): string | number {
+  switch (sort) {
+    case 'relevance': {
+      // Where one works counts as known, too, and when it was reported does not.
+      const { updated_at: _time, ...known } = person;
+      return rankOf(row['company_domain'] === null ? known : { ...known, company_domain: row['company_domain'] });
+    }
+    case 'updated_at':
+      return row['observed_at'] as number;
+    case 'name':
+      return row['name_key'] as string;
+    case 'headcount':
+      return (company['employees'] as number | undefined) ?? NO_HEADCOUNT;
+    default:
+      return sort satisfies never;
   }
 }
 

@@ -12,6 +12,7 @@ import { weigh } from '../../src/verification/evidence.ts';
 import type { EmailVerification, HeldEvidence } from '../../src/verification/types.ts';
 import { makeStore, serveStore, temporaryFolder } from './harness.ts';
 import { emptyStore, load } from './loading.ts';
+import { backTo } from './older-stores.ts';
 
 const AT = '2026-03-01T00:00:00Z';
 /** What holds of it soon after AT. */
@@ -137,8 +138,8 @@ describe('what became of mails', () => {
     const path = join(await temporaryFolder(), 'second.sqlite');
     const old = openStore(path);
     loadCompanies(old, [{ domain: 'acme.example', domain_aliases: ['acme.test'] }], 'crm');
-    old.exec('DROP TABLE deliveries; DROP TABLE domain_aliases; DROP TABLE verifications; ALTER TABLE keys DROP COLUMN tokens; ALTER TABLE keys DROP COLUMN tokens_at; ALTER TABLE keys DROP COLUMN rotated_at; DROP INDEX suppressions_by_time; DROP INDEX signals_by_person_id; ALTER TABLE signals DROP COLUMN person_id; PRAGMA user_version = 2');
     loadPeople(old, [{ email: 'jane@acme.example', email_status: 'verified' }], 'crm');
+    backTo(old, 2);
     old.close();
     const store = openStore(path);
     expect(store.prepare('PRAGMA user_version').get()).toEqual({ user_version: MIGRATIONS.length });

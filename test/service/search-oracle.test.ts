@@ -6,7 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeSample } from '../../fixtures/generate/sample.ts';
 import type { SparseRecord } from '../../src/service/records.ts';
 import { FILTERS } from '../../src/service/search/filters.ts';
-import { SearchIndex, SORTS, type Clause, type Sort } from '../../src/service/search/search-index.ts';
+import { SearchIndex, type Clause } from '../../src/service/search/search-index.ts';
+import type { Sort } from '../../src/service/search/sort-keys.ts';
 import { loadCompanies, loadPeople, loadSignals } from '../../src/service/store/load.ts';
 import { openStore } from '../../src/service/store/open-store.ts';
 import { suppress } from '../../src/service/store/suppress.ts';
@@ -36,7 +37,6 @@ const employees: readonly Employee[] = people.map((person) => ({
 
 let store: Store;
 let search: SearchIndex;
-let walking: SearchIndex;
 let folder: string;
 
 beforeAll(async () => {
@@ -47,7 +47,6 @@ beforeAll(async () => {
   loadSignals(store, signals, 'test');
   loadCompanies(store, companies, 'test');
   search = new SearchIndex(store, () => Date.parse(TODAY));
-  walking = new SearchIndex(store, () => Date.parse(TODAY), () => 0);
 });
 afterAll(async () => {
   store.close();
@@ -62,10 +61,10 @@ function clausesOf(filters: Readonly<Record<string, readonly string[]>>): Clause
   });
 }
 
-function findAll(filters: Readonly<Record<string, readonly string[]>>, sort: Sort = 'name', descending = false, limit = SIZE, by = search): { ids: string[]; total: number } {
+function findAll(filters: Readonly<Record<string, readonly string[]>>, sort: Sort = 'name', descending = false, limit = SIZE): { ids: string[]; total: number } {
   const ids: string[] = [];
   for (let after = null as { key: string | number; id: string } | null; ; ) {
-    const { rows, next, total } = by.find({ clauses: clausesOf(filters), sort, descending, after, limit });
+    const { rows, next, total } = search.find({ clauses: clausesOf(filters), sort, descending, after, limit });
     ids.push(...rows.map(({ doc }) => (JSON.parse(doc as string) as { id: string }).id));
     if (next === null) return { ids, total };
     after = next;
@@ -159,31 +158,6 @@ describe('search', () => {
         expect(findAll({ signal: [type], signal_since: [since] }).total).toBe(expected.length);
       }),
       { numRuns: 20 },
-    );
-  });
-
-  it.each(Object.keys(SORTS) as Sort[])('sorts by %s, either way, each once on whatever pages', (sort) => {
-    const key = ({ person, company }: Employee): string | number => ({ relevance: 0, updated_at: Date.parse(String(person['updated_at'])), name: String(person['name']).normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase(), headcount: (company['employees'] as number | undefined) ?? -1 })[sort];
-    fc.assert(
-      fc.property(fc.boolean(), fc.integer({ min: 1, max: 100 }), (descending, limit) => {
-        const { ids } = findAll({}, sort, descending, limit);
-        expect(new Set(ids).size).toBe(SIZE);
-        if (sort === 'relevance' || sort === 'name') return;
-        const keys = ids.map((id) => key(employees.find(({ person }) => person['id'] === id) as Employee) as number);
-        expect(keys).toEqual([...keys].sort((a, b) => (descending ? b - a : a - b)));
-      }),
-      { numRuns: 6 },
-    );
-  });
-
-  it('comes to the same pages by walking the whole order as by sorting what was found', () => {
-    const filters = fc.record({ headcount: DRAW['headcount'] as fc.Arbitrary<string>, updated_since: day, seniority: DRAW['seniority'] as fc.Arbitrary<string>, company: DRAW['company'] as fc.Arbitrary<string> }, { requiredKeys: [] });
-    fc.assert(
-      fc.property(filters, pick(Object.keys(SORTS) as Sort[]), fc.boolean(), fc.integer({ min: 1, max: 40 }), (given, sort, descending, limit) => {
-        const asked = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, [value]]));
-        expect(findAll(asked, sort, descending, limit, walking)).toEqual(findAll(asked, sort, descending, SIZE));
-      }),
-      { numRuns: 60 },
     );
   });
 

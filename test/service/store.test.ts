@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { EXIT } from '../../src/errors.ts';
+import { SearchIndex } from '../../src/service/search/search-index.ts';
+import { SORTS } from '../../src/service/search/sort-keys.ts';
 import { loadCompanies, loadPeople, loadSignals, parseJsonLines } from '../../src/service/store/load.ts';
 import { openDirectory } from '../../src/service/store/directory.ts';
 import { MIGRATIONS } from '../../src/service/store/migrations.ts';
@@ -112,11 +114,15 @@ describe('the store', () => {
     old.prepare('INSERT INTO companies (id, domain, accepts_all, doc) VALUES (?, ?, ?, ?)').run('co_1', 'acme.example', 1, '{"id":"co_1","domain":"acme.example","name":"Acme","accepts_all":true}');
     old.prepare('INSERT INTO people (id, email, company_domain, doc) VALUES (?, ?, ?, ?)').run('pe_1', 'jane@acme.example', 'acme.example', '{"id":"pe_1","email":"jane@acme.example","name":"Jane","updated_at":"2025-03-28T00:00:00Z"}');
     old.close();
-    const directory = openDirectory(openStore(path), () => 0);
+    const store = openStore(path);
+    const directory = openDirectory(store, () => 0);
     const jane = directory.personByEmail('jane@acme.example');
     expect([jane?.person, jane?.companyDomain, jane?.companyName]).toEqual([{ id: 'pe_1', email: 'jane@acme.example', name: 'Jane', updated_at: '2025-03-28T00:00:00Z' }, 'acme.example', null]);
     expect(JSON.parse(directory.companyByDomain('acme.example') ?? '')).toMatchObject({ id: 'co_1', name: 'Acme', accepts_all: true });
     expect(directory.domain('acme.example')).toEqual({ acceptsAll: true, emailPattern: null });
+    for (const sort of SORTS) expect(new SearchIndex(store, () => 0).find({ clauses: [], sort, descending: false, after: { key: sort === 'name' ? 'a' : -2, id: '' }, limit: 1 }).rows).toMatchObject([{ doc: expect.stringContaining('Jane') }]);
+    expect(store.prepare('SELECT least FROM person_ranks').get()).toEqual(store.prepare('SELECT rank AS least FROM people').get());
+    store.close();
   });
 
   it('names the line of a file that is no JSON', () => {

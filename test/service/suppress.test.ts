@@ -11,6 +11,7 @@ import { openStore } from '../../src/service/store/open-store.ts';
 import type { Store } from '../../src/service/store/store.ts';
 import { forgetLog, suppress } from '../../src/service/store/suppress.ts';
 import { emptyStore, load } from './loading.ts';
+import { backTo } from './older-stores.ts';
 import { makeStore, serveStore, temporaryFolder, type Reply } from './harness.ts';
 
 const pathOf = (store: Store): string => String(store.prepare('PRAGMA database_list').get()?.['file']);
@@ -56,7 +57,7 @@ describe('whom an erasure takes', () => {
     const path = join(await temporaryFolder(), 'fifth.sqlite');
     const old = openStore(path);
     loadPeople(old, [{ id: 'pe_1', email: 'a@acme.example', emails: ['ours@home.example'] }, { id: 'pe_2', email: 'b@acme.example', emails: [{ address: 'OURS@home.example' }] }], 'crm');
-    old.exec('DROP TABLE other_addresses; CREATE TABLE other_addresses (email TEXT PRIMARY KEY, person INTEGER NOT NULL) STRICT, WITHOUT ROWID; DROP INDEX suppressions_by_time; DROP INDEX signals_by_person_id; ALTER TABLE signals DROP COLUMN person_id; PRAGMA user_version = 5');
+    backTo(old, 5);
     old.close();
     const store = openStore(path);
     expect(suppress(store, ['ours@home.example'], 7)).toMatchObject({ people: 2 });
@@ -98,7 +99,7 @@ describe('what an erasure takes beside the person', () => {
     const old = openStore(path);
     loadPeople(old, [{ id: 'pe_1', email: 'ada@acme.example' }], 'crm');
     loadSignals(old, [{ type: 'executive_move', domain: 'acme.example', occurred_at: '2026-01-01', person: { id: 'pe_1' } }], 'crm');
-    old.exec('DROP INDEX suppressions_by_time; DROP INDEX signals_by_person_id; ALTER TABLE signals DROP COLUMN person_id; PRAGMA user_version = 6');
+    backTo(old, 6);
     old.close();
     const store = openStore(path);
     expect(suppress(store, ['ada@acme.example'], 7)).toMatchObject({ signals: 1 });

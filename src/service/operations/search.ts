@@ -4,7 +4,7 @@ import { ref, type Schema } from '../openapi/schema.ts';
 import { FLAG } from '../search/bad-value.ts';
 import { FILTER_NOTES } from '../search/filter-notes.ts';
 import { FILTERS } from '../search/filters.ts';
-import { SORTS } from '../search/search-index.ts';
+import { SORTS } from '../search/sort-keys.ts';
 import { CURSOR, limitParameter } from './paging.ts';
 import { ROW_FIELDS } from './records/contact.ts';
 
@@ -14,7 +14,7 @@ export const MAX_KEYS = 1_000;
 export const MAX_VALUES = 200;
 export const SEARCH_LIMIT = limitParameter(25, 100);
 
-const SORT_NAMES = Object.keys(SORTS).flatMap((name) => [name, `-${name}`]);
+const SORT_NAMES = SORTS.flatMap((name) => [name, `-${name}`]);
 
 const OPTIONS: Parameters = {
   limit: SEARCH_LIMIT,

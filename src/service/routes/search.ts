@@ -7,7 +7,9 @@ import { MAX_KEYS, MAX_VALUES, SEARCH_LIMIT, SEARCH_PARAMETERS } from '../operat
 import type { SparseRecord } from '../records.ts';
 import { BadValue, MAX_VALUE_LENGTH } from '../search/bad-value.ts';
 import { FILTERS } from '../search/filters.ts';
-import { SORTS, type After, type Clause, type SearchIndex, type SearchRequest, type Sort } from '../search/search-index.ts';
+import type { After } from '../search/order.ts';
+import type { Clause, SearchIndex, SearchRequest } from '../search/search-index.ts';
+import { SORTS } from '../search/sort-keys.ts';
 import type { Directory } from '../store/directory.ts';
 import { PersonRow } from '../store/person-row.ts';
 import { isObject } from '../values.ts';
@@ -123,8 +125,8 @@ function readOptions(given: Given, findings: Findings): Options {
   if (limit === null) findings.add('limit', 'range', `limit must be a whole number from 1 to ${mostRows}`);
   const sorting = one('sort') ?? 'relevance';
   const name = sorting.replace(/^-/, '');
-  const sort = (Object.keys(SORTS) as Sort[]).find((known) => known === name);
-  if (sort === undefined) findings.add('sort', 'enum', `sort must be one of ${Object.keys(SORTS).join(', ')}, with a leading - for descending`);
+  const sort = SORTS.find((known) => known === name);
+  if (sort === undefined) findings.add('sort', 'enum', `sort must be one of ${SORTS.join(', ')}, with a leading - for descending`);
   const fields = given.values.get('fields') ?? null;
   if (fields !== null && fields.length > ROW_FIELDS.length) findings.add('fields', 'too_many', `fields has ${fields.length} names; there are ${ROW_FIELDS.length}`);
   else for (const field of fields ?? []) {
@@ -134,7 +136,7 @@ function readOptions(given: Given, findings: Findings): Options {
   }
   const asked = question(given.values, sorting);
   const cursor = one('cursor');
-  const after = cursor === null ? null : placeOf(cursor, asked);
+  const after = cursor === null ? null : placeOf(cursor, asked, sort === 'name' ? 'string' : 'number');
   if (cursor !== null && after === null) findings.add('cursor', 'invalid_cursor', BAD_CURSOR);
   // The most relevant come first; `-` turns each order round.
   const descending = sorting.startsWith('-') !== (sort === 'relevance');
@@ -147,9 +149,9 @@ function question(values: Given['values'], sorting: string): string {
   return questionId([sorting, filters.sort(([one], [other]) => (one < other ? -1 : 1))]);
 }
 
-function placeOf(cursor: string, of: string): After | null {
+function placeOf(cursor: string, of: string, keys: 'string' | 'number'): After | null {
   const [key, id, ...more] = readCursor(cursor, of) ?? [];
-  return (typeof key === 'string' || typeof key === 'number') && typeof id === 'string' && more.length === 0 ? { key, id } : null;
+  return typeof key === keys && typeof id === 'string' && more.length === 0 ? { key: key as After['key'], id } : null;
 }
 
 function shown(row: Readonly<Record<string, unknown>>, fields: readonly string[] | null, directory: Directory): Record<string, unknown> {

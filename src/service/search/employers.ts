@@ -1,9 +1,8 @@
 /** Who works where, by numbers: a person's row to the number of their company's domain, in chunks, so that a set of companies becomes a set of people. */
 import type { Store } from '../store/store.ts';
 import { isEmptyBetween, wordsOf, type Bits } from './bitmap.ts';
+import { CHUNK } from './packed.ts';
 
-/** People in one kept chunk. */
-const CHUNK = 4_096;
 const WORDS_A_CHUNK = CHUNK / 32;
 const MAX_REMEMBERED = 100_000;
 /** The number of no domain. */
@@ -76,14 +75,19 @@ export class EmployerReader {
     this.#read = store.prepare('SELECT ids FROM employers WHERE chunk = ?');
   }
 
+  /** The number of where each person of a chunk works, 0: nowhere; null when nobody was ever in it. */
+  chunk(chunk: number): Uint32Array | null {
+    const kept = this.#read.get(chunk)?.['ids'] as Uint8Array | undefined;
+    return kept === undefined ? null : wordsOf(kept);
+  }
+
   /** Those of `among` who work at one of `companies`. Looks at nobody else, and so costs little for few. */
   peopleAt(companies: Bits, among: Bits): Bits {
     const people = new Uint32Array(among.length);
     for (let from = 0; from < among.length; from += WORDS_A_CHUNK) {
       if (isEmptyBetween(among, from, from + WORDS_A_CHUNK)) continue;
-      const kept = this.#read.get(from / WORDS_A_CHUNK)?.['ids'] as Uint8Array | undefined;
-      if (kept === undefined) continue;
-      const ids = wordsOf(kept);
+      const ids = this.chunk(from / WORDS_A_CHUNK);
+      if (ids === null) continue;
       for (let word = 0; word < WORDS_A_CHUNK; word++) {
         const wanted = among[from + word] ?? 0;
         if (wanted === 0) continue;

@@ -1,29 +1,30 @@
 /** Keeps what search looks into in step with the records: collected during a transaction, written at its end. */
 import type { SparseRecord } from '../records.ts';
 import type { Store } from '../store/store.ts';
-import { Recent } from '../store/recent.ts';
 import { DomainNumbers, EmployerWriter } from './employers.ts';
 import { dayOf } from './numbers.ts';
 import { PostingWriter } from './postings.ts';
+import { sortWriter, type SortKeys, type SortWriter } from './sort-keys.ts';
 import { companyTerms, personTerms, type SignalFacts } from './terms.ts';
 
 /** Hiring signals of a company that it is found by: the newest. */
 const MAX_HIRING_SIGNALS = 50;
-const MAX_HEADCOUNTS = 200_000;
 
 export class IndexWriter {
   readonly #people: PostingWriter;
   readonly #companies: PostingWriter;
   readonly #domains: DomainNumbers;
   readonly #employers: EmployerWriter;
+  readonly #sorts: SortWriter;
   readonly #version;
   #seenVersion: unknown = null;
   #begun = false;
   readonly #changedCompanies = new Set<string>();
-  readonly #headcounts = new Recent<number>(MAX_HEADCOUNTS);
   readonly #statements;
 
-  constructor(store: Store) {
+  /** @param sorts told of what people are sorted by */
+  constructor(store: Store, sorts: SortWriter = sortWriter(store)) {
+    this.#sorts = sorts;
     this.#people = new PostingWriter(store, 'person');
     this.#companies = new PostingWriter(store, 'company');
     this.#domains = new DomainNumbers(store);
@@ -34,34 +35,22 @@ export class IndexWriter {
       keep: store.prepare('UPDATE companies SET terms = ? WHERE domain = ?'),
       days: store.prepare('SELECT type, max(occurred_at) AS at FROM signals WHERE company_domain = ? GROUP BY type'),
       hiring: store.prepare(`SELECT doc FROM signals WHERE company_domain = ? AND type = 'hiring' ORDER BY occurred_at DESC, seq DESC LIMIT ${MAX_HIRING_SIGNALS}`),
-      employees: store.prepare('SELECT employees FROM companies WHERE domain = ?'),
-      headcount: store.prepare('UPDATE people SET headcount = ? WHERE company_domain = ? AND headcount IS NOT ?'),
     };
   }
 
   /** The person in row `seq` is as `person` says, and had the terms `before`; returns the terms to keep in the row. */
-  person(seq: number, before: Uint8Array | null, person: SparseRecord, domain: string | null, updatedMs: number): Uint8Array {
+  person(seq: number, before: Uint8Array | null, person: SparseRecord, domain: string | null, keys: SortKeys): Uint8Array {
     this.#begin();
+    this.#sorts.person(seq, keys);
     this.#employers.change(seq, domain === null ? null : this.#domains.give(domain));
     const { company_name: name } = person;
-    return this.#people.change(seq, before, personTerms(person, typeof name === 'string' ? name : null, updatedMs));
-  }
-
-  /** How many work at a company, or `NO_HEADCOUNT`; what a transaction changes is put right at its end. */
-  headcountAt(domain: string | null): number {
-    if (domain === null) return NO_HEADCOUNT;
-    this.#begin();
-    let headcount = this.#headcounts.get(domain);
-    if (headcount === undefined) {
-      headcount = (this.#statements.employees.get(domain)?.['employees'] as number | null | undefined) ?? NO_HEADCOUNT;
-      this.#headcounts.put(domain, headcount);
-    }
-    return headcount;
+    return this.#people.change(seq, before, personTerms(person, typeof name === 'string' ? name : null, keys.updatedMs));
   }
 
   removePerson(seq: number, before: Uint8Array | null): void {
     this.#begin();
     this.#employers.change(seq, null);
+    this.#sorts.person(seq, null);
     this.#people.change(seq, before, []);
   }
 
@@ -78,6 +67,7 @@ export class IndexWriter {
     this.#people.flush();
     this.#companies.flush();
     this.#employers.flush();
+    this.#sorts.flush();
     this.#begun = false;
   }
 
@@ -89,12 +79,11 @@ export class IndexWriter {
     if (version === this.#seenVersion) return;
     this.#people.forgetNumbers();
     this.#companies.forgetNumbers();
-    this.#headcounts.clear();
     this.#seenVersion = version;
   }
 
   #indexCompany(domain: string): void {
-    const { company, keep, days, hiring, headcount } = this.#statements;
+    const { company, keep, days, hiring } = this.#statements;
     const row = company.get(domain);
     // Signals may be there before their company, and it is indexed when it comes.
     if (row === undefined) return;
@@ -103,12 +92,8 @@ export class IndexWriter {
       hiring: hiring.all(domain).map(({ doc }) => ((JSON.parse(doc as string) as SparseRecord)['data'] ?? {}) as SparseRecord),
     };
     const terms = companyTerms(JSON.parse(row['doc'] as string) as SparseRecord, facts);
-    keep.run(this.#companies.change(this.#domains.give(domain), row['terms'] as Uint8Array | null, terms), domain);
-    const employees = (row['employees'] as number | null) ?? NO_HEADCOUNT;
-    headcount.run(employees, domain, employees);
-    this.#headcounts.put(domain, employees);
+    const number = this.#domains.give(domain);
+    keep.run(this.#companies.change(number, row['terms'] as Uint8Array | null, terms), domain);
+    this.#sorts.company(number, row['employees'] as number | null);
   }
 }
-
-/** Sorted before every headcount that is known. */
-export const NO_HEADCOUNT = -1;

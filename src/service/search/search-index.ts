@@ -2,23 +2,15 @@
 import { profileKey } from '../../verification/profile-url.ts';
 import { PERSON_COLUMNS } from '../store/person-row.ts';
 import { snapshot, type Store } from '../store/store.ts';
-import { and, andNot, countBits, hasBit, isEmptyBetween, numbersIn, or, type Bits } from './bitmap.ts';
-import { boundsOf } from './bounds.ts';
+import { and, andNot, countBits, isEmptyBetween, or, type Bits } from './bitmap.ts';
 import { DomainNumbers, EmployerReader } from './employers.ts';
 import { evaluate, type Expression } from './expression.ts';
 import type { FilterContext, Meaning } from './filters.ts';
+import { firstPlaces } from './first-places.ts';
+import { orderOf, type After } from './order.ts';
 import { PostingReader } from './postings.ts';
+import type { Sort } from './sort-keys.ts';
 import { EVERY } from './terms.ts';
-
-/** What one can sort by, and the column that holds it. */
-export const SORTS = { relevance: 'rank', updated_at: 'observed_at', name: 'name_key', headcount: 'headcount' } as const;
-export type Sort = keyof typeof SORTS;
-
-/** Where a page ended: the next begins after it, whatever was added or removed meanwhile. */
-export interface After {
-  readonly key: string | number;
-  readonly id: string;
-}
 
 /** A filter's meaning, and whether what meets it is left out. */
 export interface Clause extends Meaning {
@@ -41,18 +33,8 @@ export interface Found {
   readonly next: After | null;
 }
 
-/** Up to how many found people are sorted by themselves. Sorting looks at each of them, walking the order at `people * limit / found` as a rule: this is where the two meet. */
-const sortedUpTo = (people: number, limit: number): number => Math.sqrt(people * limit);
-/** Rows that are walked by in any case. */
-const LEAST_WALK = 20_000;
 const DAY_MS = 86_400_000;
 const EARTH_KM = 6_371;
-
-interface Place {
-  readonly seq: number;
-  readonly key: string | number;
-  readonly id: string;
-}
 
 export class SearchIndex {
   readonly #store: Store;
@@ -60,35 +42,32 @@ export class SearchIndex {
   readonly #companies: PostingReader;
   readonly #employers: EmployerReader;
   readonly #now: () => number;
-  readonly #sortAtMost: typeof sortedUpTo;
   readonly context: FilterContext;
 
-  /** @param now epoch milliseconds @param sortAtMost up to how many are sorted by themselves; of more, the whole order is walked until a page is full */
-  constructor(store: Store, now: () => number, sortAtMost = sortedUpTo) {
+  /** @param now epoch milliseconds */
+  constructor(store: Store, now: () => number) {
     this.#store = store;
     this.#people = new PostingReader(store, 'person');
     this.#companies = new PostingReader(store, 'company');
     this.#employers = new EmployerReader(store);
     this.#now = now;
-    this.#sortAtMost = sortAtMost;
     this.context = this.#context();
   }
 
   /** One page of who meets all clauses, as the store is at this moment. */
-  find(request: SearchRequest): Found {
+  find({ clauses, sort, descending, after, limit }: SearchRequest): Found {
     return snapshot(this.#store, () => {
-      const found = this.#matching(request.clauses);
+      const found = this.#matching(clauses);
       const total = countBits(found);
-      const few = total <= this.#sortAtMost(found.length * 32, request.limit);
-      // Where all of many stand at the far end of the order, sorting them costs less than walking there.
-      const places = (few ? null : this.#walked(found, total, request)) ?? this.#sorted(found, request);
-      const page = places.slice(0, request.limit);
+      // One more than the page has says whether there is a next one.
+      const places = firstPlaces(this.#store, found, orderOf(this.#store, sort), descending, after, limit + 1);
+      const page = places.slice(0, limit);
       const last = page.at(-1);
       const read = this.#store.prepare(`SELECT ${PERSON_COLUMNS} FROM people WHERE seq = ?`);
       return {
         rows: page.map(({ seq }) => read.get(seq)).filter((row) => row !== undefined),
         total,
-        next: last === undefined || places.length <= request.limit ? null : { key: last.key, id: last.id },
+        next: last === undefined || places.length <= limit ? null : { key: last.key, id: last.id },
       };
     });
   }
@@ -126,53 +105,6 @@ export class SearchIndex {
     return result;
   }
 
-  /** Few: each one's place is read, and the first are kept. One more than the page has, where there is one. */
-  #sorted(found: Bits, { sort, descending, after, limit }: SearchRequest): Place[] {
-    const read = this.#store.prepare(`SELECT seq, ${SORTS[sort]} AS key, id FROM people WHERE seq = ?`);
-    const sign = descending ? -1 : 1;
-    const places: Place[] = [];
-    for (const seq of numbersIn(found)) {
-      const place = read.get(seq) as Place | undefined;
-      if (place === undefined || (after !== null && sign * compare(place, after) <= 0)) continue;
-      const last = places[limit];
-      if (last !== undefined && sign * compare(place, last) > 0) continue;
-      // Most are put off here, and those that are not soon stand in line.
-      const at = places.findIndex((other) => sign * compare(place, other) < 0);
-      places.splice(at === -1 ? places.length : at, 0, place);
-      if (places.length > limit + 1) places.pop();
-    }
-    return places;
-  }
-
-  /** Many: everybody in order from where the last page ended, until there are enough of those who were found. Null: after as many as were found, the page is still not full. */
-  #walked(found: Bits, total: number, { clauses, sort, descending, after, limit }: SearchRequest): Place[] | null {
-    const column = SORTS[sort];
-    const order = descending ? 'DESC' : 'ASC';
-    const conditions: string[] = [];
-    const values: (string | number)[] = [];
-    const { min, max } = boundsOf(clauses, sort);
-    for (const [sign, bound] of [['>=', min], ['<=', max]] as const) {
-      if (bound === null) continue;
-      conditions.push(`${column} ${sign} ?`);
-      values.push(bound);
-    }
-    if (after !== null) {
-      conditions.push(`(${column}, id) ${descending ? '<' : '>'} (?, ?)`);
-      values.push(after.key, after.id);
-    }
-    const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
-    const walk = this.#store.prepare(`SELECT seq, ${column} AS key, id FROM people ${where} ORDER BY ${column} ${order}, id ${order}`);
-    const places: Place[] = [];
-    let left = Math.max(total, LEAST_WALK);
-    for (const place of walk.iterate(...values)) {
-      if (left-- === 0) return null;
-      if (!hasBit(found, place['seq'] as number)) continue;
-      places.push(place as unknown as Place);
-      if (places.length > limit) break;
-    }
-    return places;
-  }
-
   #size(sql: string): number {
     return Number(this.#store.prepare(sql).get()?.['n'] ?? 0) + 1;
   }
@@ -194,30 +126,6 @@ export class SearchIndex {
       placesNear: (lat, lng, km) => [...people.beginningWith('place=')].filter((place) => distanceKm(place.slice('place='.length), lat, lng) <= km),
     };
   }
-}
-
-/** SQLite compares texts by their bytes in UTF-8, which is the order of code points. */
-function compare(one: After, other: After): number {
-  return compareKeys(one.key, other.key) || compareKeys(one.id, other.id);
-}
-
-function compareKeys(one: string | number, other: string | number): number {
-  if (typeof one === 'string' && typeof other === 'string') return compareTexts(one, other);
-  return one < other ? -1 : one > other ? 1 : 0;
-}
-
-function compareTexts(one: string, other: string): number {
-  const length = Math.min(one.length, other.length);
-  for (let i = 0; i < length; i++) {
-    const difference = rankOf(one.charCodeAt(i)) - rankOf(other.charCodeAt(i));
-    if (difference !== 0) return difference;
-  }
-  return one.length - other.length;
-}
-
-/** Code units in the order of the code points that they are of: surrogates stand for what comes after all else. */
-function rankOf(unit: number): number {
-  return unit >= 0xe000 ? unit - 0x800 : unit >= 0xd800 ? unit + 0x2000 : unit;
 }
 
 /** Along a great circle (haversine). @param place `lat,lng` */

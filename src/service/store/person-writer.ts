@@ -7,6 +7,7 @@ import type { SparseRecord } from '../records.ts';
 import { textOrNull } from '../values.ts';
 import { digest, MAX_DOC, ownId, type Put } from './company-writer.ts';
 import type { IndexWriter } from '../search/index-writer.ts';
+import { NO_HEADCOUNT, rankOf, type SortKeys } from '../search/sort-keys.ts';
 import { fieldSources, readKept } from './kept-columns.ts';
 import { mergePerson } from './merge-person.ts';
 import type { KeptRecord, Provenance } from './merge.ts';
@@ -18,14 +19,15 @@ export type PutPerson = (raw: SparseRecord, from: Provenance) => Put;
 
 type Row = Record<string, unknown>;
 
-const COLUMNS = ['id', 'email', 'profile', 'mobile', 'name_key', 'company_domain', 'email_status', 'email_verified_at', 'headcount', 'rank', 'doc', 'source', 'observed_at', 'field_sources'] as const;
+const COLUMNS = ['id', 'email', 'profile', 'mobile', 'name_key', 'company_domain', 'email_status', 'email_verified_at', 'rank', 'doc', 'source', 'observed_at', 'field_sources'] as const;
 
 /** Puts one person; within a transaction, at whose end `index` is flushed. `company_domain` says where one works. */
 export function personWriter(store: Store, index: IndexWriter): PutPerson {
   const find = finder(store);
   const isSuppressed = suppressionTest(store);
   const taken = store.prepare('SELECT 1 FROM people WHERE id = ?');
-  const insert = store.prepare(`INSERT INTO people (${COLUMNS.join(', ')}) VALUES (${COLUMNS.map(() => '?').join(', ')})`);
+  // The company's is what counts, and a store of before has this column.
+  const insert = store.prepare(`INSERT INTO people (headcount, ${COLUMNS.join(', ')}) VALUES (${NO_HEADCOUNT}, ${COLUMNS.map(() => '?').join(', ')})`);
   const update = store.prepare(`UPDATE people SET ${COLUMNS.map((name) => `${name} = ?`).join(', ')} WHERE seq = ?`);
   const termsOf = store.prepare('SELECT terms FROM person_term_lists WHERE person = ?');
   const keepTerms = store.prepare('INSERT OR REPLACE INTO person_term_lists (person, terms) VALUES (?, ?)');
@@ -48,7 +50,7 @@ export function personWriter(store: Store, index: IndexWriter): PutPerson {
     const { company_domain: domain, ...doc } = merged.doc;
     const text = JSON.stringify(doc);
     if (text.length > MAX_DOC) return { kind: 'rejected', code: 'too_large', detail: `the record is longer than ${MAX_DOC} characters` };
-    const columns = columnsOf(merged, text, index.headcountAt(textOrNull(domain)));
+    const columns = columnsOf(merged, text);
     const seq = found === null ? Number(insert.run(...columns).lastInsertRowid) : (found['seq'] as number);
     if (found !== null) {
       update.run(...columns, seq);
@@ -56,7 +58,7 @@ export function personWriter(store: Store, index: IndexWriter): PutPerson {
     }
     putOthers(seq, merged.doc);
     const terms = found === null ? null : (termsOf.get(seq)?.['terms'] as Uint8Array | undefined);
-    keepTerms.run(seq, index.person(seq, terms ?? null, withName(doc), textOrNull(domain), merged.base.atMs));
+    keepTerms.run(seq, index.person(seq, terms ?? null, withName(doc), textOrNull(domain), sortKeysOf(merged)));
     return { kind: 'put', change, dropped };
   };
 }
@@ -103,7 +105,7 @@ function identityOf({ email, profile, id, name, domain }: PersonKeys): string {
   return id === null ? `name:${name}\n${domain}` : `id:${id}`;
 }
 
-function columnsOf(merged: KeptRecord, text: string, headcount: number): (string | number | null)[] {
+function columnsOf(merged: KeptRecord, text: string): (string | number | null)[] {
   const { doc } = merged;
   const verifiedMs = Date.parse((doc['email_verified_at'] as string | undefined) ?? '');
   return [
@@ -115,7 +117,6 @@ function columnsOf(merged: KeptRecord, text: string, headcount: number): (string
     textOrNull(doc['company_domain']),
     textOrNull(doc['email_status']),
     Number.isNaN(verifiedMs) ? null : verifiedMs,
-    headcount,
     rankOf(doc),
     text,
     merged.base.source,
@@ -124,11 +125,8 @@ function columnsOf(merged: KeptRecord, text: string, headcount: number): (string
   ];
 }
 
-/** What `relevance` sorts by, 0 to 100: those who can be reached for certain, and of whom most is known, come first. */
-function rankOf(person: SparseRecord): number {
-  const reach = (person['email_status'] === 'verified' ? 40 : typeof person['email'] === 'string' ? 15 : 0) + (typeof person['mobile'] === 'string' ? 20 : 0);
-  const confidence = typeof person['email_confidence'] === 'number' ? Math.max(0, Math.min(100, person['email_confidence'])) / 10 : 0;
-  return Math.round(reach + confidence + Math.min(30, Object.keys(person).length));
+function sortKeysOf({ doc, base }: KeptRecord): SortKeys {
+  return { id: doc['id'] as string, name: nameKey(doc), rank: rankOf(doc), updatedMs: base.atMs };
 }
 
 function profileOf(person: SparseRecord): string | null {

@@ -1,0 +1,90 @@
+/** A number of each row, kept in the store in packed chunks: what is sorted by (docs/decisions/search.md). */
+import type { Store } from '../store/store.ts';
+import { CHUNK, pack, unpack, type Packed } from './packed.ts';
+
+/** Tables of one shape: by people's rows, and by the numbers of companies' domains. */
+export type ColumnName = 'person_times' | 'person_ranks' | 'person_names' | 'person_id_heads' | 'person_id_tails' | 'company_sizes';
+
+/** Between which numbers those of a chunk are, both included. */
+export interface Extent {
+  readonly least: number;
+  readonly most: number;
+}
+
+/** Collects the numbers that rows have now, and writes each chunk that is changed by them once. */
+export class ColumnWriter {
+  /** By chunk: a row within it and its number in turn; the last one counts. */
+  readonly #changes = new Map<number, number[]>();
+  readonly #numbers = new Float64Array(CHUNK);
+  readonly #read;
+  readonly #write;
+  readonly #drop;
+
+  constructor(store: Store, name: ColumnName) {
+    this.#read = store.prepare(`SELECT least, unit, codes FROM ${name} WHERE chunk = ?`);
+    this.#write = store.prepare(`INSERT OR REPLACE INTO ${name} (chunk, least, most, unit, codes) VALUES (?, ?, ?, ?, ?)`);
+    this.#drop = store.prepare(`DELETE FROM ${name} WHERE chunk = ?`);
+  }
+
+  /** @param number a whole one; null: the row is no more, or has none */
+  change(row: number, number: number | null): void {
+    const chunk = Math.floor(row / CHUNK);
+    let changes = this.#changes.get(chunk);
+    if (changes === undefined) {
+      changes = [];
+      this.#changes.set(chunk, changes);
+    }
+    changes.push(row % CHUNK, number ?? NaN);
+  }
+
+  /** Within the transaction of the changes. */
+  flush(): void {
+    const numbers = this.#numbers;
+    for (const [chunk, changes] of this.#changes) {
+      const kept = this.#read.get(chunk) as unknown as Packed | undefined;
+      if (kept === undefined) numbers.fill(NaN);
+      else unpack(kept, numbers);
+      let isChanged = false;
+      for (let i = 0; i < changes.length; i += 2) {
+        const [at, number] = [changes[i] as number, changes[i + 1] as number];
+        if (Object.is(numbers[at], number)) continue;
+        numbers[at] = number;
+        isChanged = true;
+      }
+      if (isChanged) this.#put(chunk, pack(numbers));
+    }
+    this.#changes.clear();
+  }
+
+  #put(chunk: number, packed: Packed | null): void {
+    if (packed === null) this.#drop.run(chunk);
+    else this.#write.run(chunk, packed.least, packed.most, packed.unit, packed.codes);
+  }
+}
+
+/** Reads a column as it is at one moment: to be made anew for each search. */
+export class ColumnReader {
+  readonly #numbers = new Float64Array(CHUNK);
+  #chunk: number | null = null;
+  readonly #read;
+  readonly #extents;
+
+  constructor(store: Store, name: ColumnName) {
+    this.#read = store.prepare(`SELECT least, unit, codes FROM ${name} WHERE chunk = ?`);
+    this.#extents = store.prepare(`SELECT chunk, least, most FROM ${name}`);
+  }
+
+  /** The numbers of `CHUNK` rows, NaN where one has none. They hold until another chunk is read. */
+  chunk(chunk: number): Float64Array {
+    if (chunk === this.#chunk) return this.#numbers;
+    const kept = this.#read.get(chunk) as unknown as Packed | undefined;
+    if (kept === undefined) this.#numbers.fill(NaN);
+    else unpack(kept, this.#numbers);
+    this.#chunk = chunk;
+    return this.#numbers;
+  }
+
+  extents(): ReadonlyMap<number, Extent> {
+    return new Map(this.#extents.all().map(({ chunk, least, most }) => [chunk as number, { least: least as number, most: most as number }]));
+  }
+}

@@ -1,0 +1,29 @@
+/** Stores as earlier versions made them: the steps of the schema undone, with what is in the store left in it as far as that version could hold it. */
+import type { Store } from '../../src/service/store/store.ts';
+
+const UNDO: Readonly<Record<number, string>> = {
+  9: `
+    ${['person_times', 'person_ranks', 'person_names', 'person_id_heads', 'person_id_tails', 'company_sizes'].map((name) => `DROP TABLE ${name};`).join('')}
+    UPDATE people SET headcount = coalesce((SELECT employees FROM companies WHERE domain = company_domain), -1);
+    CREATE INDEX people_by_time ON people (observed_at, id);
+    CREATE INDEX people_by_headcount ON people (headcount, id);
+    CREATE INDEX people_by_rank ON people (rank, id);
+  `,
+  8: 'DROP INDEX suppressions_by_time',
+  7: 'DROP INDEX signals_by_person_id; ALTER TABLE signals DROP COLUMN person_id',
+  6: 'DROP TABLE other_addresses; CREATE TABLE other_addresses (email TEXT PRIMARY KEY, person INTEGER NOT NULL) STRICT, WITHOUT ROWID; CREATE INDEX other_addresses_by_person ON other_addresses (person)',
+  5: 'DROP TABLE domain_aliases',
+  4: 'DROP TABLE verifications; ALTER TABLE keys DROP COLUMN tokens; ALTER TABLE keys DROP COLUMN tokens_at; ALTER TABLE keys DROP COLUMN rotated_at',
+  3: 'DROP TABLE deliveries',
+};
+
+/** Makes a store one of that version of the schema, 2 or later. */
+export function backTo(store: Store, version: number): void {
+  const now = Number(store.prepare('PRAGMA user_version').get()?.['user_version']);
+  for (let step = now; step > version; step--) {
+    const undo = UNDO[step];
+    if (undo === undefined) throw new Error(`nobody said how step ${step} is undone`);
+    store.exec(undo);
+  }
+  store.exec(`PRAGMA user_version = ${version}`);
+}

@@ -1,0 +1,125 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { SparseRecord } from '../../../src/service/records.ts';
+import type { After } from '../../../src/service/search/order.ts';
+import { SearchIndex } from '../../../src/service/search/search-index.ts';
+import { SORTS, type Sort } from '../../../src/service/search/sort-keys.ts';
+import { loadCompanies, loadPeople } from '../../../src/service/store/load.ts';
+import { openStore } from '../../../src/service/store/open-store.ts';
+import type { Store } from '../../../src/service/store/store.ts';
+import { suppress } from '../../../src/service/store/suppress.ts';
+import { emptyStore } from '../loading.ts';
+import { backTo } from '../older-stores.ts';
+
+const COLUMNS = ['person_times', 'person_ranks', 'person_names', 'person_id_heads', 'person_id_tails', 'company_sizes'] as const;
+const KEYS: Readonly<Record<Sort, string>> = { relevance: 'rank', updated_at: 'people.observed_at', name: 'name_key', headcount: 'coalesce(employees, -1)' };
+/** Rows on both sides of a border between chunks, and of one between blocks. */
+const STARTS = [1, 4_080, 65_520];
+
+/** Few different keys, so that many are equal, and names and ids that begin alike. */
+const person = fc.record({
+  name: fc.option(fc.constantFrom('Ada', 'Ada Lovelace', 'Ada Lovelace-King', 'Ada Lovelace-Byron', 'Żaneta', '山田', '山田 太郎', '山田 次郎', 'Ёлка', 'O{x', 'O{y', '\u{20000}'), { nil: undefined }),
+  updated_at: fc.option(fc.constantFrom('2026-01-01', '2026-01-02', '2026-01-02T10:00:00.001Z', '1969-12-31'), { nil: undefined }),
+  email_status: fc.constantFrom('verified', 'risky'),
+  company_domain: fc.option(fc.constantFrom('one.example', 'two.example', 'three.example', 'unknown.example'), { nil: undefined }),
+  id: fc.tuple(fc.constantFrom('', 'contact-of-the-old-crm-', 'é', '00'), fc.stringMatching(/^[0-9A-Za-z]{1,3}$/)).map((parts) => parts.join('')),
+});
+const persons = (seed: number, count: number): SparseRecord[] => fc.sample(person, { seed, numRuns: count }).map((one, n) => ({ ...one, id: `${one.id}.${seed}.${n}`, email: `n${n}.${seed}@acme.example` }));
+
+let folder: string;
+let store: Store;
+let search: SearchIndex;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'millrace-search-'));
+  store = openStore(join(folder, 'store.sqlite'));
+  loadCompanies(store, [{ domain: 'one.example', employees: 5 }, { domain: 'two.example', employees: 70_000 }, { domain: 'three.example' }], 'test');
+  for (const [n, start] of STARTS.entries()) {
+    // Rows are numbered on from the last one.
+    if (start > 1) store.prepare("INSERT INTO people (seq, id, name_key, headcount, rank, doc, source, observed_at) VALUES (?, 'gap', '', -1, 0, '{}', 1, 0)").run(start - 1);
+    loadPeople(store, persons(n, 40), 'test');
+    store.exec("DELETE FROM people WHERE id = 'gap'");
+  }
+  search = new SearchIndex(store, () => 0);
+});
+afterAll(async () => {
+  store.close();
+  await rm(folder, { recursive: true });
+});
+
+const idsInOrder = (sort: Sort, descending: boolean): string[] => {
+  const order = descending ? 'DESC' : 'ASC';
+  return store.prepare(`SELECT people.id FROM people LEFT JOIN companies ON domain = company_domain ORDER BY ${KEYS[sort]} ${order}, people.id ${order}`).all().map(({ id }) => id as string);
+};
+
+/** All pages; `between` is called before each but the first. */
+function pages(sort: Sort, descending: boolean, limit: number, between: () => void = () => undefined): string[] {
+  const ids: string[] = [];
+  for (let after: After | null = null; ; between()) {
+    const { rows, next } = search.find({ clauses: [], sort, descending, after, limit });
+    ids.push(...rows.map(({ doc }) => (JSON.parse(doc as string) as { id: string }).id));
+    if (next === null) return ids;
+    after = next;
+  }
+}
+
+const columns = (of: Store): unknown[] => COLUMNS.map((name) => of.prepare(`SELECT * FROM ${name}`).all());
+
+describe.each(SORTS)('people in order of %s', (sort) => {
+  it('come as SQLite would sort them, either way, in pages of any size', () => {
+    fc.assert(
+      fc.property(fc.boolean(), fc.integer({ min: 1, max: 150 }), (descending, limit) => {
+        expect(pages(sort, descending, limit)).toEqual(idsInOrder(sort, descending));
+      }),
+      { numRuns: 10 },
+    );
+  });
+
+  it.each([false, true])('come once each while others are added between the pages (descending: %s)', (descending) => {
+    const before = new Set(idsInOrder(sort, false));
+    let added = 0;
+    const seen = pages(sort, descending, 20, () => loadPeople(store, persons(1_000 + SORTS.indexOf(sort) * 100 + Number(descending) * 50 + added++, 2), 'test'));
+    expect(added).toBeGreaterThan(4);
+    expect(new Set(seen).size).toBe(seen.length);
+    expect(seen.filter((id) => before.has(id))).toEqual(idsInOrder(sort, descending).filter((id) => before.has(id)));
+    const order = idsInOrder(sort, descending);
+    expect(seen).toEqual(order.filter((id) => seen.includes(id)));
+  });
+
+  it('stand elsewhere when they, or where they work, are reported anew', () => {
+    const ids = idsInOrder(sort, false).filter((_, n) => n % 7 === 0);
+    loadPeople(store, ids.map((id, n) => ({ id, name: `Zoe ${n}`, updated_at: `2026-02-0${1 + (n % 9)}`, mobile: '+12125550100', company_domain: 'late.example' })), 'test');
+    expect(pages(sort, true, 30)).toEqual(idsInOrder(sort, true));
+    const late = SORTS.indexOf(sort) + 1;
+    loadCompanies(store, [{ domain: 'late.example', employees: late * 10, updated_at: `2026-03-0${late}` }, { domain: 'one.example', employees: late * 100, updated_at: `2026-03-0${late}` }], 'test');
+    expect(pages(sort, false, 30)).toEqual(idsInOrder(sort, false));
+  });
+});
+
+describe('the columns of what is sorted by', () => {
+  it('are the same when they are made of a store that had none', () => {
+    const before = columns(store);
+    expect(before.map((rows) => (rows as unknown[]).length)).toEqual([4, 4, 4, 4, 4, 1]);
+    backTo(store, 8);
+    const again = openStore(join(folder, 'store.sqlite'));
+    expect(columns(again)).toEqual(before);
+    again.close();
+  });
+
+  it('have nothing left of who is erased', async () => {
+    const [one, other] = [await emptyStore(), await emptyStore()];
+    const [ada, ...more] = persons(7, 3);
+    for (const each of [one, other]) loadPeople(each, [...more, { id: 'last', email: 'last@acme.example' }], 'test');
+    loadPeople(one, [ada as SparseRecord], 'test');
+    expect(columns(one)).not.toEqual(columns(other));
+    suppress(one, [String(ada?.['email'])], 7);
+    expect(columns(one)).toEqual(columns(other));
+    suppress(one, [...more.map(({ email }) => String(email)), 'last@acme.example'], 7);
+    expect(columns(one)).toEqual(COLUMNS.map(() => []));
+    one.close();
+    other.close();
+  });
+});

@@ -10,41 +10,60 @@ export const JSON_TYPE = 'application/json; charset=utf-8';
 /** Seconds after which a request that is still in flight elsewhere is worth asking for again. */
 const IN_FLIGHT_RETRY_S = '1';
 
-/** Makes a Fastify handler of an endpoint. `least` is what a key must have left, so that the work is begun at all; 0 for what is free. */
-export function apiRoute(context: ServiceContext, endpoint: Endpoint, least: 0 | 1 = 1): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> {
-  return async (request, reply) => {
-    const { call } = request;
-    const key = call.key as ActiveKey;
-    const ticket = claim(context, request, key);
+/**
+ * Makes a Fastify handler of an endpoint. `least` is what a key must have left, so that the work is begun at all; 0 for what is free.
+ * Nearly all is answered at once, and then without a promise: the handling of promises would cost as much as the look-up.
+ */
+export function apiRoute(context: ServiceContext, endpoint: Endpoint, least: 0 | 1 = 1): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> | undefined {
+  return (request, reply) => {
+    const ticket = claim(context, request, request.call.key as ActiveKey);
     if (ticket !== null && 'answer' in ticket) return sendReplay(endpoint, ticket.answer, request, reply);
-    let answer: Answer | ServiceError;
-    try {
-      answer = await perform(context, endpoint, request, least);
-    } catch (error) {
+    const finish = (found: Outcome): FastifyReply => sendFirst(context, ticket, found, request, reply);
+    const fail = (error: unknown): never => {
       // What was begun and came to no answer settles nothing; that it costs nothing either is seen to where every refusal is.
       if (ticket !== null) context.idempotency.finish(ticket, null);
       throw error;
+    };
+    let found: Outcome | Promise<Outcome>;
+    try {
+      found = perform(context, endpoint, request, least);
+    } catch (error) {
+      return fail(error);
     }
-    if (answer instanceof ServiceError) {
-      const text = problemText(answer, request);
-      if (ticket !== null) remember(context, call, ticket, { kind: 'text', status: answer.status, text });
-      return sendProblem(reply, answer, text);
-    }
-    const { status, text, again, headers = {} } = answer;
-    if (ticket !== null) remember(context, call, ticket, again ? { kind: 'again', status, verdicts: call.verdicts } : { kind: 'text', status, text });
-    return send(reply.headers(headers), call, status, text);
+    if (found instanceof Promise) return found.then(finish, fail);
+    finish(found);
+    return undefined;
   };
 }
 
+/** What came of a request for good. */
+type Outcome = Answer | ServiceError;
+
+function sendFirst(context: ServiceContext, ticket: Ticket | null, found: Outcome, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const { call } = request;
+  if (found instanceof ServiceError) {
+    const text = problemText(found, request);
+    if (ticket !== null) remember(context, call, ticket, { kind: 'text', status: found.status, text });
+    return sendProblem(reply, found, text);
+  }
+  const { status, text, again, headers } = found;
+  if (ticket !== null) remember(context, call, ticket, again ? { kind: 'again', status, verdicts: call.verdicts } : { kind: 'text', status, text });
+  if (headers !== undefined) void reply.headers(headers);
+  return send(reply, call, status, text);
+}
+
 /** Does the work, and books what it costs. @throws ServiceError when the key has not that much left */
-async function perform(context: ServiceContext, endpoint: Endpoint, request: FastifyRequest, least: 0 | 1): Promise<Answer | ServiceError> {
+function perform(context: ServiceContext, endpoint: Endpoint, request: FastifyRequest, least: 0 | 1): Outcome | Promise<Outcome> {
   // An empty account is refused before any work; what the work then costs must be there as well.
   const delivers = !isHead(request);
   afford(context, request.call.key as ActiveKey, delivers ? least : 0);
   bookCall(context, request);
-  const answer = await attempt(endpoint, request);
-  if (!(answer instanceof ServiceError)) bookCredits(context, request, delivers ? answer.credits : 0);
-  return answer;
+  const book = (found: Outcome): Outcome => {
+    if (!(found instanceof ServiceError)) bookCredits(context, request, delivers ? found.credits : 0);
+    return found;
+  };
+  const found = attempt(endpoint, request);
+  return found instanceof Promise ? found.then(book) : book(found);
 }
 
 /** Keeps a first answer. */
@@ -137,12 +156,16 @@ async function sendReplay(endpoint: Endpoint, answer: FirstAnswer, request: Fast
 }
 
 /** Runs the endpoint; what it refuses for good is an answer too. What may work later, and a bug, passes: nothing was done. */
-async function attempt(endpoint: Endpoint, request: FastifyRequest): Promise<Answer | ServiceError> {
-  try {
-    return await endpoint(request.body, request);
-  } catch (error) {
+function attempt(endpoint: Endpoint, request: FastifyRequest): Outcome | Promise<Outcome> {
+  const settled = (error: unknown): ServiceError => {
     if (error instanceof ServiceError && isSettled(error.status)) return error;
     throw error;
+  };
+  try {
+    const answer = endpoint(request.body, request);
+    return answer instanceof Promise ? answer.catch(settled) : answer;
+  } catch (error) {
+    return settled(error);
   }
 }
 
@@ -156,7 +179,7 @@ function send(reply: FastifyReply, call: Call, status: number, text: string): Fa
   return reply
     .code(status)
     .header('content-type', status >= 400 ? PROBLEM_TYPE : JSON_TYPE)
-    .send(Buffer.from(text));
+    .send(text);
 }
 
 export function problemText(error: ServiceError, request: FastifyRequest): string {
@@ -164,7 +187,7 @@ export function problemText(error: ServiceError, request: FastifyRequest): strin
 }
 
 export function sendProblem(reply: FastifyReply, error: ServiceError, text: string): FastifyReply {
-  return reply.code(error.status).headers(error.headers).header('content-type', PROBLEM_TYPE).send(Buffer.from(text));
+  return reply.code(error.status).headers(error.headers).header('content-type', PROBLEM_TYPE).send(text);
 }
 
 /** The path of a request target, without its query. */

@@ -125,13 +125,11 @@ export function buildApp(context: ServiceContext): App {
   app.addHook('onSend', (request, reply, payload, done) => {
     const stamp = (sent: unknown): void => {
       const { call } = request;
-      reply.raw.setHeader('x-request-id', call.requestId);
-      reply.raw.setHeader('x-credits-charged', String(call.credits));
+      reply.header('x-request-id', call.requestId);
+      reply.header('x-credits-charged', String(call.credits));
       // A connection kept alive would keep the server from closing.
-      if (closing) reply.raw.setHeader('connection', 'close');
-      if (request.is404 || isApi(request)) {
-        for (const [name, value] of Object.entries(quotaOf(call))) reply.raw.setHeader(name, value);
-      }
+      if (closing) reply.header('connection', 'close');
+      if (request.is404 || isApi(request)) reply.headers(quotaOf(call));
       done(null, sent);
     };
     const settled = settle(context, request.call);

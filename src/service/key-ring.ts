@@ -39,6 +39,7 @@ export class KeyRing implements Pending {
   readonly #journal: Journal;
   readonly #clock: () => number;
   readonly #own = new Map<string, ActiveKey>();
+  /** By the whole header, so that a key which comes again and again need not be hashed each time. */
   readonly #cache = new Map<string, Cached>();
   /** By key id; only keys that are kept books for. */
   readonly #accounts = new Map<string, Account>();
@@ -62,24 +63,29 @@ export class KeyRing implements Pending {
 
   /** The key of an `Authorization` header, or null when it carries none that is known (RFC 6750 2.1). */
   resolve(authorization: string | undefined): ActiveKey | null {
-    const digest = digestOf(authorization);
-    if (digest === null) return null;
-    const name = digest.toString('latin1');
-    const own = this.#own.get(name);
-    if (own !== undefined) return own;
+    if (authorization === undefined) return null;
     const now = this.#clock();
-    const cached = this.#cache.get(name);
+    const cached = this.#cache.get(authorization);
     if (cached !== undefined && cached.untilMs > now) return cached.key;
-    const row = this.#find(digest);
-    if (row === null) {
-      this.#cache.delete(name);
+    const key = this.#look(authorization);
+    if (key === null) {
+      this.#cache.delete(authorization);
       return null;
     }
-    this.#refresh(row);
-    const key: ActiveKey = { id: row.id, policy: row.plan, rpm: PLANS[row.plan].rpm, region: row.region };
     if (this.#cache.size >= KEY_CACHE_SIZE) this.#cache.clear();
-    this.#cache.set(name, { key, untilMs: now + KEY_CACHE_MS });
+    this.#cache.set(authorization, { key, untilMs: now + KEY_CACHE_MS });
     return key;
+  }
+
+  #look(authorization: string): ActiveKey | null {
+    const digest = digestOf(authorization);
+    if (digest === null) return null;
+    const own = this.#own.get(digest.toString('latin1'));
+    if (own !== undefined) return own;
+    const row = this.#find(digest);
+    if (row === null) return null;
+    this.#refresh(row);
+    return { id: row.id, policy: row.plan, rpm: PLANS[row.plan].rpm, region: row.region };
   }
 
   /** Whether an `Authorization` header carries a key that was good once. */

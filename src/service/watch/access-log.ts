@@ -7,7 +7,7 @@ import { routeOf } from './meter.ts';
 export function accessLine(level: LogLevel, nowMs: number, request: FastifyRequest, reply: FastifyReply, status: number | null, ms: number): string {
   const { requestId, raw, key, credits, replayed } = request.call;
   // Of a stream the length is not known.
-  const length = reply.raw.getHeader('content-length');
+  const length = reply.getHeader('content-length');
   return (
     `{"level":${LEVELS[level]},"time":"${timeOf(nowMs)}","event":"request","request_id":"${requestId}","method":"${request.method}","route":"${routeOf(request)}","status":${status},` +
     `"ms":${Math.round(ms * 1_000) / 1_000},"bytes_in":${raw.length},"bytes_out":${length === undefined ? null : Number(length)},"key_id":${key === null ? null : `"${key.id}"`},"credits":${credits},"replayed":${replayed}}\n`

@@ -179,7 +179,8 @@ function send(reply: FastifyReply, call: Call, status: number, text: string): Fa
   return reply
     .code(status)
     .header('content-type', status >= 400 ? PROBLEM_TYPE : JSON_TYPE)
-    .send(text);
+    // Fastify says of a text which character set it is in, and a problem has none.
+    .send(status >= 400 ? Buffer.from(text) : text);
 }
 
 export function problemText(error: ServiceError, request: FastifyRequest): string {
@@ -187,7 +188,7 @@ export function problemText(error: ServiceError, request: FastifyRequest): strin
 }
 
 export function sendProblem(reply: FastifyReply, error: ServiceError, text: string): FastifyReply {
-  return reply.code(error.status).headers(error.headers).header('content-type', PROBLEM_TYPE).send(text);
+  return reply.code(error.status).headers(error.headers).header('content-type', PROBLEM_TYPE).send(Buffer.from(text));
 }
 
 /** The path of a request target, without its query. */

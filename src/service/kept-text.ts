@@ -11,31 +11,47 @@ const CLOSE_BRACE = 0x7d;
 /** Which fields a record lacks is much the same for all of one source: what was made for one is remembered. */
 const MAX_REMEMBERED = 2_000;
 
-/** Makes whole records of kept texts: with `more`, whose values are JSON and which the kept text has not, and null for every other of `fields`. */
-export function completer(fields: readonly string[]): (kept: string, more: Readonly<Record<string, string>>) => string {
-  const remembered = new Map<string, string>();
-  return (kept, more) => {
-    const names = [...namesIn(kept), ...Object.keys(more)];
-    const known = names.join();
-    let absent = remembered.get(known);
-    if (absent === undefined) {
-      absent = fields.filter((field) => !names.includes(field)).map((field) => `,${JSON.stringify(field)}:null`).join('');
-      if (remembered.size >= MAX_REMEMBERED) remembered.clear();
-      remembered.set(known, absent);
+/** Makes whole records of kept texts. */
+export interface Completer {
+  /** Which of the fields a record has not, a bit each: kept with its text, it saves looking through that. */
+  lacking(record: Readonly<Record<string, unknown>>): number;
+  /** A whole record: of `kept`, of `given`, which are members as JSON has them between commas, and null for every other field. @param lacking of `kept`; null: it is not known */
+  complete(kept: string, given: string, lacking: number | null): string;
+}
+
+/**
+ * @param fields at most 53, and new ones come last: numbers that are kept tell them by their place
+ * @param given those of them that no kept text has, and every answer gives
+ */
+export function completer(fields: readonly string[], given: readonly string[]): Completer {
+  const kept = fields.filter((field) => !given.includes(field));
+  const texts = new Map<number, string>();
+  const nulls = (lacking: number): string => {
+    let text = texts.get(lacking);
+    if (text === undefined) {
+      text = kept.filter((_, at) => Math.floor(lacking / 2 ** at) % 2 === 1).map((field) => `,${JSON.stringify(field)}:null`).join('');
+      if (texts.size >= MAX_REMEMBERED) texts.clear();
+      texts.set(lacking, text);
     }
-    let text = kept.slice(1, -1);
-    for (const name in more) text += `,"${name}":${more[name]}`;
-    text += absent;
-    return `{${kept === '{}' ? text.slice(1) : text}}`;
+    return text;
+  };
+  const lackingIn = (has: (field: string) => boolean): number => kept.reduce((sum, field, at) => (has(field) ? sum : sum + 2 ** at), 0);
+  const lackingOf = (text: string): number => {
+    const names = namesIn(text);
+    return lackingIn((field) => names.has(field));
+  };
+  return {
+    lacking: (record) => lackingIn((field) => record[field] !== undefined),
+    complete: (text, more, lacking) => `${text === '{}' ? '{' : `${text.slice(0, -1)},`}${more}${nulls(lacking ?? lackingOf(text))}}`,
   };
 }
 
 /** The names of the members of an object, in JSON as `JSON.stringify` writes it. Names have no escapes in them: fields of records have none. */
-export function namesIn(json: string): string[] {
-  const names: string[] = [];
+export function namesIn(json: string): Set<string> {
+  const names = new Set<string>();
   for (let at = 1; at < json.length - 1; ) {
     const end = json.indexOf('"', at + 1);
-    names.push(json.slice(at + 1, end));
+    names.add(json.slice(at + 1, end));
     at = endOfValue(json, end + 2) + 1;
   }
   return names;

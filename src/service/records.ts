@@ -28,8 +28,8 @@ export type SparseRecord = Readonly<Record<string, unknown>>;
 /** A whole record: null where nothing is known. */
 export type Filled = Record<string, unknown>;
 
-const completeCompany = completer(COMPANY_FIELDS);
-const completePerson = completer(PERSON_FIELDS);
+const companies = completer(COMPANY_FIELDS, ['signals', 'updated_at']);
+const people = completer(RECORD_FIELDS, ['updated_at', 'likelihood', 'matched_on', 'verified', 'company']);
 const EMPTY_PERSON: Filled = Object.fromEntries(PERSON_FIELDS.map((field) => [field, null]));
 
 /** What a lookup found and how, to become an answer. */
@@ -39,14 +39,43 @@ export interface Match {
   readonly likelihood: number | null;
 }
 
-/** The whole company record as JSON text. @param kept as it is in the store @param more members that it has not, each as JSON */
-export function companyText(kept: string, more: Readonly<Record<string, string>> = {}): string {
-  return completeCompany(kept, more);
+/** Which fields a company's record has not, as it is kept with its text. */
+export function lackingInCompany(company: SparseRecord): number {
+  return companies.lacking(company);
 }
 
-/** The same of a person, with the company's text (null: none) put in as it is. @param kept as it is in the store, but for what only the store needs */
-export function personText(kept: string, more: Readonly<Record<string, string>>, isVerified: boolean, match: Match, company: string | null): string {
-  return completePerson(kept, { ...more, likelihood: String(match.likelihood), matched_on: JSON.stringify(match.matchedOn), verified: String(isVerified), company: company ?? 'null' });
+/** The same of a person's. Null: their text is not answered as it is, for the name has to be made of its parts or the employer's taken out. */
+export function lackingInPerson(person: SparseRecord): number | null {
+  return person['name'] === undefined || person['company_name'] !== undefined ? null : people.lacking(person);
+}
+
+/** What an answer says of a company besides its kept text: JSON, or null. */
+export interface CompanyFacts {
+  readonly signals: string | null;
+  readonly updatedAt: string | null;
+}
+
+/** The whole company record as JSON text. @param kept as it is in the store @param lacking of it; null: not known */
+export function companyText(kept: string, { signals, updatedAt }: CompanyFacts, lacking: number | null): string {
+  return companies.complete(kept, `"signals":${signals ?? 'null'},"updated_at":${quoted(updatedAt)}`, lacking);
+}
+
+/** What an answer says of a person besides their kept text. */
+export interface PersonFacts {
+  readonly isVerified: boolean;
+  readonly updatedAt: string | null;
+  /** Its text; null: none. */
+  readonly company: string | null;
+}
+
+/** The same of a person. @param kept as it is in the store, but for what only the store needs */
+export function personText(kept: string, { isVerified, updatedAt, company }: PersonFacts, { likelihood, matchedOn }: Match, lacking: number | null): string {
+  return people.complete(kept, `"updated_at":${quoted(updatedAt)},"likelihood":${likelihood},"matched_on":${JSON.stringify(matchedOn)},"verified":${isVerified},"company":${company ?? 'null'}`, lacking);
+}
+
+/** A time as JSON. */
+function quoted(time: string | null): string {
+  return time === null ? 'null' : `"${time}"`;
 }
 
 /** The whole person record, without `company`. `person` null: all of it null, but `verified`, which is false. */

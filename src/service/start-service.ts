@@ -17,7 +17,8 @@ import { SearchIndex } from './search/search-index.ts';
 import { EventStreams } from './signal-events.ts';
 import { openDirectory } from './store/directory.ts';
 import { Journal } from './store/journal.ts';
-import { openStore } from './store/open-store.ts';
+import { openReader, openStore } from './store/open-store.ts';
+import { TurnReader } from './store/turn.ts';
 import { SignalFeed } from './store/signal-feed.ts';
 import { VerificationRows } from './store/verification-rows.ts';
 import type { ServiceLog } from './watch/log.ts';
@@ -79,6 +80,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   const now = (): number => Date.now();
 
   const store = openStore(options.store);
+  const turn = new TurnReader(openReader(options.store));
   let mail: OpenMail | null = null;
   const journal = new Journal(store, (error) => log?.write('warn', { event: 'store_write_failed', error: error instanceof Error ? error.message : String(error) }), clock);
   const lag = new LoopLag(clock);
@@ -93,7 +95,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     }
     const opened = await openMail(options.mail ?? (options.sample === true ? { world: await readSampleWorld() } : {}), clock, now);
     mail = opened;
-    const directory = openDirectory(store, clock);
+    const directory = openDirectory(store, clock, turn);
     const quota = new KeptQuota(store, journal, clock, now);
     const verifier = new VerifyGate(opened.verifier);
     const streams = new EventStreams();
@@ -141,6 +143,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
         await opened.close();
         quota.settle();
         journal.close();
+        turn.close();
         store.close();
       }
     };
@@ -154,6 +157,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     lag.close();
     await mail?.close();
     journal.close();
+    turn.close();
     store.close();
     throw error;
   }

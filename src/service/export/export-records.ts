@@ -51,7 +51,7 @@ export function* exportRecords(store: Store, kind: ExportKind, withSources: bool
     }
     const kept = kind === 'contacts' ? keptPerson(row) : readKept(row);
     const known = kind === 'contacts' ? withName(kept.doc) : kept.doc;
-    const updated = updatedAt(row);
+    const updated = updatedAt(row['observed_at'] as number);
     const record = updated === null ? known : { ...known, updated_at: updated };
     if (!withSources) {
       yield record;

@@ -155,7 +155,7 @@ function placeOf(cursor: string, of: string, keys: 'string' | 'number'): After |
 }
 
 function shown(row: Readonly<Record<string, unknown>>, fields: readonly string[] | null, directory: Directory): Record<string, unknown> {
-  const found = new PersonRow(row);
+  const found = PersonRow.of(row);
   const { person } = found;
   const record: Record<string, unknown> = {};
   for (const field of PERSON_ROW) record[field] = person[field] ?? null;

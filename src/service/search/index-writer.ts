@@ -1,5 +1,6 @@
 /** Keeps what search looks into in step with the records: collected during a transaction, written at its end. */
 import type { SparseRecord } from '../records.ts';
+import { shownSignals } from '../store/shown-signals.ts';
 import type { Store } from '../store/store.ts';
 import { DomainNumbers, EmployerWriter } from './employers.ts';
 import { dayOf } from './numbers.ts';
@@ -20,19 +21,20 @@ export class IndexWriter {
   #seenVersion: unknown = null;
   #begun = false;
   readonly #changedCompanies = new Set<string>();
+  readonly #shownSignals: (domain: string) => string | null;
   readonly #statements;
 
-  /** @param sorts told of what people are sorted by */
-  constructor(store: Store, sorts: SortWriter = sortWriter(store)) {
-    this.#sorts = sorts;
+  constructor(store: Store) {
+    this.#sorts = sortWriter(store);
     this.#people = new PostingWriter(store, 'person');
     this.#companies = new PostingWriter(store, 'company');
     this.#domains = new DomainNumbers(store);
     this.#employers = new EmployerWriter(store);
+    this.#shownSignals = shownSignals(store);
     this.#version = store.prepare('PRAGMA data_version');
     this.#statements = {
       company: store.prepare('SELECT doc, employees, terms FROM companies WHERE domain = ?'),
-      keep: store.prepare('UPDATE companies SET terms = ? WHERE domain = ?'),
+      keep: store.prepare('UPDATE companies SET terms = ?, shown_signals = ? WHERE domain = ?'),
       days: store.prepare('SELECT type, max(occurred_at) AS at FROM signals WHERE company_domain = ? GROUP BY type'),
       hiring: store.prepare(`SELECT doc FROM signals WHERE company_domain = ? AND type = 'hiring' ORDER BY occurred_at DESC, seq DESC LIMIT ${MAX_HIRING_SIGNALS}`),
     };
@@ -93,7 +95,7 @@ export class IndexWriter {
     };
     const terms = companyTerms(JSON.parse(row['doc'] as string) as SparseRecord, facts);
     const number = this.#domains.give(domain);
-    keep.run(this.#companies.change(number, row['terms'] as Uint8Array | null, terms), domain);
+    keep.run(this.#companies.change(number, row['terms'] as Uint8Array | null, terms), this.#shownSignals(domain), domain);
     this.#sorts.company(number, row['employees'] as number | null);
   }
 }

@@ -4,7 +4,7 @@ import { COMPANY_TYPES, cleanRecord } from '../field-types.ts';
 import { fold } from '../fold.ts';
 import type { IndexWriter } from '../search/index-writer.ts';
 import { formatUsd, parseUsd } from '../money.ts';
-import type { SparseRecord } from '../records.ts';
+import { lackingInCompany, type SparseRecord } from '../records.ts';
 import { isObject, textOrNull } from '../values.ts';
 import { aliasWriter, type AliasWriter } from './domain-aliases.ts';
 import { fieldSources, readKept } from './kept-columns.ts';
@@ -24,10 +24,10 @@ export function companyWriter(store: Store, index: IndexWriter, putAliases: Alia
   const find = store.prepare('SELECT * FROM companies WHERE domain = ?');
   const taken = store.prepare('SELECT 1 FROM companies WHERE id = ?');
   const insert = store.prepare(
-    'INSERT INTO companies (accepts_all, email_pattern, employees, country, industry, doc, source, observed_at, field_sources, domain, id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    'INSERT INTO companies (accepts_all, email_pattern, employees, country, industry, doc, lacks, source, observed_at, field_sources, domain, id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
   );
   const update = store.prepare(
-    'UPDATE companies SET accepts_all = ?, email_pattern = ?, employees = ?, country = ?, industry = ?, doc = ?, source = ?, observed_at = ?, field_sources = ? WHERE domain = ?',
+    'UPDATE companies SET accepts_all = ?, email_pattern = ?, employees = ?, country = ?, industry = ?, doc = ?, lacks = ?, source = ?, observed_at = ?, field_sources = ? WHERE domain = ?',
   );
   const ofSignals = store.prepare('UPDATE signals SET country = ?, industry = ? WHERE company_domain = ?');
   return (raw, from) => {
@@ -46,7 +46,7 @@ export function companyWriter(store: Store, index: IndexWriter, putAliases: Alia
     const acceptsAll = typeof doc['accepts_all'] === 'boolean' ? Number(doc['accepts_all']) : null;
     const country = countryOf(doc);
     const industry = typeof doc['industry'] === 'string' ? fold(doc['industry']) : null;
-    const columns = [acceptsAll, textOrNull(doc['email_pattern']), (doc['employees'] as number | undefined) ?? null, country, industry, text, base.source, base.atMs, fieldSources(merged), domain] as const;
+    const columns = [acceptsAll, textOrNull(doc['email_pattern']), (doc['employees'] as number | undefined) ?? null, country, industry, text, lackingInCompany(doc), base.source, base.atMs, fieldSources(merged), domain] as const;
     if (kept === null) insert.run(...columns, doc['id'] as string);
     else update.run(...columns);
     if (change !== 'times') index.company(domain);

@@ -3,18 +3,16 @@ import type { DomainEvidence, EvidenceSource, MailboxEvidence } from '../../veri
 import { fold } from '../fold.ts';
 import { companyText, type SparseRecord } from '../records.ts';
 import { aliasReader } from './domain-aliases.ts';
-import { PERSON_COLUMNS, PersonRow, updatedAt } from './person-row.ts';
+import { PERSON_COLUMNS, PersonRow, updatedAt, type PersonValues } from './person-row.ts';
 import { Recent } from './recent.ts';
-import { signalOfCompany } from './signal-feed.ts';
 import { suppressionTest, type Traces } from './suppressions.ts';
 import type { Store } from './store.ts';
+import { atOnce, type Turn } from './turn.ts';
 
 /** Companies kept as finished text: many people work at few of them. Bounded by count; a text is a few KB. */
 const COMPANY_CACHE_SIZE = 6_000;
 /** For how long an import in another process may go unseen in what is kept, monotonic milliseconds. */
 const COMPANY_CACHE_MS = 1_000;
-/** The newest signals that a company's record shows; all of them are at /v1/signals. */
-const SIGNALS_SHOWN = 10;
 /** Namesakes at one company that are told apart; more are nobody in particular. */
 const MAX_NAMESAKES = 20;
 /** What became of mails to a mailbox, and what the record of its owner says of it, which may be no more than somebody's verdict: a status names no mail. */
@@ -43,11 +41,14 @@ export interface Directory extends EvidenceSource {
   ready(): boolean;
 }
 
-/** @param clock monotonic, milliseconds. */
-export function openDirectory(store: Store, clock: () => number): Directory {
+/**
+ * @param clock monotonic, milliseconds
+ * @param turn as of when the hot reads see the store: each by itself, or all of a turn of the event loop together
+ */
+export function openDirectory(store: Store, clock: () => number, turn: Turn = atOnce(store)): Directory {
   const one = `SELECT ${PERSON_COLUMNS} FROM people WHERE`;
-  const toPerson = (row: Readonly<Record<string, unknown>> | undefined): PersonRow | null => (row === undefined ? null : new PersonRow(row));
-  const byEmail = store.prepare(`${one} email = ?`);
+  const toPerson = (row: Readonly<Record<string, unknown>> | undefined): PersonRow | null => (row === undefined ? null : PersonRow.of(row));
+  const byEmail = turn.prepare(`${one} email = ?`);
   const byOther = store.prepare(`SELECT ${PERSON_COLUMNS} FROM other_addresses JOIN people ON people.seq = person WHERE other_addresses.email = ? ORDER BY person LIMIT 1`);
   const byId = store.prepare(`${one} id = ?`);
   const byProfile = store.prepare(`${one} profile = ? ORDER BY observed_at DESC, seq LIMIT 1`);
@@ -57,13 +58,16 @@ export function openDirectory(store: Store, clock: () => number): Directory {
   const mailbox = store.prepare(MAILBOX);
   const domain = store.prepare('SELECT accepts_all, email_pattern FROM companies WHERE domain = ?');
   const probe = store.prepare('SELECT 1 FROM companies LIMIT 1');
-  const readCompany = companyReader(store, clock);
+  const readCompany = companyReader(store, clock, turn);
 
-  const asTold = ({ companyDomain, companyName }: PersonRow): string | null => (companyDomain === null && companyName === null ? null : companyText(JSON.stringify({ name: companyName, domain: companyDomain })));
+  const asTold = ({ companyDomain, companyName }: PersonRow): string | null => (companyDomain === null && companyName === null ? null : companyText(JSON.stringify({ name: companyName, domain: companyDomain }), { signals: null, updatedAt: null }, null));
   const companyOf = (row: PersonRow): string | null => (row.companyDomain === null ? null : readCompany(row.companyDomain)) ?? asTold(row);
 
   return {
-    personByEmail: (email) => toPerson(byEmail.get(email) ?? byOther.get(email)),
+    personByEmail(email) {
+      const values = byEmail(email);
+      return values === undefined ? toPerson(byOther.get(email)) : new PersonRow(values as PersonValues);
+    },
     personById: (id) => toPerson(byId.get(id)),
     personByProfile: (profile) => toPerson(byProfile.get(profile)),
     personByMobile(mobile) {
@@ -96,9 +100,11 @@ export function openDirectory(store: Store, clock: () => number): Directory {
   };
 }
 
-function companyReader(store: Store, clock: () => number): (domain: string) => string | null {
-  const company = store.prepare('SELECT domain, doc, observed_at FROM companies WHERE domain = ?');
-  const signals = store.prepare(`SELECT doc FROM signals WHERE company_domain = ? ORDER BY occurred_at DESC, seq DESC LIMIT ${SIGNALS_SHOWN}`);
+/** A row as it is read: its text, when it is of, the signals that it shows, and which fields it lacks. */
+type CompanyValues = readonly [doc: string, observedMs: number, signals: string | null, lacking: number | null];
+
+function companyReader(store: Store, clock: () => number, turn: Turn): (domain: string) => string | null {
+  const company = turn.prepare('SELECT doc, observed_at, shown_signals, lacks FROM companies WHERE domain = ?');
   const aliasOf = aliasReader(store);
   const written = store.prepare('PRAGMA data_version');
   const version = (): unknown => written.get()?.['data_version'];
@@ -114,22 +120,13 @@ function companyReader(store: Store, clock: () => number): (domain: string) => s
     }
     const before = kept.get(domain);
     if (before !== undefined) return before;
-    const row = company.get(domain) ?? company.get(aliasOf(domain));
+    const row = (company(domain) ?? company(aliasOf(domain))) as CompanyValues | undefined;
     if (row === undefined) return null;
-    const text = companyText(row['doc'] as string, { ...shownSignals(signals.all(row['domain'] as string)), ...shownTime(row) });
+    const [doc, observedMs, signals, lacking] = row;
+    const text = companyText(doc, { signals, updatedAt: updatedAt(observedMs) }, lacking);
     kept.put(domain, text);
     return text;
   };
-}
-
-function shownSignals(rows: readonly Readonly<Record<string, unknown>>[]): Readonly<Record<string, string>> {
-  if (rows.length === 0) return {};
-  return { signals: JSON.stringify(rows.map(({ doc }) => signalOfCompany(JSON.parse(doc as string) as SparseRecord))) };
-}
-
-function shownTime(row: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
-  const time = updatedAt(row);
-  return time === null ? {} : { updated_at: `"${time}"` };
 }
 
 function companyNameOf(text: string | null): string | null {

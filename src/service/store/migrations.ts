@@ -3,6 +3,7 @@ import { putAliases } from './domain-aliases.ts';
 import { putOtherAddresses } from './other-addresses.ts';
 import { putAgain } from './put-again.ts';
 import { putSortKeys } from './put-sort-keys.ts';
+import { putShownSignals } from './shown-signals.ts';
 import type { Store } from './store.ts';
 
 /** What search looks into (docs/decisions/search.md). `at` of a posting is the term's number times 65,536 and the block; `terms` of a row are those that it has now. */
@@ -20,7 +21,7 @@ export interface Migration {
   readonly version: number;
   readonly name: string;
   readonly sql: string;
-  /** What SQL alone cannot do. */
+  /** What SQL alone cannot do; run when the tables of all steps are there. */
   readonly run?: (store: Store) => void;
 }
 
@@ -248,5 +249,16 @@ export const MIGRATIONS: readonly Migration[] = [
       ) STRICT;`).join('')}
     `,
     run: putSortKeys,
+  },
+  {
+    version: 10,
+    name: 'signals with the company that shows them, and which fields a record lacks',
+    // `lacks` (kept-text.ts) is null where a text has to be looked through, as those of before.
+    sql: `
+      ALTER TABLE companies ADD COLUMN shown_signals TEXT;
+      ALTER TABLE companies ADD COLUMN lacks INTEGER;
+      ALTER TABLE people ADD COLUMN lacks INTEGER;
+    `,
+    run: putShownSignals,
   },
 ];

@@ -9,6 +9,9 @@ import type { Store } from './store.ts';
 /** A writer waits this long for another process's transaction. The event loop waits with it, so not long. */
 const BUSY_TIMEOUT_MS = 2_000;
 
+/** Pages that are kept by a connection that only reads; what is not in them is in the system's memory as a rule. */
+const READER_CACHE_KIB = 32_768;
+
 /** Pages of 4 KiB in the write-ahead log before they are moved: rows under random digests touch many, again and again. */
 const CHECKPOINT_PAGES = 4_000;
 
@@ -37,6 +40,13 @@ export function openStore(path: string, timeoutMs: number = BUSY_TIMEOUT_MS): St
   }
 }
 
+/** A connection that only reads, to a store that is open here. */
+export function openReader(path: string): Store {
+  const db = new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
+  db.exec(`PRAGMA cache_size = -${READER_CACHE_KIB}`);
+  return db;
+}
+
 /**
  * The same for a store that must be there already: whoever erases, dumps or looks means one with something in it.
  * @throws InputError when it is missing
@@ -46,16 +56,19 @@ export function openExistingStore(path: string, timeoutMs?: number): Store {
   return openStore(path, timeoutMs);
 }
 
-/** Runs the steps that the file has not had yet, each in a transaction of its own; two processes may start at once. */
+/**
+ * Runs the steps that the file has not had yet, in one transaction; two processes may start at once. The tables come first: what SQL alone cannot do is done
+ * with the code that writes to them today.
+ */
 function migrate(db: DatabaseSync, path: string): void {
   const newest = MIGRATIONS.at(-1)?.version ?? 0;
-  for (const { version, sql, run } of MIGRATIONS) {
-    if (schemaVersion(db) >= version) continue;
+  if (schemaVersion(db) < newest) {
     transaction(db, () => {
-      if (schemaVersion(db) >= version) return;
-      db.exec(sql);
-      run?.(db);
-      db.exec(`PRAGMA user_version = ${version}`);
+      const before = schemaVersion(db);
+      const steps = MIGRATIONS.filter(({ version }) => version > before);
+      for (const { sql } of steps) db.exec(sql);
+      for (const { run } of steps) run?.(db);
+      if (steps.length > 0) db.exec(`PRAGMA user_version = ${newest}`);
     });
   }
   const found = schemaVersion(db);

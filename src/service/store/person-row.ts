@@ -4,26 +4,33 @@ import { personText, type Match, type SparseRecord } from '../records.ts';
 import { timeText } from './kept-columns.ts';
 
 /** What a query has to ask for to make a `PersonRow` of. */
-export const PERSON_COLUMNS = 'doc, company_domain, email_status, observed_at';
+export const PERSON_COLUMNS = 'doc, company_domain, email_status, observed_at, lacks';
+/** The same, as a statement that returns arrays has them. */
+export type PersonValues = readonly [doc: string, companyDomain: string | null, emailStatus: string | null, observedMs: number, lacking: number | null];
 
 /** Kept with a person, and never answered by that name. */
 const INNER = '"company_name":';
-/** A text whose name need not be made of its parts: nearly all begin like that. */
-const NAMED = /^\{(?:"id":"[^"\\]*",)?(?:"email":"[^"\\]*",)?"name":/;
 
 export class PersonRow {
   readonly companyDomain: string | null;
   readonly #doc: string;
   readonly #isVerified: boolean;
   readonly #updated: string | null;
+  /** Null: the text has to be read before it is answered. */
+  readonly #lacking: number | null;
   #known: SparseRecord | null = null;
 
-  /** @param row `PERSON_COLUMNS` of `people` */
-  constructor(row: Readonly<Record<string, unknown>>) {
-    this.companyDomain = row['company_domain'] as string | null;
-    this.#doc = row['doc'] as string;
-    this.#isVerified = row['email_status'] === 'verified';
-    this.#updated = updatedAt(row);
+  constructor([doc, companyDomain, emailStatus, observedMs, lacking]: PersonValues) {
+    this.companyDomain = companyDomain;
+    this.#doc = doc;
+    this.#isVerified = emailStatus === 'verified';
+    this.#updated = updatedAt(observedMs);
+    this.#lacking = lacking;
+  }
+
+  /** @param row `PERSON_COLUMNS` by their names */
+  static of(row: Readonly<Record<string, unknown>>): PersonRow {
+    return new PersonRow([row['doc'], row['company_domain'], row['email_status'], row['observed_at'], row['lacks']] as unknown as PersonValues);
   }
 
   /** What is known of the person, but for where they work. */
@@ -40,9 +47,8 @@ export class PersonRow {
 
   /** The whole record as JSON text, with the company's (null: none) in it. */
   text(match: Match, company: string | null): string {
-    const more = this.#updated === null ? {} : { updated_at: `"${this.#updated}"` };
-    const kept = NAMED.test(this.#doc) && !this.#doc.includes(INNER) ? this.#doc : JSON.stringify(this.#answered);
-    return personText(kept, more, this.#isVerified, match, company);
+    const kept = this.#lacking === null ? JSON.stringify(this.#answered) : this.#doc;
+    return personText(kept, { isVerified: this.#isVerified, updatedAt: this.#updated, company }, match, this.#lacking);
   }
 
   get #answered(): SparseRecord {
@@ -57,7 +63,6 @@ export class PersonRow {
 }
 
 /** When the newest of a record was reported (RFC 3339); null where nobody said. */
-export function updatedAt(row: Readonly<Record<string, unknown>>): string | null {
-  const ms = row['observed_at'] as number;
-  return ms === 0 ? null : timeText(ms);
+export function updatedAt(observedMs: number): string | null {
+  return observedMs === 0 ? null : timeText(observedMs);
 }

@@ -3,7 +3,7 @@ import { profileKey } from '../../verification/profile-url.ts';
 import { cleanRecord, PERSON_TYPES } from '../field-types.ts';
 import { fold } from '../fold.ts';
 import { hasWholeName, nameOf, withName } from '../person-name.ts';
-import type { SparseRecord } from '../records.ts';
+import { lackingInPerson, type SparseRecord } from '../records.ts';
 import { textOrNull } from '../values.ts';
 import { digest, MAX_DOC, ownId, type Put } from './company-writer.ts';
 import type { IndexWriter } from '../search/index-writer.ts';
@@ -19,7 +19,7 @@ export type PutPerson = (raw: SparseRecord, from: Provenance) => Put;
 
 type Row = Record<string, unknown>;
 
-const COLUMNS = ['id', 'email', 'profile', 'mobile', 'name_key', 'company_domain', 'email_status', 'email_verified_at', 'rank', 'doc', 'source', 'observed_at', 'field_sources'] as const;
+const COLUMNS = ['id', 'email', 'profile', 'mobile', 'name_key', 'company_domain', 'email_status', 'email_verified_at', 'rank', 'doc', 'lacks', 'source', 'observed_at', 'field_sources'] as const;
 
 /** Puts one person; within a transaction, at whose end `index` is flushed. `company_domain` says where one works. */
 export function personWriter(store: Store, index: IndexWriter): PutPerson {
@@ -119,6 +119,7 @@ function columnsOf(merged: KeptRecord, text: string): (string | number | null)[]
     Number.isNaN(verifiedMs) ? null : verifiedMs,
     rankOf(doc),
     text,
+    lackingInPerson(doc),
     merged.base.source,
     merged.base.atMs,
     fieldSources(merged),

@@ -3,22 +3,18 @@ import type { SparseRecord } from '../records.ts';
 import { companyWriter } from './company-writer.ts';
 import type { Put } from './company-writer.ts';
 import { IndexWriter } from '../search/index-writer.ts';
-import type { SortWriter } from '../search/sort-keys.ts';
 import { observedAt } from './observed-at.ts';
 import { personWriter } from './person-writer.ts';
 import { sourceNumber } from './sources.ts';
 import type { Store } from './store.ts';
-
-/** What a later step makes is not there yet, and is filled by that. */
-const NOWHERE: SortWriter = { person: () => undefined, company: () => undefined, flush: () => undefined };
 
 const SOURCE = 'before sources were kept';
 
 /** Part of a migration: within its transaction. @throws Error when a record that was good is not, which undoes it all. */
 export function putAgain(store: Store): void {
   const source = sourceNumber(store, SOURCE);
-  const index = new IndexWriter(store, NOWHERE);
-  const putCompany = companyWriter(store, index, () => undefined);
+  const index = new IndexWriter(store);
+  const putCompany = companyWriter(store, index);
   const putPerson = personWriter(store, index);
   const check = (put: Put, id: unknown): void => {
     if (put.kind === 'rejected') throw new Error(`${String(id)}: ${put.detail}`);

@@ -1,7 +1,7 @@
 /** What each field of a person and a company record holds, as the definitions say; what cannot be such a value is not kept. Pure. */
 import { normaliseEmail } from '../verification/address.ts';
 import { normaliseDomain } from '../verification/domain.ts';
-import { PARTS, TEXT_OR_PART, type Part } from './part-types.ts';
+import { BY_TYPE, PARTS, TEXT_OR_PART, type Part } from './part-types.ts';
 import type { COMPANY_FIELDS, PERSON_FIELDS, SparseRecord } from './records.ts';
 import { isEmpty, isObject } from './values.ts';
 
@@ -38,29 +38,49 @@ export function cleanRecord(raw: SparseRecord, types: Readonly<Record<string, Fi
   for (const [field, value] of Object.entries(raw)) {
     if (isEmpty(value) || !Object.hasOwn(types, field)) continue;
     const kept = fitting(field, cleanValue(types[field] as FieldType, value));
-    if (kept === undefined) dropped.push(field);
-    else record[field] = kept;
+    if (kept !== undefined) record[field] = kept;
+    else if (!saysNothing(value)) dropped.push(field);
   }
   return { record, dropped };
 }
 
-/** What is within an object, or within each of a list, as `PARTS` has it. */
+/** What is within an object, or within each of a list, as `PARTS` has it, with null for what is not known; undefined when nothing is. */
 function fitting(field: string, value: unknown): unknown {
   const part = typeof value === 'object' ? PARTS[field] : undefined;
   if (part === undefined) return value;
-  if (!Array.isArray(value)) return cleanPart(value as SparseRecord, part);
-  const items = (value as readonly unknown[]).flatMap((item): unknown[] => (isObject(item) ? [cleanPart(item, part)] : typeof item === 'string' && TEXT_OR_PART.includes(field) ? [item] : []));
+  if (BY_TYPE.includes(field)) return isObject(value) ? cleanPart(value, part) : undefined;
+  if (!Array.isArray(value)) return wholePart(value as SparseRecord, part);
+  const items = (value as readonly unknown[]).map((item) => (isObject(item) ? wholePart(item, part) : typeof item === 'string' && TEXT_OR_PART.includes(field) ? item : undefined)).filter((item) => item !== undefined);
   return items.length === 0 ? undefined : items;
+}
+
+/** With every part that has a name; undefined when nothing is known of any. */
+function wholePart(raw: SparseRecord, part: Part): SparseRecord | undefined {
+  const kept = cleanPart(raw, part);
+  return saysNothing(kept) ? undefined : withParts(kept, part);
+}
+
+/** An object with null for each named part that it lacks, and those in their order. */
+export function withParts(value: SparseRecord, part: Part): SparseRecord {
+  const { '*': _any, ...named } = part;
+  const whole: Record<string, unknown> = {};
+  for (const name in named) whole[name] = value[name] ?? null;
+  return { ...whole, ...value };
 }
 
 function cleanPart(raw: SparseRecord, part: Part): SparseRecord {
   const kept: [string, unknown][] = [];
   for (const [name, value] of Object.entries(raw)) {
     const type = Object.hasOwn(part, name) ? part[name] : part['*'];
-    const good = type === undefined || value === null ? value : typeof type === 'string' ? cleanValue(type, value) : isObject(value) ? cleanPart(value, type) : undefined;
+    const good = type === undefined || type === 'any' || value === null ? value : typeof type === 'string' ? cleanValue(type, value) : isObject(value) ? wholePart(value, type) : undefined;
     if (good !== undefined) kept.push([name, good]);
   }
   return Object.fromEntries(kept);
+}
+
+/** Whether there is nothing in a value, nor within it; what is nested deeper than parts are is something. */
+function saysNothing(value: unknown, levels = 3): boolean {
+  return isEmpty(value) || (typeof value === 'object' && levels > 0 && Object.values(value as object).every((inner) => saysNothing(inner, levels - 1)));
 }
 
 function cleanValue(type: FieldType, value: unknown): unknown {

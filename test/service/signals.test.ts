@@ -27,7 +27,8 @@ describe('GET /v1/signals', () => {
     expect(reply.headers.get('x-credits-charged')).toBe('0');
     expect((reply.json['data'] as unknown[])[3]).toEqual({
       id: 'sg_2', type: 'executive_move', subtype: null, occurred_at: '2026-01-02T00:00:00Z', detected_at: expect.any(String) as string, confidence: null, source_url: null,
-      company: { id: expect.any(String) as string, name: 'Other', domain: 'other.example', employees: null, industry: 'Retail', hq: { country_code: 'DE' } }, person: null, data: { n: 2 },
+      company: { id: expect.any(String) as string, name: 'Other', domain: 'other.example', employees: null, industry: 'Retail', hq: { name: null, city: null, region: null, country: null, country_code: 'DE', postal_code: null, lat: null, lng: null } }, person: null,
+      data: { move: null, from: null, to: null, effective_on: null, n: 2 },
     });
   });
 

@@ -159,7 +159,7 @@ export function placeName(lat: number, lng: number): string {
 }
 
 function isCurrent(job: SparseRecord): boolean {
-  return job['is_current'] === true || (job['is_current'] === undefined && (job['ended_on'] === undefined || job['ended_on'] === null));
+  return job['is_current'] === true || ((job['is_current'] ?? null) === null && (job['ended_on'] ?? null) === null);
 }
 
 function objects(value: unknown): readonly SparseRecord[] {

@@ -1,4 +1,5 @@
 /** The store's schema as numbered steps. A step that was released is never edited: a change is a new step. */
+import { cleanAgain } from './clean-again.ts';
 import { putAliases } from './domain-aliases.ts';
 import { putOtherAddresses } from './other-addresses.ts';
 import { putAgain } from './put-again.ts';
@@ -260,5 +261,11 @@ export const MIGRATIONS: readonly Migration[] = [
       ALTER TABLE people ADD COLUMN lacks INTEGER;
     `,
     run: putShownSignals,
+  },
+  {
+    version: 11,
+    name: 'records as they are cleaned today, with null for the absent parts of objects',
+    sql: '',
+    run: cleanAgain,
   },
 ];

@@ -1,4 +1,5 @@
 /** People into the store: recognised by what they are known by, merged with what is known of them. */
+import type { StatementSync } from 'node:sqlite';
 import { profileKey } from '../../verification/profile-url.ts';
 import { cleanRecord, PERSON_TYPES } from '../field-types.ts';
 import { fold } from '../fold.ts';
@@ -19,7 +20,7 @@ export type PutPerson = (raw: SparseRecord, from: Provenance) => Put;
 
 type Row = Record<string, unknown>;
 
-const COLUMNS = ['id', 'email', 'profile', 'mobile', 'name_key', 'company_domain', 'email_status', 'email_verified_at', 'rank', 'doc', 'lacks', 'source', 'observed_at', 'field_sources'] as const;
+export const PERSON_KEPT_COLUMNS = ['id', 'email', 'profile', 'mobile', 'name_key', 'company_domain', 'email_status', 'email_verified_at', 'rank', 'doc', 'lacks', 'source', 'observed_at', 'field_sources'] as const;
 
 /** Puts one person; within a transaction, at whose end `index` is flushed. `company_domain` says where one works. */
 export function personWriter(store: Store, index: IndexWriter): PutPerson {
@@ -27,8 +28,8 @@ export function personWriter(store: Store, index: IndexWriter): PutPerson {
   const isSuppressed = suppressionTest(store);
   const taken = store.prepare('SELECT 1 FROM people WHERE id = ?');
   // The company's is what counts, and a store of before has this column.
-  const insert = store.prepare(`INSERT INTO people (headcount, ${COLUMNS.join(', ')}) VALUES (${NO_HEADCOUNT}, ${COLUMNS.map(() => '?').join(', ')})`);
-  const update = store.prepare(`UPDATE people SET ${COLUMNS.map((name) => `${name} = ?`).join(', ')} WHERE seq = ?`);
+  const insert = store.prepare(`INSERT INTO people (headcount, ${PERSON_KEPT_COLUMNS.join(', ')}) VALUES (${NO_HEADCOUNT}, ${PERSON_KEPT_COLUMNS.map(() => '?').join(', ')})`);
+  const update = personUpdate(store);
   const termsOf = store.prepare('SELECT terms FROM person_term_lists WHERE person = ?');
   const keepTerms = store.prepare('INSERT OR REPLACE INTO person_term_lists (person, terms) VALUES (?, ?)');
   const forgetOthers = store.prepare('DELETE FROM other_addresses WHERE person = ?');
@@ -50,7 +51,7 @@ export function personWriter(store: Store, index: IndexWriter): PutPerson {
     const { company_domain: domain, ...doc } = merged.doc;
     const text = JSON.stringify(doc);
     if (text.length > MAX_DOC) return { kind: 'rejected', code: 'too_large', detail: `the record is longer than ${MAX_DOC} characters` };
-    const columns = columnsOf(merged, text);
+    const columns = personColumns(merged, text);
     const seq = found === null ? Number(insert.run(...columns).lastInsertRowid) : (found['seq'] as number);
     if (found !== null) {
       update.run(...columns, seq);
@@ -61,6 +62,11 @@ export function personWriter(store: Store, index: IndexWriter): PutPerson {
     keepTerms.run(seq, index.person(seq, terms ?? null, withName(doc), textOrNull(domain), sortKeysOf(merged)));
     return { kind: 'put', change, dropped };
   };
+}
+
+/** Replaces what is kept of the person in a row, whose `seq` comes last. */
+export function personUpdate(store: Store): StatementSync {
+  return store.prepare(`UPDATE people SET ${PERSON_KEPT_COLUMNS.map((name) => `${name} = ?`).join(', ')} WHERE seq = ?`);
 }
 
 /** A kept person with where they work. */
@@ -105,7 +111,8 @@ function identityOf({ email, profile, id, name, domain }: PersonKeys): string {
   return id === null ? `name:${name}\n${domain}` : `id:${id}`;
 }
 
-function columnsOf(merged: KeptRecord, text: string): (string | number | null)[] {
+/** `PERSON_KEPT_COLUMNS` of a record. @param text it as JSON, without where they work */
+export function personColumns(merged: KeptRecord, text: string): (string | number | null)[] {
   const { doc } = merged;
   const verifiedMs = Date.parse((doc['email_verified_at'] as string | undefined) ?? '');
   return [
@@ -126,7 +133,7 @@ function columnsOf(merged: KeptRecord, text: string): (string | number | null)[]
   ];
 }
 
-function sortKeysOf({ doc, base }: KeptRecord): SortKeys {
+export function sortKeysOf({ doc, base }: KeptRecord): SortKeys {
   return { id: doc['id'] as string, name: nameKey(doc), rank: rankOf(doc), updatedMs: base.atMs };
 }
 

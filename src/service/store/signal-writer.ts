@@ -1,11 +1,12 @@
 /** Buying signals into the store: recognised by their id, or by what they say. */
 import { normaliseEmail } from '../../verification/address.ts';
 import { normaliseDomain } from '../../verification/domain.ts';
-import { cleanRecord, type FieldType } from '../field-types.ts';
+import { cleanRecord, withParts, type FieldType } from '../field-types.ts';
 import { profileKey } from '../../verification/profile-url.ts';
 import type { SparseRecord } from '../records.ts';
 import type { IndexWriter } from '../search/index-writer.ts';
-import { SIGNAL_TYPES, signalType } from '../signal-types.ts';
+import { SIGNAL_DATA } from '../part-types.ts';
+import { SIGNAL_TYPES, signalType, type SignalType } from '../signal-types.ts';
 import { isEmpty, isObject, textOrNull } from '../values.ts';
 import { digest, MAX_DOC, type Put } from './company-writer.ts';
 import { timeText } from './kept-columns.ts';
@@ -14,7 +15,7 @@ import type { Store } from './store.ts';
 
 export type PutSignal = (raw: SparseRecord, nowMs: number) => Put;
 
-const TYPES: Readonly<Record<string, FieldType>> = {
+export const SIGNAL_FIELD_TYPES: Readonly<Record<string, FieldType>> = {
   id: 'string', subtype: 'string', occurred_at: 'time', detected_at: 'time', confidence: 'number', source_url: 'string', person: 'object', data: 'object',
 };
 
@@ -28,7 +29,7 @@ export function signalWriter(store: Store, index: IndexWriter): PutSignal {
       'occurred_at = excluded.occurred_at, company_domain = excluded.company_domain, country = excluded.country, industry = excluded.industry, person_id = excluded.person_id, person_email = excluded.person_email, person_profile = excluded.person_profile, doc = excluded.doc',
   );
   return (raw, nowMs) => {
-    const { record, dropped } = cleanRecord(raw, TYPES);
+    const { record, dropped } = cleanRecord(raw, SIGNAL_FIELD_TYPES);
     const type = typeof raw['type'] === 'string' ? signalType(raw['type'].trim().toLowerCase()) : null;
     if (type === null) return { kind: 'rejected', code: 'bad_type', detail: `a signal's type is one of ${SIGNAL_TYPES.join(', ')}` };
     const about = isObject(raw['company']) ? raw['company'] : {};
@@ -46,7 +47,7 @@ export function signalWriter(store: Store, index: IndexWriter): PutSignal {
     const before = find.get(id);
     // Whoever told of it did not always say when it was noticed; then that was when it came here.
     const noticed = record['detected_at'] ?? (before === undefined ? timeText(nowMs) : (JSON.parse(before['doc'] as string) as SparseRecord)['detected_at']);
-    const json = JSON.stringify({ ...doc, id, detected_at: noticed });
+    const json = JSON.stringify({ ...doc, ...wholeData(type, record['data']), id, detected_at: noticed });
     if (json.length > MAX_DOC) return { kind: 'rejected', code: 'too_large', detail: `the record is longer than ${MAX_DOC} characters` };
     if (before?.['doc'] === json) return { kind: 'put', change: 'same', dropped };
     const at = company.get(domain);
@@ -54,4 +55,9 @@ export function signalWriter(store: Store, index: IndexWriter): PutSignal {
     index.company(domain);
     return { kind: 'put', change: before === undefined ? 'new' : 'fields', dropped };
   };
+}
+
+/** What a signal tells, with null for what it does not. Signals are recognised by what they tell, so this comes after that. */
+export function wholeData(type: SignalType, data: unknown): { readonly data?: SparseRecord } {
+  return isObject(data) ? { data: withParts(data, SIGNAL_DATA[type]) } : {};
 }

@@ -32,11 +32,15 @@ export function fieldSchema(field: string, type: FieldType, { says, example }: S
   return { ...nullable({ ...TYPES[type], ...within }), description: says, ...(example === undefined ? {} : { examples: [example] }) };
 }
 
-/** An object of which these are named, and there may be others; each may be missing. */
+/** An object of which these are named, and there may be others; `null` where nothing is known. */
 export function partSchema(part: Part): Schema {
-  const schemas = Object.entries(part).map(([name, type]) => [name, nullable(typeof type === 'string' ? TYPES[type] : partSchema(type))] as const);
-  const [first] = schemas;
-  return first?.[0] === '*' ? { type: 'object', additionalProperties: first[1] } : { type: 'object', properties: Object.fromEntries(schemas) };
+  const properties = partProperties(part);
+  const { '*': any } = properties;
+  return any === undefined ? { type: 'object', required: Object.keys(properties), properties } : { type: 'object', additionalProperties: any };
+}
+
+export function partProperties(part: Part): Readonly<Record<string, Schema>> {
+  return Object.fromEntries(Object.entries(part).map(([name, type]) => [name, type === 'any' ? {} : nullable(typeof type === 'string' ? TYPES[type] : partSchema(type))]));
 }
 
 export const STRING: Schema = { type: 'string' };

@@ -1,15 +1,13 @@
 /** The signal record as it is answered. */
 import type { Schema } from '../../openapi/schema.ts';
 import { SIGNAL_TYPES } from '../../signal-types.ts';
-import { PARTS } from '../../part-types.ts';
-import { partSchema } from './fields.ts';
+import { PARTS, SIGNAL_DATA } from '../../part-types.ts';
+import { partProperties, partSchema } from './fields.ts';
 
 const DATA: Schema = {
-  ...partSchema(PARTS['data'] ?? {}),
   type: ['object', 'null'],
-  description:
-    'By type. funding: `round_type`, `amount`, `currency`, `amount_usd`, `investors`, `lead_investors`, `total_raised_usd`. hiring: `openings`, `delta_30d`, `departments`, `titles`, `locations`. ' +
-    'executive_move: `move` (joined, left, promoted), `from`, `to`, `effective_on`. technology_change: `change` (added, removed), `technology`, `category`.',
+  properties: partProperties(PARTS['data'] ?? {}),
+  description: `By type, each with all of its own. ${Object.entries(SIGNAL_DATA).map(([type, part]) => `${type}: ${Object.keys(part).map((name) => `\`${name}\``).join(', ')}.`).join(' ')} A \`move\` is joined, left or promoted, a \`change\` added or removed.`,
 };
 
 const OCCURRED: Schema = { type: ['string', 'null'], description: 'When it happened: a day, or a time.', examples: ['2026-05-17'] };

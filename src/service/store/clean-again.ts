@@ -1,0 +1,110 @@
+/** Records that were kept by earlier versions, as they would be kept today: cleaned, whole in their parts, and found by today's terms. */
+import { isDeepStrictEqual } from 'node:util';
+import { cleanRecord, COMPANY_TYPES, PERSON_TYPES, type FieldType } from '../field-types.ts';
+import { withName } from '../person-name.ts';
+import type { SparseRecord } from '../records.ts';
+import { IndexWriter } from '../search/index-writer.ts';
+import { signalType } from '../signal-types.ts';
+import { COMPANY_KEPT_COLUMNS, companyColumns, companyUpdate } from './company-writer.ts';
+import { readKept } from './kept-columns.ts';
+import type { KeptRecord } from './merge.ts';
+import { otherAddressWriter } from './other-addresses.ts';
+import { keptPerson, personColumns, sortKeysOf, personUpdate, PERSON_KEPT_COLUMNS } from './person-writer.ts';
+import { SIGNAL_FIELD_TYPES, wholeData } from './signal-writer.ts';
+import type { Store } from './store.ts';
+
+/** Rows that are in memory at a time: a record may have 256 KB. */
+const ROWS_AT_ONCE = 256;
+/** Rows after which the index is written: what it collects is in memory. */
+const INDEXED_AT_ONCE = 8_192;
+
+/** Columns that no index of the table has. */
+const OF_THE_TEXT: readonly string[] = ['doc', 'lacks'];
+const LACKS = PERSON_KEPT_COLUMNS.indexOf('lacks');
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** Part of a migration: within its transaction. Times and sources stay, and so does what a record is known by where another has that already. */
+export function cleanAgain(store: Store): void {
+  const index = new IndexWriter(store);
+  // The newest signals of a company are kept with it, too.
+  eachRow(store, 'signals', index, signalCleaner(store));
+  eachRow(store, 'companies', index, companyCleaner(store, index));
+  eachRow(store, 'people', index, personCleaner(store, index));
+}
+
+function eachRow(store: Store, table: string, index: IndexWriter, clean: (row: Row) => void): void {
+  const next = store.prepare(`SELECT * FROM ${table} WHERE seq > ? ORDER BY seq LIMIT ${ROWS_AT_ONCE}`);
+  let done = 0;
+  for (let rows: Row[] = next.all(0); rows.length > 0; rows = next.all(rows.at(-1)?.['seq'] as number)) {
+    rows.forEach(clean);
+    done += rows.length;
+    if (done % INDEXED_AT_ONCE === 0) index.flush();
+  }
+  index.flush();
+}
+
+function companyCleaner(store: Store, index: IndexWriter): (row: Row) => void {
+  const update = companyUpdate(store);
+  const ofSignals = store.prepare('UPDATE signals SET country = ?, industry = ? WHERE company_domain = ? AND (country IS NOT ?1 OR industry IS NOT ?2)');
+  return (row) => {
+    const domain = row['domain'] as string;
+    const kept = cleaned(readKept(row), COMPANY_TYPES, ['id', 'domain']);
+    const columns = companyColumns(kept, JSON.stringify(kept.doc));
+    if (COMPANY_KEPT_COLUMNS.some((name, at) => columns[at] !== row[name])) {
+      update.run(...columns, domain);
+      const [, , , country = null, industry = null] = columns;
+      ofSignals.run(country, industry, domain);
+    }
+    index.company(domain);
+  };
+}
+
+function personCleaner(store: Store, index: IndexWriter): (row: Row) => void {
+  const update = personUpdate(store);
+  const updateText = store.prepare('UPDATE people SET doc = ?, lacks = ? WHERE seq = ?');
+  const hasAddress = store.prepare('SELECT 1 FROM people WHERE email = ? AND seq <> ?');
+  const termsOf = store.prepare('SELECT terms FROM person_term_lists WHERE person = ?');
+  const keepTerms = store.prepare('INSERT OR REPLACE INTO person_term_lists (person, terms) VALUES (?, ?)');
+  const forgetOthers = store.prepare('DELETE FROM other_addresses WHERE person = ?');
+  const putOthers = otherAddressWriter(store);
+  return (row) => {
+    const seq = row['seq'] as number;
+    const before = keptPerson(row);
+    const isTaken = (email: unknown): boolean => typeof email === 'string' && email !== before.doc['email'] && hasAddress.get(email, seq) !== undefined;
+    const found = cleaned(before, PERSON_TYPES, ['id']);
+    const kept = isTaken(found.doc['email']) ? cleaned(before, PERSON_TYPES, ['id', 'email']) : found;
+    const { company_domain: domain, ...doc } = kept.doc;
+    const text = JSON.stringify(doc);
+    const columns = personColumns(kept, text);
+    if (PERSON_KEPT_COLUMNS.some((name, at) => columns[at] !== row[name])) {
+      // As a rule only the text has changed, and then no index of the table has to.
+      if (PERSON_KEPT_COLUMNS.every((name, at) => OF_THE_TEXT.includes(name) || columns[at] === row[name])) updateText.run(text, columns[LACKS] ?? null, seq);
+      else update.run(...columns, seq);
+      forgetOthers.run(seq);
+      putOthers(seq, kept.doc);
+    }
+    const terms = (termsOf.get(seq)?.['terms'] as Uint8Array | undefined) ?? null;
+    const today = index.person(seq, terms, withName(doc), typeof domain === 'string' ? domain : null, sortKeysOf(kept));
+    if (!isDeepStrictEqual(today, terms)) keepTerms.run(seq, today);
+  };
+}
+
+function signalCleaner(store: Store): (row: Row) => void {
+  const update = store.prepare('UPDATE signals SET doc = ? WHERE seq = ?');
+  return (row) => {
+    const kept = JSON.parse(row['doc'] as string) as SparseRecord;
+    const { record } = cleanRecord(kept, SIGNAL_FIELD_TYPES);
+    const type = signalType(row['type'] as string);
+    const text = JSON.stringify({ ...record, type, company: kept['company'], ...(type === null ? {} : wholeData(type, record['data'])), id: kept['id'], detected_at: kept['detected_at'] });
+    if (text !== row['doc']) update.run(text, row['seq'] as number);
+  };
+}
+
+/** A kept record with what of it is good today; the fields of `named` stay as they are. */
+function cleaned(kept: KeptRecord, types: Readonly<Record<string, FieldType>>, named: readonly string[]): KeptRecord {
+  const { record } = cleanRecord(kept.doc, types);
+  for (const field of named) if (kept.doc[field] !== undefined) record[field] = kept.doc[field];
+  const others = Object.fromEntries(Object.entries(kept.others).filter(([field]) => Object.hasOwn(record, field)));
+  return { ...kept, doc: record, others };
+}

@@ -29,5 +29,8 @@ export const fold: (text: string) => string = remembering((text) => {
   return plain.toLowerCase().replaceAll(/\s+/g, ' ').trim();
 });
 
+/** One value as it is compared with another: `Series A`, `series_a` and `series-a` are the same. What has nothing but such signs stays what it is. */
+export const alike: (text: string) => string = remembering((text) => fold(text).replaceAll(/[\s_\-\u2010-\u2015]+/g, ' ').trim() || fold(text));
+
 /** The different words of a text, folded. */
 export const words: (text: string) => readonly string[] = remembering((text) => [...new Set(fold(text).match(WORD) ?? [])].map((word) => word.replace(/^\.(?!net$)+/, '')));

@@ -4,6 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { cleanRecord, COMPANY_TYPES, PERSON_TYPES } from '../../src/service/field-types.ts';
 import type { SparseRecord } from '../../src/service/records.ts';
 import { exportRecords } from '../../src/service/export/export-records.ts';
+import { FILTERS } from '../../src/service/search/filters.ts';
+import { SearchIndex } from '../../src/service/search/search-index.ts';
 import { loadCompanies, loadPeople, loadSignals } from '../../src/service/store/load.ts';
 import { openStore } from '../../src/service/store/open-store.ts';
 import type { Store } from '../../src/service/store/store.ts';
@@ -14,11 +16,11 @@ const NOWHERE = { name: null, city: null, region: null, country: null, country_c
 const NO_FUNDING = { total_usd: null, rounds_count: null, last_stage: null, last_amount_usd: null, last_date: null, investors: null, rounds: null };
 
 const COMPANY: SparseRecord = {
-  domain: 'whole.example', name: 'Whole', hq: { city: 'Köln', country_code: 'DE' }, funding: { last_stage: 'Series A' }, hiring: { open_roles: 3, by_department: {} }, headcount_growth: { m12: 0.2 },
+  domain: 'whole.example', name: 'Whole', hq: { city: 'Köln', country_code: 'DE' }, funding: { last_stage: 'Series A' }, hiring: { open_roles: 3, by_department: {} }, headcount_growth: { m12: 0.2 }, industry: 'Real-Estate',
   technologies: [{ name: 'SAP' }], locations: [{ city: 'Bonn' }, {}],
 };
 const PERSON: SparseRecord = {
-  email: 'ann@whole.example', name: 'Ann Whole', company_domain: 'whole.example', location: { city: 'Bonn' }, emails: [{ email: 'ann@whole.example', type: 'work' }, 'ann@private.example'],
+  email: 'ann@whole.example', name: 'Ann Whole', company_domain: 'whole.example', location: { city: 'Bonn' }, skills: ['Data-Science'], emails: [{ email: 'ann@whole.example', type: 'work' }, 'ann@private.example'],
   employment_history: [{ title: 'CTO', started_on: '2024-01-01', at: 'kept as it came' }], education: [{ school: 'Example University' }],
 };
 const SIGNAL: SparseRecord = { id: 'sg_whole', type: 'funding', occurred_at: '2026-01-02', company: { domain: 'whole.example' }, person: { name: 'Ann Whole' }, data: { amount: 5 } };
@@ -27,7 +29,7 @@ describe('the parts of what is nested', () => {
   it('are all there, null where nothing is known; what has no name stays as it came, and an object of nothing is none', () => {
     const { record, dropped } = cleanRecord({ ...COMPANY, subsidiaries: [{ name: '' }], employees_by_country: {} }, COMPANY_TYPES);
     expect(record).toEqual({
-      domain: 'whole.example', name: 'Whole', hq: { ...NOWHERE, city: 'Köln', country_code: 'DE' }, funding: { ...NO_FUNDING, last_stage: 'Series A' },
+      domain: 'whole.example', name: 'Whole', industry: 'Real-Estate', hq: { ...NOWHERE, city: 'Köln', country_code: 'DE' }, funding: { ...NO_FUNDING, last_stage: 'Series A' },
       hiring: { open_roles: 3, by_department: null, by_country: null, delta_30d: null, last_posted_on: null }, headcount_growth: { m3: null, m6: null, m12: 0.2, m24: null },
       technologies: [{ name: 'SAP', category: null, first_seen_on: null, last_seen_on: null }], locations: [{ ...NOWHERE, city: 'Bonn' }],
     });
@@ -81,18 +83,25 @@ describe('a store of before', () => {
     fill(store);
     const today = rows(store);
     // As it was kept: only what is known, and what is no value of its field's type.
-    const old: [string, SparseRecord][] = [['companies', { ...COMPANY, employees: 'many', funding: { last_stage: 'Series A', total_usd: 'some' } }], ['people', { ...PERSON, company_domain: undefined, skills: [] }], ['signals', { ...SIGNAL, occurred_at: '2026-01-02T00:00:00Z' }]];
+    const old: [string, SparseRecord][] = [['companies', { ...COMPANY, employees: 'many', funding: { last_stage: 'Series A', total_usd: 'some' } }], ['people', { ...PERSON, company_domain: undefined, languages: [] }], ['signals', { ...SIGNAL, occurred_at: '2026-01-02T00:00:00Z' }]];
     for (const [table, record] of old) {
       const { id, ...detected } = JSON.parse(store.prepare(`SELECT doc FROM ${table}`).get()?.['doc'] as string) as SparseRecord;
       const rest = table === 'signals' ? { detected_at: detected['detected_at'] } : {};
       store.prepare(`UPDATE ${table} SET doc = ?`).run(JSON.stringify({ ...record, id, ...rest }));
     }
+    // As it was found: by terms of an earlier form.
+    store.exec(`UPDATE person_terms SET term = 'skills=data-science' WHERE term = 'skills=data science'; UPDATE company_terms SET term = 'funding_stage=series-a' WHERE term = 'funding_stage=series a'`);
+    store.exec(`UPDATE companies SET industry = 'real-estate'; UPDATE signals SET industry = 'real-estate'`);
     store.exec(`UPDATE companies SET field_sources = '{"employees":[1,7],"funding":[1,8]}', shown_signals = '[]', lacks = NULL; UPDATE people SET lacks = NULL`);
     backTo(store, 10);
     store.close();
     const again = openStore(path);
     const found = rows(again);
-    expect(found.map(inOrder)).toEqual(today.map((row) => inOrder(row['domain'] === 'whole.example' ? { ...row, field_sources: '{"funding":[1,8]}' } : row)));
+    const ids = (name: string, value: string): unknown[] => searchIn(again, name, value);
+    expect([ids('funding_stage', 'series_a'), ids('skills', 'Data Science')]).toEqual([[PERSON['email']], [PERSON['email']]]);
+    // Terms are numbered anew.
+    const asFound = (row: Readonly<Record<string, unknown>>): unknown => inOrder('terms' in row ? { ...row, terms: null } : row);
+    expect(found.map(asFound)).toEqual(today.map((row) => asFound(row['domain'] === 'whole.example' ? { ...row, field_sources: '{"funding":[1,8]}' } : row)));
     again.close();
   });
 });
@@ -101,6 +110,13 @@ function fill(store: Store): void {
   loadCompanies(store, [COMPANY], 'test');
   loadPeople(store, [PERSON], 'test');
   loadSignals(store, [SIGNAL], 'test');
+}
+
+/** Addresses of who is found by a filter. */
+function searchIn(store: Store, name: string, value: string): unknown[] {
+  const search = new SearchIndex(store, () => Date.parse('2026-06-15'));
+  const clauses = [FILTERS[name]?.compile([value], search.context, () => [])].flat().map((meaning) => ({ ...meaning, exclude: false }));
+  return search.find({ clauses, sort: 'name', descending: false, after: null, limit: 10 }).rows.map(({ doc }) => (JSON.parse(doc as string) as SparseRecord)['email']);
 }
 
 /** Everything that is kept of records, but for the index. */

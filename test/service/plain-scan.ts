@@ -22,10 +22,11 @@ const plain = (text: unknown): string => {
   return known;
 };
 const plainly = (text: string): string => text.normalize('NFKD').replaceAll(/\p{M}/gu, '').replaceAll('ß', 'ss').replaceAll(/[øØ]/g, 'o').replaceAll(/[łŁ]/g, 'l').toLowerCase().trim();
+const unsigned = (text: unknown): string => plain(text).split(/[\s_-]+/).filter((part) => part !== '').join('_');
 const wordsOf = (text: unknown): string[] => plain(text).split(/[^\p{L}\p{N}+#.]+/u).filter((word) => /[\p{L}\p{N}]/u.test(word));
 const list = (value: unknown): unknown[] => (Array.isArray(value) ? (value as unknown[]) : value === undefined || value === null ? [] : [value]);
 const at = (record: SparseRecord, ...path: string[]): unknown => path.reduce<unknown>((value, part) => (typeof value === 'object' && value !== null ? (value as SparseRecord)[part] : undefined), record);
-const is = (value: string, found: unknown): boolean => list(found).some((one) => plain(one) === plain(value) && plain(one) !== '');
+const is = (value: string, found: unknown): boolean => list(found).some((one) => unsigned(one) === unsigned(value) && plain(one) !== '');
 const hasWords = (value: string, found: unknown): boolean => {
   const known = new Set(list(found).flatMap(wordsOf));
   return wordsOf(value).every((word) => known.has(word));
@@ -97,7 +98,7 @@ export const MEETS: Readonly<Record<string, Meets>> = {
   founded: (value, { company }) => within(value, company['founded_year']),
   ticker: (value, { company }) => is(value, company['ticker']),
   parent_domain: (value, { company }) => value === company['parent_domain'],
-  email_provider: (value, { company }) => is(value.replaceAll('-', '_'), plain(company['email_provider']).replaceAll('-', '_')),
+  email_provider: (value, { company }) => is(value, company['email_provider']),
   technologies: (value, { company }) => is(value, company['stack']),
   technologies_any: (value, { company }) => is(value, company['stack']),
   exclude_technologies: (value, { company }) => is(value, company['stack']),

@@ -17,7 +17,12 @@ import { MEETS, meetsAll, TODAY, type Employee } from './plain-scan.ts';
 const SIZE = 300;
 
 const sample = makeSample();
-const companies: SparseRecord[] = sample.companies.map(({ record }, n) => ({ ...record, ...(n % 9 === 0 ? { ticker: `T${n}`, parent_domain: sample.companies[n % 50]?.domain } : {}) }));
+const companies: SparseRecord[] = sample.companies.map(({ record }, n) => ({ ...record, ...(n % 9 === 0 ? { ticker: `T${n}`, parent_domain: sample.companies[n % 50]?.domain } : {}), ...(n % 2 === 0 ? fundedAs(record) : {}) }));
+/** Sources write one stage in several ways. */
+function fundedAs({ funding }: SparseRecord): SparseRecord {
+  const { last_stage: stage } = (funding ?? {}) as SparseRecord;
+  return typeof stage === 'string' ? { funding: { ...(funding as SparseRecord), last_stage: stage.replace('series_', 'Series ') } } : {};
+}
 const people: SparseRecord[] = sample.people.slice(0, SIZE).map(({ record, company }, n) => ({
   ...record,
   ...(n % 3 === 0 ? { employment_history: [{ title: 'Intern', company: sample.companies[n % 7]?.name, started_on: '2010-01-01', ended_on: '2012-01-01' }, { title: record['title'], company: company.name, started_on: `20${10 + (n % 15)}-03-01` }] } : {}),
@@ -128,6 +133,19 @@ describe('search', () => {
     );
     // Queries that find nobody show nothing.
     expect(hits).toBeGreaterThan(0);
+  });
+
+  it('takes a value with blanks, hyphens or underscores, whichever stand in the record', () => {
+    const values = { ...Object.fromEntries(['city', 'company_city', 'company_region', 'email_provider', 'first_name', 'industry', 'keywords', 'region', 'skills', 'sub_department', 'technologies'].map((name) => [name, DRAW[name]])), funding_stage: pick(['series_a', 'series_b']), investors: pick(['Example Ventures']) } as Readonly<Record<string, fc.Arbitrary<string>>>;
+    let tried = 0;
+    for (const [name, value] of Object.entries(values)) {
+      for (const one of new Set(fc.sample(value, { numRuns: 40, seed: 5 }).filter((text) => /\S[\s_-]\S/.test(text)))) {
+        const counts = [' ', '-', '_', ' - '].map((sign) => findAll({ [name]: [one.replaceAll(/[\s_-]+/g, sign)] }).total);
+        expect(counts, `${name}=${one}`).toEqual(Array.from(counts, () => employees.filter((each) => MEETS[name]?.(one, each)).length));
+        tried++;
+      }
+    }
+    expect(tried).toBeGreaterThan(20);
   });
 
   it('finds by many filters at once what a plain scan finds', () => {

@@ -1,7 +1,7 @@
 /** What is asked of GET /v1/signals. */
 import type { FastifyRequest } from 'fastify';
 import { normaliseDomain } from '../../verification/domain.ts';
-import { fold } from '../fold.ts';
+import { alike } from '../fold.ts';
 import { BadValue, dateOf } from '../search/bad-value.ts';
 import { readLimit } from '../operations/paging.ts';
 import { MAX_SIGNAL_VALUES, SIGNAL_LIMIT } from '../operations/signals.ts';
@@ -59,7 +59,7 @@ export function readSignalQuery(request: FastifyRequest): SignalQuery {
     before: until === null ? null : until + DAY_MS,
     domains: checked('domain', normaliseDomain, 'is no domain name, such as acme.example'),
     countries: checked('country', (value) => (/^[a-z]{2}$/i.test(value) ? value.toUpperCase() : null), 'is no country code of two letters, such as DE'),
-    industries: checked('industry', (value) => fold(value) || null, 'has no word in it'),
+    industries: checked('industry', (value) => alike(value) || null, 'has no word in it'),
   };
   const wanted = one('limit');
   const limit = wanted === null ? null : readLimit(SIGNAL_LIMIT, wanted);

@@ -1,6 +1,6 @@
 /** The search filters of the definitions: what each takes, and what it means. */
 import { normaliseDomain } from '../../verification/domain.ts';
-import { fold, words } from '../fold.ts';
+import { alike, words } from '../fold.ts';
 import { SIGNAL_NAMES, signalType, SIGNAL_TYPES } from '../signal-types.ts';
 import type { Schema } from '../openapi/schema.ts';
 import { BadValue, CIRCLE, circleOf, COUNTRY, DATE_VALUE, dateOf, DEPARTMENT_RANGE, FLAG, flagOf, RANGE_VALUE, rangeOf, TEXT } from './bad-value.ts';
@@ -48,8 +48,7 @@ const either = (side: Side, one: One, more: Partial<Filter> = {}): Filter => ({
   compile: (values, context) => ({ [side]: any(values.map((value) => one(value, context))) }),
   ...more,
 });
-const exact = (side: Side, field: string, more?: Partial<Filter>): Filter => either(side, (value) => term(`${field}=${fold(value)}`), more);
-const word = (side: Side, field: string): Filter => either(side, (value) => term(`${field}=${fold(value).replaceAll(/[\s-]+/g, '_')}`));
+const exact = (side: Side, field: string, more?: Partial<Filter>): Filter => either(side, (value) => term(`${field}=${alike(value)}`), more);
 const text = (side: Side, field: string, more?: Partial<Filter>): Filter => either(side, (value) => wordsOf(field, value), more);
 const between = (side: Side, name: NumberName, scale = 1): Filter => either(side, (value) => {
   const { min, max } = rangeOf(value);
@@ -88,10 +87,10 @@ export const FILTERS: Readonly<Record<string, Filter>> = {
   linkedin_url: either('person', (value, context) => ({ kind: 'rows', rows: context.peopleWithProfile(value) }), { many: true }),
   past_company: text('person', 'past_company'),
   title_match: modifier({ type: 'string', enum: TITLE_MATCHES }, titleMatch),
-  seniority: word('person', 'seniority'),
-  department: word('person', 'department'),
+  seniority: exact('person', 'seniority'),
+  department: exact('person', 'department'),
   sub_department: exact('person', 'sub_department'),
-  email_status: word('person', 'email_status'),
+  email_status: exact('person', 'email_status'),
   country: country('person', 'country'),
   exclude_country: country('person', 'country', excluded),
   region: exact('person', 'region'),
@@ -122,12 +121,12 @@ export const FILTERS: Readonly<Record<string, Filter>> = {
   sic: exact('company', 'sic'),
   keywords: exact('company', 'keywords'),
   exclude_keywords: exact('company', 'keywords', excluded),
-  company_type: word('company', 'type'),
+  company_type: exact('company', 'type'),
   founded: between('company', 'founded'),
   ticker: exact('company', 'ticker'),
   parent_domain: either('company', (value) => term(`parent_domain=${goodDomain(value)}`)),
-  email_provider: word('company', 'email_provider'),
-  technologies: { takes: TEXT, exclude: false, divided: true, compile: (values) => ({ company: all(values.map((value) => term(`technology=${fold(value)}`))) }) },
+  email_provider: exact('company', 'email_provider'),
+  technologies: { takes: TEXT, exclude: false, divided: true, compile: (values) => ({ company: all(values.map((value) => term(`technology=${alike(value)}`))) }) },
   technologies_any: exact('company', 'technology'),
   exclude_technologies: exact('company', 'technology', excluded),
   technology_category: exact('company', 'technology_category'),
@@ -169,7 +168,7 @@ function title(more: Partial<Filter>): Filter {
       const [given] = others('title_match');
       const match = given === undefined ? 'all' : titleMatch(given);
       const one = (value: string): Expression =>
-        match === 'exact' ? term(`title=${fold(value)}`) : match === 'any' ? any(wordList(value).map((each) => term(`title~${each}`))) : wordsOf('title', value);
+        match === 'exact' ? term(`title=${alike(value)}`) : match === 'any' ? any(wordList(value).map((each) => term(`title~${each}`))) : wordsOf('title', value);
       return { person: any(values.map(one)) };
     },
     ...more,
@@ -219,7 +218,7 @@ function departmentHeadcount(value: string): Expression {
   const colon = value.lastIndexOf(':');
   if (colon < 1) throw new BadValue('format', 'is no department and range, such as engineering:10-50');
   const { min, max } = rangeOf(value.slice(colon + 1));
-  return range('department_size', min, max, fold(value.slice(0, colon)));
+  return range('department_size', min, max, alike(value.slice(0, colon)));
 }
 
 function signalOf(value: string): string {

@@ -1,5 +1,5 @@
-/** What a person and a company can be found by, as terms: `field=value` folded, `field~word`, numbers, and flags. Pure. */
-import { fold, remembering, words } from '../fold.ts';
+/** What a person and a company can be found by, as terms: `field=value` as values are compared, `field~word`, numbers, and flags. Pure. */
+import { alike, remembering, words } from '../fold.ts';
 import type { SparseRecord } from '../records.ts';
 import { isObject, textOrNull } from '../values.ts';
 import { DAY_MS, dayOf, numberTerms, type NumberName } from './numbers.ts';
@@ -16,6 +16,9 @@ export interface SignalFacts {
   readonly hiring: readonly SparseRecord[];
 }
 
+/** In these a hyphen is more than a sign between words. */
+const VERBATIM: readonly string[] = ['place', 'parent_domain'];
+
 /** Terms that come from one value. The same value in the same field gives the same list, so that its numbers need not be looked up again. */
 export type TermGroup = readonly string[];
 
@@ -26,7 +29,8 @@ function groupOf(field: string, sign: '=' | '~', text: string): TermGroup {
   const name = sign + field;
   let make = groups.get(name);
   if (make === undefined) {
-    make = remembering(sign === '=' ? (value) => [`${field}=${fold(value)}`] : (value) => words(value).map((word) => `${field}~${word}`));
+    const form = VERBATIM.includes(field) ? (value: string): string => value : alike;
+    make = remembering(sign === '=' ? (value) => [`${field}=${form(value)}`] : (value) => words(value).map((word) => `${field}~${word}`));
     groups.set(name, make);
   }
   return make(text);
@@ -123,7 +127,7 @@ export function companyTerms(company: SparseRecord, signals: SignalFacts): reado
   terms.number('founded', company['founded_year']);
   const growth = isObject(company['headcount_growth']) ? company['headcount_growth']['m12'] : null;
   if (typeof growth === 'number') terms.number('growth_12m', growth * 1_000);
-  for (const [department, size] of Object.entries(isObject(company['employees_by_department']) ? company['employees_by_department'] : {})) terms.number('department_size', size, fold(department));
+  for (const [department, size] of Object.entries(isObject(company['employees_by_department']) ? company['employees_by_department'] : {})) terms.number('department_size', size, alike(department));
   fundingTerms(terms, company['funding']);
   hiringTerms(terms, company['hiring'], signals.hiring);
   for (const [type, day] of Object.entries(signals.days)) terms.number('signal_day', day, type);

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import type { StatementSync } from 'node:sqlite';
 import { COMPANY_TYPES, cleanRecord } from '../field-types.ts';
-import { fold } from '../fold.ts';
+import { alike } from '../fold.ts';
 import type { IndexWriter } from '../search/index-writer.ts';
 import { formatUsd, parseUsd } from '../money.ts';
 import { lackingInCompany, type SparseRecord } from '../records.ts';
@@ -67,10 +67,10 @@ export function companyWriter(store: Store, index: IndexWriter, putAliases: Alia
   };
 }
 
-/** Where a company's headquarters are (ISO 3166-1 alpha-2), and its industry, folded. */
+/** Where a company's headquarters are (ISO 3166-1 alpha-2), and its industry, as it is compared. */
 function placeAndTrade({ hq, industry }: SparseRecord): { country: string | null; industry: string | null } {
   const code = isObject(hq) ? hq['country_code'] : null;
-  return { country: typeof code === 'string' ? code.toUpperCase() : null, industry: typeof industry === 'string' ? fold(industry) : null };
+  return { country: typeof code === 'string' ? code.toUpperCase() : null, industry: typeof industry === 'string' ? alike(industry) : null };
 }
 
 /** What a record is named by from now on: the id that it came with where that is free, else one that follows from its identity. */

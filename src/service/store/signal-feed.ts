@@ -10,7 +10,7 @@ export interface SignalFilter {
   readonly before: number | null;
   readonly domains: readonly string[];
   readonly countries: readonly string[];
-  /** Folded. */
+  /** As values are compared. */
   readonly industries: readonly string[];
 }
 

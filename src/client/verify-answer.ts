@@ -14,6 +14,11 @@ export interface VerifyAnswer {
 /** The specification's own words, which are told apart from others whatever their case. */
 const VERDICTS: ReadonlySet<string> = new Set(['deliverable', 'undeliverable', 'risky', 'unknown']);
 
+/** Whether a result among others says what 451 says of one alone: whoever has the address asked to be removed. */
+export function saysSuppressed({ reason }: VerificationResult): boolean {
+  return reason === 'suppressed_person';
+}
+
 /** The form under which e-mails are compared. */
 export function emailKey(email: string): string {
   return email.trim().toLowerCase();

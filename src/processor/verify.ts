@@ -1,4 +1,4 @@
-import type { VerifyAnswer } from '../client/data-service-client.ts';
+import { saysSuppressed, type VerifyAnswer } from '../client/verify-answer.ts';
 import type { VerificationResult } from '../client/types.ts';
 import type { LedgerAnswer, LedgerEntry } from '../ledger/ledger.ts';
 import type { Settled } from '../pool/call-pool.ts';
@@ -9,7 +9,7 @@ import type { Answered } from './result.ts';
 
 export type VerifyOutcome =
   | { readonly kind: 'verdict'; readonly answer: Answered<VerificationResult> }
-  /** 451 for this address alone: the person asked to be removed. */
+  /** 451 for this address alone, or a result that says the same: the person asked to be removed. */
   | { readonly kind: 'suppressed' }
   | { readonly kind: 'failed'; readonly code: string; readonly attempts: number; readonly requestId: string | null };
 
@@ -194,11 +194,16 @@ export class VerifyStep {
   #keep(found: ReadonlyMap<string, Answered<VerificationResult> | null>, known: Members | null, next: Pick<PendingGroup, 'id' | 'round' | 'endMs'>): void {
     const final = new Map<string, Answered<VerificationResult>>();
     const pending = new Map<string, Answered<VerificationResult>>();
+    const suppressed: string[] = [];
     const nowMs = Date.now();
     let dueMs = nowMs;
     for (const [email, said] of found) {
       const answer = said ?? known?.get(email);
       if (answer === undefined) continue;
+      if (saysSuppressed(answer.record)) {
+        suppressed.push(email);
+        continue;
+      }
       const waitMs = said === null || this.#patienceMs === 0 ? null : pendingMs(said.record, next.round, nowMs);
       // Patience would end before there is anything to learn.
       if (waitMs === null || nowMs + waitMs > next.endMs) {
@@ -213,7 +218,9 @@ export class VerifyStep {
     const entries: LedgerEntry[] = [];
     for (const [key, { record, text }] of final) entries.push({ scope: this.#scope, key, answer: { kind: record.result === 'unknown' ? 'unsettled' : 'hit', text }, again });
     for (const [key, { text }] of pending) entries.push({ scope: this.#scope, key, answer: { kind: 'unsettled', text: withGroup(text, group) }, again });
+    for (const key of suppressed) entries.push({ scope: this.#scope, key, answer: { kind: 'suppressed' }, again });
     this.#context.ledger.put(entries);
+    for (const email of suppressed) this.#deliver(email, { kind: 'suppressed' });
     for (const [email, answer] of final) this.#deliver(email, { kind: 'verdict', answer });
     if (pending.size > 0) this.#pending.hold(group, pending);
   }

@@ -8,6 +8,7 @@ import { fold } from './fold.ts';
 import { profileKey } from '../verification/profile-url.ts';
 import type { Match } from './records.ts';
 import type { Field } from './openapi/schema.ts';
+import { suppressedPerson } from './suppressed-result.ts';
 import type { Directory } from './store/directory.ts';
 import type { PersonRow } from './store/person-row.ts';
 import type { Traces } from './store/suppressions.ts';
@@ -107,7 +108,7 @@ export function findPerson(directory: Directory, lookup: Exclude<Lookup, { by: '
   const [row] = found;
   if (row === undefined) {
     // Whoever is suppressed was erased and is never loaded again, so only a miss needs the question.
-    if (directory.isSuppressed(tracesOf(lookup))) throw new ServiceError('suppressed_person', 'this person asked to be removed; nothing is kept about them');
+    if (directory.isSuppressed(tracesOf(lookup))) throw suppressedPerson();
     throw new ServiceError('no_match', MISSES[lookup.by]);
   }
   const matchedOn = lookup.by === 'name' ? ['name', ...Object.keys(lookup.where)] : [lookup.by];

@@ -5,6 +5,7 @@
 import type { EmailVerification, EvidenceSource } from '../verification/types.ts';
 import { ServiceError } from './errors.ts';
 import type { VerifyGate } from './guard/verify-gate.ts';
+import { suppressedResult, type AddressResult } from './suppressed-result.ts';
 import type { VerificationRequest, VerificationRow, VerificationRows } from './store/verification-rows.ts';
 
 /** Long enough for the 6, 15 and 60 minutes after which a server that says "later" is asked again. */
@@ -25,7 +26,7 @@ const FULL_RETRY_S = '30';
 export type JobState =
   /** `nextMs`: when it is worth asking again, from now, milliseconds. */
   | { readonly kind: 'in_progress'; readonly total: number; readonly settled: number; readonly nextMs: number }
-  | { readonly kind: 'completed'; readonly results: readonly EmailVerification[]; readonly paid: boolean };
+  | { readonly kind: 'completed'; readonly results: readonly AddressResult[]; readonly paid: boolean };
 
 /** One that is under way. */
 interface Job {
@@ -55,7 +56,7 @@ export class VerificationJobs {
     this.#options = options;
     for (const row of options.rows.undone(options.now() - KEPT_MS, MAX_OPEN)) {
       const job = this.#open(row);
-      for (const result of row.results) job.results.set(result.email, result);
+      this.#know(job, row.results);
       this.#goOn(job);
     }
   }
@@ -72,7 +73,8 @@ export class VerificationJobs {
     }
     const job = this.#open({ id, keyId, startedAtMs: now(), request, results: [], done: false, paid: false });
     rows.put(job.row);
-    void this.#look(job, [...new Set(request.emails)]);
+    if (addressesIn(request).length > 0) void this.#look(job, addressesIn(request));
+    else this.#finish(job);
     return true;
   }
 
@@ -86,14 +88,18 @@ export class VerificationJobs {
   find(id: string, keyId: string): JobState | null {
     const { rows, now } = this.#options;
     const job = this.#jobs.get(id);
-    if (job !== undefined) this.#cut(job);
+    if (job !== undefined) {
+      this.#cut(job);
+      // Of nobody there is more to be learnt.
+      if (addressesIn(job.row.request).length === 0) this.#finish(job);
+    }
     const row = this.#jobs.get(id)?.row ?? rows.find(id);
     if (row === null || row.keyId !== keyId || now() - row.startedAtMs > KEPT_MS) return null;
     if (job !== undefined && job.failure !== null) throw job.failure;
     if (row.done) return { kind: 'completed', paid: row.paid, results: row.results };
     const settled = [...(job?.results.values() ?? row.results)].filter((result) => !isPending(result)).length;
     const nextMs = Math.max(SOONEST_MS, (job?.nextMs ?? 0) - now());
-    return { kind: 'in_progress', total: new Set(row.request.emails).size, settled, nextMs };
+    return { kind: 'in_progress', total: addressesIn(row.request).length, settled, nextMs };
   }
 
   /** The results have been paid for and are free from now on; or, where that was taken back, are not. */
@@ -129,7 +135,7 @@ export class VerificationJobs {
       const found = await verifier.verify(emails, { mode, maxAgeS, evidence, timeoutMs: Math.max(1, Math.min(LOOK_MS, endOf(job) - now())) });
       if (this.#closed || !this.#jobs.has(job.row.id)) return;
       for (const result of found) job.results.set(result.email, result);
-      if (!this.#cut(job)) return;
+      this.#cut(job);
       rows.put({ ...job.row, results: [...job.results.values()] });
       this.#goOn(job);
     } catch (error) {
@@ -140,7 +146,7 @@ export class VerificationJobs {
 
   /** Looks when there is more to be learnt, and finishes when there is not. */
   #goOn(job: Job): void {
-    const asked = job.row.request.emails.every((email) => job.results.has(email));
+    const asked = addressesIn(job.row.request).every((email) => job.results.has(email));
     const soonestMs = asked ? Math.min(...[...job.results.values()].filter(isPending).map((result) => Math.max(SOONEST_MS, this.#waitMs(result)))) : 0;
     if (asked && this.#options.now() + soonestMs > endOf(job)) this.#finish(job);
     else this.#lookIn(job, soonestMs);
@@ -155,27 +161,31 @@ export class VerificationJobs {
         const known = job.results.get(email);
         return known === undefined || (isPending(known) && this.#waitMs(known) <= 0);
       };
-      if (this.#cut(job)) void this.#look(job, [...new Set(job.row.request.emails)].filter(isDue));
+      if (!this.#jobs.has(job.row.id)) return;
+      this.#cut(job);
+      const due = addressesIn(job.row.request).filter(isDue);
+      if (due.length > 0) void this.#look(job, due);
+      else this.#goOn(job);
     }, waitMs);
     this.#timers.add(timer);
   }
 
-  /** Forgets whoever was erased since the job was begun; false: nobody is left, and there is no such job any more. */
-  #cut(job: Job): boolean {
+  /** Forgets whoever was erased since the job was begun. */
+  #cut(job: Job): void {
     const left = this.#options.rows.withoutErased({ ...job.row, results: [...job.results.values()] });
-    if (left === null) {
-      this.drop(job.row.id);
-      return false;
-    }
     job.row = { ...left, results: [] };
     job.results.clear();
-    for (const result of left.results) job.results.set(result.email, result);
-    return true;
+    this.#know(job, left.results);
+  }
+
+  #know(job: Job, results: readonly AddressResult[]): void {
+    for (const result of results) if (isOfSomebody(result)) job.results.set(result.email, result);
   }
 
   #finish({ row, results }: Job): void {
     this.#jobs.delete(row.id);
-    this.#options.rows.put({ ...row, done: true, results: row.request.emails.flatMap((email) => results.get(email) ?? []) });
+    const found = row.request.emails.flatMap((email) => (email === null ? suppressedResult(null, row.startedAtMs) : (results.get(email) ?? [])));
+    this.#options.rows.put({ ...row, done: true, results: found });
   }
 
   /** How long until a pending address may be asked about again, milliseconds; not above 0: now. */
@@ -193,6 +203,15 @@ function isOpen({ failure }: Job): boolean {
 }
 
 /** More can be learnt by asking again. */
-function isPending({ result, retry_at }: EmailVerification): boolean {
+function isPending({ result, retry_at }: AddressResult): boolean {
   return result === 'unknown' && retry_at !== null;
+}
+
+function isOfSomebody(result: AddressResult): result is EmailVerification {
+  return result.email !== null;
+}
+
+/** Each once. */
+function addressesIn({ emails }: VerificationRequest): readonly string[] {
+  return [...new Set(emails)].filter((email) => email !== null);
 }

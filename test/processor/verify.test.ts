@@ -108,6 +108,19 @@ describe('VerifyStep', () => {
     );
   });
 
+  it('takes from an answer about many that one of them asked to be removed, and asks nobody of them again', () => {
+    const { bench, step, ask } = make();
+    const got = addresses(3).map((email) => ask(email));
+    step.flush();
+    const calls = answerAll(bench, (emails) => {
+      const said = verdicts(emails, () => 'unknown');
+      const byEmail = new Map(emails.map((email) => [email, { email, result: 'unknown', confidence: 0, reason: email.startsWith('p1') ? 'suppressed_person' : 'pending', retry_at: null }]));
+      return { ...said, value: { byEmail } } as typeof said;
+    });
+    expect([calls, got.map(inWords), inWords(ask('p1@example.com'))]).toEqual([1, ['unknown', 'suppressed', 'unknown'], 'suppressed']);
+    expect(bench.kept.map((entries) => entries.map(({ key, answer }) => `${key} ${answer.kind}`).sort())).toEqual([['p0@example.com unsettled', 'p1@example.com suppressed', 'p2@example.com unsettled']]);
+  });
+
   it('asks once more for what an answer leaves out, then fails it alone', () => {
     const { bench, step, ask } = make();
     const got = addresses(10).map((email) => ask(email));

@@ -44,7 +44,7 @@ async function make(later: Readonly<Record<string, readonly number[]>> = {}) {
 }
 
 const request = (emails: readonly string[], timeoutMs: number | null = null): VerificationRequest => ({ emails, mode: 'full', maxAgeS: null, timeoutMs });
-const resultsOf = (state: JobState | null): unknown => (state?.kind === 'completed' ? state.results.map(({ email, result }) => `${email} ${result}`) : state);
+const resultsOf = (state: JobState | null): unknown => (state?.kind === 'completed' ? state.results.map(({ email, result, reason }) => (email === null ? reason : `${email} ${result}`)) : state);
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] }));
 afterEach(() => void vi.useRealTimers());
@@ -152,17 +152,17 @@ describe('VerificationJobs', () => {
     const store = openStore(path);
     suppress(store, ['gone@a.test', 'ok@a.test'], Date.now());
     asked.length = 0;
-    expect([jobs.find('one', 'k1'), jobs.find('both', 'k1')]).toEqual([null, { kind: 'in_progress', total: 1, settled: 0, nextMs: MINUTE_MS }]);
-    expect(jobs.find('done', 'k1')).toMatchObject({ kind: 'completed', results: [{ email: 'fine@a.test' }] });
+    expect([resultsOf(jobs.find('one', 'k1')), jobs.find('both', 'k1')]).toEqual([['suppressed_person'], { kind: 'in_progress', total: 1, settled: 0, nextMs: MINUTE_MS }]);
+    expect(resultsOf(jobs.find('done', 'k1'))).toEqual(['suppressed_person', 'fine@a.test deliverable']);
     await vi.advanceTimersByTimeAsync(MINUTE_MS);
     expect(asked).toEqual([['grey@a.test']]);
-    expect(resultsOf(jobs.find('both', 'k1'))).toEqual(['grey@a.test deliverable']);
+    expect(resultsOf(jobs.find('both', 'k1'))).toEqual(['suppressed_person', 'suppressed_person', 'grey@a.test deliverable']);
     journal.flush();
     const kept = store.prepare('SELECT * FROM verifications ORDER BY seq').all().map((row) => JSON.stringify(toRow(row)));
-    expect(kept).toEqual([expect.stringContaining('grey@a.test'), expect.stringContaining('fine@a.test')]);
+    expect(kept).toEqual([expect.stringContaining('grey@a.test'), expect.any(String), expect.stringContaining('fine@a.test')]);
     for (const text of kept) expect(text).not.toMatch(/gone@|ok@/i);
     store.close();
-    expect(start().jobs.find('done', 'k1')).toMatchObject({ paid: true, results: [{ email: 'fine@a.test' }] });
+    expect(start().jobs.find('done', 'k1')).toMatchObject({ paid: true, results: [{ email: null }, { email: 'fine@a.test' }] });
   });
 
   it('keeps nothing of who was erased while their server was asked', async () => {
@@ -176,7 +176,7 @@ describe('VerificationJobs', () => {
     expect(jobs.find('j', 'k1')).toMatchObject({ total: 1 });
     held.resolve(['gone@a.test', 'ok@a.test'].map((email) => ({ email, normalized: email, result: 'deliverable', retry_at: null, did_you_mean: email === 'ok@a.test' ? 'gone@a.test' : null }) as EmailVerification));
     await vi.advanceTimersByTimeAsync(0);
-    expect(jobs.find('j', 'k1')).toMatchObject({ kind: 'completed', results: [{ email: 'ok@a.test', did_you_mean: null }] });
+    expect(jobs.find('j', 'k1')).toMatchObject({ kind: 'completed', results: [{ email: null, reason: 'suppressed_person' }, { email: 'ok@a.test', did_you_mean: null }] });
     store.close();
   });
 });

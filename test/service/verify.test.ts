@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { EmailVerification } from '../../src/verification/types.ts';
 import { loadPeople } from '../../src/service/store/load.ts';
-import { makeKey, makeStore, serveStore, type Reply } from './harness.ts';
+import { openStore } from '../../src/service/store/open-store.ts';
+import { suppress } from '../../src/service/store/suppress.ts';
+import { KEY, makeKey, makeStore, serveStore, type Reply } from './harness.ts';
 
 describe('POST /v1/emails/verify', () => {
   it('answers in the order sent, duplicates kept, with a summary, and charges each mailbox that got an answer once', async () => {
@@ -24,9 +26,34 @@ describe('POST /v1/emails/verify', () => {
     expect((await service.post('/v1/emails/verify', { email: '' })).json).toMatchObject({ result: 'undeliverable', reason: 'invalid_syntax' });
   });
 
-  it('knows nothing of a person who asked to be removed', async () => {
+  it('tells nothing of a person who asked to be removed: 451 for them alone, a result that says so among others', async () => {
     const service = await serveStore();
-    expect((await service.post('/v1/emails/verify', { email: 'gone@acme.example' })).json).toMatchObject({ result: 'unknown', cached: false });
+    const refused = await service.post('/v1/emails/verify', { email: 'Gone@acme.example' });
+    expect([refused.status, refused.json['code'], refused.headers.get('x-credits-charged')]).toEqual([451, 'suppressed_person', '0']);
+    expect((await service.post('/v1/emails/verify', { email: 'Gone@acme.example' }, { headers: { prefer: 'respond-async' } })).status).toBe(451);
+    const emails = ['hired@acme.example', 'Gone@acme.example', 'n/a', 'gone@acme.example'];
+    const { json, headers } = await service.post('/v1/emails/verify', { emails });
+    expect(json['data']).toMatchObject([{ result: 'deliverable' }, { email: 'Gone@acme.example', normalized: null, result: 'unknown', reason: 'suppressed_person', confidence: 0, checks: [], mx: null }, { result: 'undeliverable' }, { email: 'gone@acme.example', reason: 'suppressed_person' }]);
+    expect([json['summary'], headers.get('x-credits-charged')]).toEqual([{ deliverable: 1, undeliverable: 1, risky: 0, unknown: 2 }, '2']);
+  });
+
+  it('says it of whoever is erased while they are asked about, and of what was found before', async () => {
+    const service = await serveStore();
+    const fetched = async (body: unknown): Promise<() => Promise<Reply>> => {
+      const at = (await service.post('/v1/emails/verify', body, { headers: { prefer: 'respond-async' } })).headers.get('location') ?? '';
+      const get = (): Promise<Reply> => service.request(at, { headers: { authorization: `Bearer ${KEY}` } });
+      while ((await get()).status === 202);
+      return get;
+    };
+    const emails = ['hired@acme.example', 'jane.doe@acme.example', 'gone@acme.example', 'hired@acme.example'];
+    const [one, many] = [await fetched({ email: 'hired@acme.example' }), await fetched({ emails })];
+    const store = openStore(service.store);
+    suppress(store, ['hired@acme.example'], Date.now());
+    const answer = await many();
+    expect((answer.json['data'] as EmailVerification[]).map(({ email, reason }) => [email, reason === 'suppressed_person'])).toEqual([[null, true], ['jane.doe@acme.example', false], [null, true], [null, true]]);
+    expect(answer.text).not.toMatch(/hired@|gone@/);
+    expect([(await one()).status, (await one()).json['code']]).toEqual([451, 'suppressed_person']);
+    store.close();
   });
 
   it('asks mail servers about those whom the store does not know, as far as mode says', async () => {

@@ -29,14 +29,14 @@ export const VERIFY: Operation = {
   path: '/v1/emails/verify',
   tag: 'Verification',
   summary: `Verify one address, or up to ${MAX_EMAILS.toLocaleString('en')}`,
-  description: 'Counts as one request however many addresses there are. Each mailbox with a verdict other than `unknown` costs a credit.',
+  description: 'Counts as one request however many addresses there are. Each mailbox with a verdict other than `unknown` costs a credit. Of somebody who asked to be removed nothing is told: `email` is refused with 451, among `emails` their result is `unknown` with the reason `suppressed_person`.',
   headers: { Prefer: { description: '`respond-async` is answered 202 at once, and the service comes back by itself to servers that say "later" (RFC 7240).', schema: { type: 'string' }, example: 'respond-async' } },
   body: { name: 'VerifyRequest', declared: VERIFY_BODY },
   answers: {
     200: { description: 'For `emails` a batch in the order sent, for `email` its result.', content: { 'application/json': RESULTS } },
     202: { description: 'It has been begun; fetch it at `Location`.', content: { 'application/json': ref('VerificationProgress') }, headers: [...PROGRESS_HEADERS, 'Preference-Applied'] },
   },
-  problems: ['insufficient_credits', 'too_many_emails'],
+  problems: ['insufficient_credits', 'suppressed_person', 'too_many_emails'],
   examples: [
     { name: 'batch', summary: 'A batch', body: { emails: ['jerome.noel@tundra-logistics.example', 'x@mailinator.com'], mode: 'syntax' } },
     { name: 'one', summary: 'One address', body: { email: 'imani.irving@gmial.com', mode: 'syntax' } },
@@ -49,11 +49,11 @@ export const POLL_VERIFICATION: Operation = {
   path: '/v1/emails/verify/{id}',
   tag: 'Verification',
   summary: 'Fetch what was asked for later',
-  description: 'What an asynchronous verification found, once; it is paid for when it is first fetched, with the key that asked, and kept for 24 hours.',
+  description: 'What an asynchronous verification found, once; where somebody was erased since, `email` is `null` and the reason `suppressed_person`; it is paid for when it is first fetched, with the key that asked, and kept for 24 hours.',
   inPath: { id: { description: 'From `Location`.', schema: { type: 'string' }, example: 'ver_0123456789abcdef0123456789abcdef' } },
   answers: {
     200: { description: 'What the POST would have answered.', content: { 'application/json': RESULTS } },
     202: { description: 'It is under way.', content: { 'application/json': ref('VerificationProgress') }, headers: PROGRESS_HEADERS },
   },
-  problems: ['insufficient_credits', 'not_found'],
+  problems: ['insufficient_credits', 'not_found', 'suppressed_person'],
 };

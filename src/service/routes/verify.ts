@@ -1,12 +1,15 @@
 /** POST /v1/emails/verify: up to 1,000 addresses in, a verdict for each, in the order in which they were sent; at once, or with `Prefer: respond-async` later. */
 import { hash, randomBytes } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { EmailVerification, Verdict, VerifyMode } from '../../verification/types.ts';
+import { normaliseEmail } from '../../verification/address.ts';
+import type { Verdict, VerifyMode } from '../../verification/types.ts';
 import { bookCall, bookCredits, isHead, JSON_TYPE, onUndo } from '../api-route.ts';
 import type { Answer, Endpoint, ServiceContext } from '../context.ts';
 import { ServiceError } from '../errors.ts';
 import type { ActiveKey } from '../key-ring.ts';
 import { MAX_EMAILS, VERIFY, VERIFY_BODY } from '../operations/verify.ts';
+import type { VerificationRequest } from '../store/verification-rows.ts';
+import { SUPPRESSED_REASON, suppressedPerson, suppressedResult, type AddressResult } from '../suppressed-result.ts';
 import { BodyReader } from '../validate.ts';
 import { isObject } from '../values.ts';
 import type { JobState, VerificationJobs } from '../verification-jobs.ts';
@@ -14,12 +17,22 @@ import type { JobState, VerificationJobs } from '../verification-jobs.ts';
 /** Shorter than clients wait as a rule (30 s): late is better said than not said. */
 const TIMEOUT_MS = 25_000;
 
-export function verifyEndpoint({ evidence, verifier }: Pick<ServiceContext, 'evidence' | 'verifier'>, jobs: VerificationJobs): Endpoint {
+/** Of somebody who asked to be removed nothing is looked up: one alone is refused, among others a result of its own says it. */
+export function verifyEndpoint({ evidence, verifier, directory, now }: Pick<ServiceContext, 'evidence' | 'verifier' | 'directory' | 'now'>, jobs: VerificationJobs): Endpoint {
+  const isSuppressed = (given: string): boolean => {
+    const email = normaliseEmail(given);
+    return email !== null && directory.isSuppressed({ emails: [email] });
+  };
   return async (body, request) => {
     const asked = readRequest(body);
-    if (wantsAsync(request)) return begin(jobs, request, asked);
     const { emails, single, mode, maxAgeS, timeoutMs } = asked;
-    const data = await verifier.verify(emails, { mode, maxAgeS, timeoutMs: timeoutMs ?? TIMEOUT_MS, evidence });
+    const left = emails.map((email) => (isSuppressed(email) ? null : email));
+    if (single && left[0] === null) throw suppressedPerson();
+    if (wantsAsync(request)) return begin(jobs, request, { ...asked, emails: left });
+    const found = await verifier.verify(left.filter((email) => email !== null), { mode, maxAgeS, timeoutMs: timeoutMs ?? TIMEOUT_MS, evidence });
+    const byEmail = new Map(found.map((result) => [result.email, result]));
+    // Who was erased while they were asked about is so for this answer, too.
+    const data = emails.map((email) => (isSuppressed(email) ? null : byEmail.get(email)) ?? suppressedResult(email, now()));
     return { status: 200, text: resultText(data, single), credits: creditsFor(data), again: false };
   };
 }
@@ -36,12 +49,13 @@ export function pollVerification(context: ServiceContext, jobs: VerificationJobs
       const { text, headers } = progress(id, state);
       return reply.code(202).headers(headers).header('content-type', JSON_TYPE).send(text);
     }
+    const text = resultText(state.results, id.startsWith(SINGLE));
     bookCredits(context, request, state.paid || isHead(request) ? 0 : creditsFor(state.results));
     if (!state.paid && !isHead(request)) {
       jobs.markPaid(id, true);
       onUndo(request.call, () => jobs.markPaid(id, false));
     }
-    return reply.code(200).header('content-type', JSON_TYPE).send(resultText(state.results, id.startsWith(SINGLE)));
+    return reply.code(200).header('content-type', JSON_TYPE).send(text);
   };
 }
 
@@ -55,7 +69,7 @@ function wantsAsync({ headers }: FastifyRequest): boolean {
 }
 
 /** The same request with the same Idempotency-Key has the same id, so that a replay finds the job. */
-function begin(jobs: VerificationJobs, { headers, call }: FastifyRequest, { single, ...asked }: Asked): Answer {
+function begin(jobs: VerificationJobs, { headers, call }: FastifyRequest, { single, ...asked }: Omit<Asked, 'emails'> & VerificationRequest): Answer {
   const keyId = (call.key as ActiveKey).id;
   const idempotencyKey = headers['idempotency-key'];
   const name = typeof idempotencyKey === 'string' ? hash('sha256', Buffer.concat([Buffer.from(`${keyId}\n${idempotencyKey}\n`), call.raw]), 'hex').slice(0, 32) : randomBytes(16).toString('hex');
@@ -64,7 +78,7 @@ function begin(jobs: VerificationJobs, { headers, call }: FastifyRequest, { sing
     call.owing = true;
     onUndo(call, () => jobs.drop(id));
   }
-  const { text, headers: more } = progress(id, { kind: 'in_progress', total: new Set(asked.emails).size, settled: 0, nextMs: 1_000 });
+  const { text, headers: more } = progress(id, { kind: 'in_progress', total: new Set(asked.emails.filter((email) => email !== null)).size, settled: 0, nextMs: 1_000 });
   return { status: 202, text, credits: 0, again: true, headers: { ...more, 'preference-applied': 'respond-async' } };
 }
 
@@ -76,7 +90,9 @@ function progress(id: string, { total, settled, nextMs }: JobState & { kind: 'in
   };
 }
 
-function resultText(data: readonly EmailVerification[], single: boolean): string {
+/** @throws ServiceError for one address alone whose owner asked to be removed */
+function resultText(data: readonly AddressResult[], single: boolean): string {
+  if (single && data[0]?.reason === SUPPRESSED_REASON) throw suppressedPerson();
   return single ? JSON.stringify(data[0]) : JSON.stringify({ data, summary: summarise(data) });
 }
 
@@ -106,15 +122,15 @@ function readRequest(body: unknown): Asked {
   return { emails: emails ?? [one ?? ''], single: emails === null, mode, maxAgeS, timeoutMs };
 }
 
-function summarise(results: readonly EmailVerification[]): Record<Verdict, number> {
+function summarise(results: readonly AddressResult[]): Record<Verdict, number> {
   const summary: Record<Verdict, number> = { deliverable: 0, undeliverable: 0, risky: 0, unknown: 0 };
   for (const { result } of results) summary[result]++;
   return summary;
 }
 
 /** One credit for each different mailbox that got an answer; `unknown` is free. */
-function creditsFor(results: Iterable<EmailVerification>): number {
+function creditsFor(results: Iterable<AddressResult>): number {
   const paid = new Set<string>();
-  for (const { result, normalized, email } of results) if (result !== 'unknown') paid.add(normalized ?? email);
+  for (const { result, normalized, email } of results) if (result !== 'unknown' && email !== null) paid.add(normalized ?? email);
   return paid.size;
 }

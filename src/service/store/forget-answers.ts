@@ -28,7 +28,6 @@ function forget(store: Store, scopes: readonly Uint8Array[], ids: readonly strin
   const erased = erasedSince(store);
   const dropAnswer = store.prepare('DELETE FROM idempotency WHERE scope = ?');
   const select = store.prepare('SELECT * FROM verifications WHERE id = ?');
-  const drop = store.prepare('DELETE FROM verifications WHERE id = ?');
   const update = store.prepare('UPDATE verifications SET request = ?, results = ? WHERE id = ?');
   for (const scope of scopes) dropAnswer.run(scope);
   for (const id of ids) {
@@ -36,7 +35,6 @@ function forget(store: Store, scopes: readonly Uint8Array[], ids: readonly strin
     const found = select.get(id);
     if (found === undefined) continue;
     const left = cutVerification(toRow(found), erased);
-    if (left === null) drop.run(id);
-    else update.run(pack(left.request), pack(left.results), id);
+    update.run(pack(left.request), pack(left.results), id);
   }
 }

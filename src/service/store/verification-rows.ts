@@ -1,12 +1,14 @@
 /** Asynchronous verifications as the store has them: they outlive the process. Compressed: a thousand results are megabytes of JSON. */
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
-import type { EmailVerification, VerifyMode } from '../../verification/types.ts';
+import type { VerifyMode } from '../../verification/types.ts';
+import { suppressedResult, type AddressResult } from '../suppressed-result.ts';
 import { erasedSince, type ErasedSince } from './erased-since.ts';
 import type { Journal, Pending } from './journal.ts';
 import type { Store } from './store.ts';
 
 export interface VerificationRequest {
-  readonly emails: readonly string[];
+  /** Null stands where somebody did who was erased. */
+  readonly emails: readonly (string | null)[];
   readonly mode: VerifyMode;
   readonly maxAgeS: number | null;
   /** When what is not known by then is given up, milliseconds; null: when nothing more can be learnt. */
@@ -20,7 +22,7 @@ export interface VerificationRow {
   readonly startedAtMs: number;
   readonly request: VerificationRequest;
   /** What is known so far; of one that is done in the order of the request. */
-  readonly results: readonly EmailVerification[];
+  readonly results: readonly AddressResult[];
   readonly done: boolean;
   readonly paid: boolean;
 }
@@ -67,13 +69,13 @@ export class VerificationRows implements Pending {
   }
 
   /** As `cutVerification`. */
-  withoutErased(row: VerificationRow): VerificationRow | null {
+  withoutErased(row: VerificationRow): VerificationRow {
     return cutVerification(row, this.#erased);
   }
 
   /** Those that a process that is no more has left undone, oldest first. */
   undone(startedAfterMs: number, limit: number): VerificationRow[] {
-    return this.#selectOpen.all(startedAfterMs, limit).flatMap((row) => this.withoutErased(toRow(row)) ?? []);
+    return this.#selectOpen.all(startedAfterMs, limit).map((row) => this.withoutErased(toRow(row)));
   }
 
   /** Drops what was started by then, and all that are done but the newest `most`. A store that is busy keeps them until the next time. */
@@ -92,9 +94,12 @@ export class VerificationRows implements Pending {
   flush(): void {
     for (const [id, unwritten] of this.#unwritten) {
       // Nobody else writes from here on: who is not erased by now is so after this was written.
-      const row = unwritten === null ? null : this.withoutErased(unwritten);
-      if (row === null) this.#drop.run(id);
-      else this.#put.run(id, row.keyId, row.startedAtMs, pack(row.request), pack(row.results), Number(row.done), Number(row.paid));
+      if (unwritten === null) {
+        this.#drop.run(id);
+        continue;
+      }
+      const row = this.withoutErased(unwritten);
+      this.#put.run(id, row.keyId, row.startedAtMs, pack(row.request), pack(row.results), Number(row.done), Number(row.paid));
     }
   }
 
@@ -103,8 +108,8 @@ export class VerificationRows implements Pending {
   }
 }
 
-/** A verification without whoever was erased since it was begun: itself where nobody was, null where nobody is left. */
-export function cutVerification(row: VerificationRow, erased: ErasedSince): VerificationRow | null {
+/** A verification without whoever was erased since it was begun, whose places stay: itself where nobody was. */
+export function cutVerification(row: VerificationRow, erased: ErasedSince): VerificationRow {
   const { request, startedAtMs } = row;
   if (!erased.anybody(startedAtMs)) return row;
   const isGone = (email: string | null): boolean => email !== null && erased.address(email, startedAtMs);
@@ -112,9 +117,9 @@ export function cutVerification(row: VerificationRow, erased: ErasedSince): Veri
   const gone = new Set([...request.emails, ...row.results.map(({ email }) => email)].filter(isGone));
   const suggests = row.results.some((result) => isGone(result.did_you_mean));
   if (gone.size === 0 && !suggests) return row;
-  const emails = request.emails.filter((email) => !gone.has(email));
-  const results = row.results.filter(({ email }) => !gone.has(email)).map((result) => (isGone(result.did_you_mean) ? { ...result, did_you_mean: null } : result));
-  return emails.length === 0 ? null : { ...row, request: { ...request, emails }, results };
+  const emails = request.emails.map((email) => (gone.has(email) ? null : email));
+  const results = row.results.map((result) => (gone.has(result.email) ? suppressedResult(null, startedAtMs) : isGone(result.did_you_mean) ? { ...result, did_you_mean: null } : result));
+  return { ...row, request: { ...request, emails }, results };
 }
 
 export function pack(value: unknown): Uint8Array {
@@ -127,7 +132,7 @@ export function toRow(row: Record<string, unknown>): VerificationRow {
     keyId: row['key_id'] as string,
     startedAtMs: row['started_at'] as number,
     request: unpack(row['request']) as VerificationRequest,
-    results: unpack(row['results']) as EmailVerification[],
+    results: unpack(row['results']) as AddressResult[],
     done: row['done'] === 1,
     paid: row['paid'] === 1,
   };

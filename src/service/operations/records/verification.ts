@@ -14,8 +14,8 @@ const FLAGS = whole({ disposable: BOOLEAN, role: BOOLEAN, free: BOOLEAN, accept_
 
 export const VERIFICATION: Schema = whole(
   {
-    email: { type: 'string', description: 'As it was sent.', examples: ['imani.irving@gmial.com'] },
-    normalized: { ...nullable(STRING), description: 'The mailbox that is meant; `null`: it is no address.' },
+    email: { type: ['string', 'null'], description: 'As it was sent; `null`: of somebody who was erased after they were asked about.', examples: ['imani.irving@gmial.com'] },
+    normalized: { ...nullable(STRING), description: 'The mailbox that is meant; `null`: it is no address, or its owner asked to be removed.' },
     result: RESULT,
     reason: { type: 'string', description: 'Why; there may be others than those that the reference names.', examples: ['possible_typo'] },
     confidence: { type: 'integer', minimum: 0, maximum: 100, description: 'The sum of the points of `score_factors`.' },

@@ -26,7 +26,7 @@ export type Lookup =
 export const LOOKUP_FIELDS = {
   email: { type: 'string', description: 'Any address of the person, however it is written.', examples: ['jerome.noel@tundra-logistics.example'] },
   linkedin_url: { type: 'string', description: 'Address of the professional profile; scheme, country and what follows the path do not matter.', examples: ['https://profiles.example/in/seoyeon-jung-1000'] },
-  phone: { type: 'string', description: 'A mobile number with its country (E.164); spaces and hyphens do not matter.', examples: ['+12125550100'] },
+  phone: { type: 'string', description: 'A number with its country (E.164), mobile or another of theirs; spaces and hyphens do not matter.', examples: ['+12125550100'] },
   id: { type: 'string', description: 'The `id` of a record that was answered before.', examples: ['pe_000001'] },
   name: { type: 'string', description: 'Full name, whatever its case and accents, together with where the person works.', examples: ['Imani Irving'] },
   domain: { type: 'string', description: 'Domain of the company, or a URL in its place.', examples: ['cobalt-materials.example'] },
@@ -123,7 +123,7 @@ function tracesOf(lookup: Exclude<Lookup, { by: 'domain' }>): Traces {
     case 'linkedin_url':
       return { profile: lookup.value };
     case 'phone':
-      return { mobile: lookup.value };
+      return { numbers: [lookup.value] };
     case 'id':
       return { id: lookup.value };
     case 'name':

@@ -40,6 +40,30 @@ describe('POST /v1/contacts/reveal', () => {
     expect(charged(reply)).toBe('1');
   });
 
+  it('finds by a number that is not the mobile one, of one person alone, and charges for it', async () => {
+    const open = openStore(store);
+    const office = { number: '+1 212 555 0199', type: 'office' };
+    loadPeople(open, [{ id: 'pe_p', name: 'Pia Phone', company_domain: 'acme.example', phones: [{ number: '+1 (212) 555-0177', type: 'mobile' }, office] }, { id: 'pe_q', email: 'quin@acme.example', phones: [office, { number: '555' }, { number: '+12125550100' }] }], 'test');
+    open.close();
+    const find = async (phone: string): Promise<unknown> => {
+      const { status, json } = await service.post('/v1/contacts/reveal', { phone });
+      return status === 200 ? [json['id'], json['matched_on'], json['credits_charged']] : json['code'];
+    };
+    // A number that is somebody's mobile one is theirs, whoever else has it among others.
+    expect([await find('+12125550177'), await find('+12125550199'), await find('+12125550100')]).toEqual([['pe_p', ['phone'], 1], 'no_match', ['pe_a', ['phone'], 1]]);
+    expect((await service.post('/v1/enrich', { phone: '+12125550177' })).json).toMatchObject({ id: 'pe_p', mobile: null });
+    const later = openStore(store);
+    loadPeople(later, [{ id: 'pe_q', phones: [{ number: '+12125550188' }], updated_at: '2026-01-01' }], 'test');
+    expect([await find('+12125550199'), await find('+12125550188')]).toEqual([['pe_p', ['phone'], 1], ['pe_q', ['phone'], 1]]);
+    suppress(later, ['quin@acme.example'], 0);
+    expect(await find('+12125550188')).toBe('suppressed_person');
+    const colleague = { name: 'Rita Room', company_domain: 'acme.example' };
+    const again = [{ ...colleague, phones: [{ number: '+12125550188', type: 'mobile' }] }, { ...colleague, phones: [{ number: '+12125550188', type: 'office' }] }];
+    expect(again.map((person) => loadPeople(later, [person], 'test'))).toEqual([{ loaded: 0, rejected: 1 }, { loaded: 1, rejected: 0 }]);
+    expect(await find('+12125550188')).toEqual([expect.stringMatching(/^pe_/), ['phone'], 1]);
+    later.close();
+  });
+
   it('keeps the number back when it is not wanted, and takes nothing for nothing', async () => {
     expect((await service.post('/v1/contacts/reveal', { id: 'pe_a', reveal_mobile: false })).json).toMatchObject({ mobile: null, phones: [], email: 'ada@acme.example' });
     const bare = await service.post('/v1/contacts/reveal', { id: 'pe_b' });

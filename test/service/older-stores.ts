@@ -2,7 +2,7 @@
 import type { Store } from '../../src/service/store/store.ts';
 
 const UNDO: Readonly<Record<number, string>> = {
-  11: '',
+  11: 'DROP TABLE other_numbers',
   10: 'ALTER TABLE people DROP COLUMN lacks; ALTER TABLE companies DROP COLUMN lacks; ALTER TABLE companies DROP COLUMN shown_signals',
   9: `
     ${['person_times', 'person_ranks', 'person_names', 'person_id_heads', 'person_id_tails', 'company_sizes'].map((name) => `DROP TABLE ${name};`).join('')}

@@ -20,7 +20,7 @@ const COMPANY: SparseRecord = {
   technologies: [{ name: 'SAP' }], locations: [{ city: 'Bonn' }, {}],
 };
 const PERSON: SparseRecord = {
-  email: 'ann@whole.example', name: 'Ann Whole', company_domain: 'whole.example', location: { city: 'Bonn' }, skills: ['Data-Science'], emails: [{ email: 'ann@whole.example', type: 'work' }, 'ann@private.example'],
+  email: 'ann@whole.example', name: 'Ann Whole', company_domain: 'whole.example', location: { city: 'Bonn' }, skills: ['Data-Science'], phones: [{ number: '+12125550100' }], emails: [{ email: 'ann@whole.example', type: 'work' }, 'ann@private.example'],
   employment_history: [{ title: 'CTO', started_on: '2024-01-01', at: 'kept as it came' }], education: [{ school: 'Example University' }],
 };
 const SIGNAL: SparseRecord = { id: 'sg_whole', type: 'funding', occurred_at: '2026-01-02', company: { domain: 'whole.example' }, person: { name: 'Ann Whole' }, data: { amount: 5 } };
@@ -121,7 +121,7 @@ function searchIn(store: Store, name: string, value: string): unknown[] {
 
 /** Everything that is kept of records, but for the index. */
 function rows(store: Store): Record<string, unknown>[] {
-  return ['companies', 'people', 'signals', 'other_addresses'].flatMap((table) => store.prepare(`SELECT * FROM ${table}`).all());
+  return ['companies', 'people', 'signals', 'other_addresses', 'other_numbers'].flatMap((table) => store.prepare(`SELECT * FROM ${table}`).all());
 }
 
 /** With the record itself as it is compared: in whatever order its fields are. */

@@ -14,7 +14,7 @@ export function revealEndpoint(context: Pick<ServiceContext, 'directory' | 'veri
     const person = fillPerson(row.person, match);
     if (!withMobile) Object.assign(person, { mobile: null, phones: null });
     const email = typeof person['email'] === 'string' ? person['email'] : null;
-    let credits = email !== null || typeof person['mobile'] === 'string' ? 1 : 0;
+    let credits = email !== null || typeof person['mobile'] === 'string' || isList(person['phones']) ? 1 : 0;
     if (verify && email !== null) {
       const verdict = await freshVerdict(context, call, email);
       Object.assign(person, verdict);
@@ -26,6 +26,10 @@ export function revealEndpoint(context: Pick<ServiceContext, 'directory' | 'veri
     const text = `${JSON.stringify({ ...person, credits_charged: credits }).slice(0, -1)},"company":${company ?? 'null'}}`;
     return { status: 200, text, credits, again: true };
   };
+}
+
+function isList(value: unknown): boolean {
+  return Array.isArray(value) && value.length > 0;
 }
 
 function readRequest(body: unknown): { lookup: Exclude<Lookup, { by: 'domain' }>; withMobile: boolean; verify: boolean } {

@@ -9,7 +9,8 @@ import { COMPANY_KEPT_COLUMNS, companyColumns, companyUpdate } from './company-w
 import { readKept } from './kept-columns.ts';
 import type { KeptRecord } from './merge.ts';
 import { otherAddressWriter } from './other-addresses.ts';
-import { keptPerson, personColumns, sortKeysOf, personUpdate, PERSON_KEPT_COLUMNS } from './person-writer.ts';
+import { otherNumberWriter } from './other-numbers.ts';
+import { keptPerson, personColumns, personUpdate, PERSON_KEPT_COLUMNS, sortKeysOf } from './person-writer.ts';
 import { SIGNAL_FIELD_TYPES, wholeData } from './signal-writer.ts';
 import type { Store } from './store.ts';
 
@@ -68,6 +69,7 @@ function personCleaner(store: Store, index: IndexWriter): (row: Row) => void {
   const keepTerms = store.prepare('INSERT OR REPLACE INTO person_term_lists (person, terms) VALUES (?, ?)');
   const forgetOthers = store.prepare('DELETE FROM other_addresses WHERE person = ?');
   const putOthers = otherAddressWriter(store);
+  const putNumbers = otherNumberWriter(store);
   return (row) => {
     const seq = row['seq'] as number;
     const before = keptPerson(row);
@@ -84,6 +86,7 @@ function personCleaner(store: Store, index: IndexWriter): (row: Row) => void {
       forgetOthers.run(seq);
       putOthers(seq, kept.doc);
     }
+    putNumbers(seq, kept.doc, false);
     const terms = (termsOf.get(seq)?.['terms'] as Uint8Array | undefined) ?? null;
     const today = index.person(seq, terms, withName(doc), typeof domain === 'string' ? domain : null, sortKeysOf(kept));
     if (!isDeepStrictEqual(today, terms)) keepTerms.run(seq, today);

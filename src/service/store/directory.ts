@@ -27,7 +27,7 @@ export interface Directory extends EvidenceSource {
   personById(id: string): PersonRow | null;
   /** By a profile's key. */
   personByProfile(profile: string): PersonRow | null;
-  /** By a mobile number in E.164. Null when several people have it. */
+  /** By a number in E.164: their mobile one, else another of theirs. Null when several people have it. */
   personByMobile(mobile: string): PersonRow | null;
   /** People of this name (folded), at this domain or, with `company`, at a company of this name (folded). */
   peopleByName(nameKey: string, where: { readonly domain: string } | { readonly company: string }): PersonRow[];
@@ -53,6 +53,7 @@ export function openDirectory(store: Store, clock: () => number, turn: Turn = at
   const byId = store.prepare(`${one} id = ?`);
   const byProfile = store.prepare(`${one} profile = ? ORDER BY observed_at DESC, seq LIMIT 1`);
   const byMobile = store.prepare(`${one} mobile = ? LIMIT 2`);
+  const byOtherNumber = store.prepare(`SELECT ${PERSON_COLUMNS} FROM other_numbers JOIN people ON people.seq = person WHERE number = ? LIMIT 2`);
   const byName = store.prepare(`${one} name_key = ? AND company_domain = ? ORDER BY id LIMIT ${MAX_NAMESAKES}`);
   const byNameAlone = store.prepare(`${one} name_key = ? ORDER BY id LIMIT 1000`);
   const mailbox = store.prepare(MAILBOX);
@@ -71,7 +72,8 @@ export function openDirectory(store: Store, clock: () => number, turn: Turn = at
     personById: (id) => toPerson(byId.get(id)),
     personByProfile: (profile) => toPerson(byProfile.get(profile)),
     personByMobile(mobile) {
-      const found = byMobile.all(mobile);
+      const owners = byMobile.all(mobile);
+      const found = owners.length > 0 ? owners : byOtherNumber.all(mobile);
       return found.length === 1 ? toPerson(found[0]) : null;
     },
     peopleByName(nameKey, where) {

@@ -264,8 +264,15 @@ export const MIGRATIONS: readonly Migration[] = [
   },
   {
     version: 11,
-    name: 'records as they are cleaned today, with null for the absent parts of objects',
-    sql: '',
+    name: 'records as they are cleaned today, with null for the absent parts of objects; other numbers of people',
+    sql: `
+      CREATE TABLE other_numbers (
+        number TEXT NOT NULL,
+        person INTEGER NOT NULL,
+        PRIMARY KEY (number, person)
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX other_numbers_by_person ON other_numbers (person);
+    `,
     run: cleanAgain,
   },
 ];

@@ -13,6 +13,7 @@ import { fieldSources, readKept } from './kept-columns.ts';
 import { mergePerson } from './merge-person.ts';
 import type { KeptRecord, Provenance } from './merge.ts';
 import { addressesOf, otherAddressWriter } from './other-addresses.ts';
+import { numbersOf, otherNumberWriter } from './other-numbers.ts';
 import { suppressionTest } from './suppressions.ts';
 import type { Store } from './store.ts';
 
@@ -34,6 +35,7 @@ export function personWriter(store: Store, index: IndexWriter): PutPerson {
   const keepTerms = store.prepare('INSERT OR REPLACE INTO person_term_lists (person, terms) VALUES (?, ?)');
   const forgetOthers = store.prepare('DELETE FROM other_addresses WHERE person = ?');
   const putOthers = otherAddressWriter(store);
+  const putNumbers = otherNumberWriter(store);
   return (raw, from) => {
     const { record: known, dropped } = cleanRecord(raw, PERSON_TYPES);
     delete known['updated_at'];
@@ -41,7 +43,7 @@ export function personWriter(store: Store, index: IndexWriter): PutPerson {
     if (keys.email === null && keys.profile === null && keys.id === null && (keys.name === null || keys.domain === null)) {
       return { kind: 'rejected', code: dropped.includes('email') ? 'bad_email' : 'no_identity', detail: 'a person needs a good e-mail address, a profile URL, an id, or a whole name and a company domain' };
     }
-    if (isSuppressed({ emails: addressesOf(known), profile: keys.profile, mobile: textOrNull(known['mobile']), id: keys.id })) return { kind: 'rejected', code: 'suppressed', detail: 'this person asked to be removed' };
+    if (isSuppressed({ emails: addressesOf(known), profile: keys.profile, numbers: numbersOf(known, 'mobile'), id: keys.id })) return { kind: 'rejected', code: 'suppressed', detail: 'this person asked to be removed' };
     const found = find(keys);
     const kept = found === null ? null : keptPerson(found);
     // Nobody was found by the id that was given, so it is free. One that was an erased namesake's is not given again.
@@ -58,6 +60,7 @@ export function personWriter(store: Store, index: IndexWriter): PutPerson {
       forgetOthers.run(seq);
     }
     putOthers(seq, merged.doc);
+    putNumbers(seq, merged.doc, found === null);
     const terms = found === null ? null : (termsOf.get(seq)?.['terms'] as Uint8Array | undefined);
     keepTerms.run(seq, index.person(seq, terms ?? null, withName(doc), textOrNull(domain), sortKeysOf(merged)));
     return { kind: 'put', change, dropped };

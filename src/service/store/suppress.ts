@@ -4,6 +4,7 @@ import { IndexWriter } from '../search/index-writer.ts';
 import { textOrNull } from '../values.ts';
 import { signalEraser } from './erase-signals.ts';
 import { forgetAnswers } from './forget-answers.ts';
+import { numbersOf } from './other-numbers.ts';
 import { samePersonFinder } from './same-person.ts';
 import { suppressionKeys, suppressionTest, type Traces } from './suppressions.ts';
 import { transaction } from '../../sqlite/transaction.ts';
@@ -68,11 +69,11 @@ interface Erased {
 function eraser(store: Store, index: IndexWriter): (email: string) => Erased {
   const find = samePersonFinder(store);
   const erasePerson = store.prepare('DELETE FROM people WHERE seq = ?');
-  const eraseOthers = store.prepare('DELETE FROM other_addresses WHERE person = ?');
+  const eraseOthers = ['other_addresses', 'other_numbers'].map((table) => store.prepare(`DELETE FROM ${table} WHERE person = ?`));
   const termsOf = store.prepare('DELETE FROM person_term_lists WHERE person = ? RETURNING terms');
   const eraseSignals = signalEraser(store);
   // A number that others have, too, is not this person's alone.
-  const hasMobile = store.prepare('SELECT 1 FROM people WHERE mobile = ?');
+  const hasNumber = store.prepare('SELECT 1 FROM people WHERE mobile = ?1 UNION ALL SELECT 1 FROM other_numbers WHERE number = ?1 LIMIT 1');
   const eraseDeliveries = store.prepare('DELETE FROM deliveries WHERE email = ?');
   return (email) => {
     const person = find(email);
@@ -80,13 +81,13 @@ function eraser(store: Store, index: IndexWriter): (email: string) => Erased {
     for (const { seq } of rows) {
       index.removePerson(seq, (termsOf.get(seq)?.['terms'] as Uint8Array | undefined) ?? null);
       erasePerson.run(seq);
-      eraseOthers.run(seq);
+      for (const statement of eraseOthers) statement.run(seq);
     }
     const erased = eraseSignals(person);
     for (const domain of erased) index.company(domain);
     const deliveries = addresses.reduce((sum, address) => sum + Number(eraseDeliveries.run(address).changes), 0);
-    const mobiles = rows.flatMap((row) => textOrNull(row.person['mobile']) ?? []).filter((mobile) => hasMobile.get(mobile) === undefined);
-    const traces = [{ emails: addresses }, ...profiles.map((profile) => ({ profile })), ...mobiles.map((mobile) => ({ mobile })), ...rows.map((row) => ({ id: textOrNull(row.person['id']) }))];
+    const numbers = rows.flatMap((row) => numbersOf(row.person)).filter((number) => hasNumber.get(number) === undefined);
+    const traces = [{ emails: addresses }, ...profiles.map((profile) => ({ profile })), { numbers }, ...rows.map((row) => ({ id: textOrNull(row.person['id']) }))];
     return { people: rows.length, signals: erased.length, deliveries, traces };
   };
 }

@@ -8,7 +8,7 @@ export interface Traces {
   /** A profile's key. */
   readonly profile?: string | null;
   /** E.164. */
-  readonly mobile?: string | null;
+  readonly numbers?: readonly string[];
   readonly id?: string | null;
 }
 
@@ -18,9 +18,9 @@ export function suppressionKey(email: string): Uint8Array {
 }
 
 /** The digests of all that is known of somebody. What is no address is named by what it is, and cannot be taken for one. */
-export function suppressionKeys({ emails = [], profile, mobile, id }: Traces): Uint8Array[] {
-  const named = Object.entries({ profile, mobile, id }).flatMap(([name, value]) => (typeof value === 'string' ? `${name}:${value}` : []));
-  return [...emails, ...named].map(suppressionKey);
+export function suppressionKeys({ emails = [], profile, numbers = [], id }: Traces): Uint8Array[] {
+  const named = Object.entries({ profile, id }).flatMap(([name, value]) => (typeof value === 'string' ? `${name}:${value}` : []));
+  return [...emails, ...named, ...numbers.map((number) => `mobile:${number}`)].map(suppressionKey);
 }
 
 /** Whether any of a person's traces is suppressed. */

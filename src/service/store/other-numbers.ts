@@ -1,0 +1,27 @@
+/** Numbers of people beside their mobile one: by which of them somebody is found, too. Several people may have one, such as that of an office. */
+import { phoneOf } from '../field-types.ts';
+import type { SparseRecord } from '../records.ts';
+import { isObject } from '../values.ts';
+import type { Store } from './store.ts';
+
+/** Every number of a person (E.164), the mobile one first. `type`: those of `phones` that are said to be so alone. */
+export function numbersOf(person: SparseRecord, type: 'mobile' | null = null): string[] {
+  const found = new Set<string>();
+  // It is kept as a key already.
+  if (typeof person['mobile'] === 'string') found.add(person['mobile']);
+  for (const phone of Array.isArray(person['phones']) ? (person['phones'] as readonly unknown[]) : []) {
+    const number = isObject(phone) && (type === null || phone['type'] === type) ? phoneOf(phone['number']) : undefined;
+    if (number !== undefined) found.add(number);
+  }
+  return [...found];
+}
+
+/** Keeps the other numbers that a person's record names, in place of those before. `isNew`: there are none. */
+export function otherNumberWriter(store: Store): (person: number, record: SparseRecord, isNew: boolean) => void {
+  const forget = store.prepare('DELETE FROM other_numbers WHERE person = ?');
+  const add = store.prepare('INSERT INTO other_numbers (number, person) VALUES (?, ?)');
+  return (person, record, isNew) => {
+    if (!isNew) forget.run(person);
+    for (const number of numbersOf(record)) if (number !== record['mobile']) add.run(number, person);
+  };
+}

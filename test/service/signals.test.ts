@@ -32,6 +32,10 @@ describe('GET /v1/signals', () => {
     });
   });
 
+  it('is a page for who will not have a stream', async () => {
+    for (const accept of ['application/x-ndjson;q=0', 'text/event-stream;q=0', 'text/event-stream;q=0.2, application/x-ndjson;q=0, application/json']) expect(ids(await get('', { accept }))).toHaveLength(5);
+  });
+
   it.each([
     ['?type=funding', ['sg_4', 'sg_3', 'sg_1']],
     ['?type=exec_moves,hiring', ['sg_5', 'sg_2']],

@@ -1,6 +1,7 @@
 /** GET /v1/signals: by what the client accepts a page of JSON, all of them as lines of JSON, or a live stream of events. */
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
+import { accepted } from '../accepted.ts';
 import { apiRoute, bookCall } from '../api-route.ts';
 import type { Endpoint, ServiceContext } from '../context.ts';
 import { ServiceError } from '../errors.ts';
@@ -25,10 +26,17 @@ export function signals(app: FastifyInstance, context: ServiceContext): RouteHan
   app.addHook('preClose', async () => streams.close());
   const page = apiRoute(context, pageEndpoint(context.signals), 0);
   return async (request, reply) => {
-    const accept = request.headers.accept ?? '';
-    if (request.method === 'HEAD') return page(request, reply);
-    if (accept.includes(EVENTS)) return sendEvents(context, streams, request, reply);
-    return accept.includes(NDJSON) ? sendLines(context, request, reply) : page(request, reply);
+    const wanted = request.method === 'HEAD' ? null : accepted(request.headers.accept, [EVENTS, NDJSON], 'application/json');
+    switch (wanted) {
+      case EVENTS:
+        return sendEvents(context, streams, request, reply);
+      case NDJSON:
+        return sendLines(context, request, reply);
+      case null:
+        return page(request, reply);
+      default:
+        return wanted satisfies never;
+    }
   };
 }
 

@@ -1,0 +1,23 @@
+/** What a client takes, by its Accept header (RFC 9110 12.5.1). Pure. */
+
+/** A media type without parameters, in lower case. */
+type MediaType = `${string}/${string}`;
+
+/**
+ * The one of `special` that a client would have at least as gladly as `usual`; null: the usual one. A special one is for who names it, since any type at all
+ * is taken by whoever has not thought of it. Of those that are wanted alike it is the first. Who takes none of all gets the usual one, as the standard allows.
+ */
+export function accepted<T extends MediaType>(header: string | undefined, special: readonly T[], usual: MediaType): T | null {
+  const ranges = new Map(header?.split(',').map(readRange));
+  const ofUsual = ranges.get(usual) ?? ranges.get(usual.replace(/[^/]*$/, '*')) ?? ranges.get('*/*') ?? 0;
+  const weightOf = (type: T): number => ranges.get(type) ?? 0;
+  const [best] = special.toSorted((one, other) => weightOf(other) - weightOf(one));
+  return best !== undefined && weightOf(best) > 0 && weightOf(best) >= ofUsual ? best : null;
+}
+
+/** A range with its weight (RFC 9110 12.4.2), 1 where it has none that can be read. */
+function readRange(text: string): [range: string, weight: number] {
+  const [range = '', ...parameters] = text.toLowerCase().split(';').map((part) => part.trim());
+  const weight = parameters.map((parameter) => /^q=([01](?:\.\d{0,3})?)$/.exec(parameter)?.[1]).find((found) => found !== undefined);
+  return [range, weight === undefined ? 1 : Math.min(1, Number(weight))];
+}

@@ -23,10 +23,11 @@ export function settle({ keys, quota, idempotency, journal }: ServiceContext, { 
   return idempotent && idempotency.size > 0 ? journal.written(KEPT_WAITS_MS).then(() => true) : null;
 }
 
-/** Takes back what was booked for a request that is refused with `status`: what settles nothing costs nothing, and where there was no room or no quota for it, no quota either. */
+/** Takes back what was booked for a request that is refused with `status`: what settles nothing costs nothing and repeats nothing, and where there was no room or no quota for it, no quota either. */
 export function takeBack({ quota, clock }: Pick<ServiceContext, 'quota' | 'clock'>, call: Call, status: number): void {
   if (isSettled(status)) return;
   call.undo?.();
+  call.replayed = false;
   const { key, tokens } = call;
   if (key === null || key.rpm === null || tokens === 0 || (status !== ERRORS.rate_limited.status && status !== ERRORS.overloaded.status)) return;
   call.tokens = 0;
@@ -38,7 +39,6 @@ export function refuseUnwritten(context: Pick<ServiceContext, 'quota' | 'clock'>
   if (instead instanceof Readable) instead.destroy();
   const refusal = new ServiceError('overloaded', 'the store is busy, and nothing was charged; send the same request again', { headers: { 'retry-after': RETRY_S } });
   takeBack(context, request.call, refusal.status);
-  request.call.replayed = false;
   for (const name of OF_THE_ANSWER) reply.removeHeader(name);
   reply.code(refusal.status).headers(refusal.headers).header('content-type', PROBLEM_TYPE);
   return Buffer.from(problemText(refusal, request));

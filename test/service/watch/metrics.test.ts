@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { expect, it, vi } from 'vitest';
 import { exposition } from '../../../src/monitor/exposition.ts';
+import { ServiceError } from '../../../src/service/errors.ts';
+import { VerificationJobs } from '../../../src/service/verification-jobs.ts';
 import { LoopLag } from '../../../src/service/watch/loop-lag.ts';
 import { serviceFamilies, SERVICE_METRICS } from '../../../src/service/watch/metrics.ts';
 import { parseExposition } from '../../monitor/parse-exposition.ts';
@@ -29,6 +31,19 @@ it('counts what was refused, by why and by plan, and what was repeated', async (
   expect([value('millrace_service_credits_total'), value('millrace_service_replays_total'), value('millrace_service_throttled_total', '{plan="trial"}')]).toEqual([5, 1, enriched(429)]);
   expect([value('millrace_service_ready'), value('millrace_service_requests_in_flight'), value('millrace_service_store_stuck_seconds')]).toEqual([1, 0, 0]);
   expect(JSON.stringify([...found])).not.toMatch(/jane|acme|key_/);
+});
+
+it('counts a repetition that ends in 503 as that and nothing else', async () => {
+  const service = await serveStore();
+  const ask = async (): Promise<number> => (await service.post('/v1/emails/verify', { emails: ['n/a'] }, { headers: { 'idempotency-key': 'k', prefer: 'respond-async' } })).status;
+  const room = vi.spyOn(VerificationJobs.prototype, 'begin');
+  const asked = [await ask(), await ask()];
+  room.mockImplementationOnce(() => {
+    throw new ServiceError('overloaded', 'no room');
+  });
+  expect([...asked, await ask()]).toEqual([202, 202, 503]);
+  const { meter } = service.look();
+  expect([meter.replays, meter.routes.get('POST /v1/emails/verify')?.codes]).toEqual([1, new Map([['202', 2], ['503', 1]])]);
 });
 
 it('is late by as much as the worst of late', () => {

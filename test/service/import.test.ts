@@ -28,6 +28,33 @@ describe('importing', () => {
     store.close();
   });
 
+  it('takes a verdict of an enriched output as of when it was learnt, whatever the order of loading', async () => {
+    const output = (learnt: string): SparseRecord => ({
+      input: { Mail: 'ada@acme.example' }, result: { outcome: 'matched' }, enrich: { email: 'ada@acme.example', title: 'CTO', email_status: 'risky', email_verified_at: '2024-01-01T00:00:00Z', updated_at: '2026-02-01T00:00:00Z' },
+      verify: { email: 'ada@acme.example', result: 'undeliverable', confidence: 0, verified_at: learnt },
+    });
+    const told: SparseRecord = { email: 'ada@acme.example', title: 'CEO', email_status: 'verified', email_confidence: 90, email_verified_at: '2026-03-01T00:00:00Z', updated_at: '2026-03-01T00:00:00Z' };
+    for (const [learnt, status, confidence] of [['2026-04-01T00:00:00.5Z', 'bounced', 0], ['2025-12-01T00:00:00Z', 'verified', 90]] as const) {
+      const kept: SparseRecord[] = [];
+      for (const order of [[output(learnt), told], [told, output(learnt)], [output(learnt), told, output(learnt)]]) {
+        const store = await emptyStore();
+        for (const row of order) await load(store, [row], { name: 'out.jsonl' });
+        // The id is of who came first.
+        const [{ id: _id, sources, ...ada } = {}] = all(store, 'contacts', true);
+        kept.push({ ...ada, sources: { ...(sources as object), id: null } });
+        expect((await load(store, [output(learnt)], { name: 'out.jsonl' })).counts).toMatchObject({ unchanged: 1 });
+        store.close();
+      }
+      expect(kept[0]).toMatchObject({ title: 'CEO', email_status: status, email_confidence: confidence });
+      expect(kept).toEqual([kept[0], kept[0], kept[0]]);
+    }
+    const store = await emptyStore();
+    // Of a time that is not yet: of now.
+    await load(store, [output('2031-01-01T00:00:00Z')], { nowMs: Date.parse('2026-06-01') });
+    expect(all(store, 'contacts', true)).toMatchObject([{ updated_at: '2026-06-01T00:00:00Z', sources: { email_status: { at: '2026-06-01T00:00:00Z' }, title: { at: '2026-02-01T00:00:00Z' } } }]);
+    store.close();
+  });
+
   it('takes an enriched output of Millrace, as a table and as JSON lines, and leaves out what was not found', async () => {
     const record = { email: 'ada@acme.example', name: 'Ada Example', title: 'CTO', verified: true, company: { name: 'Acme', domain: 'acme.example', employees: 42, stack: ['Go', 'dbt'] }, updated_at: '2025-05-05T00:00:00Z' };
     const verdict = { email: 'ada@acme.example', normalized: 'ada@acme.example', result: 'undeliverable', confidence: 0, verified_at: '2026-02-02T00:00:00Z' };

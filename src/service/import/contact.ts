@@ -14,6 +14,8 @@ export interface Contact {
   readonly person: SparseRecord;
   /** Null: the row says nothing of a company but its domain. */
   readonly company: SparseRecord | null;
+  /** When the status of the address was learnt, where a run of Millrace says it: a verdict is of another time than the record that it was bought with. */
+  readonly learntAt: unknown;
 }
 
 /** Null: a row of an enriched output for which nothing was found, so that it says nothing that was not known. */
@@ -36,7 +38,7 @@ export function contactOf(row: RowValues): Contact | null {
   if (employer !== null) person['company_domain'] = employer;
   const record = employer === null ? null : companyOf({ ...company, domain: employer });
   if (employer === null && typeof company['name'] === 'string') person['company_name'] = company['name'];
-  return { person, company: record };
+  return { person, company: record, learntAt: values['result.outcome'] === undefined ? null : person['email_verified_at'] };
 }
 
 /** Of a row that failed at a later step stays what the earlier ones bought: a record, or a verdict. */

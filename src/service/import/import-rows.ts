@@ -1,5 +1,6 @@
 /** Rows of a file into the store, some thousands a transaction, so that a running service is kept waiting for moments only. */
 import { setTimeout } from 'node:timers/promises';
+import { timeOf } from '../field-types.ts';
 import type { SparseRecord } from '../records.ts';
 import { IndexWriter } from '../search/index-writer.ts';
 import { companyWriter, type Put } from '../store/company-writer.ts';
@@ -133,7 +134,8 @@ function recordWriter(store: Store, index: IndexWriter, file: ImportFile, option
       return (row) => {
         const contact = contactOf(row);
         if (contact === null) return null;
-        const put = putPerson(contact.person, provenance(contact.person));
+        const learntMs = Date.parse(timeOf(contact.learntAt) ?? '');
+        const put = putPerson(contact.person, provenance(contact.person), Number.isNaN(learntMs) ? null : Math.min(learntMs, options.nowMs));
         // The company of somebody who asked to be removed is nobody's secret, but the row is not kept.
         if (put.kind === 'put' && contact.company !== null) counts.company(putCompany(contact.company, provenance({ ...contact.person, ...contact.company })));
         return put;

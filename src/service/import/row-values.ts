@@ -114,7 +114,7 @@ function millraceOutput(object: SparseRecord): MillraceOutput | null {
   return {
     input,
     bought: { ...(isObject(enrich) ? enrich : {}), ...(isObject(company) ? { company } : {}), ...(isObject(reveal) ? known(reveal) : {}) },
-    verify: { 'verify.result': verdict['result'], 'verify.confidence': verdict['confidence'], 'verify.email': verdict['normalized'] ?? verdict['email'], 'verify.verified_at': verdict['verified_at'] },
+    verify: { 'verify.result': verdict['result'], 'verify.confidence': verdict['confidence'], 'verify.email': verdict['normalized'] ?? verdict['email'], 'verify.verified_at': verdict['verified_at'] ?? verdict['checked_at'] },
     outcome: result['outcome'],
   };
 }

@@ -17,7 +17,8 @@ import { numbersOf, otherNumberWriter } from './other-numbers.ts';
 import { suppressionTest } from './suppressions.ts';
 import type { Store } from './store.ts';
 
-export type PutPerson = (raw: SparseRecord, from: Provenance) => Put;
+/** `learntMs`: when the status of the address was learnt (epoch milliseconds), where that is known to be another time than the record's. */
+export type PutPerson = (raw: SparseRecord, from: Provenance, learntMs?: number | null) => Put;
 
 type Row = Record<string, unknown>;
 
@@ -36,7 +37,7 @@ export function personWriter(store: Store, index: IndexWriter): PutPerson {
   const forgetOthers = store.prepare('DELETE FROM other_addresses WHERE person = ?');
   const putOthers = otherAddressWriter(store);
   const putNumbers = otherNumberWriter(store);
-  return (raw, from) => {
+  return (raw, from, learntMs = null) => {
     const { record: known, dropped } = cleanRecord(raw, PERSON_TYPES);
     delete known['updated_at'];
     const keys = keysOf(known);
@@ -48,7 +49,7 @@ export function personWriter(store: Store, index: IndexWriter): PutPerson {
     const kept = found === null ? null : keptPerson(found);
     // Nobody was found by the id that was given, so it is free. One that was an erased namesake's is not given again.
     if (kept === null) known['id'] = ownId(known['id'], (id) => id === keys.id || (taken.get(id) === undefined && !isSuppressed({ id })), () => `pe_${digest(identityOf(keys))}`);
-    const { record: merged, change } = mergePerson(kept, known, from);
+    const { record: merged, change } = mergePerson(kept, known, from, learntMs);
     if (change === 'same') return { kind: 'put', change, dropped };
     const { company_domain: domain, ...doc } = merged.doc;
     const text = JSON.stringify(doc);

@@ -114,6 +114,13 @@ describe('POST /v1/enrich', () => {
     expect(json['errors']).toContainEqual(expect.objectContaining({ pointer, code }));
   });
 
+  it('says what to do instead of calling a webhook', async () => {
+    const service = await serveStore();
+    const detail = async (path: string, body: unknown): Promise<unknown> => (await service.post(path, body)).json['detail'];
+    expect(await detail('/v1/enrich', { id: 'pe_1', webhook_url: 'https://hooks.example' })).toMatch(/leave webhook_url out.*record from the answer/);
+    expect(await detail('/v1/emails/verify', { emails: ['a@acme.example'], webhook_url: 'https://hooks.example' })).toMatch(/leave webhook_url out.*Prefer: respond-async.*Location/);
+  });
+
   it('names the field that was probably meant', async () => {
     const service = await serveStore();
     expect((await service.post('/v1/enrich', { emial: 'a@acme.example' })).text).toContain('did you mean email?');

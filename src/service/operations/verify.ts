@@ -17,6 +17,7 @@ export const VERIFY_BODY = {
     mode: { type: 'string', enum: ['full', 'dns', 'syntax'], default: 'full', description: '`dns` asks no mail server, `syntax` nobody at all.', examples: ['dns'] },
     timeout_ms: { type: 'integer', minimum: 1, maximum: MAX_TIMEOUT_MS, default: 25_000, description: 'When the answer comes at the latest; what is not known by then is `unknown` with the reason `pending`.', examples: [10_000] },
     max_age_s: { type: 'integer', minimum: 0, maximum: MAX_AGE_S, description: `What the store has learnt longer ago than this settles nothing. Nor does, with or without it, a delivery of more than ${HOLDS_DAYS.delivered} days ago, a contact's status of more than ${HOLDS_DAYS.verified}, or a bounce of more than ${HOLDS_DAYS.bounced}.`, examples: [7_776_000] },
+    webhook_url: { type: 'null', description: 'this service calls no webhooks: leave webhook_url out; with Prefer: respond-async the results can be fetched later, at the Location of the answer' },
   },
 } as const satisfies Body;
 

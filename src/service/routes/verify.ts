@@ -115,6 +115,7 @@ function readRequest(body: unknown): Asked {
   const one = reader.get('email');
   if (reader.has('emails') && reader.has('email')) reader.fail('/email', 'ambiguous', 'give emails or email, not both');
   else if (!reader.has('emails') && !reader.has('email')) reader.fail('', 'required', 'nothing to verify: give emails (an array) or email');
+  reader.get('webhook_url');
   const mode = reader.get('mode') ?? 'full';
   const timeoutMs = reader.get('timeout_ms');
   const maxAgeS = reader.get('max_age_s');

@@ -10,6 +10,8 @@ import type { ActiveKey } from './key-ring.ts';
 
 /** More names than this in an error help nobody. */
 const MANY_PARAMETERS = 20;
+/** More of them than this help nobody. */
+const MOST_NAMED = 10;
 const NO_KEY = 'send an API key that this service knows: Authorization: Bearer KEY';
 
 /** Admits a request to an API route, or throws what it is refused with. */
@@ -38,7 +40,7 @@ export function admit(context: ServiceContext, request: FastifyRequest): void {
   if (request.headers['content-encoding'] !== undefined && request.headers['content-encoding'] !== 'identity') {
     throw new ServiceError('unsupported_media_type', 'send the body as it is, without Content-Encoding');
   }
-  refuseUnknownParameters(request, request.routeOptions.config.parameters ?? []);
+  refuseBadQuery(request, request.routeOptions.config.parameters ?? []);
 }
 
 /** Fills in the key and quota of a request that costs none of it, for its headers. */
@@ -52,15 +54,32 @@ function peekQuota(context: ServiceContext, request: FastifyRequest, key: Active
   if (key.rpm !== null) request.call.quota = context.quota.peek(key.id, key.rpm, context.clock());
 }
 
-/** @throws ServiceError naming the first query parameter that is not in `known`, and the known one that it resembles. */
-function refuseUnknownParameters(request: FastifyRequest, known: readonly string[]): void {
-  if (!request.url.includes('?')) return;
-  for (const name of Object.keys(request.query as Record<string, unknown>)) {
-    if (known.includes(name)) continue;
-    const near = nearest(name, known);
-    const advice = near !== null ? `did you mean ${near}?` : known.length > MANY_PARAMETERS ? 'see the reference for those that are' : known.length === 0 ? `${pathOf(request.url)} takes none: send fields in the body` : `known are ${known.join(', ')}`;
-    const detail = `unknown query parameter ${JSON.stringify(name.slice(0, 64))}; ${advice}`;
-    throw new ServiceError('unknown_parameter', detail, { errors: [{ parameter: name.slice(0, 64), code: 'unknown_parameter', detail }] });
+/** @throws ServiceError naming the query parameters that are not in `known`, and the known ones that they resemble; or for a query that cannot be decoded */
+function refuseBadQuery(request: FastifyRequest, known: readonly string[]): void {
+  const { url } = request;
+  if (!url.includes('?')) return;
+  const unknown = Object.keys(request.query as Record<string, unknown>).filter((name) => !known.includes(name));
+  const errors = unknown.slice(0, MOST_NAMED).map((name) => ({ parameter: name.slice(0, 64), code: 'unknown_parameter', detail: `unknown query parameter ${JSON.stringify(name.slice(0, 64))}; ${adviceOn(name, known, request)}` }));
+  const [first] = errors;
+  if (first !== undefined) throw new ServiceError('unknown_parameter', unknown.length === 1 ? first.detail : `${first.detail} (and ${unknown.length - 1} more)`, { errors });
+  // It would be taken as it stands, and find nobody.
+  if (url.includes('%') && !isDecodable(url.slice(url.indexOf('?')))) throw new ServiceError('invalid_parameter', 'the query is not properly percent-encoded (UTF-8)');
+}
+
+function adviceOn(name: string, known: readonly string[], { method, url }: FastifyRequest): string {
+  const near = nearest(name, known);
+  if (near !== null) return `did you mean ${near}?`;
+  if (known.length > MANY_PARAMETERS) return 'see the reference for those that are';
+  if (known.length > 0) return `known are ${known.join(', ')}`;
+  return `${pathOf(url)} takes none${method === 'POST' ? ': send fields in the body' : ''}`;
+}
+
+function isDecodable(query: string): boolean {
+  try {
+    decodeURIComponent(query);
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -10,6 +10,7 @@ import { ServiceError } from './errors.ts';
 import { guardConnections, type Connections } from './guard/connections.ts';
 import { checkEveryMs, LIMITS } from './guard/limits.ts';
 import { answerOdd, refuseUnreadable } from './guard/unreadable.ts';
+import { nearPath } from './near-path.ts';
 import type { Operation } from './openapi/operation.ts';
 import { COMPANY } from './operations/companies.ts';
 import { ENRICH, ENRICH_BULK } from './operations/enrich.ts';
@@ -191,7 +192,10 @@ function refuseNoHost({ headers, raw }: FastifyRequest): void {
 function noSuchRoute(methods: ReadonlyMap<string, readonly string[]>, { url }: FastifyRequest): ServiceError {
   const path = pathOf(url);
   const allowed = methodsOf(methods, path);
-  if (allowed === undefined) return new ServiceError('not_found', 'there is no such path');
+  if (allowed === undefined) {
+    const near = nearPath(path, (one) => methodsOf(methods, one) !== undefined, [...methods.keys()].filter((one) => !one.includes(':')));
+    return new ServiceError('not_found', `there is no such path; ${near === null ? 'the reference is at /docs' : `did you mean ${near.slice(0, MAX_SHOWN_PATH)}?`}`);
+  }
   return new ServiceError('method_not_allowed', `${path.slice(0, MAX_SHOWN_PATH)} takes ${allowed.join(', ')}`, { headers: { allow: allowed.join(', ') } });
 }
 

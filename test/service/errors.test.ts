@@ -94,6 +94,20 @@ describe('the error table', () => {
     expect(json['instance']).toBe('/v1/enrich');
   });
 
+  it('of a path that takes no parameters says where to put them, if anywhere', async () => {
+    const service = await serveStore();
+    expect((await service.post('/v1/enrich?fields=name', { id: 'pe_1' })).json['detail']).toMatch(/takes none: send fields in the body$/);
+    expect((await service.request('/v1/companies/acme.example?fields=name', { headers: AUTH })).json['detail']).toMatch(/takes none$/);
+  });
+
+  it('404 names the path that was meant', async () => {
+    const service = await serveStore();
+    const meant: Readonly<Record<string, string | null>> = { '//v1/enrich': '/v1/enrich', '/v1/enrich/': '/v1/enrich', '/V1/Enrich': '/v1/enrich', '/v1/enrichment': '/v1/enrich', '/v1/companies//acme.example/': '/v1/companies/acme.example', '/v1/contact/search': '/v1/contacts/search', '/': null, '/nothing-like-it': null };
+    for (const [instance, near] of Object.entries(meant)) {
+      expect((await service.request(instance, { headers: AUTH })).json).toMatchObject({ status: 404, code: 'not_found', instance, detail: `there is no such path; ${near === null ? 'the reference is at /docs' : `did you mean ${near}?`}` });
+    }
+  });
+
   it('413 over 1 MiB, and not at 1 MiB', async () => {
     const service = await serveStore();
     const body = (bytes: number): string => `{"id":"${'x'.repeat(bytes - 9)}"}`;

@@ -62,9 +62,13 @@ describe('GET /v1/signals', () => {
     expect(third.json['meta']).toEqual({ limit: 2, next_cursor: null });
   });
 
+  it('says once that a value is empty', async () => {
+    expect((await get('?type=,funding&since=2026-01-01&until=2026-01-01')).json['errors']).toEqual([{ parameter: 'type', code: 'empty', detail: 'type has an empty value' }]);
+  });
+
   it.each([
     ['?type=gossip', 'type', 'format'], ['?since=yesterday', 'since', 'date'], ['?until=2026-13-01', 'until', 'date'], ['?domain=x', 'domain', 'format'], ['?country=Germany', 'country', 'format'],
-    ['?limit=0', 'limit', 'range'], ['?cursor=x', 'cursor', 'invalid_cursor'], ['?type=', 'type', 'empty'], ['?since=2026-01-01&since=2026-01-02', 'since', 'repeated'], ['?tpye=funding', 'tpye', 'unknown_parameter'],
+    ['?limit=0', 'limit', 'range'], ['?cursor=x', 'cursor', 'invalid_cursor'], ['?type=', 'type', 'empty'], ['?since=2026-01-01&since=2026-01-02', 'since', 'repeated'], ['?tpye=funding', 'tpye', 'unknown_parameter'], ['?since=2026-02-01&until=2026-01-31', 'until', 'range'],
   ])('refuses %s', async (query, parameter, code) => {
     for (const accept of ['application/json', 'application/x-ndjson', 'text/event-stream']) {
       const { status, json } = await get(query, { accept });

@@ -131,6 +131,10 @@ function readOptions(given: Given, findings: Findings): Options {
   if (fields !== null && fields.length > ROW_FIELDS.length) findings.add('fields', 'too_many', `fields has ${fields.length} names; there are ${ROW_FIELDS.length}`);
   else for (const field of fields ?? []) {
     if (ROW_FIELDS.includes(field)) continue;
+    if (field === '') {
+      findings.add('fields', 'empty', 'fields has an empty value');
+      continue;
+    }
     const near = nearest(field, ROW_FIELDS);
     findings.add('fields', 'enum', `unknown name ${JSON.stringify(field.slice(0, 64))} in fields${near === null ? '' : `; did you mean ${near}?`}`);
   }

@@ -28,7 +28,7 @@ export function readSignalQuery(request: FastifyRequest): SignalQuery {
     const values = [query[name] ?? []].flat().flatMap((value) => value.split(',')).map((value) => value.trim());
     if (values.includes('')) findings.add(name, 'empty', `${name} has an empty value`);
     if (values.length > MAX_SIGNAL_VALUES) findings.add(name, 'too_many', `${name} has ${values.length} values; at most ${MAX_SIGNAL_VALUES} are allowed`);
-    return values;
+    return values.filter((value) => value !== '');
   };
   const one = (name: string): string | null => {
     const given = [query[name] ?? []].flat();
@@ -51,10 +51,11 @@ export function readSignalQuery(request: FastifyRequest): SignalQuery {
       return null;
     }
   };
-  const until = day('until');
+  const [since, until] = [day('since'), day('until')];
+  if (since !== null && until !== null && until < since) findings.add('until', 'range', 'until is before since');
   const filter: SignalFilter = {
     types: checked<SignalType>('type', (value) => signalType(value.toLowerCase()), `must be one of ${SIGNAL_NAMES.join(', ')}`),
-    since: day('since'),
+    since,
     // The day is meant with all of its hours.
     before: until === null ? null : until + DAY_MS,
     domains: checked('domain', normaliseDomain, 'is no domain name, such as acme.example'),

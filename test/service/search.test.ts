@@ -77,6 +77,8 @@ describe('GET /v1/contacts/search', () => {
     ['q=a+b+c+d+e+f+g+h+i+j+k', 'invalid_parameter', 'q', /more than 10 words/],
     [`city=${'a,'.repeat(200)}b`, 'invalid_parameter', 'city', /more than 200 values/],
     ['title=cto&title_match=some', 'invalid_parameter', 'title', /must be one of all, any, exact/],
+    ['title=cto&title_match=any&title_match=exact', 'invalid_parameter', 'title_match', /more than once/],
+    ['signal_since=2026-01-01&signal_since=2026-02-01', 'invalid_parameter', 'signal_since', /more than once/],
     ['limit=0', 'invalid_parameter', 'limit', /from 1 to 100/],
     ['limit=101', 'invalid_parameter', 'limit', /from 1 to 100/],
     ['limit=1&limit=2', 'invalid_parameter', 'limit', /more than once/],

@@ -29,9 +29,9 @@ const OPTIONS: Parameters = {
 
 function filterParameters(): Parameters {
   return Object.fromEntries(
-    Object.entries(FILTERS).map(([name, { takes, many, divided }]): [string, Parameter] => {
+    Object.entries(FILTERS).map(([name, { takes, many, single, divided }]): [string, Parameter] => {
       const [description = '', example] = FILTER_NOTES[name] ?? [];
-      return [name, { description, schema: takes, most: many === true ? MAX_KEYS : MAX_VALUES, divided, example }];
+      return [name, { description, schema: takes, ...(single === true ? {} : { most: many === true ? MAX_KEYS : MAX_VALUES }), divided, example }];
     }),
   );
 }

@@ -31,6 +31,8 @@ export interface Filter {
   readonly divided: boolean;
   /** Each value is one look-up by key, so there may be many. */
   readonly many?: true;
+  /** It says how another is meant, and takes one value. */
+  readonly single?: true;
   /** @throws BadValue for the first value that is none of its. `others` are the values of filters that change what it means. */
   compile(values: readonly string[], context: FilterContext, others: (name: string) => readonly string[]): Meaning | readonly Meaning[];
 }
@@ -145,6 +147,7 @@ export const FILTERS: Readonly<Record<string, Filter>> = {
     takes: DATE_VALUE,
     exclude: false,
     divided: false,
+    single: true,
     compile(values, _context, others) {
       values.forEach(dateOf);
       return others('signal').length > 0 ? {} : { company: signals(SIGNAL_TYPES, values) };
@@ -181,6 +184,7 @@ function modifier(takes: Schema, check: (value: string) => unknown): Filter {
     takes,
     exclude: false,
     divided: false,
+    single: true,
     compile(values) {
       values.forEach(check);
       return {};

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { STEPS, type Step } from '../../src/job/steps.ts';
 import { leads, PROFILE_COLUMNS, toCsv, withProfiles, type Lead } from '../support/leads.ts';
-import { flags, makeWorld, type World } from '../support/world.ts';
+import { flags, makeFolder, makeWorld, type World } from '../support/world.ts';
 
 interface Plan {
   readonly start: string;
@@ -74,6 +74,15 @@ test('before, half-way and after: what there is, what the ledger has, what it ta
   expect(after).toMatchObject({ start: 'finished', records: 400, requests: { enrich: 0, verify: 0, total: 0 }, seconds: 0 });
   const needed = first.lookups.unique - UNVERIFIED.size;
   expect(after.lookups).toEqual({ unique: needed, fromLedger: needed });
+});
+
+test('the sample job is found from any folder, and so is what it reads; a file of that name there goes first', async () => {
+  const folder = await makeFolder();
+  const planned = async (): Promise<Plan> => JSON.parse((await folder.run(['plan', 'sample', '--json'])).stdout) as Plan;
+  expect(await planned()).toMatchObject({ job: 'sample', records: 2_500 });
+  await mkdir(folder.at('fixtures'));
+  await writeFile(folder.at('fixtures/leads.csv'), toCsv(ROWS));
+  expect(await planned()).toMatchObject({ records: 400 });
 });
 
 test('a limit, and unlimited requests', async () => {

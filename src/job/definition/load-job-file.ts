@@ -19,14 +19,17 @@ const EXTENSIONS = ['.yaml', '.yml', '.json'];
 /** Jobs that come with the package: the same distance from the source and from the build. */
 const PACKAGE_JOBS = fileURLToPath(new URL('../../../jobs', import.meta.url));
 const FOLDERS = ['jobs', PACKAGE_JOBS];
+const PACKAGE = fileURLToPath(new URL('../../..', import.meta.url));
 
 /**
- * Reads a job by path, or by name under `jobs/` of the working directory, then under the package's own `jobs/`.
+ * Reads a job by path, or by name under `jobs/` of the working directory, then under the package's own `jobs/`. An input that comes with
+ * the package as well is found there when the working directory has none of its name: the sample job runs from any folder.
  * YAML 1.2 (core schema) or JSON. Throws ConfigError: not found, unreadable, too large, not UTF-8, bad syntax (with the line).
  */
 export async function loadJobFile(ref: string): Promise<JobFile> {
   const path = await findJob(ref);
   const { value, lines } = parseJob(await readBounded(path), path);
+  if (path.startsWith(PACKAGE_JOBS)) await findInPackage(value);
   const extension = extname(path);
   return { path, name: basename(path, EXTENSIONS.includes(extension.toLowerCase()) ? extension : ''), value, lines };
 }
@@ -40,6 +43,18 @@ async function findJob(ref: string): Promise<string> {
   const places = hasExtension || isPath ? [ref, ...inFolders] : [...inFolders, ref];
   for (const place of places) if (await isFile(place)) return place;
   throw await notFound(ref, isPath);
+}
+
+/** Of whoever writes into the package's folder nothing is known yet: the value may be anything. */
+async function findInPackage(job: unknown): Promise<void> {
+  const input = isMapping(job) ? job['input'] : null;
+  if (!isMapping(input) || typeof input['uri'] !== 'string' || (await isFile(input['uri']))) return;
+  const packaged = join(PACKAGE, input['uri']);
+  if (await isFile(packaged)) input['uri'] = packaged;
+}
+
+function isMapping(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 async function isFile(path: string): Promise<boolean> {

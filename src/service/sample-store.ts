@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { StorageError } from '../errors.ts';
 import type { MailWorld } from './mail-world/world.ts';
 import { loadCompanies, loadPeople, loadSignals, parseJsonLines } from './store/load.ts';
-import { MIGRATIONS } from './store/migrations.ts';
+import { MIGRATIONS, type Migration } from './store/migrations.ts';
 import { openStore } from './store/open-store.ts';
 import { suppress } from './store/suppress.ts';
 import { transaction } from '../sqlite/transaction.ts';
@@ -39,8 +39,10 @@ export async function readSampleWorld(): Promise<MailWorld> {
   return JSON.parse(await read('mail-world.json')) as MailWorld;
 }
 
-async function readSample(): Promise<Record<(typeof FILES)[number], string>> {
-  return Object.fromEntries(await Promise.all(FILES.map(async (name) => [name, await read(name)] as const))) as Record<(typeof FILES)[number], string>;
+type Sample = Readonly<Record<(typeof FILES)[number], string>>;
+
+async function readSample(): Promise<Sample> {
+  return Object.fromEntries(await Promise.all(FILES.map(async (name) => [name, await read(name)] as const))) as Sample;
 }
 
 /** Loads the sample set into a store that holds no people and no companies yet; leaves any other as it is. */
@@ -69,11 +71,7 @@ function isEmpty(store: Store): boolean {
  */
 export async function sampleStorePath(): Promise<string> {
   const sample = await readSample();
-  const digest = createHash('sha256');
-  for (const name of FILES) digest.update(sample[name]);
-  for (const { sql } of MIGRATIONS) digest.update(sql);
-  const folder = await privateFolder();
-  const path = join(folder, `sample-${digest.digest('hex').slice(0, 16)}.sqlite`);
+  const path = join(await privateFolder(), sampleStoreName(sample, MIGRATIONS));
   if (await exists(path)) return path;
   const building = `${path}.${process.pid}.${randomBytes(4).toString('hex')}.new`;
   try {
@@ -88,6 +86,14 @@ export async function sampleStorePath(): Promise<string> {
     await Promise.all(['', '-wal', '-shm'].map((suffix) => rm(building + suffix, { force: true })));
   }
   return path;
+}
+
+/** Another name for each schema, also where a step changes records and no table: a store that a newer version has brought up to date is refused by an older one. */
+export function sampleStoreName(sample: Sample, migrations: readonly Migration[]): string {
+  const digest = createHash('sha256');
+  for (const name of FILES) digest.update(sample[name]);
+  for (const { version, name, sql } of migrations) digest.update(JSON.stringify([version, name, sql]));
+  return `sample-${digest.digest('hex').slice(0, 16)}.sqlite`;
 }
 
 /** The temporary directory is everybody's: a folder that is not ours alone is not trusted. */

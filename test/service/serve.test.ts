@@ -1,8 +1,10 @@
 import { lstat } from 'node:fs/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { EXIT } from '../../src/errors.ts';
+import { sampleStoreName } from '../../src/service/sample-store.ts';
 import { serve } from '../../src/service/serve-command.ts';
 import { sampleStorePath, startService } from '../../src/service/start-service.ts';
+import { MIGRATIONS } from '../../src/service/store/migrations.ts';
 import { serveStore, temporaryFolder } from './harness.ts';
 
 const OPTIONS = { host: '127.0.0.1', port: 0, store: null, region: 'us', sample: true, mail: {}, faults: {}, monitor: null, logLevel: 'silent' } as const;
@@ -80,5 +82,12 @@ describe('sampleStorePath', () => {
     const folder = path.slice(0, path.lastIndexOf('/'));
     expect((await lstat(folder)).mode & 0o777).toBe(0o700);
     expect(await sampleStorePath()).toBe(path);
+  });
+
+  it('is another one for each schema, also where a step changes no table', () => {
+    const sample = { 'companies.jsonl': '{}', 'contacts.jsonl': '', 'signals.jsonl': '', 'suppressed.jsonl': '' };
+    const later = [...MIGRATIONS, { version: 1_000, name: 'records as they are cleaned then', sql: '' }];
+    expect(sampleStoreName(sample, later)).not.toBe(sampleStoreName(sample, MIGRATIONS));
+    expect(sampleStoreName({ ...sample, 'companies.jsonl': '' }, MIGRATIONS)).not.toBe(sampleStoreName(sample, MIGRATIONS));
   });
 });

@@ -1,5 +1,5 @@
 /** Which key a request carries, and what it has left: the store's keys as they are used, and keys of this process only. */
-import { findKey, keyHash, PLANS, revokedTest, type KeyRow, type Region } from './keys.ts';
+import { findKey, isCounted, keyHash, PLANS, revokedTest, type KeyRow, type Region } from './keys.ts';
 import type { Journal, Pending } from './store/journal.ts';
 import type { Store } from './store/store.ts';
 
@@ -145,7 +145,7 @@ export class KeyRing implements Pending {
   /** Takes over the balance as it stands in the store, less what is not written yet. */
   #refresh(row: KeyRow): void {
     const { calls } = PLANS[row.plan];
-    if (row.credits === null && calls === null) {
+    if (!isCounted(row)) {
       this.#accounts.delete(row.id);
       return;
     }

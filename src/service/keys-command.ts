@@ -1,6 +1,6 @@
 /** `millrace keys`: the service's API keys. */
 import { EXIT, InputError, type ExitCode } from '../errors.ts';
-import { createKey, listKeys, revokeKey, rotateKey, type KeyRow, type NewKey } from './keys.ts';
+import { createKey, isCounted, listKeys, revokeKey, rotateKey, type KeyRow, type NewKey } from './keys.ts';
 import { storeFailure } from './store/failure.ts';
 import { timeText } from './store/kept-columns.ts';
 import { openExistingStore, openStore } from './store/open-store.ts';
@@ -62,8 +62,9 @@ function shown(key: KeyRow): Record<string, unknown> {
     plan: key.plan,
     region: key.region,
     credits: key.credits,
-    credits_used: key.creditsUsed,
-    calls_used: key.callsUsed,
+    // Of a key without a limit nothing is booked: 0 would be a wrong number.
+    credits_used: isCounted(key) ? key.creditsUsed : null,
+    calls_used: isCounted(key) ? key.callsUsed : null,
     created_at: timeText(key.createdMs),
     rotated_at: key.rotatedMs === null ? null : timeText(key.rotatedMs),
     revoked_at: key.revokedMs === null ? null : timeText(key.revokedMs),

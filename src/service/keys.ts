@@ -23,6 +23,7 @@ export interface KeyRow {
   readonly region: Region;
   /** Credits bought; null: not counted. */
   readonly credits: number | null;
+  /** 0 where nothing is counted ({@link isCounted}). */
   readonly creditsUsed: number;
   readonly callsUsed: number;
   readonly createdMs: number;
@@ -38,6 +39,11 @@ export interface NewKey {
   /** Default null: not counted. */
   readonly credits?: number | null;
   readonly label?: string | null;
+}
+
+/** Whether books are kept of what a key uses: where its credits or its plan's calls are limited. */
+export function isCounted({ credits, plan }: Pick<KeyRow, 'credits' | 'plan'>): boolean {
+  return credits !== null || PLANS[plan].calls !== null;
 }
 
 /** The digest under which a key is kept and found. */

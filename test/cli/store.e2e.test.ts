@@ -97,6 +97,11 @@ it('keys are listed without themselves, rotated and revoked while the service ru
   const [listed] = (await folder.run(['keys', 'list', '--store', 's.sqlite'])).stdout.trim().split('\n').map((line) => JSON.parse(line) as Record<string, unknown>);
   expect(listed).toMatchObject({ label: 'nightly', plan: 'enterprise', region: 'us', credits: 50, revoked_at: null });
   expect(JSON.stringify(listed)).not.toContain(key.slice(6));
+  // The key of this file has credits, so books are kept; of one without any, nothing is known, and not 0.
+  expect([listed?.['credits_used'], listed?.['calls_used']]).toEqual([expect.any(Number), expect.any(Number)]);
+  await folder.run(['keys', 'create', '--store', 's.sqlite', '--plan', 'growth']);
+  const all = (await folder.run(['keys', 'list', '--store', 's.sqlite'])).stdout.trim().split('\n');
+  expect(JSON.parse(all[1] ?? '')).toMatchObject({ plan: 'growth', credits: null, credits_used: null, calls_used: null });
   const rotated = (await folder.run(['keys', 'rotate', String(listed?.['id']), '--store', 's.sqlite'])).stdout.trim();
   expect(await enrich('ada@acme.example', rotated)).toBe(200);
   // Within a second: what a service has seen of a key it believes for so long.

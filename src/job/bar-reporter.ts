@@ -45,7 +45,7 @@ export function barReporter(job: CompiledJob, out: Terminal): Reporter {
     warn: (_event, text) => say(`warning: ${text}`),
     start: (running) => {
       const { checkpoint, resumed } = running;
-      if (resumed) say(`Resuming ${job.name} after ${count(checkpoint.mark.tally.total)} rows.`);
+      if (resumed) say(`Resuming ${job.name} after ${soFar(checkpoint.mark.tally.total, checkpoint.totals.lookups.unique)}.`);
       const snapshot = snapshots(running, ownRpm(running.job, running.checkpoint), running.job.limits.limit, () => performance.now());
       draw = () => {
         const line = progressLine(job.name, snapshot());
@@ -56,7 +56,7 @@ export function barReporter(job: CompiledJob, out: Terminal): Reporter {
     stop,
     stopped: (report) => {
       stop();
-      say(`Stopped after ${count(report.records.total)} rows; the same command resumes.`);
+      say(`Stopped after ${soFar(report.records.total, report.lookups.unique)}; the same command resumes.`);
     },
     finished: (report, paths) => {
       stop();
@@ -73,6 +73,11 @@ export function barReporter(job: CompiledJob, out: Terminal): Reporter {
       if (lines.length > 0) say(`\n${lines.join('\n')}`);
     },
   };
+}
+
+/** With verify the first rows come late: what is looked up already is not lost, and says so. */
+function soFar(rows: number, lookups: number): string {
+  return `${count(rows)} rows and ${count(lookups)} lookups`;
 }
 
 /** Some terminals, such as that of a container, say 0: they do not know. */

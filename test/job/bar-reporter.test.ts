@@ -62,7 +62,7 @@ describe('the bar', () => {
   const terminal = (more: { isTTY?: boolean; columns?: number } = {}) => ({ write: (text: string) => written.push(text), ...more });
   const running = (resumed = false): Running => ({
     job,
-    checkpoint: { ...CHECKPOINT, mark: { ...CHECKPOINT.mark, tally: { ...EMPTY_TALLY, total: 1_234 } } },
+    checkpoint: { ...CHECKPOINT, totals: { ...CHECKPOINT.totals, lookups: { unique: 3_000, fromLedger: 0 } }, mark: { ...CHECKPOINT.mark, tally: { ...EMPTY_TALLY, total: 1_234 } } },
     resumed,
     counters: new Counters(null, () => 0),
     running: { limiter: { pausedMs: () => 0, throttledMs: () => 0 }, pool: { outage: null, concurrency: 16 }, lastStarted: null, lastWritten: null, inProgress: 0 },
@@ -100,7 +100,7 @@ describe('the bar', () => {
     reporter.stop();
     reporter.info('x', 'after');
     const bar = /^\r\u001b\[2Knightly \[/;
-    expect(written.map((text) => (bar.test(text) ? 'bar' : text))).toEqual(['warning: before\n', 'Resuming nightly after 1,234 rows.\n', 'bar', '\r\u001b[2K', 'warning: meanwhile\n', '\r\u001b[2K', 'after\n']);
+    expect(written.map((text) => (bar.test(text) ? 'bar' : text))).toEqual(['warning: before\n', 'Resuming nightly after 1,234 rows and 3,000 lookups.\n', 'bar', '\r\u001b[2K', 'warning: meanwhile\n', '\r\u001b[2K', 'after\n']);
     vi.advanceTimersByTime(10_000);
     expect(written.at(-1)).toBe('after\n');
   });
@@ -112,8 +112,8 @@ describe('the bar', () => {
     expect(written.length).toBeGreaterThan(3);
     expect(written.length).toBeLessThan(30);
     for (const text of written) expect(text).toMatch(/^nightly \[[█░]{24}\] .*\n$/);
-    reporter.stopped({ ...REPORT, records: { ...REPORT.records, total: 1_000 } });
-    expect(written.at(-1)).toBe('Stopped after 1,000 rows; the same command resumes.\n');
+    reporter.stopped({ ...REPORT, records: { ...REPORT.records, total: 1_000 }, lookups: { unique: 3_000, fromLedger: 0 } });
+    expect(written.at(-1)).toBe('Stopped after 1,000 rows and 3,000 lookups; the same command resumes.\n');
     expect(written.join('')).not.toContain('\u001b');
   });
 

@@ -22,14 +22,27 @@ export interface OneFile {
  * Throws InputError as `freezeInput` does, but for what it says of keys and of names that an output takes; StorageError when the disk fails.
  */
 export async function* openFiles(uri: string, shape: Omit<InspectOptions, 'signal'>, spoolPath: string, signal: AbortSignal): AsyncGenerator<OneFile, void, void> {
-  const found = uri === '-' ? [await spooled(spoolPath, signal)] : await discover(uri, false, { isOwn: () => false, signal });
-  if (found.length === 0) throw new InputError('input_missing', `Nothing matches ${uri}.`, { hint: 'Check the path; quote globs.' });
+  const found = uri === '-' ? [await spooled(spoolPath, signal)] : await findFiles(uri, signal);
+  if (found.length === 0) throw missing(`Nothing matches ${uri}.`);
   for (const each of found) {
     const { file, format } = await inspectFile(each, 0, { ...shape, signal });
     checkHeader(file, []);
     const manifest: InputManifest = { format: format ?? 'csv', files: [file], columns: file.header, keyName: { email: null, domain: null, linkedin_url: null } };
     yield { uri: file.uri, header: file.header, batches: readRecords(manifest, null, signal) };
   }
+}
+
+async function findFiles(uri: string, signal: AbortSignal): Promise<readonly SourceFile[]> {
+  try {
+    return await discover(uri, false, { isOwn: () => false, signal });
+  } catch (error) {
+    // What a run is told to do about it names settings of a job.
+    throw error instanceof InputError && error.code === 'input_missing' ? missing(error.message, error) : error;
+  }
+}
+
+function missing(message: string, cause?: unknown): InputError {
+  return new InputError('input_missing', message, { hint: 'Check the path and quote globs; in S3 also the bucket and AWS_ENDPOINT_URL.', cause });
 }
 
 async function spooled(path: string, signal: AbortSignal): Promise<SourceFile> {

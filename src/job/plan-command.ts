@@ -39,6 +39,8 @@ export interface Plan {
   readonly keys: InputManifest['keyName'];
   readonly records: number;
   readonly invalid: number;
+  /** Records with more fields than the header: what is beyond is in no output. Null: there are none. */
+  readonly surplus: { readonly records: number; readonly file: string; readonly line: number } | null;
   readonly lookups: { readonly unique: number; readonly fromLedger: number };
   readonly requests: Readonly<Record<Step | 'total', number>>;
   readonly rpm: number | null;
@@ -101,6 +103,7 @@ async function planIn(scratch: string, whole: CompiledJob, serviceOrigin: string
       keys: manifest.keyName,
       records: counting.records,
       invalid: counting.invalid,
+      surplus: surplusOf(counting, manifest),
       lookups: { unique: counting.unique, fromLedger: counting.fromLedger },
       requests,
       rpm,
@@ -110,6 +113,10 @@ async function planIn(scratch: string, whole: CompiledJob, serviceOrigin: string
     await ledger?.close();
     seen.close();
   }
+}
+
+function surplusOf({ surplus, firstSurplus }: PlanCounting, { files }: InputManifest): Plan['surplus'] {
+  return firstSurplus === null ? null : { records: surplus, file: files[firstSurplus.file]?.uri ?? '', line: firstSurplus.line };
 }
 
 async function heldBy(job: CompiledJob): Promise<Plan['heldBy']> {
@@ -132,12 +139,13 @@ function whatRunDoes({ start, heldBy }: Plan): string {
 }
 
 function describe(plan: Plan, steps: readonly Step[]): string {
-  const { requests, lookups, keys } = plan;
+  const { requests, lookups, keys, surplus } = plan;
   const mapped = Object.entries(keys).flatMap(([key, column]) => (column === null ? [] : [`${key} from "${column}"`]));
   const rows: [string, string][] = [
     ...(plan.shard === null ? [] : [['shard', plan.shard] satisfies [string, string]]),
     ['input', `${count(plan.files)} file${plan.files === 1 ? '' : 's'}, ${count(plan.bytes)} bytes${mapped.length > 0 ? `; ${mapped.join(', ')}` : ''}`],
     ['records', `${count(plan.records)}${plan.invalid > 0 ? `, of them ${count(plan.invalid)} with nothing to look up` : ''}`],
+    ...(surplus === null ? [] : [['with surplus fields', `${count(surplus.records)}, the first in ${printable(surplus.file)}, line ${surplus.line}: what is beyond the header's columns is not in the output`] satisfies [string, string]]),
     ['unique lookups', count(lookups.unique)],
     ['already in the ledger', count(lookups.fromLedger)],
     ['requests needed', `${count(requests.total)} (${steps.map((step) => `${step} ${count(requests[step])}`).join(', ')})`],

@@ -22,6 +22,9 @@ interface Seen {
 export class PlanCounting {
   records = 0;
   invalid = 0;
+  /** Records with fields beyond the header's last column, and where the first of them stands. */
+  surplus = 0;
+  firstSurplus: Pick<InputRecord, 'file' | 'line'> | null = null;
   unique = 0;
   fromLedger = 0;
   /** Lookups that would be paid for. */
@@ -61,6 +64,10 @@ export class PlanCounting {
 
   add(record: InputRecord): void {
     this.records++;
+    if (record.surplus) {
+      this.surplus++;
+      this.firstSurplus ??= { file: record.file, line: record.line };
+    }
     const keys = record.bad === null ? this.#keysOf(record) : 'bad_row';
     if (typeof keys === 'string') this.invalid++;
     else this.#follow(record, keys);

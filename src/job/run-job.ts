@@ -21,6 +21,7 @@ import type { JobParts, RunEnd } from './job-parts.ts';
 import { openCalls } from './open-calls.ts';
 import { sizeOf } from './record-size.ts';
 import { StartTimes } from './start-times.ts';
+import { surplusNotice } from './surplus-notice.ts';
 
 /** Records between the low watermark and the reader, and what they and their answers take: bounds memory, and what fills a verify request. */
 const WINDOW_RECORDS = 16_384;
@@ -50,6 +51,7 @@ export class RunningJob {
   readonly #watermark = new LowWatermark<Ready>();
   readonly #startTimes = new StartTimes();
   readonly #stopReading = new AbortController();
+  readonly #tellSurplus: (record: InputRecord) => void;
   #started = 0;
   #windowBytes = 0;
   /** What the reader waits for, when it may not go further. */
@@ -67,6 +69,7 @@ export class RunningJob {
 
   constructor(parts: JobParts) {
     this.#parts = parts;
+    this.#tellSurplus = surplusNotice(parts);
     const { job, ledger, service } = parts;
     const calls = openCalls(parts, (error) => this.#stopFor(error));
     this.#client = calls.client;
@@ -160,6 +163,7 @@ export class RunningJob {
   #start(record: InputRecord): void {
     const number = this.#started++;
     this.lastStarted = record.end;
+    if (record.surplus) this.#tellSurplus(record);
     this.#startTimes.started(number, this.#watermark.watermark, performance.now());
     let size = 0;
     const hold = (bytes: number): void => {

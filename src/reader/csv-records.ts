@@ -59,7 +59,7 @@ export async function* readCsvRecords(framed: readonly FramedRecord[], layout: C
     yield part.map((record) => {
       switch (record.kind) {
         case 'plain':
-          return toRecord(record, record.text.split(layout.delimiter, layout.width), layout);
+          return toRecord(record, record.text.split(layout.delimiter, layout.width + 1), layout);
         case 'quoted':
         case 'dirty':
           return toRecord(record, read[next++] ?? [], layout);
@@ -77,6 +77,7 @@ export async function* readCsvRecords(framed: readonly FramedRecord[], layout: C
 
 function toRecord(record: FramedRecord, fields: string[], layout: CsvLayout): InputRecord {
   const { kind, end } = record;
+  const surplus = fields.length > layout.width && hasSurplus(record, fields, layout);
   const values = toValues(fields, layout);
   let bad: string | null = null;
   if (kind === 'unclosed' || kind === 'overlong') bad = NOT_READABLE[kind];
@@ -94,7 +95,14 @@ function toRecord(record: FramedRecord, fields: string[], layout: CsvLayout): In
     linkedinUrl: keyed ? (values[layout.linkedinUrl] ?? '') : '',
     bad,
     raw: keyed ? null : record.text.slice(0, MAX_RAW_CHARS),
+    surplus: keyed && surplus,
   };
+}
+
+/** Spreadsheets write empty fields to the right of a table: those are no loss. Of a plain record all that is beyond its first surplus field is not split yet. */
+function hasSurplus({ kind, text }: FramedRecord, fields: readonly string[], { delimiter, width }: CsvLayout): boolean {
+  const all = kind === 'plain' && fields[width] === '' ? text.split(delimiter) : fields;
+  return all.some((field, index) => index >= width && field !== '');
 }
 
 function toValues(fields: string[], layout: CsvLayout): string[] {

@@ -57,6 +57,7 @@ function toRecord(record: FramedRecord, text: string, keys: KeyNames): InputReco
     linkedinUrl: keyOf(object, keys.linkedin_url),
     bad,
     raw: bad === null ? null : record.text.slice(0, MAX_RAW_CHARS),
+    surplus: false,
   };
 }
 

@@ -91,6 +91,8 @@ export interface InputRecord {
   readonly bad: string | null;
   /** Bad rows only: the line as it stands, at most 4 KiB. */
   readonly raw: string | null;
+  /** csv, tsv: it has text beyond the header's last column, which is in none of `values`. */
+  readonly surplus: boolean;
   /** `retry` only: what the run before made of it. */
   readonly finished?: FinishedRow;
 }

@@ -42,7 +42,7 @@ test('before, half-way and after: what there is, what the ledger has, what it ta
   const verified = [...ADDRESSES].filter((email) => email.includes('@')).length;
   expect(first).toEqual({
     job: 'out', shard: null, start: 'new', files: 1, bytes: Buffer.byteLength(toCsv(ROWS)), keys: { email: 'Work Email', domain: 'Website', linkedin_url: null },
-    records: 400, invalid: INVALID,
+    records: 400, invalid: INVALID, surplus: null,
     lookups: { unique: KEYS.size + verified, fromLedger: 0 },
     requests: { enrich: KEYS.size, verify: 1, company: 0, reveal: 0, total: KEYS.size + 1 },
     heldBy: null, rpm: 600, seconds: Math.ceil((KEYS.size + 1) / 10),
@@ -83,6 +83,16 @@ test('the sample job is found from any folder, and so is what it reads; a file o
   await mkdir(folder.at('fixtures'));
   await writeFile(folder.at('fixtures/leads.csv'), toCsv(ROWS));
   expect(await planned()).toMatchObject({ records: 400 });
+});
+
+test('rows with more fields than the header are counted, and the run tells of the first', async () => {
+  const world = await makeWorld('Name,Work Email\nAna,ana@works1.example,,\nBob, Jr.,bob@works1.example\n"C","c@works2.example","note"\n');
+  expect(await plan(world)).toMatchObject({ records: 3, surplus: { records: 2, file: 'in.csv', line: 3 } });
+  expect(await plan(world, { limit: '1' })).toMatchObject({ records: 1, surplus: null });
+  const said = await world.folder.run(['plan', ...flags({ input: 'in.csv', output: 'out.csv', embedded: true })]);
+  expect(said.stdout).toMatch(/^with surplus fields +2, the first in in\.csv, line 3: /m);
+  const ran = await world.folder.run(world.args({ progress: 'log' }));
+  expect(ran.stderr.split('\n').filter((line) => line.includes('surplus_fields'))).toEqual([expect.stringContaining('in.csv, line 3, has more fields than the header')]);
 });
 
 test('a limit, and unlimited requests', async () => {

@@ -107,7 +107,7 @@ export const REFUSED: Settled<never> = { kind: 'failed', rejected: true, status:
 export const GAVE_UP: Settled<never> = { kind: 'failed', rejected: false, status: 500, code: 'http_500', attempts: 5, requestId: 'r6' };
 
 export function record(email: string, domain = '', bad: string | null = null, linkedinUrl = ''): InputRecord {
-  return { file: 0, line: 2, end: { file: 0, line: 3, offset: 10, frame: null }, values: [email, domain], json: null, email, domain, linkedinUrl, bad, raw: null };
+  return { file: 0, line: 2, end: { file: 0, line: 3, offset: 10, frame: null }, values: [email, domain], json: null, email, domain, linkedinUrl, bad, raw: null, surplus: false };
 }
 
 export function job(steps: readonly Step[], when: 'always' | 'unverified' = 'always'): CompiledJob {

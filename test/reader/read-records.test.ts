@@ -136,6 +136,18 @@ describe('readRecords', () => {
     expect(await readAll(manifest, { file: 4, line: 1, offset: 0, frame: null })).toEqual([]);
   });
 
+  it('says of a row with text beyond the last column of its header that it has a surplus, quoted or not', async () => {
+    const field = fc.constantFrom('', '', 'x', '"q, "', '""');
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.array(field, { maxLength: 5 }), { minLength: 1, maxLength: 6 }), async (rows) => {
+        const path = await put(folder, 'surplus.csv', `email,name\n${rows.map((beyond) => ['a@x.example', 'n', ...beyond].join(',')).join('\n')}\n`);
+        const all = await readAll(await freeze(path));
+        expect(all.map(({ surplus }) => surplus)).toEqual(rows.map((beyond) => beyond.some((text) => text !== '' && text !== '""')));
+        expect(all.every(({ values }) => values?.length === 2)).toBe(true);
+      }),
+    );
+  });
+
   it('reads on after a bad row: an unclosed quote, a line that is not UTF-8, a line too long', async () => {
     const path = await put(
       folder,

@@ -34,7 +34,7 @@ export const result: fc.Arbitrary<RecordResult> = fc.record({
 });
 
 export function csvRecord(values: readonly string[], number = 0): InputRecord {
-  return { file: 0, line: number + 2, end: { file: 0, line: number + 3, offset: number + 1, frame: null }, values, json: null, email: '', domain: '', linkedinUrl: '', bad: null, raw: null };
+  return { file: 0, line: number + 2, end: { file: 0, line: number + 3, offset: number + 1, frame: null }, values, json: null, email: '', domain: '', linkedinUrl: '', bad: null, raw: null, surplus: false };
 }
 
 export function jsonRecord(json: string, bad: string | null = null, raw: string | null = null): InputRecord {

@@ -71,7 +71,7 @@ export function findKeyColumns(columns: readonly string[], configured: Configure
 /** The error for columns among which no key is. `where` names the file, or the input. */
 export function noKeyError(where: string, columns: readonly string[]): InputError {
   return new InputError('input_no_columns', `${where}: found columns: ${listNames(columns)}; none is an email, domain or linkedin_url.`, {
-    hint: 'Map one with --input.columns.email NAME (or .domain, .linkedin_url). The names that are known are in docs/columns.md.',
+    hint: 'Map one with --input.columns.email NAME (or .domain, .linkedin_url). The names that are known are in docs/columns.md. What stands above the header must be removed.',
   });
 }
 

@@ -6,7 +6,7 @@ import { CHUNK_BYTES, SAMPLE_BYTES } from './limits.ts';
 import { formatOfName } from './names.ts';
 import { COMPRESSION_MAGIC_BYTES, findCompression, readPieces, type Readable } from './pieces.ts';
 import { createCodec } from './encoding.ts';
-import { findDelimiter, findEncoding, findFormat, refuseJsonArray, type Sample } from './sniff.ts';
+import { findDelimiter, findEncoding, findFormat, refuseJsonArray, statedDelimiter, type Sample } from './sniff.ts';
 import type { SourceFile } from './source.ts';
 import { sourceOf } from './sources.ts';
 import type { Compression, InputFile, InputFormat, Position } from './types.ts';
@@ -36,11 +36,13 @@ export async function inspectFile(found: SourceFile, index: number, options: Ins
   const text = createCodec(encoding).convert(sample.bytes.subarray(bom)).toString(encoding === 'windows-1252' ? 'latin1' : 'utf8');
   const format = options.format ?? formatOfName(uri) ?? findFormat(uri, text);
   const begin: Position = { file: index, line: 1, offset: bom, frame: startFrame(compression) };
-  const delimiter = format === 'jsonl' ? null : (options.delimiter ?? (format === 'tsv' ? '\t' : findDelimiter(firstLine(text))));
+  const stated = format === 'jsonl' ? null : statedDelimiter(text);
+  const delimiter = format === 'jsonl' ? null : (options.delimiter ?? stated ?? (format === 'tsv' ? '\t' : findDelimiter(firstLine(text))));
   const draft: InputFile = { uri, path, size, digest, compression, encoding, delimiter, header: [], keys: { email: null, domain: null, linkedin_url: null }, start: begin };
   if (format === 'jsonl') refuseJsonArray(uri, text);
   if (format === null || format === 'jsonl') return { file: draft, format, hasRecords: format !== null && text.trim() !== '' };
-  const [header, first] = await firstRecords(draft, 2, options.signal);
+  const above = stated === null ? 0 : 1;
+  const [header, first] = (await firstRecords(draft, above + 2, options.signal)).slice(above);
   if (header === undefined) return { file: draft, format, hasRecords: false };
   return { file: { ...draft, header: await headerNames(header, draft), start: header.end }, format, hasRecords: first !== undefined };
 }

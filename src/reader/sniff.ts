@@ -138,7 +138,7 @@ export function findFormat(uri: string, text: string): InputFormat | null {
   if (first === null) return null;
   if (first[0] === '{') return 'jsonl';
   refuseJsonArray(uri, text);
-  return findDelimiter(firstLine(text)) === '\t' ? 'tsv' : 'csv';
+  return (statedDelimiter(text) ?? findDelimiter(firstLine(text))) === '\t' ? 'tsv' : 'csv';
 }
 
 /** @throws InputError `input_json_array` */
@@ -161,6 +161,11 @@ export function findDelimiter(header: string): string {
     best = delimiter;
   }
   return best;
+}
+
+/** What Excel is told by a line `sep=;` above the header, which is none of the table; or null. */
+export function statedDelimiter(text: string): string | null {
+  return /^\s*"?sep=([,;\t|])"?[\r\n]/i.exec(text)?.[1] ?? null;
 }
 
 function firstLine(text: string): string {

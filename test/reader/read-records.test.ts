@@ -136,6 +136,16 @@ describe('readRecords', () => {
     expect(await readAll(manifest, { file: 4, line: 1, offset: 0, frame: null })).toEqual([]);
   });
 
+  it.each([['sep=;\r\n', ';'], ['"sep=|"\n', '|'], ['SEP=,\n', ','], ['\ufeffsep=;\n', ';'], ['sep=;\n', '|']])('takes the line %j, which Excel goes by, for none of the table', async (line, delimiter) => {
+    // The last column has more of other delimiters than there are of this one.
+    const path = await put(folder, 'stated.csv', `${line}email${delimiter}a,b;c,d|e\na@x.example${delimiter}n\n`);
+    const manifest = await freeze(path, { delimiter: line.includes(delimiter) ? null : delimiter });
+    expect(manifest).toMatchObject({ keyName: { email: 'email' }, files: [{ delimiter }] });
+    const all = await readAll(manifest);
+    expect(all.map(({ line: at, email }) => [at, email])).toEqual([[3, 'a@x.example']]);
+    expect(await readAll(manifest, all[0]?.end ?? null)).toEqual([]);
+  });
+
   it('says of a row with text beyond the last column of its header that it has a surplus, quoted or not', async () => {
     const field = fc.constantFrom('', '', 'x', '"q, "', '""');
     await fc.assert(

@@ -1,6 +1,7 @@
 /**
- * Whether a name really has no records of a type. The platform's resolver says the same (ENODATA) of an empty answer, of a server that refers to others, and of
- * most error codes (RFC 1035 4.1.1 and its registry: 6 to 11 and 16 to 23), so the server is asked again, and its answer looked at.
+ * Whether a name really has no records of a type, or is not there at all. The platform's resolver says the same (ENODATA) of an empty answer, of a server that refers to
+ * others, and of most error codes (RFC 1035 4.1.1 and its registry: 6 to 11 and 16 to 23); and where a network lets only some names through, its server denies all others.
+ * So the server is asked again, and its answer looked at.
  */
 import { createSocket } from 'node:dgram';
 import { randomInt } from 'node:crypto';
@@ -12,17 +13,23 @@ const DNS_PORT = 53;
 /** Longer names than DNS has are asked by nobody; this bounds how far up is looked. */
 const MAX_PARENTS = 10;
 
-/** `absent`: it exists, without such records. `silent`: no server answered in time. Anything else is why the answer is none. */
+/** `absent`: it is as it was said. `silent`: no server answered in time. Anything else is why the answer is none. */
 export type Absence = 'absent' | 'silent' | { readonly why: string };
 
-/** @param servers as `getServers` of the platform's resolver has them. @param timeoutMs for each question to each server. */
-export async function confirmAbsence(servers: readonly string[], name: string, type: number, timeoutMs: number): Promise<Absence> {
+/**
+ * @param said what the platform's resolver made of the first answer
+ * @param servers as `getServers` of the platform's resolver has them
+ * @param timeoutMs for each question to each server
+ */
+export async function confirmAbsence(said: 'no_name' | 'no_data', servers: readonly string[], name: string, type: number, timeoutMs: number): Promise<Absence> {
   for (const server of servers) {
     const reply = await ask(server, name, type, timeoutMs);
     if (reply === null) continue;
-    if (reply.rcode !== RCODE.none) return { why: `DNS error code ${reply.rcode}` };
-    if (reply.truncated || reply.answers.includes(type)) return { why: 'the DNS server contradicts itself' };
+    const expected = said === 'no_name' ? RCODE.nxdomain : RCODE.none;
+    if (reply.rcode !== expected && reply.rcode !== RCODE.none) return { why: `DNS error code ${reply.rcode}` };
+    if (reply.rcode !== expected || reply.truncated || reply.answers.includes(type)) return { why: 'the DNS server contradicts itself' };
     if (reply.authority.includes(TYPE.soa)) return 'absent';
+    if (said === 'no_name') return (await knowsAbove(server, name, timeoutMs)) ? 'absent' : { why: 'the DNS server denies the name, and knows no zone above it' };
     if (reply.authority.includes(TYPE.ns)) return { why: 'the DNS server refers to others' };
     return (await knowsZone(server, name, timeoutMs)) ? 'absent' : { why: 'an empty answer from a DNS server that does not know the zone' };
   }
@@ -39,6 +46,18 @@ async function knowsZone(server: string, name: string, timeoutMs: number): Promi
     if (reply.answers.includes(TYPE.soa) || reply.authority.includes(TYPE.soa)) return true;
     if (zone.length <= top.length || !zone.includes('.')) return false;
     zone = zone.slice(zone.indexOf('.') + 1);
+  }
+  return false;
+}
+
+/** Whoever may deny a name knows the zone that it would be in; a filter does not even know `com`. */
+async function knowsAbove(server: string, name: string, timeoutMs: number): Promise<boolean> {
+  let zone = name;
+  for (let n = 0; n < MAX_PARENTS && zone.includes('.'); n++) {
+    zone = zone.slice(zone.indexOf('.') + 1);
+    const reply = await ask(server, zone, TYPE.soa, timeoutMs);
+    if (reply === null || (reply.rcode !== RCODE.none && reply.rcode !== RCODE.nxdomain)) return false;
+    if (reply.answers.includes(TYPE.soa) || reply.authority.includes(TYPE.soa)) return true;
   }
   return false;
 }

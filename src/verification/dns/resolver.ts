@@ -52,9 +52,9 @@ export function platformResolver(servers: readonly string[] | null, lanes: { rea
     return first.kind === 'failed' && first.detail === 'ETIMEOUT' ? slow.lane.run(() => lookup(() => question(slow.dns))) : first;
   };
   const confirm = async <T>(found: Lookup<T>, name: string, type: number): Promise<Lookup<T>> => {
-    if (found.kind !== 'no_data') return found;
+    if (found.kind !== 'no_data' && found.kind !== 'no_name') return found;
     for (const { lane, dns, timeoutMs } of [fast, slow]) {
-      const absence = await lane.run(() => confirmAbsence(dns.getServers(), name, type, timeoutMs));
+      const absence = await lane.run(() => confirmAbsence(found.kind, dns.getServers(), name, type, timeoutMs));
       if (absence === 'absent') return found;
       if (absence !== 'silent') return { kind: 'failed', detail: absence.why };
     }
@@ -72,7 +72,7 @@ export function platformResolver(servers: readonly string[] | null, lanes: { rea
       ]);
       const found = bothFamilies(four, six);
       // Most hosts have no IPv6: only where there is nothing at all does it matter why.
-      return found.kind === 'no_data' ? bothFamilies(await confirm(four, host, TYPE.a), await confirm(six, host, TYPE.aaaa)) : found;
+      return found.kind === 'no_data' || found.kind === 'no_name' ? bothFamilies(await confirm(four, host, TYPE.a), await confirm(six, host, TYPE.aaaa)) : found;
     },
   };
 }

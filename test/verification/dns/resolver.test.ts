@@ -138,6 +138,26 @@ describe('what a DNS server may say', () => {
     expect(asked).toEqual(['15 mail.eu.acme.test', '15 mail.eu.acme.test', '6 mail.eu.acme.test', '6 eu.acme.test', '6 acme.test']);
   });
 
+  it('who denies every name, top-level domains included, is a filter or has no way to the Internet: nobody is undeliverable by that', async () => {
+    const resolver = platformResolver([await serve((question) => writeAnswer(question, RCODE.nxdomain, [], []))]);
+    const routes = new MailRoutes({ resolver, clock: () => 0, privateAddresses: false });
+    expect(await routes.find('mail.acme.com')).toEqual({ kind: 'failed', detail: 'the DNS server denies the name, and knows no zone above it' });
+    expect(await resolver.addresses('mx.acme.com')).toMatchObject({ kind: 'failed' });
+  });
+
+  it('a name is denied by whoever knows a zone above it, with a SOA record or without', async () => {
+    const asked: string[] = [];
+    const resolver = platformResolver([
+      await serve(
+        (question) => (question.name === 'com' ? writeAnswer(question, RCODE.none, [], [{ type: 'soa', ttlS: 60 }]) : writeAnswer(question, RCODE.nxdomain, [], question.name.endsWith('.test') ? [{ type: 'soa', ttlS: 60 }] : [])),
+        ({ name, type }) => asked.push(`${type} ${name}`),
+      ),
+    ]);
+    expect(await resolver.mx('gone.acme.com')).toEqual({ kind: 'no_name' });
+    expect(await resolver.mx('gone.test')).toEqual({ kind: 'no_name' });
+    expect(asked).toEqual(['15 gone.acme.com', '15 gone.acme.com', '6 acme.com', '6 com', '15 gone.test', '15 gone.test']);
+  });
+
   it('an answer that nobody asked for, or that makes no sense, is not heard', async () => {
     let asked = 0;
     // The platform is told that there is nothing; whoever asks again hears another's answer, half of one, and then the right one.

@@ -4,7 +4,7 @@ import { removeFile, type Fence } from '../checkpoint/fence.ts';
 import { InputError, StorageError } from '../errors.ts';
 import { describeChange, freezeInput } from '../reader/freeze.ts';
 import { spool } from '../reader/spool.ts';
-import { KEY_COLUMNS } from '../reader/aliases.ts';
+import { KEY_COLUMNS, listNames } from '../reader/aliases.ts';
 import type { InputManifest, KeyColumn } from '../reader/types.ts';
 import { resultColumnNames } from '../writer/result-columns.ts';
 import { ownFiles, type JobPaths } from './paths.ts';
@@ -40,13 +40,13 @@ function checkColumns({ steps, output }: CompiledJob, { format, files, columns, 
     const wanted = COLUMNS_OF[step];
     // Enrich finds addresses for verify.
     if (wanted.some(found) || (step === 'verify' && steps.includes('enrich'))) continue;
-    throw new InputError('input_no_columns', `The input has no column of ${wanted.join(' or ')} for the step ${step}: it has ${columns.slice(0, 20).join(', ')}.`, {
+    throw new InputError('input_no_columns', `The input has no column of ${wanted.join(' or ')} for the step ${step}: it has ${listNames(columns)}.`, {
       hint: `Name it with ${wanted.map((key) => `--input.columns.${key}`).join(' or ')}, or choose other --steps.`,
     });
   }
   for (const path of Object.values(output.fields ?? {})) {
     if (format === 'jsonl' || !path.startsWith('input.') || columns.includes(path.slice('input.'.length))) continue;
-    throw new InputError('input_no_columns', `output.fields names ${path}, and the input has no such column: it has ${columns.slice(0, 20).join(', ')}.`, { hint: 'Write the name as it stands in the header, to the letter.' });
+    throw new InputError('input_no_columns', `output.fields names ${path}, and the input has no such column: it has ${listNames(columns)}.`, { hint: 'Write the name as it stands in the header, to the letter.' });
   }
 }
 

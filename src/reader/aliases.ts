@@ -68,10 +68,10 @@ export function findKeyColumns(columns: readonly string[], configured: Configure
   return { email: find('email'), domain: find('domain'), linkedin_url: find('linkedin_url') };
 }
 
-/** The error for columns among which no key is. `where` names the file, or the input. */
-export function noKeyError(where: string, columns: readonly string[]): InputError {
+/** The error for columns among which no key is. `where` names the file, or the input; of a table the header may have been taken for something else. */
+export function noKeyError(where: string, columns: readonly string[], isTable: boolean): InputError {
   return new InputError('input_no_columns', `${where}: found columns: ${listNames(columns)}; none is an email, domain or linkedin_url.`, {
-    hint: 'Map one with --input.columns.email NAME (or .domain, .linkedin_url). The names that are known are in docs/columns.md. What stands above the header must be removed.',
+    hint: `Map one with --input.columns.email NAME (or .domain, .linkedin_url). The names that are known are in docs/columns.md.${isTable ? ' What stands above the header must be removed.' : ''}`,
   });
 }
 

@@ -98,7 +98,7 @@ function freezeCsv(input: Pick<InputManifest, 'format' | 'files'>, inspected: re
   const keyName = columns.length === 0 || (filled.length === 0 && !hasKey(columns, options)) ? NO_KEYS : findKeyColumns(columns, options.columns);
   const files = input.files.map((file) => ({ ...file, keys: keysIn(file.header, options) }));
   for (const { uri, header, keys } of files) {
-    if (filled.some(({ file }) => file.uri === uri) && !KEY_COLUMNS.some((key) => keys[key] !== null)) throw noKeyError(uri, header);
+    if (filled.some(({ file }) => file.uri === uri) && !KEY_COLUMNS.some((key) => keys[key] !== null)) throw noKeyError(uri, header, true);
   }
   return { ...input, files, columns, keyName };
 }
@@ -122,7 +122,7 @@ async function freezeJsonl(manifest: InputManifest, hasRecords: boolean, options
   if (seen.sampled === 0) return { ...manifest, columns: seen.columns };
   const keyName = findKeyColumns(seen.sampleColumns, options.columns, true);
   if (!Object.values(keyName).some((name) => name !== null && seen.sampleColumns.includes(name))) {
-    throw noKeyError(manifest.files.length === 1 ? (manifest.files[0]?.uri ?? '') : 'The input', seen.sampleColumns);
+    throw noKeyError(manifest.files.length === 1 ? (manifest.files[0]?.uri ?? '') : 'The input', seen.sampleColumns, false);
   }
   return { ...manifest, columns: seen.columns, keyName };
 }

@@ -76,6 +76,6 @@ test('a step whose column is not there is refused before anything is paid for', 
   await writeFile(folder.at('in.csv'), 'Work Email,Website\nada@acme.example,acme.example\n');
   const ended = await folder.run(['run', '--input', 'in.csv', '--output', 'out.csv', '--steps', 'enrich,reveal', '--base-url', 'http://127.0.0.1:9', '--rpm', '600'], { env: { MILLRACE_API_KEY_FILE: 'key' } });
   expect(ended.stderr).toMatch(/^millrace: MILLRACE_API_KEY and MILLRACE_API_KEY_FILE are both set: the key is that of MILLRACE_API_KEY$/m);
-  expect(ended).toMatchObject({ code: 65, stderr: expect.stringContaining('The input has no column of linkedin_url for the step reveal: it has Work Email, Website.') });
+  expect(ended).toMatchObject({ code: 65, stderr: expect.stringContaining('The input has no column of linkedin_url for the step reveal: it has "Work Email", "Website".') });
   expect(await folder.files()).toEqual(['in.csv']);
 });

@@ -140,9 +140,9 @@ describe('columns', () => {
     expect(await failure(await put(folder, 'res.jsonl', '{"email":"a","enrich.title":1}\n'), { reservedColumns: ['enrich.title'], needColumns: true })).toMatchObject({ code: 'input_reserved_column' });
     const many = Array.from({ length: 50 }, (_, index) => `c${index}`).join(',');
     const error = await failure(await put(folder, 'none.csv', `${many}\n1\n`));
-    expect(error).toMatchObject({ code: 'input_no_columns', hint: expect.stringContaining('--input.columns.email') as string });
+    expect(error).toMatchObject({ code: 'input_no_columns', hint: expect.stringMatching(/--input\.columns\.email .*above the header/) as string });
     expect(error.message).toContain('"c19" and 30 more; none is an email');
-    expect((await failure(await put(folder, 'none.jsonl', '{"name":"x"}\n'))).code).toBe('input_no_columns');
+    expect(await failure(await put(folder, 'none.jsonl', '{"name":"x"}\n'))).toMatchObject({ code: 'input_no_columns', hint: expect.not.stringContaining('header') as string });
   });
 
   it('takes configured names, and lists what there is when one is not', async () => {

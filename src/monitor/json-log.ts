@@ -30,14 +30,20 @@ export function openJsonLog(level: string, buffered: boolean): JsonLog {
   };
   const timer = buffered ? setInterval(pass, FLUSH_EVERY_MS) : null;
   timer?.unref();
+  // What comes before a fatal error is what it is looked for in.
+  const rescue = (): void => {
+    pass();
+    destination.flushSync();
+  };
+  if (buffered) process.on('uncaughtExceptionMonitor', rescue);
   return {
     logger: pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, { write }),
     line: write,
     close() {
       if (timer === null) return;
       clearInterval(timer);
-      pass();
-      destination.flushSync();
+      process.off('uncaughtExceptionMonitor', rescue);
+      rescue();
     },
   };
 }

@@ -135,7 +135,13 @@ export function buildApp(context: ServiceContext): App {
     };
     const settled = settle(context, request.call);
     if (settled === null) stamp(payload);
-    else void settled.then((written) => stamp(written ? payload : refuseUnwritten(context, request, reply, payload)));
+    else {
+      settled.then((written) => stamp(written ? payload : refuseUnwritten(context, request, reply, payload))).catch((error: unknown) => {
+        // Nobody waits for this: what goes wrong here must end no more than the one connection.
+        tellBug(context, request, error);
+        reply.raw.destroy();
+      });
+    }
   });
 
   const serve = ({ method, path, query = {}, open }: Operation, handler: RouteHandlerMethod): void => {
@@ -163,7 +169,7 @@ export function buildApp(context: ServiceContext): App {
     const refusal = toServiceError(error);
     takeBack(context, request.call, refusal.status);
     if (refusal.code === 'internal_error' && error !== refusal) {
-      context.log?.write('error', { event: 'bug', request_id: request.call.requestId, error: error instanceof Error ? error.stack : String(error) });
+      tellBug(context, request, error);
     }
     // What is refused before it was read would still have to be read to the end, to come to the next request on the connection.
     if (request.body === undefined && isLarge(request)) void reply.header('connection', 'close');
@@ -187,6 +193,10 @@ export function buildApp(context: ServiceContext): App {
 function refuseNoHost({ headers, raw }: FastifyRequest): void {
   if (headers.host !== undefined || raw.httpVersion !== '1.1') return;
   throw new ServiceError('invalid_parameter', 'a request of HTTP/1.1 has a Host header', { errors: [{ parameter: 'Host', code: 'required', detail: 'Host is missing' }] });
+}
+
+function tellBug({ log }: ServiceContext, { call }: FastifyRequest, error: unknown): void {
+  log?.write('error', { event: 'bug', request_id: call.requestId, error: error instanceof Error ? error.stack : String(error) });
 }
 
 function noSuchRoute(methods: ReadonlyMap<string, readonly string[]>, { url }: FastifyRequest): ServiceError {

@@ -80,7 +80,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   const now = (): number => Date.now();
 
   const store = openStore(options.store);
-  const turn = new TurnReader(openReader(options.store));
+  let turn: TurnReader | null = null;
   let mail: OpenMail | null = null;
   const journal = new Journal(store, (error) => log?.write('warn', { event: 'store_write_failed', error: error instanceof Error ? error.message : String(error) }), clock);
   const lag = new LoopLag(clock);
@@ -95,7 +95,9 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     }
     const opened = await openMail(options.mail ?? (options.sample === true ? { world: await readSampleWorld() } : {}), clock, now);
     mail = opened;
-    const directory = openDirectory(store, clock, turn);
+    const reader = new TurnReader(openReader(options.store));
+    turn = reader;
+    const directory = openDirectory(store, clock, reader);
     const quota = new KeptQuota(store, journal, clock, now);
     const verifier = new VerifyGate(opened.verifier);
     const streams = new EventStreams();
@@ -143,7 +145,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
         await opened.close();
         quota.settle();
         journal.close();
-        turn.close();
+        reader.close();
         store.close();
       }
     };
@@ -157,7 +159,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     lag.close();
     await mail?.close();
     journal.close();
-    turn.close();
+    turn?.close();
     store.close();
     throw error;
   }

@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach } from 'vitest';
+import { afterEach, expect } from 'vitest';
 import type { MailWorld } from '../../src/service/mail-world/world.ts';
 import type { Plan, Region } from '../../src/service/keys.ts';
 import { createKey } from '../../src/service/keys.ts';
@@ -11,6 +11,7 @@ import { loadCompanies, loadPeople } from '../../src/service/store/load.ts';
 import { openStore } from '../../src/service/store/open-store.ts';
 import { suppress } from '../../src/service/store/suppress.ts';
 import type { Store } from '../../src/service/store/store.ts';
+import type { ServiceLog } from '../../src/service/watch/log.ts';
 import { checkAnswer } from './answers.ts';
 
 export interface Reply {
@@ -77,8 +78,14 @@ export async function makeKey(store: string, plan: Plan, more: { credits?: numbe
 export async function serveStore(options: Partial<ServiceOptions> & { rpm?: number | null } = {}): Promise<Served> {
   const { rpm = null, ...rest } = options;
   const store = options.store ?? (await makeStore());
-  const service = await startService({ embeddedKey: { key: KEY, rpm }, ...(rest.sample === true ? {} : { mail: { world: WORLD } }), ...rest, store });
-  cleanups.push(() => service.close());
+  const bugs: unknown[] = [];
+  const log: ServiceLog = { write: (_level, entry) => void (entry['event'] === 'bug' && bugs.push(entry)), line: () => undefined, takes: () => false };
+  const service = await startService({ embeddedKey: { key: KEY, rpm }, ...(rest.sample === true ? {} : { mail: { world: WORLD } }), log, ...rest, store });
+  cleanups.push(async () => {
+    await service.close();
+    // Whatever was asked of it: what nobody expected is told of nowhere else.
+    expect(bugs).toEqual([]);
+  });
   const request = async (path: string, init: RequestInit = {}): Promise<Reply> => {
     const response = await fetch(service.url + path, init);
     const text = await response.text();

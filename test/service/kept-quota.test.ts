@@ -95,9 +95,10 @@ it('many at once get exactly what is there', async () => {
   expect(granted).toBeGreaterThanOrEqual(60);
   expect(granted).toBeLessThanOrEqual(60 + flowedIn);
   expect(replies.filter(({ status }) => status === 429)).toHaveLength(100 - granted);
-  // No two were told the same.
-  const left = replies.filter(({ status }) => status === 200).map(({ headers }) => Number(headers.get('x-ratelimit-remaining'))).sort((a, b) => b - a);
-  expect(left.slice(0, 2)).toEqual([59, 58]);
+  // No two were told the same, but where a request's worth had flowed in between.
+  const left = replies.filter(({ status }) => status === 200).map(({ headers }) => Number(headers.get('x-ratelimit-remaining')));
+  expect(Math.max(...left)).toBe(59);
+  expect(new Set(left).size).toBeGreaterThanOrEqual(left.length - flowedIn);
   // Stopped in order and started again, it goes on where it was.
   await service.close();
   const again = await (await serveStore({ store })).post('/v1/enrich', { id: 'pe_1' }, { key });

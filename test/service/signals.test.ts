@@ -32,6 +32,12 @@ describe('GET /v1/signals', () => {
     });
   });
 
+  // Their answers wait until what they took from the quota is written down.
+  it.each(['growth', 'trial'] as const)('is answered once to a key of the plan %s, and goes on', async (plan) => {
+    const authorization = `Bearer ${await makeKey(store, plan)}`;
+    for (const [method, query, status] of [['GET', '', 200], ['HEAD', '', 200], ['GET', '?limit=0', 400], ['GET', '', 200]] as const) expect((await service.request(`/v1/signals${query}`, { method, headers: { authorization } })).status).toBe(status);
+  });
+
   it('is a page for who will not have a stream', async () => {
     for (const accept of ['application/x-ndjson;q=0', 'text/event-stream;q=0', 'text/event-stream;q=0.2, application/x-ndjson;q=0, application/json']) expect(ids(await get('', { accept }))).toHaveLength(5);
   });

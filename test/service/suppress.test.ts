@@ -94,6 +94,17 @@ describe('what an erasure takes beside the person', () => {
     store.close();
   });
 
+  it('takes them from every company that shows a signal of them, also from one that it had been told of before another', async () => {
+    const store = await emptyStore();
+    loadCompanies(store, [{ domain: 'acme.example' }, { domain: 'other.example' }], 'crm');
+    const shown = (domain: string): boolean => String(openDirectory(store, () => 0).companyByDomain(domain)).includes('eve@acme.example');
+    for (const domain of ['acme.example', 'other.example']) loadSignals(store, [{ id: 'sg_1', type: 'hiring', occurred_at: '2026-01-01', company: { domain }, person: { email: 'eve@acme.example' } }], 'crm');
+    expect([shown('acme.example'), shown('other.example')]).toEqual([false, true]);
+    suppress(store, ['eve@acme.example'], 7);
+    expect([shown('acme.example'), shown('other.example')]).toEqual([false, false]);
+    store.close();
+  });
+
   it('knows of whom signals are in a store of before', async () => {
     const path = join(await temporaryFolder(), 'sixth.sqlite');
     const old = openStore(path);

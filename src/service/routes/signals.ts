@@ -25,7 +25,8 @@ export function signals(app: FastifyInstance, context: ServiceContext): RouteHan
   const { streams } = context;
   app.addHook('preClose', async () => streams.close());
   const page = apiRoute(context, pageEndpoint(context.signals), 0);
-  return async (request, reply) => {
+  // Not async: what `page` has answered must not be sent again as what a promise came to.
+  return (request, reply) => {
     const wanted = request.method === 'HEAD' ? null : accepted(request.headers.accept, [EVENTS, NDJSON], 'application/json');
     switch (wanted) {
       case EVENTS:

@@ -28,7 +28,7 @@ type Row = Readonly<Record<string, unknown>>;
 /** Part of a migration: within its transaction. Times and sources stay, and so does what a record is known by where another has that already. */
 export function cleanAgain(store: Store): void {
   const index = new IndexWriter(store);
-  // The newest signals of a company are kept with it, too.
+  // Before the companies, with which those that they show are kept.
   eachRow(store, 'signals', index, signalCleaner(store));
   eachRow(store, 'companies', index, companyCleaner(store, index));
   eachRow(store, 'people', index, personCleaner(store, index));

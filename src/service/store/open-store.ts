@@ -63,13 +63,24 @@ export function openExistingStore(path: string, timeoutMs?: number): Store {
 function migrate(db: DatabaseSync, path: string): void {
   const newest = MIGRATIONS.at(-1)?.version ?? 0;
   if (schemaVersion(db) < newest) {
-    transaction(db, () => {
-      const before = schemaVersion(db);
-      const steps = MIGRATIONS.filter(({ version }) => version > before);
-      for (const { sql } of steps) db.exec(sql);
-      for (const { run } of steps) run?.(db);
-      if (steps.length > 0) db.exec(`PRAGMA user_version = ${newest}`);
-    });
+    const at: { step: string | null } = { step: null };
+    try {
+      transaction(db, () => {
+        const before = schemaVersion(db);
+        const steps = MIGRATIONS.filter(({ version }) => version > before);
+        for (const { sql } of steps) db.exec(sql);
+        for (const { version, name, run } of steps) {
+          at.step = `step ${version}, ${name}`;
+          run?.(db);
+        }
+        if (steps.length > 0) db.exec(`PRAGMA user_version = ${newest}`);
+      });
+    } catch (error) {
+      throw at.step === null ? busyOr(error, path) : new StorageError('store_not_upgraded', `cannot bring the store ${path} up to date (${at.step}): ${reason(error)}`, {
+        hint: 'it is as it was: the version of millrace that wrote it opens it. When the disk is full, make as much room as the store takes',
+        cause: error,
+      });
+    }
   }
   const found = schemaVersion(db);
   if (found > newest) {
@@ -77,6 +88,12 @@ function migrate(db: DatabaseSync, path: string): void {
       hint: 'use the version of millrace that wrote it, or a newer one',
     });
   }
+}
+
+/** Who cannot begin meets somebody who writes, and for long only while a store is brought up to date. */
+function busyOr(error: unknown, path: string): unknown {
+  if (!/locked|busy/i.test(reason(error))) return error;
+  return new StorageError('store_busy', `another process writes to the store ${path}`, { hint: 'it is being brought up to date or imported into; try again when that is done', cause: error });
 }
 
 function schemaVersion(db: DatabaseSync): number {

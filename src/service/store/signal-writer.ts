@@ -22,7 +22,7 @@ export const SIGNAL_FIELD_TYPES: Readonly<Record<string, FieldType>> = {
 /** Puts one signal; within a transaction, at whose end `index` is flushed. It is about the company of `company.domain` or `domain`. One that is there already is replaced, and keeps its place in the stream. */
 export function signalWriter(store: Store, index: IndexWriter): PutSignal {
   const isSuppressed = suppressionTest(store);
-  const find = store.prepare('SELECT doc FROM signals WHERE id = ?');
+  const find = store.prepare('SELECT doc, company_domain FROM signals WHERE id = ?');
   const company = store.prepare('SELECT country, industry FROM companies WHERE domain = ?');
   const put = store.prepare(
     'INSERT INTO signals (id, type, occurred_at, company_domain, country, industry, person_id, person_email, person_profile, doc) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET type = excluded.type, ' +
@@ -53,6 +53,8 @@ export function signalWriter(store: Store, index: IndexWriter): PutSignal {
     const at = company.get(domain);
     put.run(id, type, Date.parse(record['occurred_at'] as string), domain, (at?.['country'] as string | undefined) ?? null, (at?.['industry'] as string | undefined) ?? null, personId, email, profile, json);
     index.company(domain);
+    // One that has moved is no longer the other company's.
+    if (before !== undefined && before['company_domain'] !== domain) index.company(before['company_domain'] as string);
     return { kind: 'put', change: before === undefined ? 'new' : 'fields', dropped };
   };
 }

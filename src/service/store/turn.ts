@@ -12,11 +12,13 @@ export type Find = (key: Value) => readonly unknown[] | undefined;
 
 export interface Turn {
   prepare(sql: string): Find;
+  /** What is read from here on is at least as new as this moment. */
+  renew(): void;
 }
 
 /** Each read by itself. */
 export function atOnce(store: Store): Turn {
-  return { prepare: (sql) => finder(store, sql) };
+  return { prepare: (sql) => finder(store, sql), renew: () => undefined };
 }
 
 /** Reads of a turn together, over a connection of their own. It is let go of at the end of the turn, so that nobody who writes waits for it and the next turn sees what was written. */
@@ -41,6 +43,10 @@ export class TurnReader implements Turn {
     };
   }
 
+  renew(): void {
+    this.#end();
+  }
+
   close(): void {
     this.#end();
     this.#db.close();
@@ -55,7 +61,8 @@ export class TurnReader implements Turn {
   #end(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
-    this.#commit.run();
+    // After some errors of the disk SQLite has ended it by itself.
+    if (this.#db.isTransaction) this.#commit.run();
   }
 }
 

@@ -40,19 +40,32 @@ export function andNot(into: Bits, other: Bits): Bits {
 
 export function countBits(bits: Bits): number {
   let count = 0;
-  for (const word of bits) {
-    // Pairs, fours, bytes: H. S. Warren, Hacker's Delight, 5-1.
-    let x = word - ((word >>> 1) & 0x5555_5555);
-    x = (x & 0x3333_3333) + ((x >>> 2) & 0x3333_3333);
-    count += Math.imul((x + (x >>> 4)) & 0x0f0f_0f0f, 0x0101_0101) >>> 24;
-  }
+  for (let i = 0; i < bits.length; i++) count += bitsOf(bits[i] ?? 0);
   return count;
+}
+
+/** Whether a set has so many numbers at the most; counts no further. */
+export function hasAtMost(bits: Bits, most: number): boolean {
+  let count = 0;
+  for (let i = 0; i < bits.length && count <= most; i++) count += bitsOf(bits[i] ?? 0);
+  return count <= most;
+}
+
+/** Pairs, fours, bytes: H. S. Warren, Hacker's Delight, 5-1. */
+function bitsOf(word: number): number {
+  let x = word - ((word >>> 1) & 0x5555_5555);
+  x = (x & 0x3333_3333) + ((x >>> 2) & 0x3333_3333);
+  return Math.imul((x + (x >>> 4)) & 0x0f0f_0f0f, 0x0101_0101) >>> 24;
 }
 
 /** Whether a set has nothing in its words from `from` to before `to`. */
 export function isEmptyBetween(bits: Bits, from: number, to: number): boolean {
   for (let i = from; i < to; i++) if ((bits[i] ?? 0) !== 0) return false;
   return true;
+}
+
+export function isEmpty(bits: Bits): boolean {
+  return isEmptyBetween(bits, 0, bits.length);
 }
 
 /** The numbers in a set, in order. */

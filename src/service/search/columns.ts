@@ -1,9 +1,9 @@
 /** A number of each row, kept in the store in packed chunks: what is sorted by (docs/decisions/search.md). */
 import type { Store } from '../store/store.ts';
-import { CHUNK, pack, unpack, type Packed } from './packed.ts';
+import { CHUNK, coded, NO_NUMBERS, pack, unpack, type Coded, type Packed } from './packed.ts';
 
 /** Tables of one shape: by people's rows, and by the numbers of companies' domains. */
-export type ColumnName = 'person_times' | 'person_ranks' | 'person_names' | 'person_id_heads' | 'person_id_tails' | 'company_sizes';
+export type ColumnName = 'person_times' | 'person_ranks' | 'person_name_heads' | 'person_name_tails' | 'person_id_heads' | 'person_id_tails' | 'company_sizes';
 
 /** Between which numbers those of a chunk are, both included. */
 export interface Extent {
@@ -62,9 +62,9 @@ export class ColumnWriter {
   }
 }
 
-/** Reads a column as it is at one moment: to be made anew for each search. */
+/** Reads a column as it is at one moment: what was read is to be forgotten before the next. */
 export class ColumnReader {
-  readonly #numbers = new Float64Array(CHUNK);
+  #numbers = NO_NUMBERS;
   #chunk: number | null = null;
   readonly #read;
   readonly #extents;
@@ -74,14 +74,18 @@ export class ColumnReader {
     this.#extents = store.prepare(`SELECT chunk, least, most FROM ${name}`);
   }
 
-  /** The numbers of `CHUNK` rows, NaN where one has none. They hold until another chunk is read. */
-  chunk(chunk: number): Float64Array {
+  /** The numbers of `CHUNK` rows. The last that were asked for are not read again. */
+  chunk(chunk: number): Coded {
     if (chunk === this.#chunk) return this.#numbers;
     const kept = this.#read.get(chunk) as unknown as Packed | undefined;
-    if (kept === undefined) this.#numbers.fill(NaN);
-    else unpack(kept, this.#numbers);
+    this.#numbers = kept === undefined ? NO_NUMBERS : coded(kept);
     this.#chunk = chunk;
     return this.#numbers;
+  }
+
+  forget(): void {
+    this.#chunk = null;
+    this.#numbers = NO_NUMBERS;
   }
 
   extents(): ReadonlyMap<number, Extent> {

@@ -1,6 +1,6 @@
 /** Who works where, by numbers: a person's row to the number of their company's domain, in chunks, so that a set of companies becomes a set of people. */
 import type { Store } from '../store/store.ts';
-import { isEmptyBetween, wordsOf, type Bits } from './bitmap.ts';
+import { isEmptyBetween, numbersIn, wordsOf, type Bits } from './bitmap.ts';
 import { CHUNK } from './packed.ts';
 
 const WORDS_A_CHUNK = CHUNK / 32;
@@ -67,6 +67,13 @@ export class EmployerWriter {
   }
 }
 
+/** Who is left of people by where they work: those at one of `companies`, and those of `people` (null: nobody) wherever they work; of `exclude` all others. */
+export interface AtWork {
+  readonly companies: Bits;
+  readonly people: Bits | null;
+  readonly exclude: boolean;
+}
+
 /** Turns sets of companies into sets of the people who work there. */
 export class EmployerReader {
   readonly #read;
@@ -75,30 +82,50 @@ export class EmployerReader {
     this.#read = store.prepare('SELECT ids FROM employers WHERE chunk = ?');
   }
 
-  /** The number of where each person of a chunk works, 0: nowhere; null when nobody was ever in it. */
-  chunk(chunk: number): Uint32Array | null {
+  /** The number of where each person of a chunk works, 0: nowhere. */
+  chunk(chunk: number): Uint32Array {
     const kept = this.#read.get(chunk)?.['ids'] as Uint8Array | undefined;
-    return kept === undefined ? null : wordsOf(kept);
+    return kept === undefined ? NOBODY_WORKS : wordsOf(kept);
   }
 
-  /** Those of `among` who work at one of `companies`. Looks at nobody else, and so costs little for few. */
-  peopleAt(companies: Bits, among: Bits): Bits {
-    const people = new Uint32Array(among.length);
-    for (let from = 0; from < among.length; from += WORDS_A_CHUNK) {
-      if (isEmptyBetween(among, from, from + WORDS_A_CHUNK)) continue;
+  /** Where they work, one number for each of them. */
+  *numbersOf(people: Bits): Generator<number> {
+    let known = -1;
+    let ids: Uint32Array = NOBODY_WORKS;
+    for (const person of numbersIn(people)) {
+      const chunk = Math.floor(person / CHUNK);
+      if (chunk !== known) ids = this.chunk(chunk);
+      known = chunk;
+      yield ids[person % CHUNK] ?? NOWHERE;
+    }
+  }
+
+  /** Takes out of `found` whoever is not left by all of `steps`. Looks at nobody else, and so costs little for few. */
+  narrow(found: Bits, steps: readonly AtWork[]): void {
+    for (let from = 0; from < found.length; from += WORDS_A_CHUNK) {
+      if (isEmptyBetween(found, from, from + WORDS_A_CHUNK)) continue;
       const ids = this.chunk(from / WORDS_A_CHUNK);
-      if (ids === null) continue;
       for (let word = 0; word < WORDS_A_CHUNK; word++) {
-        const wanted = among[from + word] ?? 0;
-        if (wanted === 0) continue;
-        let found = 0;
-        for (let bit = 0; bit < 32; bit++) {
-          const id = ids[word * 32 + bit] ?? NOWHERE;
-          found |= (((companies[id >>> 5] ?? 0) >>> (id & 31)) & 1) << bit;
+        let left = found[from + word] ?? 0;
+        for (const { companies, people, exclude } of steps) {
+          if (left === 0) break;
+          const met = workingAt(ids, word * 32, companies) | (people?.[from + word] ?? 0);
+          left &= exclude ? ~met : met;
         }
-        people[from + word] = found & wanted;
+        found[from + word] = left;
       }
     }
-    return people;
   }
+}
+
+const NOBODY_WORKS = new Uint32Array(CHUNK).fill(NOWHERE);
+
+/** Which of the 32 from `from` work at one of the companies. */
+function workingAt(ids: Uint32Array, from: number, companies: Bits): number {
+  let found = 0;
+  for (let bit = 0; bit < 32; bit++) {
+    const id = ids[from + bit] ?? NOWHERE;
+    found |= (((companies[id >>> 5] ?? 0) >>> (id & 31)) & 1) << bit;
+  }
+  return found;
 }

@@ -22,6 +22,11 @@ export interface Meaning {
   readonly company?: Expression;
 }
 
+/** A filter's meaning, and whether what meets it is left out. */
+export interface Clause extends Meaning {
+  readonly exclude: boolean;
+}
+
 export interface Filter {
   /** What one value looks like. */
   readonly takes: Schema;

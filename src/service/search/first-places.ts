@@ -2,19 +2,42 @@
 import type { Store } from '../store/store.ts';
 import { isEmptyBetween, type Bits } from './bitmap.ts';
 import type { Extent } from './columns.ts';
-import type { After, Order } from './order.ts';
-import { CHUNK } from './packed.ts';
+import { NO_EXTENTS, Orders, type After, type Order } from './order.ts';
+import { CHUNK, type Coded } from './packed.ts';
+import type { Sort } from './sort-keys.ts';
+import { Edge, Somebody, type Place, type ReadPlace } from './standing.ts';
 import { compareTexts } from './text-numbers.ts';
 
 const WORDS_A_CHUNK = CHUNK / 32;
+/** Chunks whose extents are read while one chunk is. */
+const FEW = 8;
 
-export interface Place extends After {
-  readonly seq: number;
+export interface Wanted {
+  readonly sort: Sort;
+  readonly descending: boolean;
+  /** Null: from the beginning. */
+  readonly after: After | null;
+  readonly limit: number;
 }
 
-/** The first `limit` of `found` after `after` (null: of all), in order. */
-export function firstPlaces(store: Store, found: Bits, order: Order, descending: boolean, after: After | null, limit: number): Place[] {
-  return new FirstPlaces(store, order, descending, after, limit).of(found);
+/** Finds the first `limit` of a set after `after`, in order. */
+export class PageFinder {
+  readonly #orders: Orders;
+  readonly #read;
+
+  constructor(store: Store) {
+    this.#orders = new Orders(store);
+    this.#read = store.prepare('SELECT id, name_key FROM people WHERE seq = ?');
+  }
+
+  /** As the store is at this moment. */
+  first(found: Bits, wanted: Wanted): Place[] {
+    const read = (seq: number, main: number): Place => {
+      const row = this.#read.get(seq);
+      return { seq, key: wanted.sort === 'name' ? ((row?.['name_key'] as string | undefined) ?? '') : main, id: (row?.['id'] as string | undefined) ?? '' };
+    };
+    return new FirstPlaces(this.#orders.of(wanted.sort), wanted, read).of(found);
+  }
 }
 
 class FirstPlaces {
@@ -24,74 +47,88 @@ class FirstPlaces {
   readonly #edge: Edge | null;
   readonly #first: Somebody[] = [];
   readonly #read: ReadPlace;
+  readonly #between = new Uint16Array(CHUNK);
 
-  constructor(store: Store, order: Order, descending: boolean, after: After | null, limit: number) {
+  constructor(order: Order, { descending, after, limit }: Wanted, read: ReadPlace) {
     this.#order = order;
     this.#sign = descending ? -1 : 1;
     this.#limit = limit;
     this.#edge = after === null ? null : new Edge(order, after);
-    const read = store.prepare('SELECT id, name_key FROM people WHERE seq = ?');
-    this.#read = (seq, main) => {
-      const row = read.get(seq);
-      return { seq, key: order.sort === 'name' ? ((row?.['name_key'] as string | undefined) ?? '') : main, id: (row?.['id'] as string | undefined) ?? '' };
-    };
+    this.#read = read;
   }
 
   of(found: Bits): Place[] {
-    for (const { chunk, best, bestHead } of this.#chunks(found)) {
+    for (const ahead of this.#chunks(found)) {
       const last = this.#last;
-      if (last !== undefined) {
-        // The chunks with the best come first: what is behind the last of a full page is behind it in all that follow.
-        const worst = this.#sign * last.number(0);
-        if (best > worst) break;
-        if (best === worst && bestHead > this.#sign * last.number(1)) continue;
-      }
-      this.#look(found, chunk);
+      // The chunks with the best come first: what is behind the last of a full page is behind it in all that follow.
+      if (last !== undefined && ahead.best > this.#sign * last.number(0)) break;
+      if (last === undefined || ahead.best < this.#sign * last.number(0) || !this.#areBehind(ahead, last)) this.#look(found, ahead);
     }
     return this.#first.map(({ place }) => place);
   }
 
   /** The chunks in which somebody was found who may stand after the edge, those with the best of all first. */
   #chunks(found: Bits): ChunkAhead[] {
-    const [main, heads] = this.#order.levels;
-    const [extents, headExtents] = [main.extents(), heads.extents()];
+    const { main, next: [next] } = this.#order;
     const sign = this.#sign;
     const edge = this.#edge === null ? -Infinity : sign * this.#edge.number(0);
+    const inhabited: number[] = [];
+    for (let from = 0; from < found.length; from += WORDS_A_CHUNK) if (!isEmptyBetween(found, from, from + WORDS_A_CHUNK)) inhabited.push(from / WORDS_A_CHUNK);
+    // A few are looked at sooner than it is said what is in all of them.
+    const areFew = inhabited.length * FEW <= found.length / WORDS_A_CHUNK;
+    const [extents, nextExtents] = areFew ? [NO_EXTENTS, NO_EXTENTS] : [main.extents(), next.extents()];
     const chunks: ChunkAhead[] = [];
-    for (let from = 0; from < found.length; from += WORDS_A_CHUNK) {
-      if (isEmptyBetween(found, from, from + WORDS_A_CHUNK)) continue;
-      const chunk = from / WORDS_A_CHUNK;
-      const [{ least, most }, head] = [extents.get(chunk) ?? ANYWHERE, headExtents.get(chunk) ?? ANYWHERE];
-      // Heads of ids say nothing of equal numbers that are not told apart by them.
-      const bestHead = main.isTold(sign === 1 ? least : most) ? sign * (sign === 1 ? head.least : head.most) : -Infinity;
-      if (sign * (sign === 1 ? most : least) >= edge) chunks.push({ chunk, best: sign * (sign === 1 ? least : most), bestHead });
+    for (const chunk of inhabited) {
+      const [best, worst] = inDirection(extents.get(chunk) ?? ANYWHERE, sign);
+      const [bestNext, worstNext] = inDirection(nextExtents.get(chunk) ?? ANYWHERE, sign);
+      if (worst >= edge) chunks.push({ chunk, best, bestNext, worstNext });
     }
-    return chunks.sort((one, other) => one.best - other.best || one.bestHead - other.bestHead || 0);
+    return chunks.sort((one, other) => compareNumbers(one.best, other.best) || compareNumbers(one.bestNext, other.bestNext));
+  }
+
+  /** Whether those of a chunk who equal somebody in what is sorted by are all behind them. */
+  #areBehind({ bestNext }: ChunkAhead, somebody: Somebody | Edge): boolean {
+    return this.#order.main.isTold(somebody.number(0)) && bestNext > this.#sign * somebody.number(1);
+  }
+
+  #areBefore({ worstNext }: ChunkAhead, somebody: Somebody | Edge): boolean {
+    return this.#order.main.isTold(somebody.number(0)) && worstNext < this.#sign * somebody.number(1);
   }
 
   /** Takes those of a chunk who belong to the first. */
-  #look(found: Bits, chunk: number): void {
-    const numbers = this.#order.levels[0].chunk(chunk);
+  #look(found: Bits, ahead: ChunkAhead): void {
+    const { chunk } = ahead;
+    const { least, unit, codes } = this.#order.main.chunk(chunk, found);
     const sign = this.#sign;
-    const from = chunk * WORDS_A_CHUNK;
-    const edge = this.#edge === null ? -Infinity : sign * this.#edge.number(0);
-    let last = this.#last;
-    let worst = last === undefined ? Infinity : sign * last.number(0);
+    const codeOf = (one: Somebody | Edge | null | undefined, open: number): number => (one === null || one === undefined ? open : (one.number(0) - least) / unit + 1);
+    const edge = codeOf(this.#edge, -sign * Infinity);
+    // Codes are whole numbers: half of one further on leaves out those who equal the edge.
+    const isBeforeEdge = this.#edge !== null && Number.isInteger(edge) && this.#areBefore(ahead, this.#edge);
+    const first = isBeforeEdge ? edge + sign / 2 : edge;
+    const isAfterEdge = this.#edge !== null && this.#areBehind(ahead, this.#edge);
+    let worst = codeOf(this.#last, sign * Infinity);
     const somebody = new Somebody(this.#order, this.#read);
-    for (let word = 0; word < WORDS_A_CHUNK; word++) {
-      for (let bits = found[from + word] ?? 0; bits !== 0; bits &= bits - 1) {
-        const at = word * 32 + (31 - Math.clz32(bits & -bits));
-        const main = numbers[at] ?? 0;
-        const number = sign * main;
-        if (number > worst || number < edge) continue;
-        somebody.become(chunk * CHUNK + at, main);
-        if (number === edge && this.#edge !== null && this.#compare(somebody, this.#edge) <= 0) continue;
-        if (number === worst && last !== undefined && this.#compare(somebody, last) >= 0) continue;
-        this.#insert(somebody.copy());
-        last = this.#last;
-        worst = last === undefined ? Infinity : sign * last.number(0);
-      }
+    const count = between(codes, found, chunk * WORDS_A_CHUNK, Math.min(first, worst), Math.max(first, worst), this.#between);
+    for (let i = 0; i < count; i++) {
+      const at = this.#between[i] ?? 0;
+      const code = codes[at] ?? 0;
+      if (sign === 1 ? code > worst : code < worst) continue;
+      somebody.become(chunk * CHUNK + at, least + (code - 1) * unit);
+      if (code === edge && !isAfterEdge && this.#isUpToEdge(somebody)) continue;
+      if (code === worst && this.#isBehindLast(somebody, ahead)) continue;
+      this.#insert(somebody.copy());
+      worst = codeOf(this.#last, worst);
     }
+  }
+
+  #isUpToEdge(somebody: Somebody): boolean {
+    return this.#edge !== null && this.#compare(somebody, this.#edge) <= 0;
+  }
+
+  /** Of somebody who equals the last of a full page in what is sorted by. */
+  #isBehindLast(somebody: Somebody, ahead: ChunkAhead): boolean {
+    const last = this.#last;
+    return last !== undefined && (this.#areBehind(ahead, last) || this.#compare(somebody, last) >= 0);
   }
 
   /** Of a full page; undefined while there is room for everybody. */
@@ -112,12 +149,12 @@ class FirstPlaces {
   }
 
   #compare(one: Somebody, other: Somebody | Edge): number {
-    const { levels } = this.#order;
-    for (let level = 0; level < levels.length; level++) {
+    const { main, next } = this.#order;
+    for (let level = 0; level <= next.length; level++) {
       const number = one.number(level);
       const difference = number - other.number(level);
       if (difference !== 0) return this.#sign * difference;
-      if (levels[level]?.isTold(number) !== true) break;
+      if ((level === 0 ? main : next[level - 1])?.isTold(number) !== true) break;
     }
     const [a, b] = [one.place, other.place];
     const byKey = typeof a.key === 'string' && typeof b.key === 'string' ? compareTexts(a.key, b.key) : 0;
@@ -125,70 +162,37 @@ class FirstPlaces {
   }
 }
 
+/** A chunk, and between what everybody in it stands in the direction that is asked for: nobody comes before the best. */
 interface ChunkAhead {
   readonly chunk: number;
-  /** Nobody in it stands before this number, in the direction that is asked for; and nobody with it before this head of an id. */
   readonly best: number;
-  readonly bestHead: number;
+  /** Of those who are equal in that. */
+  readonly bestNext: number;
+  readonly worstNext: number;
+}
+
+/** Which rows of a chunk were found and have a code from `low` to `high`, into `into`; returns how many. Without a branch for each, which would be guessed wrong as often as not. */
+function between(codes: Coded['codes'], found: Bits, fromWord: number, low: number, high: number, into: Uint16Array): number {
+  let count = 0;
+  for (let word = 0; word < WORDS_A_CHUNK; word++) {
+    const bits = found[fromWord + word] ?? 0;
+    if (bits === 0) continue;
+    for (let bit = 0; bit < 32; bit++) {
+      const at = word * 32 + bit;
+      const code = codes[at] ?? 0;
+      into[count] = at;
+      count += Number(code >= low) & Number(code <= high) & (bits >>> bit);
+    }
+  }
+  return count;
+}
+
+function compareNumbers(one: number, other: number): number {
+  return one < other ? -1 : one > other ? 1 : 0;
+}
+
+function inDirection({ least, most }: Extent, sign: 1 | -1): readonly [best: number, worst: number] {
+  return sign === 1 ? [least, most] : [-most, -least];
 }
 
 const ANYWHERE: Extent = { least: -Infinity, most: Infinity };
-
-type ReadPlace = (seq: number, main: number) => Place;
-
-/** One of those who were found. What tells them from others is read when it is asked for. */
-class Somebody {
-  readonly #order: Order;
-  readonly #read: ReadPlace;
-  readonly #numbers: number[] = [];
-  #seq = 0;
-  #known = 0;
-  #place: Place | null = null;
-
-  constructor(order: Order, read: ReadPlace) {
-    this.#order = order;
-    this.#read = read;
-  }
-
-  become(seq: number, main: number): void {
-    this.#seq = seq;
-    this.#numbers[0] = main;
-    this.#known = 1;
-    this.#place = null;
-  }
-
-  copy(): Somebody {
-    const copy = new Somebody(this.#order, this.#read);
-    copy.become(this.#seq, this.#numbers[0] ?? 0);
-    return copy;
-  }
-
-  /** Asked for level by level. */
-  number(level: number): number {
-    if (level >= this.#known) {
-      this.#numbers[level] = this.#order.levels[level]?.chunk(Math.floor(this.#seq / CHUNK))[this.#seq % CHUNK] ?? 0;
-      this.#known = level + 1;
-    }
-    return this.#numbers[level] ?? 0;
-  }
-
-  get place(): Place {
-    this.#place ??= this.#read(this.#seq, this.number(0));
-    return this.#place;
-  }
-}
-
-/** Where the page before ended. */
-class Edge {
-  readonly place: After;
-  readonly #numbers: readonly number[];
-
-  constructor(order: Order, place: After) {
-    this.place = place;
-    this.#numbers = order.levels.map((level) => level.numberOf(place));
-  }
-
-  number(level: number): number {
-    return this.#numbers[level] ?? 0;
-  }
-}

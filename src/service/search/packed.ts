@@ -14,6 +14,16 @@ export interface Packed {
   readonly codes: Uint8Array;
 }
 
+/** The numbers of a chunk where they are kept: code c stands for `least + (c - 1) * unit`, and is in the order of what it stands for. */
+export interface Coded {
+  readonly least: number;
+  readonly unit: number;
+  readonly codes: Uint8Array | Uint16Array | Uint32Array | Float64Array;
+}
+
+/** Of rows that have none. */
+export const NO_NUMBERS: Coded = { least: 0, unit: 1, codes: new Uint8Array(CHUNK) };
+
 /** @param numbers of `CHUNK` rows, less than 2^53 apart; NaN where a row has none @returns null when none has one */
 export function pack(numbers: Float64Array): Packed | null {
   let [least, most] = [Infinity, -Infinity];
@@ -33,16 +43,20 @@ export function pack(numbers: Float64Array): Packed | null {
 }
 
 /** The numbers again, into `numbers`. */
-export function unpack({ least, unit, codes: kept }: Omit<Packed, 'most'>, numbers: Float64Array): void {
-  const codes = codesOf(kept);
+export function unpack(packed: Omit<Packed, 'most'>, numbers: Float64Array): void {
+  const { least, unit, codes } = coded(packed);
   for (let at = 0; at < CHUNK; at++) {
     const code = codes[at] ?? 0;
     numbers[at] = code === 0 ? NaN : least + (code - 1) * unit;
   }
 }
 
+export function coded({ least, unit, codes }: Omit<Packed, 'most'>): Coded {
+  return { least, unit, codes: codesOf(codes) };
+}
+
 /** Blobs come without a promise of alignment. */
-function codesOf(kept: Uint8Array): Uint8Array | Uint16Array | Uint32Array | Float64Array {
+function codesOf(kept: Uint8Array): Coded['codes'] {
   const bytes = kept.byteOffset % 8 === 0 ? kept : kept.slice();
   switch (kept.length / CHUNK) {
     case 1:

@@ -1,7 +1,7 @@
-/** Which rows have which term, kept in the store in blocks. One table for people and one for companies, which are numbered apart. */
+/** Which rows have which term, kept in the store in blocks: how they are written. One table for people and one for companies, which are numbered apart. */
 import type { Store } from '../store/store.ts';
 import type { TermGroup } from './terms.ts';
-import { BLOCK, changeBlock, emptyBits, readBlock, wordsOf, type Bits } from './bitmap.ts';
+import { BLOCK, changeBlock, wordsOf } from './bitmap.ts';
 
 /** People by their row; companies by the number of their domain. */
 export type Side = 'person' | 'company';
@@ -125,36 +125,4 @@ function changeOf(block: Map<number, Change>, id: number): Change {
     block.set(id, change);
   }
   return change;
-}
-
-/** Reads sets of rows by term. */
-export class PostingReader {
-  readonly #find;
-  readonly #read;
-  readonly #like;
-
-  constructor(store: Store, side: Side) {
-    this.#find = store.prepare(`SELECT id FROM ${side}_terms WHERE term = ?`);
-    this.#read = store.prepare(`SELECT at, bits FROM ${side}_postings WHERE at BETWEEN ? AND ?`);
-    this.#like = store.prepare(`SELECT term FROM ${side}_terms WHERE term >= ? AND term < ?`);
-  }
-
-  /** The rows that have the term, in a set with room for `size`. */
-  read(term: string, size: number): Bits {
-    return this.add(term, emptyBits(size));
-  }
-
-  /** The same, added to a set. */
-  add(term: string, into: Bits): Bits {
-    const id = this.#find.get(term)?.['id'] as number | undefined;
-    if (id === undefined) return into;
-    const from = id * BLOCK;
-    for (const { at, bits } of this.#read.all(from, from + BLOCK - 1)) readBlock(bits as Uint8Array, (at as number) - from, into);
-    return into;
-  }
-
-  /** Every term that begins so. */
-  *beginningWith(prefix: string): Generator<string> {
-    for (const { term } of this.#like.iterate(prefix, `${prefix}\uffff`)) yield term as string;
-  }
 }

@@ -2,20 +2,14 @@
 import { profileKey } from '../../verification/profile-url.ts';
 import { PERSON_COLUMNS } from '../store/person-row.ts';
 import { snapshot, type Store } from '../store/store.ts';
-import { and, andNot, countBits, isEmptyBetween, or, type Bits } from './bitmap.ts';
-import { DomainNumbers, EmployerReader } from './employers.ts';
-import { evaluate, type Expression } from './expression.ts';
-import type { FilterContext, Meaning } from './filters.ts';
-import { firstPlaces } from './first-places.ts';
-import { orderOf, type After } from './order.ts';
-import { PostingReader } from './postings.ts';
+import { countBits } from './bitmap.ts';
+import { DomainNumbers } from './employers.ts';
+import type { Clause, FilterContext } from './filters.ts';
+import { PageFinder } from './first-places.ts';
+import { Matcher } from './matching.ts';
+import type { After } from './order.ts';
+import { PostingReader } from './posting-reader.ts';
 import type { Sort } from './sort-keys.ts';
-import { EVERY } from './terms.ts';
-
-/** A filter's meaning, and whether what meets it is left out. */
-export interface Clause extends Meaning {
-  readonly exclude: boolean;
-}
 
 export interface SearchRequest {
   readonly clauses: readonly Clause[];
@@ -38,18 +32,16 @@ const EARTH_KM = 6_371;
 
 export class SearchIndex {
   readonly #store: Store;
-  readonly #people: PostingReader;
-  readonly #companies: PostingReader;
-  readonly #employers: EmployerReader;
+  readonly #matcher: Matcher;
+  readonly #pages: PageFinder;
   readonly #now: () => number;
   readonly context: FilterContext;
 
   /** @param now epoch milliseconds */
   constructor(store: Store, now: () => number) {
     this.#store = store;
-    this.#people = new PostingReader(store, 'person');
-    this.#companies = new PostingReader(store, 'company');
-    this.#employers = new EmployerReader(store);
+    this.#matcher = new Matcher(store);
+    this.#pages = new PageFinder(store);
     this.#now = now;
     this.context = this.#context();
   }
@@ -57,10 +49,10 @@ export class SearchIndex {
   /** One page of who meets all clauses, as the store is at this moment. */
   find({ clauses, sort, descending, after, limit }: SearchRequest): Found {
     return snapshot(this.#store, () => {
-      const found = this.#matching(clauses);
+      const found = this.#matcher.matching(clauses);
       const total = countBits(found);
       // One more than the page has says whether there is a next one.
-      const places = firstPlaces(this.#store, found, orderOf(this.#store, sort), descending, after, limit + 1);
+      const places = this.#pages.first(found, { sort, descending, after, limit: limit + 1 });
       const page = places.slice(0, limit);
       const last = page.at(-1);
       const read = this.#store.prepare(`SELECT ${PERSON_COLUMNS} FROM people WHERE seq = ?`);
@@ -72,48 +64,11 @@ export class SearchIndex {
     });
   }
 
-  /** What is asked of people alone comes first: from companies to people everybody has to be looked at who is left. */
-  #matching(clauses: readonly Clause[]): Bits {
-    const people = this.#size('SELECT max(seq) AS n FROM people');
-    const companies = this.#size('SELECT max(id) AS n FROM domains');
-    const ofPeople = (expression: Expression): Bits => evaluate(expression, this.#people, people);
-    const ofCompanies = (parts: readonly Expression[], kind: 'all' | 'any'): Bits => evaluate({ kind, of: parts }, this.#companies, companies);
-    const [personal, atWork, either] = [clauses.filter(({ company }) => company === undefined), clauses.filter(({ person }) => person === undefined), clauses.filter(({ person, company }) => person !== undefined && company !== undefined)];
-    let found: Bits | null = null;
-    for (const { exclude, person } of personal) {
-      if (person === undefined) continue;
-      const bits = ofPeople(person);
-      if (exclude) found = andNot(found ?? this.#people.read(EVERY, people), bits);
-      else found = found === null ? bits : and(found, bits);
-    }
-    const result = found ?? this.#people.read(EVERY, people);
-    const isOver = (): boolean => isEmptyBetween(result, 0, result.length);
-    const sides = (excluded: boolean): Expression[] => atWork.filter(({ exclude }) => exclude === excluded).flatMap(({ company }) => company ?? []);
-    const [wanted, unwanted] = [sides(false), sides(true)];
-    if (wanted.length > 0 && !isOver()) {
-      const at = ofCompanies(wanted, 'all');
-      and(result, this.#employers.peopleAt(unwanted.length === 0 ? at : andNot(at, ofCompanies(unwanted, 'any')), result));
-    } else if (unwanted.length > 0 && !isOver()) {
-      andNot(result, this.#employers.peopleAt(ofCompanies(unwanted, 'any'), result));
-    }
-    for (const { exclude, person, company } of either) {
-      if (isOver()) break;
-      const bits = or(this.#employers.peopleAt(ofCompanies([company as Expression], 'all'), result), ofPeople(person as Expression));
-      if (exclude) andNot(result, bits);
-      else and(result, bits);
-    }
-    return result;
-  }
-
-  #size(sql: string): number {
-    return Number(this.#store.prepare(sql).get()?.['n'] ?? 0) + 1;
-  }
-
   #context(): FilterContext {
     const now = this.#now;
     const domains = new DomainNumbers(this.#store);
     const profiles = this.#store.prepare('SELECT seq FROM people WHERE profile = ?');
-    const people = this.#people;
+    const people = new PostingReader(this.#store, 'person');
     return {
       get today() {
         return Math.floor(now() / DAY_MS);

@@ -2,7 +2,7 @@
 import type { SparseRecord } from '../records.ts';
 import type { Store } from '../store/store.ts';
 import { ColumnWriter } from './columns.ts';
-import { idNumbers, nameNumber } from './text-numbers.ts';
+import { idNumbers, nameNumbers } from './text-numbers.ts';
 
 /** What one can sort by. */
 export const SORTS = ['relevance', 'updated_at', 'name', 'headcount'] as const;
@@ -40,21 +40,23 @@ export interface SortWriter {
 }
 
 export function sortWriter(store: Store): SortWriter {
-  const [times, ranks, names] = [new ColumnWriter(store, 'person_times'), new ColumnWriter(store, 'person_ranks'), new ColumnWriter(store, 'person_names')];
-  const [heads, tails] = [new ColumnWriter(store, 'person_id_heads'), new ColumnWriter(store, 'person_id_tails')];
+  const [times, ranks] = [new ColumnWriter(store, 'person_times'), new ColumnWriter(store, 'person_ranks')];
+  const names = [new ColumnWriter(store, 'person_name_heads'), new ColumnWriter(store, 'person_name_tails')];
+  const ids = [new ColumnWriter(store, 'person_id_heads'), new ColumnWriter(store, 'person_id_tails')];
   const sizes = new ColumnWriter(store, 'company_sizes');
   return {
     person(seq, keys) {
-      const [head, tail] = keys === null ? [null, null] : idNumbers(keys.id);
       times.change(seq, keys?.updatedMs ?? null);
       ranks.change(seq, keys?.rank ?? null);
-      names.change(seq, keys === null ? null : nameNumber(keys.name));
-      heads.change(seq, head);
-      tails.change(seq, tail);
+      const [name, id] = keys === null ? [[], []] : [nameNumbers(keys.name), idNumbers(keys.id)];
+      for (const part of [0, 1]) {
+        names[part]?.change(seq, name[part] ?? null);
+        ids[part]?.change(seq, id[part] ?? null);
+      }
     },
     company: (number, employees) => sizes.change(number, employees),
     flush() {
-      for (const column of [times, ranks, names, heads, tails, sizes]) column.flush();
+      for (const column of [times, ranks, ...names, ...ids, sizes]) column.flush();
     },
   };
 }

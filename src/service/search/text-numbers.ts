@@ -4,7 +4,7 @@
 class Alphabet {
   readonly #digits = new Uint8Array(128);
   readonly #isOwn: readonly boolean[];
-  readonly #length: number;
+  readonly length: number;
   /** Every number of a text is below. */
   readonly size: number;
 
@@ -22,7 +22,7 @@ class Alphabet {
     // Whatever is not ASCII comes after it.
     if (!isBetween) isOwn.push(false);
     this.#isOwn = isOwn;
-    this.#length = length;
+    this.length = length;
     this.size = isOwn.length ** length;
   }
 
@@ -30,7 +30,7 @@ class Alphabet {
     const base = this.#isOwn.length;
     let number = 0;
     let isOver = false;
-    for (let at = from; at < from + this.#length; at++) {
+    for (let at = from; at < from + this.length; at++) {
       const code = text.charCodeAt(at);
       // Past the end it is NaN. Past a character that was not told apart, all are filled up as that, so that the last digit says so.
       const digit: number = isOver ? base - 1 : Number.isNaN(code) ? 0 : (this.#digits[code] ?? base - 1);
@@ -53,38 +53,49 @@ class Alphabet {
 
 /** Ten characters of folded names. */
 const NAMES = new Alphabet(" '-.abcdefghijklmnopqrstuvwxyz", 10);
-/** Of a name that does not begin with ASCII three code points are looked at, in so many bits each, which leaves out what is hardly in a name. */
-const OTHER_BITS = 17;
-const OTHER_LENGTH = 3;
-const OTHERS = 2 ** OTHER_BITS;
 
-export function nameNumber(given: string): number {
-  const name = given.toWellFormed();
-  if (!(name.charCodeAt(0) > 127)) return NAMES.number(name);
-  const points = Array.from(name.slice(0, 2 * OTHER_LENGTH), (character) => Math.min((character.codePointAt(0) ?? 0) + 1, OTHERS - 1));
+/** Names that do not begin with ASCII: three code points, in so many bits each, which leaves out what is hardly in a name. */
+const POINT_BITS = 17;
+const POINTS = 3;
+const LAST_POINT = 2 ** POINT_BITS - 1;
+
+/** @param from code points that are left out @returns as an `Alphabet` numbers texts, and above all numbers of `NAMES` */
+function pointNumber(points: readonly number[], from: number): number {
   let number = 0;
   let isOver = false;
-  for (let at = 0; at < OTHER_LENGTH; at++) {
-    const digit: number = isOver ? OTHERS - 1 : (points[at] ?? 0);
-    isOver = digit === OTHERS - 1;
-    number = number * OTHERS + digit;
+  for (let at = from; at < from + POINTS; at++) {
+    const point: number = isOver ? LAST_POINT : at >= points.length ? 0 : Math.min((points[at] ?? 0) + 1, LAST_POINT);
+    isOver = point === LAST_POINT;
+    number = number * (LAST_POINT + 1) + point;
   }
   return NAMES.size + number;
 }
 
-/** Whether names of this number are the same. */
-export function isWholeName(number: number): boolean {
-  return number < NAMES.size ? NAMES.isWhole(number) : (number - NAMES.size) % OTHERS === 0;
+/** The beginning of a folded name, and what comes next: twice ten characters, or of names in another script twice three. */
+export function nameNumbers(given: string): readonly [head: number, tail: number] {
+  const name = given.toWellFormed();
+  if (!(name.charCodeAt(0) > 127)) return [NAMES.number(name), NAMES.number(name, NAMES.length)];
+  const points = Array.from(name.slice(0, 4 * POINTS), (character) => character.codePointAt(0) ?? 0);
+  return [pointNumber(points, 0), pointNumber(points, POINTS)];
 }
 
-const ID_LENGTH = 8;
+/** Whether names of which a part has this number are the same in that part. */
+export function isToldName(number: number): boolean {
+  return number < NAMES.size ? NAMES.isTold(number) : (number - NAMES.size) % (LAST_POINT + 1) !== LAST_POINT;
+}
+
+/** Whether names of which a part has this number were over within it. */
+export function isWholeName(number: number): boolean {
+  return number < NAMES.size ? NAMES.isWhole(number) : (number - NAMES.size) % (LAST_POINT + 1) === 0;
+}
+
 /** Of ids, every printable character of ASCII. */
-const IDS = new Alphabet(Array.from({ length: 95 }, (_, index) => String.fromCharCode(32 + index)).join(''), ID_LENGTH);
+const IDS = new Alphabet(Array.from({ length: 95 }, (_, index) => String.fromCharCode(32 + index)).join(''), 8);
 
 /** The first eight characters of an id, and the next eight: ids of one source often begin alike. */
 export function idNumbers(given: string): readonly [head: number, tail: number] {
   const id = given.toWellFormed();
-  return [IDS.number(id), IDS.number(id, ID_LENGTH)];
+  return [IDS.number(id), IDS.number(id, IDS.length)];
 }
 
 /** Whether ids of which a part has this number are the same in that part. */

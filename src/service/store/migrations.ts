@@ -3,7 +3,7 @@ import { cleanAgain } from './clean-again.ts';
 import { putAliases } from './domain-aliases.ts';
 import { putOtherAddresses } from './other-addresses.ts';
 import { putAgain } from './put-again.ts';
-import { putSortKeys } from './put-sort-keys.ts';
+import { putNameTails, putSortKeys } from './put-sort-keys.ts';
 import { putShownSignals } from './shown-signals.ts';
 import type { Store } from './store.ts';
 
@@ -274,5 +274,20 @@ export const MIGRATIONS: readonly Migration[] = [
       CREATE INDEX other_numbers_by_person ON other_numbers (person);
     `,
     run: cleanAgain,
+  },
+  {
+    version: 12,
+    name: 'more of the names that people are sorted by',
+    sql: `
+      ALTER TABLE person_names RENAME TO person_name_heads;
+      CREATE TABLE person_name_tails (
+        chunk INTEGER PRIMARY KEY,
+        least INTEGER NOT NULL,
+        most INTEGER NOT NULL,
+        unit INTEGER NOT NULL,
+        codes BLOB NOT NULL
+      ) STRICT;
+    `,
+    run: putNameTails,
   },
 ];

@@ -14,7 +14,7 @@ import { suppress } from '../../../src/service/store/suppress.ts';
 import { emptyStore } from '../loading.ts';
 import { backTo } from '../older-stores.ts';
 
-const COLUMNS = ['person_times', 'person_ranks', 'person_names', 'person_id_heads', 'person_id_tails', 'company_sizes'] as const;
+const COLUMNS = ['person_times', 'person_ranks', 'person_name_heads', 'person_name_tails', 'person_id_heads', 'person_id_tails', 'company_sizes'] as const;
 const KEYS: Readonly<Record<Sort, string>> = { relevance: 'rank', updated_at: 'people.observed_at', name: 'name_key', headcount: 'coalesce(employees, -1)' };
 /** Rows on both sides of a border between chunks, and of one between blocks. */
 const STARTS = [1, 4_080, 65_520];
@@ -62,6 +62,7 @@ function pages(sort: Sort, descending: boolean, limit: number, between: () => vo
     const { rows, next } = search.find({ clauses: [], sort, descending, after, limit });
     ids.push(...rows.map(({ doc }) => (JSON.parse(doc as string) as { id: string }).id));
     if (next === null) return ids;
+    if (ids.length > 1_000) throw new Error('pages without end');
     after = next;
   }
 }
@@ -102,11 +103,13 @@ describe.each(SORTS)('people in order of %s', (sort) => {
 describe('the columns of what is sorted by', () => {
   it('are the same when they are made of a store that had none', () => {
     const before = columns(store);
-    expect(before.map((rows) => (rows as unknown[]).length)).toEqual([4, 4, 4, 4, 4, 1]);
-    backTo(store, 8);
-    const again = openStore(join(folder, 'store.sqlite'));
-    expect(columns(again)).toEqual(before);
-    again.close();
+    expect(before.map((rows) => (rows as unknown[]).length)).toEqual([4, 4, 4, 4, 4, 4, 1]);
+    for (const version of [11, 8]) {
+      backTo(store, version);
+      const again = openStore(join(folder, 'store.sqlite'));
+      expect(columns(again)).toEqual(before);
+      again.close();
+    }
   });
 
   it('have nothing left of who is erased', async () => {

@@ -1,0 +1,108 @@
+/** What an expression asks of rows, looked up: of a block of rows at once, or of one row by its terms. */
+import { and, BLOCK, emptyBits, isEmpty, or, setBit, type Bits } from './bitmap.ts';
+import type { Expression } from './expression.ts';
+import { includes, type PostingReader } from './posting-reader.ts';
+import { rangeCriterion } from './range-criterion.ts';
+import { EVERY } from './terms.ts';
+
+export interface Criterion {
+  /** About how many rows meet it, of all. */
+  readonly about: number;
+  /** Blocks that have to be read for it at the most. */
+  readonly cost: number;
+  /** Adds the rows of a block that meet it to a set of that block. Of rows that are not in `among` it may say anything. */
+  addTo(block: number, into: Bits, among: Bits): void;
+  /** Whether the row with these terms meets it. */
+  meets(row: number, terms: Uint32Array): boolean;
+}
+
+const NOBODY: Criterion = { about: 0, cost: 0, addTo: () => undefined, meets: () => false };
+
+export function criterionOf(expression: Expression, reader: PostingReader): Criterion {
+  switch (expression.kind) {
+    case 'term':
+      return termCriterion(expression.term, reader);
+    case 'range':
+      return rangeCriterion(expression, reader) ?? NOBODY;
+    case 'rows':
+      return rowsCriterion(expression.rows);
+    case 'any':
+    case 'all': {
+      const parts = expression.of.map((part) => criterionOf(part, reader));
+      const [first, ...rest] = parts;
+      if (first === undefined) return NOBODY;
+      return rest.length === 0 ? first : expression.kind === 'any' ? anyOf(parts) : allOf(first, rest);
+    }
+    case 'not':
+      return noneOf(criterionOf(expression.of, reader), reader);
+    default:
+      return expression satisfies never;
+  }
+}
+
+function termCriterion(term: string, reader: PostingReader): Criterion {
+  const posting = reader.posting(term);
+  return { about: posting.about, cost: posting.blocks, addTo: (block, into) => posting.addTo(block, into), meets: (_row, terms) => includes(terms, posting.id) };
+}
+
+function rowsCriterion(rows: readonly number[]): Criterion {
+  const known = new Set(rows);
+  return {
+    about: known.size,
+    cost: 0,
+    addTo(block, into) {
+      for (const row of known) if (Math.floor(row / BLOCK) === block) setBit(into, row % BLOCK);
+    },
+    meets: (row) => known.has(row),
+  };
+}
+
+const sum = (parts: readonly Criterion[], of: 'about' | 'cost'): number => parts.reduce((total, part) => total + part[of], 0);
+
+function anyOf(parts: readonly Criterion[]): Criterion {
+  return {
+    about: sum(parts, 'about'),
+    cost: sum(parts, 'cost'),
+    addTo(block, into, among) {
+      for (const part of parts) part.addTo(block, into, among);
+    },
+    meets: (row, terms) => parts.some((part) => part.meets(row, terms)),
+  };
+}
+
+function allOf(first: Criterion, rest: readonly Criterion[]): Criterion {
+  const [found, more] = [emptyBits(BLOCK), emptyBits(BLOCK)];
+  return {
+    about: Math.min(first.about, ...rest.map(({ about }) => about)),
+    cost: first.cost + sum(rest, 'cost'),
+    addTo(block, into, among) {
+      found.fill(0);
+      first.addTo(block, found, among);
+      for (const part of rest) {
+        if (isEmpty(found)) return;
+        more.fill(0);
+        part.addTo(block, more, found);
+        and(found, more);
+      }
+      or(into, found);
+    },
+    meets: (row, terms) => first.meets(row, terms) && rest.every((part) => part.meets(row, terms)),
+  };
+}
+
+function noneOf(part: Criterion, reader: PostingReader): Criterion {
+  const every = reader.posting(EVERY);
+  const [found, left] = [emptyBits(BLOCK), emptyBits(BLOCK)];
+  return {
+    about: every.about - Math.min(part.about, every.about),
+    cost: every.blocks + part.cost,
+    addTo(block, into, among) {
+      found.fill(0);
+      left.fill(0);
+      every.addTo(block, left);
+      part.addTo(block, found, among);
+      for (let i = 0; i < left.length; i++) into[i] = (into[i] ?? 0) | ((left[i] ?? 0) & ~(found[i] ?? 0));
+    },
+    meets: (row, terms) => includes(terms, every.id) && !part.meets(row, terms),
+  };
+}

@@ -1,0 +1,79 @@
+/** Who meets all clauses of a search, as a set of people's rows. */
+import type { Store } from '../store/store.ts';
+import { BLOCK, emptyBits, hasAtMost, isEmpty, setBit, type Bits } from './bitmap.ts';
+import { criterionOf } from './criteria.ts';
+import { EmployerReader, type AtWork } from './employers.ts';
+import { any, type Expression } from './expression.ts';
+import type { Clause } from './filters.ts';
+import { narrow, type Demand } from './narrow.ts';
+import { PostingReader } from './posting-reader.ts';
+import { EVERY } from './terms.ts';
+
+/** Looking up where somebody works and what is known of it takes as long as reading so many blocks. */
+const LOOK_UP_COST = 3;
+
+export class Matcher {
+  readonly #people: PostingReader;
+  readonly #companies: PostingReader;
+  readonly #employers: EmployerReader;
+  readonly #lastPerson;
+  readonly #lastCompany;
+
+  constructor(store: Store) {
+    this.#people = new PostingReader(store, 'person');
+    this.#companies = new PostingReader(store, 'company');
+    this.#employers = new EmployerReader(store);
+    this.#lastPerson = store.prepare('SELECT max(seq) AS n FROM people');
+    this.#lastCompany = store.prepare('SELECT max(id) AS n FROM domains');
+  }
+
+  /** What is asked of people alone comes first, then what is asked of companies alone: each step looks only at those who are left. */
+  matching(clauses: readonly Clause[]): Bits {
+    const found = this.#everybody();
+    const ofPeople = clauses.flatMap(({ person, company, exclude }) => (person === undefined || company !== undefined ? [] : { expression: person, exclude }));
+    this.#narrowPeople(found, ofPeople);
+    const ofCompanies = clauses.flatMap(({ person, company, exclude }) => (company === undefined || person !== undefined ? [] : { expression: company, exclude }));
+    if (ofCompanies.length > 0 && !isEmpty(found)) this.#employers.narrow(found, [{ companies: this.#companiesWith(ofCompanies, found), people: null, exclude: false }]);
+    const ofEither = clauses.filter(({ person, company }) => person !== undefined && company !== undefined);
+    if (ofEither.length > 0 && !isEmpty(found)) this.#employers.narrow(found, ofEither.map((clause) => this.#either(clause, found)));
+    return found;
+  }
+
+  #either({ person, company, exclude }: Clause, found: Bits): AtWork {
+    const people = found.slice();
+    this.#narrowPeople(people, [{ expression: person ?? any([]), exclude: false }]);
+    return { companies: this.#companiesWith([{ expression: company ?? any([]), exclude: false }], found), people, exclude };
+  }
+
+  #narrowPeople(found: Bits, asked: readonly Asked[]): void {
+    narrow(found, demandsOf(asked, this.#people), found.length * 32, (row) => this.#people.termsOf(row));
+  }
+
+  /** The companies that meet it all, of those at least at which somebody of `found` works; 0, which is where nobody works, among them as if it were a company of which nothing is known. */
+  #companiesWith(asked: readonly Asked[], found: Bits): Bits {
+    const demands = demandsOf(asked, this.#companies);
+    const size = Number(this.#lastCompany.get()?.['n'] ?? 0) + 1;
+    const cost = demands.reduce((sum, { criterion }) => sum + criterion.cost, 0);
+    const companies = emptyBits(size);
+    if (hasAtMost(found, cost / LOOK_UP_COST)) for (const number of this.#employers.numbersOf(found)) setBit(companies, number);
+    else companies.fill(-1);
+    narrow(companies, demands, size, (number) => this.#companies.termsOf(number));
+    return companies;
+  }
+
+  #everybody(): Bits {
+    const everybody = emptyBits(Number(this.#lastPerson.get()?.['n'] ?? 0) + 1);
+    const every = this.#people.posting(EVERY);
+    for (let block = 0; block * BLOCK < everybody.length * 32; block++) every.addTo(block, everybody.subarray((block * BLOCK) / 32, ((block + 1) * BLOCK) / 32));
+    return everybody;
+  }
+}
+
+interface Asked {
+  readonly expression: Expression;
+  readonly exclude: boolean;
+}
+
+function demandsOf(asked: readonly Asked[], reader: PostingReader): Demand[] {
+  return asked.map(({ expression, exclude }) => ({ criterion: criterionOf(expression, reader), exclude }));
+}

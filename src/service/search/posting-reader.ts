@@ -1,0 +1,84 @@
+/** Reads sets of rows by term, block by block; and the terms of one row. */
+import type { Store } from '../store/store.ts';
+import { BLOCK, readBlock, wordsOf, type Bits } from './bitmap.ts';
+import type { Side } from './postings.ts';
+
+/** A block of so few bytes comes with the list of blocks; a larger one is read when it is needed. */
+const SMALL = 256;
+/** A block that is kept as bits is taken to have one in so many. */
+const BITS_SHARE = 4;
+
+/** The rows that have a term. */
+export interface Posting {
+  /** The term's number; null: nobody has it. */
+  readonly id: number | null;
+  /** Blocks that have any of them. */
+  readonly blocks: number;
+  /** About how many rows there are. */
+  readonly about: number;
+  /** Adds those of a block to a set of that block. */
+  addTo(block: number, into: Bits): void;
+}
+
+const NOBODY: Posting = { id: null, blocks: 0, about: 0, addTo: () => undefined };
+
+export class PostingReader {
+  readonly #find;
+  readonly #list;
+  readonly #read;
+  readonly #like;
+  readonly #termsOf;
+
+  constructor(store: Store, side: Side) {
+    this.#find = store.prepare(`SELECT id FROM ${side}_terms WHERE term = ?`);
+    this.#list = store.prepare(`SELECT at, length(bits) AS size, iif(length(bits) <= ${SMALL}, bits, NULL) AS bits FROM ${side}_postings WHERE at BETWEEN ? AND ?`);
+    this.#read = store.prepare(`SELECT bits FROM ${side}_postings WHERE at = ?`);
+    this.#like = store.prepare(`SELECT term FROM ${side}_terms WHERE term >= ? AND term < ?`);
+    this.#termsOf = store.prepare(side === 'person' ? 'SELECT terms FROM person_term_lists WHERE person = ?' : 'SELECT terms FROM domains JOIN companies USING (domain) WHERE domains.id = ?');
+  }
+
+  posting(term: string): Posting {
+    const id = this.#find.get(term)?.['id'] as number | undefined;
+    if (id === undefined) return NOBODY;
+    const from = id * BLOCK;
+    const kept = new Map<number, Uint8Array | null>();
+    let about = 0;
+    for (const { at, size, bits } of this.#list.all(from, from + BLOCK - 1)) {
+      kept.set((at as number) - from, bits as Uint8Array | null);
+      about += size === BLOCK / 8 ? BLOCK / BITS_SHARE : (size as number) / 2;
+    }
+    return {
+      id,
+      blocks: kept.size,
+      about,
+      addTo: (block, into) => {
+        const known = kept.get(block);
+        const bits = known === null ? (this.#read.get(from + block)?.['bits'] as Uint8Array | undefined) : known;
+        if (bits !== undefined) readBlock(bits, 0, into);
+      },
+    };
+  }
+
+  /** The numbers of the terms that a row has, in order. */
+  termsOf(row: number): Uint32Array {
+    const kept = this.#termsOf.get(row)?.['terms'] as Uint8Array | null | undefined;
+    return kept === undefined || kept === null ? new Uint32Array(0) : wordsOf(kept);
+  }
+
+  /** Every term that begins so. */
+  *beginningWith(prefix: string): Generator<string> {
+    for (const { term } of this.#like.iterate(prefix, `${prefix}\uffff`)) yield term as string;
+  }
+}
+
+/** Whether a number is in a list that is in order. */
+export function includes(list: Uint32Array, number: number | null): boolean {
+  if (number === null) return false;
+  let [low, high] = [0, list.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((list[middle] ?? 0) < number) low = middle + 1;
+    else high = middle;
+  }
+  return list[low] === number;
+}

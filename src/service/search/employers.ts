@@ -120,8 +120,8 @@ export class EmployerReader {
 
 const NOBODY_WORKS = new Uint32Array(CHUNK).fill(NOWHERE);
 
-/** Which of the 32 from `from` work at one of the companies. */
-function workingAt(ids: Uint32Array, from: number, companies: Bits): number {
+/** Which of the 32 of a chunk from `from` work at one of the companies. */
+export function workingAt(ids: Uint32Array, from: number, companies: Bits): number {
   let found = 0;
   for (let bit = 0; bit < 32; bit++) {
     const id = ids[from + bit] ?? NOWHERE;

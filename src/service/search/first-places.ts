@@ -98,8 +98,9 @@ class FirstPlaces {
   /** Takes those of a chunk who belong to the first. */
   #look(found: Bits, ahead: ChunkAhead): void {
     const { chunk } = ahead;
-    const { least, unit, codes } = this.#order.main.chunk(chunk, found);
     const sign = this.#sign;
+    const [from, to] = [this.#edge?.number(0) ?? -sign * Infinity, this.#last?.number(0) ?? sign * Infinity];
+    const { least, unit, codes } = this.#order.main.chunk(chunk, found, Math.min(from, to), Math.max(from, to));
     const codeOf = (one: Somebody | Edge | null | undefined, open: number): number => (one === null || one === undefined ? open : (one.number(0) - least) / unit + 1);
     const edge = codeOf(this.#edge, -sign * Infinity);
     // Codes are whole numbers: half of one further on leaves out those who equal the edge.

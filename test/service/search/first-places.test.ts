@@ -16,12 +16,12 @@ import { backTo } from '../older-stores.ts';
 
 const COLUMNS = ['person_times', 'person_ranks', 'person_name_heads', 'person_name_tails', 'person_id_heads', 'person_id_tails', 'company_sizes'] as const;
 const KEYS: Readonly<Record<Sort, string>> = { relevance: 'rank', updated_at: 'people.observed_at', name: 'name_key', headcount: 'coalesce(employees, -1)' };
-/** Rows on both sides of a border between chunks, and of one between blocks. */
-const STARTS = [1, 4_080, 65_520];
+/** Rows on both sides of a border between chunks, and of one between blocks, and in more chunks than headcounts are looked up in one by one: each part begins at a row, and has so many. */
+const PARTS = [[1, 40], [4_080, 40], [65_520, 40], ...Array.from({ length: 12 }, (_, n) => [70_000 + n * 5_000, 6] as const)] as const;
 
 /** Few different keys, so that many are equal, and names and ids that begin alike. */
 const person = fc.record({
-  name: fc.option(fc.constantFrom('Ada', 'Ada Lovelace', 'Ada Lovelace-King', 'Ada Lovelace-Byron', 'Żaneta', '山田', '山田 太郎', '山田 次郎', 'Ёлка', 'O{x', 'O{y', '\u{20000}'), { nil: undefined }),
+  name: fc.option(fc.constantFrom('Ada', 'Ada Lovelace', 'Ada Lovelace-King', 'Ada Lovelace-Byron', 'Żaneta', '山田', '山田 太郎', '山田 次郎', 'Ёлка', 'Maria de la Concepcion Zeta', 'Maria de la Concepcion Alfa', 'O{x', 'O{y', '\u{20000}'), { nil: undefined }),
   updated_at: fc.option(fc.constantFrom('2026-01-01', '2026-01-02', '2026-01-02T10:00:00.001Z', '1969-12-31'), { nil: undefined }),
   email_status: fc.constantFrom('verified', 'risky'),
   company_domain: fc.option(fc.constantFrom('one.example', 'two.example', 'three.example', 'unknown.example'), { nil: undefined }),
@@ -37,10 +37,10 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'millrace-search-'));
   store = openStore(join(folder, 'store.sqlite'));
   loadCompanies(store, [{ domain: 'one.example', employees: 5 }, { domain: 'two.example', employees: 70_000 }, { domain: 'three.example' }], 'test');
-  for (const [n, start] of STARTS.entries()) {
+  for (const [n, [start, count]] of PARTS.entries()) {
     // Rows are numbered on from the last one.
     if (start > 1) store.prepare("INSERT INTO people (seq, id, name_key, headcount, rank, doc, source, observed_at) VALUES (?, 'gap', '', -1, 0, '{}', 1, 0)").run(start - 1);
-    loadPeople(store, persons(n, 40), 'test');
+    loadPeople(store, persons(n, count), 'test');
     store.exec("DELETE FROM people WHERE id = 'gap'");
   }
   search = new SearchIndex(store, () => 0);
@@ -103,7 +103,7 @@ describe.each(SORTS)('people in order of %s', (sort) => {
 describe('the columns of what is sorted by', () => {
   it('are the same when they are made of a store that had none', () => {
     const before = columns(store);
-    expect(before.map((rows) => (rows as unknown[]).length)).toEqual([4, 4, 4, 4, 4, 4, 1]);
+    expect(before.map((rows) => (rows as unknown[]).length)).toEqual([...Array<number>(6).fill(4 + PARTS.length - 3), 1]);
     for (const version of [11, 8]) {
       backTo(store, version);
       const again = openStore(join(folder, 'store.sqlite'));

@@ -55,6 +55,9 @@ export function classify(answer: Answer, options: ClassifyOptions): Unsuccessful
       return code === 'idempotency_in_flight'
         ? retryable(answer, says, code, detail, options)
         : { kind: 'rejected', code, detail, meta: says.meta };
+    // The key is another region's: no record of this file will be answered.
+    case 421:
+      return { kind: code === 'wrong_region' ? 'denied' : 'rejected', code, detail, meta: says.meta };
     case 429:
       return { kind: 'throttled', retryAfterMs: retryAfter(answer, options), meta: says.meta };
     case 451:

@@ -64,7 +64,8 @@ const rows: readonly Row[] = [
   { name: '410', status: 410, ...both({ kind: 'rejected', code: 'http_410' }) },
   { name: '413', status: 413, body: '{"error":"Too big for us"}', ...both({ kind: 'rejected', code: 'http_413', detail: 'Too big for us' }) },
   { name: '418', status: 418, ...both({ kind: 'rejected', code: 'http_418' }) },
-  { name: '421', status: 421, body: problem('wrong_region'), headers: PROBLEM, ...both({ kind: 'rejected', code: 'wrong_region' }) },
+  { name: '421, the key is of another region', status: 421, body: problem('wrong_region'), headers: PROBLEM, ...both({ kind: 'denied', code: 'wrong_region' }) },
+  { name: '421 of somebody on the way', status: 421, body: 'Misdirected Request', headers: { 'content-type': 'text/plain' }, ...both({ kind: 'rejected', code: 'http_421' }) },
   {
     name: '422 with a list', status: 422, headers: PROBLEM,
     body: '{"code":"validation_failed","detail":"Invalid.","errors":[{"pointer":"/email","code":"format","detail":"not an e-mail"}]}',

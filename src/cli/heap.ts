@@ -8,7 +8,7 @@ const FLAG = '--max-semi-space-size';
 const SEMI_SPACE_MIB = 16;
 
 /** Commands that live long enough to matter. */
-const LONG_LIVED = ['run', 'retry', 'serve'];
+const LONG_LIVED = ['run', 'retry', 'serve', 'import'];
 
 /** The arguments to start Node with again; null when it is not wanted, not needed or not possible. */
 export function restartArguments(process: Pick<NodeJS.Process, 'argv' | 'execArgv' | 'env' | 'platform'>): string[] | null {

@@ -30,18 +30,18 @@ export function parseObject(text: string): JsonObject | string {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : 'not a JSON object';
 }
 
-/** Input records. A blank line is none. */
-export function* readJsonlRecords(framed: readonly FramedRecord[], keys: KeyNames): Generator<InputRecord[], void, void> {
+/** Input records, with what was parsed of them or not. A blank line is none. */
+export function* readJsonlRecords(framed: readonly FramedRecord[], keys: KeyNames, withObjects = false): Generator<InputRecord[], void, void> {
   const batch: InputRecord[] = [];
   for (const record of framed) {
     const text = trimJson(record.text);
     if (text === '') continue;
-    batch.push(toRecord(record, text, keys));
+    batch.push(toRecord(record, text, keys, withObjects));
   }
   if (batch.length > 0) yield batch;
 }
 
-function toRecord(record: FramedRecord, text: string, keys: KeyNames): InputRecord {
+function toRecord(record: FramedRecord, text: string, keys: KeyNames, withObject: boolean): InputRecord {
   const { end } = record;
   const parsed = record.kind === 'overlong' ? 'longer than 4 MiB' : record.valid ? parseObject(text) : 'not valid utf-8';
   const bad = typeof parsed === 'string' ? parsed : null;
@@ -58,6 +58,7 @@ function toRecord(record: FramedRecord, text: string, keys: KeyNames): InputReco
     bad,
     raw: bad === null ? null : record.text.slice(0, MAX_RAW_CHARS),
     surplus: false,
+    ...(withObject && object !== null ? { object } : {}),
   };
 }
 

@@ -5,7 +5,6 @@ import { discover } from './discover.ts';
 import { inspectFile, type InspectOptions } from './inspect.ts';
 import { readRecords } from './read-records.ts';
 import type { SourceFile } from './source.ts';
-import { spool } from './spool.ts';
 import type { InputManifest, InputRecord } from './types.ts';
 
 export interface OneFile {
@@ -18,17 +17,17 @@ export interface OneFile {
 
 /**
  * The files that a path, glob, directory or S3 uri means, in order of their names. What `shape` leaves open (null) is found out.
- * `-` is standard input, kept in `spoolPath`, which is the caller's to remove.
+ * `-` is standard input, which the caller has kept (`spool`) in the file `kept`.
  * Throws InputError as `freezeInput` does, but for what it says of keys and of names that an output takes; StorageError when the disk fails.
  */
-export async function* openFiles(uri: string, shape: Omit<InspectOptions, 'signal'>, spoolPath: string, signal: AbortSignal): AsyncGenerator<OneFile, void, void> {
-  const found = uri === '-' ? [await spooled(spoolPath, signal)] : await findFiles(uri, signal);
+export async function* openFiles(uri: string, shape: Omit<InspectOptions, 'signal'>, kept: string | null, signal: AbortSignal): AsyncGenerator<OneFile, void, void> {
+  const found = kept !== null ? [{ uri, path: kept }] : await findFiles(uri, signal);
   if (found.length === 0) throw missing(`Nothing matches ${uri}.`);
   for (const each of found) {
     const { file, format } = await inspectFile(each, 0, { ...shape, signal });
     checkHeader(file, []);
     const manifest: InputManifest = { format: format ?? 'csv', files: [file], columns: file.header, keyName: { email: null, domain: null, linkedin_url: null } };
-    yield { uri: file.uri, header: file.header, batches: readRecords(manifest, null, signal) };
+    yield { uri: file.uri, header: file.header, batches: readRecords(manifest, null, signal, { withObjects: true }) };
   }
 }
 
@@ -43,9 +42,4 @@ async function findFiles(uri: string, signal: AbortSignal): Promise<readonly Sou
 
 function missing(message: string, cause?: unknown): InputError {
   return new InputError('input_missing', message, { hint: 'Check the path and quote globs; in S3 also the bucket and AWS_ENDPOINT_URL.', cause });
-}
-
-async function spooled(path: string, signal: AbortSignal): Promise<SourceFile> {
-  await spool(process.stdin, path, signal);
-  return { uri: '-', path };
 }

@@ -8,7 +8,7 @@ import type { InputManifest, InputRecord, Position } from './types.ts';
 /**
  * Records from `from` on (null: the beginning), in batches of what one chunk of the source held.
  * `from` is any record's `end`: a plain file is opened there, an archive at the frame in which it lies.
- * A position past the last file yields nothing.
+ * A position past the last file yields nothing. `withObjects`: jsonl records have what was parsed of them, for those who would parse them again.
  *
  * Throws InputError when a file is missing, unreadable, damaged, cut off or shorter than when it was frozen, after all whole
  * records before that place were yielded; StorageError when the disk fails; the signal's reason when it is aborted.
@@ -17,16 +17,16 @@ export async function* readRecords(
   manifest: InputManifest,
   from: Position | null,
   signal?: AbortSignal,
-  options: { readonly chunkBytes: number } = { chunkBytes: CHUNK_BYTES },
+  options: { readonly chunkBytes?: number; readonly withObjects?: boolean } = {},
 ): AsyncGenerator<InputRecord[], void, void> {
   for (let index = from?.file ?? 0; index < manifest.files.length; index += 1) {
     const file = manifest.files[index];
     if (file === undefined) return;
     const start = from !== null && from.file === index ? from : file.start;
     const layout = layoutOf(manifest, index);
-    for await (const framed of readFramed(file, start, { chunkBytes: options.chunkBytes, signal })) {
+    for await (const framed of readFramed(file, start, { chunkBytes: options.chunkBytes ?? CHUNK_BYTES, signal })) {
       signal?.throwIfAborted();
-      if (manifest.format === 'jsonl') yield* readJsonlRecords(framed, manifest.keyName);
+      if (manifest.format === 'jsonl') yield* readJsonlRecords(framed, manifest.keyName, options.withObjects);
       else yield* readCsvRecords(framed, layout);
     }
   }

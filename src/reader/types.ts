@@ -83,6 +83,8 @@ export interface InputRecord {
   readonly values: readonly string[] | null;
   /** jsonl: the record's own text, verbatim without the line end; for a bad row, a JSON string literal of the line. */
   readonly json: string | null;
+  /** jsonl, of a good row, for those who ask for it: what `json` says. */
+  readonly object?: Readonly<Record<string, unknown>>;
   /** The values of the key columns, as they stand (jsonl: strings only; anything else is ''). */
   readonly email: string;
   readonly domain: string;

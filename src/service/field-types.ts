@@ -1,6 +1,7 @@
 /** What each field of a person and a company record holds, as the definitions say; what cannot be such a value is not kept. Pure. */
 import { normaliseEmail } from '../verification/address.ts';
 import { normaliseDomain } from '../verification/domain.ts';
+import { remembering } from './fold.ts';
 import { BY_TYPE, PARTS, TEXT_OR_PART, type Part } from './part-types.ts';
 import type { COMPANY_FIELDS, PERSON_FIELDS, SparseRecord } from './records.ts';
 import { isEmpty, isObject } from './values.ts';
@@ -31,15 +32,25 @@ const MAX_TEXT = 10_000;
 const MAX_ITEMS = 1_000;
 const LIST_SEPARATOR = /[;|]/;
 
+/** Of when a record is stands beside it, and not in it. */
+const MOMENT = 'updated_at';
+
+/** The domain in a text, as `normaliseDomain` has it: many people work at one. */
+export const domainOf: (text: string) => string | null = remembering(normaliseDomain);
+
 /** The fields of `raw` that have a good value, as it is kept; `dropped` names those whose value is none. */
 export function cleanRecord(raw: SparseRecord, types: Readonly<Record<string, FieldType>>): { record: Record<string, unknown>; dropped: string[] } {
   const record: Record<string, unknown> = {};
   const dropped: string[] = [];
-  for (const [field, value] of Object.entries(raw)) {
+  for (const field in raw) {
+    const value = raw[field];
     if (isEmpty(value) || !Object.hasOwn(types, field)) continue;
     const kept = fitting(field, cleanValue(types[field] as FieldType, value));
-    if (kept !== undefined) record[field] = kept;
-    else if (!saysNothing(value)) dropped.push(field);
+    if (kept === undefined) {
+      if (!saysNothing(value)) dropped.push(field);
+    } else if (field !== MOMENT) {
+      record[field] = kept;
+    }
   }
   return { record, dropped };
 }
@@ -69,13 +80,16 @@ export function withParts(value: SparseRecord, part: Part): SparseRecord {
 }
 
 function cleanPart(raw: SparseRecord, part: Part): SparseRecord {
-  const kept: [string, unknown][] = [];
-  for (const [name, value] of Object.entries(raw)) {
+  const kept: Record<string, unknown> = {};
+  for (const name in raw) {
+    const value = raw[name];
     const type = Object.hasOwn(part, name) ? part[name] : part['*'];
     const good = type === undefined || type === 'any' || value === null ? value : typeof type === 'string' ? cleanValue(type, value) : isObject(value) ? wholePart(value, type) : undefined;
-    if (good !== undefined) kept.push([name, good]);
+    if (good === undefined) continue;
+    if (name === '__proto__') Object.defineProperty(kept, name, { value: good, enumerable: true, configurable: true, writable: true });
+    else kept[name] = good;
   }
-  return Object.fromEntries(kept);
+  return kept;
 }
 
 /** Whether there is nothing in a value, nor within it; what is nested deeper than parts are is something. */
@@ -106,7 +120,7 @@ function cleanValue(type: FieldType, value: unknown): unknown {
     case 'email':
       return normaliseEmail(textOf(value) ?? '') ?? undefined;
     case 'domain':
-      return normaliseDomain(textOf(value) ?? '') ?? undefined;
+      return domainOf(textOf(value) ?? '') ?? undefined;
     case 'phone':
       return phoneOf(value);
     case 'strings': {

@@ -169,6 +169,30 @@ describe('importing', () => {
     store.close();
   });
 
+  it('takes a name that several at a company have for one more of them, and for no other when it comes again', async () => {
+    const store = await emptyStore();
+    await load(store, [['email', 'name', 'domain'], ['ada.a@acme.example', 'Ada Example', 'acme.example'], ['ada.b@acme.example', 'Ada Example', 'acme.example']]);
+    for (let again = 0; again < 4; again++) await load(store, [['name', 'domain', 'title'], ['Ada Example', 'acme.example', `CTO ${again}`]]);
+    expect(all(store, 'contacts').map(({ email, title }) => [email, title])).toEqual([['ada.a@acme.example', undefined], ['ada.b@acme.example', undefined], [undefined, 'CTO 3']]);
+    store.close();
+  });
+
+  it('keeps the same whether what new records need was made ready ahead or not', async () => {
+    const [ahead, late] = [await emptyStore(), await emptyStore()];
+    const people = Array.from({ length: 40 }, (_, index) => ({ email: `ada.${index % 30}@works-${index % 7}.example`, name: `Ada ${index % 9} Example`, title: index % 2 === 0 ? 'CTO' : 'Engineer', skills: ['Go', `S${index % 5}`], company: { name: `Works ${index % 7}`, domain: `works-${index % 7}.example`, employees: index } }));
+    for (const [store, expectsNews] of [[ahead, true], [late, false]] as const) await load(store, people, { expectsNews });
+    // Terms are numbered as they are met, and so not alike.
+    for (const sql of [
+      'SELECT id, email, name_key, company_domain, rank, doc, observed_at, field_sources FROM people ORDER BY seq',
+      'SELECT id, domain, employees, doc, field_sources FROM companies ORDER BY seq',
+      'SELECT term, bits FROM person_terms JOIN person_postings ON at / 65536 = id ORDER BY term',
+      'SELECT term, bits FROM company_terms JOIN company_postings ON at / 65536 = id ORDER BY term',
+      'SELECT * FROM employers', 'SELECT * FROM domains ORDER BY id', 'SELECT * FROM company_sizes', 'SELECT * FROM person_name_heads', 'SELECT * FROM other_numbers',
+    ]) expect(late.prepare(sql).all()).toEqual(ahead.prepare(sql).all());
+    ahead.close();
+    late.close();
+  });
+
   it('does not bring back who asked to be removed, nor what is from the future', async () => {
     const store = await emptyStore();
     suppress(store, ['ada@acme.example'], 0);

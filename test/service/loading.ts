@@ -1,9 +1,10 @@
 /** Rows into a store, as `millrace import` puts them there. */
 import { ALIASES, plainName } from '../../src/reader/aliases.ts';
 import type { ImportCounts, Rejection } from '../../src/service/import/counts.ts';
-import { importRows, type ImportRow } from '../../src/service/import/import-rows.ts';
-import { nameTable, type ImportKind } from '../../src/service/import/names.ts';
-import { rowReader } from '../../src/service/import/row-values.ts';
+import { importRows } from '../../src/service/import/import-rows.ts';
+import type { ImportKind } from '../../src/service/import/names.ts';
+import { rowPreparer, type ImportRow } from '../../src/service/import/prepared-rows.ts';
+import { readerOf } from '../../src/service/import/row-values.ts';
 import type { SparseRecord } from '../../src/service/records.ts';
 import { openStore } from '../../src/service/store/open-store.ts';
 import type { Store } from '../../src/service/store/store.ts';
@@ -20,16 +21,17 @@ export interface Given {
   /** Null: not said. */
   readonly asOf?: string | null;
   readonly nowMs?: number;
+  readonly expectsNews?: boolean;
 }
 
-export async function load(store: Store, rows: readonly (readonly string[])[] | readonly SparseRecord[], { kind = 'contacts', name = 'crm.csv', columns = {}, asOf = '2026-01-01', nowMs = Date.parse('2026-06-01') }: Given = {}): Promise<{ counts: ImportCounts; rejected: Rejection[] }> {
+export async function load(store: Store, rows: readonly (readonly string[])[] | readonly SparseRecord[], { kind = 'contacts', name = 'crm.csv', columns = {}, asOf = '2026-01-01', nowMs = Date.parse('2026-06-01'), expectsNews = true }: Given = {}): Promise<{ counts: ImportCounts; rejected: Rejection[] }> {
   const rejected: Rejection[] = [];
   const isTable = Array.isArray(rows[0]);
-  const given = (isTable ? rows.slice(1) : rows).map((row, index): ImportRow => ({ line: index + 2, cells: isTable ? (row as readonly string[]) : null, json: isTable ? null : JSON.stringify(row), bad: null }));
-  const counts = await importRows(
-    store,
-    { name, header: isTable ? (rows[0] as readonly string[]) : [], batches: (async function* () { yield given; })() },
-    { kind, reader: rowReader(nameTable(kind, ALIASES, plainName), plainName, new Map(Object.entries(columns))), asOfMs: asOf === null ? null : Date.parse(asOf), nowMs, signal: new AbortController().signal, onReject: (some) => rejected.push(...some) },
-  );
+  const given = (isTable ? rows.slice(1) : rows).map((row, index): ImportRow => ({ line: index + 2, cells: isTable ? (row as readonly string[]) : null, object: isTable ? null : (JSON.parse(JSON.stringify(row)) as SparseRecord), bad: null, size: 100 }));
+  const header = isTable ? (rows[0] as readonly string[]) : [];
+  const reader = readerOf(kind, new Map(Object.entries(columns)), ALIASES, plainName);
+  const prepare = rowPreparer({ kind, header, reader, asOfMs: asOf === null ? null : Date.parse(asOf), nowMs, expectsNews: () => expectsNews });
+  const file = { name, header, batches: (async function* () { yield prepare(given); })(), expect: () => undefined };
+  const counts = await importRows(store, file, { nowMs, signal: new AbortController().signal, onReject: (some) => rejected.push(...some) });
   return { counts, rejected };
 }

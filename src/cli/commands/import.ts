@@ -33,8 +33,8 @@ export async function importFilesCommand(invocation: Invocation): Promise<ExitCo
   if (taken !== undefined) throw new UsageError('same_file', `--rejected and --${taken[0]} name the same file: ${rejectedPath}`, { hint: 'Give the rejected rows a file of their own.' });
   return withStopSignals(async ({ drain }) => {
     const [{ importCommand }, { importFiles }, { ALIASES, plainName }] = await Promise.all([import('../../service/import/import-command.ts'), import('../import-files.ts'), import('../../reader/aliases.ts')]);
-    const inputs = named.map(({ kind, uri }) => ({ kind, files: () => importFiles(uri, shape, drain) }));
-    return importCommand({ store, inputs, columns, aliases: ALIASES, plainName, asOfMs, rejectedPath }, drain);
+    const inputs = named.map(({ kind, uri }) => ({ kind, files: (nowMs: number) => importFiles({ kind, uri, shape, columns, asOfMs, nowMs }, drain) }));
+    return importCommand({ store, inputs, columns, aliases: ALIASES, plainName, rejectedPath }, drain);
   });
 }
 

@@ -1,10 +1,9 @@
 /** What a row says of a contact, as a person record and the record of the company they work at. Pure. */
 import { splitAddress, normaliseEmail } from '../../verification/address.ts';
-import { normaliseDomain } from '../../verification/domain.ts';
 import { isFreeProvider } from '../../verification/lists.ts';
 import type { Verdict } from '../../verification/types.ts';
 import { STATUS_OF } from '../email-status.ts';
-import { numberOf } from '../field-types.ts';
+import { domainOf, numberOf } from '../field-types.ts';
 import type { SparseRecord } from '../records.ts';
 import { isEmpty, isObject, textOrNull } from '../values.ts';
 import { countryCode, countryName } from './countries.ts';
@@ -23,22 +22,47 @@ export function contactOf(row: RowValues): Contact | null {
   const { values, ownEmail } = row;
   if (!saysSomething(row)) return null;
   const person: Record<string, unknown> = {};
-  const location: Record<string, unknown> = { ...(isObject(values['location']) ? values['location'] : {}) };
-  const company: Record<string, unknown> = { ...(isObject(values['company']) ? values['company'] : {}) };
-  for (const [target, value] of Object.entries(values)) {
-    if (target.startsWith('location.')) location[target.slice('location.'.length)] = value;
-    else if (target.startsWith('company.')) company[target.slice('company.'.length)] = value;
-    else person[target] = value;
+  const location: Record<string, unknown> = isObject(values['location']) ? { ...values['location'] } : {};
+  const company: Record<string, unknown> = isObject(values['company']) ? { ...values['company'] } : {};
+  for (const target in values) {
+    const { within, field } = placeOfTarget(target);
+    if (within === 'location') location[field] = values[target];
+    else if (within === 'company') company[field] = values[target];
+    else person[field] = values[target];
   }
   Object.assign(person, emailState(values, ownEmail));
   const place = placeOf(location);
   if (place !== null) person['location'] = place;
-  const domain = typeof company['domain'] === 'string' ? normaliseDomain(company['domain']) : null;
+  const domain = typeof company['domain'] === 'string' ? domainOf(company['domain']) : null;
   const employer = domain ?? workDomain(person['email']);
   if (employer !== null) person['company_domain'] = employer;
-  const record = employer === null ? null : companyOf({ ...company, domain: employer });
+  const record = employer === null || saysNoMore(company) ? null : companyOf({ ...company, domain: employer });
   if (employer === null && typeof company['name'] === 'string') person['company_name'] = company['name'];
   return { person, company: record, learntAt: values['result.outcome'] === undefined ? null : person['email_verified_at'] };
+}
+
+interface TargetPlace {
+  readonly within: 'person' | 'location' | 'company';
+  readonly field: string;
+}
+
+/** Where each target goes; there are as many as names.ts has. */
+const places = new Map<string, TargetPlace>();
+
+function placeOfTarget(target: string): TargetPlace {
+  let place = places.get(target);
+  if (place === undefined) {
+    const within = (['location', 'company'] as const).find((part) => target.startsWith(`${part}.`));
+    place = within === undefined ? { within: 'person', field: target } : { within, field: target.slice(within.length + 1) };
+    places.set(target, place);
+  }
+  return place;
+}
+
+/** Whether nothing is said of a company but its domain. */
+function saysNoMore(company: SparseRecord): boolean {
+  for (const field in company) if (field !== 'domain' && !isEmpty(company[field])) return false;
+  return true;
 }
 
 /** Of a row that failed at a later step stays what the earlier ones bought: a record, or a verdict. */
@@ -54,10 +78,12 @@ function statusOf(verdict: unknown): (typeof STATUS_OF)[Verdict] | null {
 
 /** A company's fields from flat ones (`hq.city`) and whole ones; null when nothing but its domain is known. */
 export function companyOf(values: SparseRecord): SparseRecord | null {
-  const { hq, ...rest } = values;
+  const { hq } = values;
   const record: Record<string, unknown> = {};
-  const seat: Record<string, unknown> = { ...(isObject(hq) ? hq : {}) };
-  for (const [field, value] of Object.entries(rest)) {
+  const seat: Record<string, unknown> = isObject(hq) ? { ...hq } : {};
+  for (const field in values) {
+    if (field === 'hq') continue;
+    const value = values[field];
     if (field.startsWith('hq.')) seat[field.slice('hq.'.length)] = value;
     else if (!isEmpty(value)) record[field] = value;
   }
@@ -73,10 +99,10 @@ export function companyOf(values: SparseRecord): SparseRecord | null {
 
 function emailState(values: RowValues['values'], ownEmail: unknown): SparseRecord {
   const status = statusOf(values['verify.result']);
-  const email = normaliseEmail(textOrNull(values['email'] ?? ownEmail) ?? '');
-  const aboutThis = email !== null && (ownEmail === undefined || normaliseEmail(textOrNull(ownEmail) ?? '') === email);
-  if (status !== null && aboutThis) {
-    return { email, email_status: status, email_confidence: values['verify.confidence'], email_verified_at: values['verify.verified_at'] ?? values['email_verified_at'] };
+  if (status !== null) {
+    const email = normaliseEmail(textOrNull(values['email'] ?? ownEmail) ?? '');
+    const aboutThis = email !== null && (ownEmail === undefined || normaliseEmail(textOrNull(ownEmail) ?? '') === email);
+    if (aboutThis) return { email, email_status: status, email_confidence: values['verify.confidence'], email_verified_at: values['verify.verified_at'] ?? values['email_verified_at'] };
   }
   if (!isEmpty(values['email_status'])) return {};
   return /^true$/i.test(String(values['verified'])) ? { email_status: 'verified' } : {};
@@ -85,10 +111,9 @@ function emailState(values: RowValues['values'], ownEmail: unknown): SparseRecor
 /** A place with its country by code and by name; null when it says nothing. */
 function placeOf(given: SparseRecord): SparseRecord | null {
   const place: Record<string, unknown> = {};
-  for (const [part, value] of Object.entries(given)) {
-    if (isEmpty(value)) continue;
-    if (part !== 'lat' && part !== 'lng') place[part] = value;
-    else if (numberOf(value) !== undefined) place[part] = numberOf(value);
+  for (const part in given) {
+    const value = part === 'lat' || part === 'lng' ? numberOf(given[part]) : given[part];
+    if (!isEmpty(value)) place[part] = value;
   }
   const code = countryCode(textOrNull(place['country_code']) ?? textOrNull(place['country']) ?? '');
   if (code !== null) {

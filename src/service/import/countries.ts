@@ -1,4 +1,5 @@
 /** Countries by ISO 3166-1 alpha-2 code and by English name, as ICU knows them. */
+import { remembering } from '../fold.ts';
 
 const ENGLISH = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' });
 
@@ -14,14 +15,14 @@ const codes = new Map<string, string | null>();
 const names = new Map<string, string | null>();
 
 /** The code of a country given by code or English name; null when it is none. */
-export function countryCode(text: string): string | null {
+export const countryCode: (text: string) => string | null = remembering((text) => {
   const given = text.trim();
   if (/^[a-z]{2}$/i.test(given)) return currentCode(given.toUpperCase());
   const name = given.toLowerCase();
   if (Object.hasOwn(ALSO, name)) return ALSO[name] ?? null;
   byName ??= allNames();
   return byName.get(name) ?? null;
-}
+});
 
 /** The English name of a code, or null when there is no such country. */
 export function countryName(code: string): string | null {

@@ -1,5 +1,5 @@
 /** What became of the rows of an import. */
-import type { Put } from '../store/company-writer.ts';
+import type { Put } from '../store/put.ts';
 
 /** A row that is not in the store, and why. */
 export interface Rejection {

@@ -6,20 +6,18 @@ import { storeFailure } from '../store/failure.ts';
 import { openStore } from '../store/open-store.ts';
 import type { Store } from '../store/store.ts';
 import { ImportCounts, type Rejection } from './counts.ts';
-import { importRows, type ImportFile } from './import-rows.ts';
+import { importRows, type PreparedFile } from './import-rows.ts';
 import { nameTable, type ImportKind, type KeyAliases, type NameTable } from './names.ts';
-import { rowReader, type RowReader } from './row-values.ts';
+import { readerOf, type RowReader } from './row-values.ts';
 
 export interface ImportSettings {
   readonly store: string;
   /** Each kind with its files, in the order in which they are loaded. */
-  readonly inputs: readonly { readonly kind: ImportKind; readonly files: () => AsyncIterable<ImportFile> }[];
+  readonly inputs: readonly { readonly kind: ImportKind; readonly files: (nowMs: number) => AsyncIterable<PreparedFile> }[];
   /** Columns named by hand, by target. */
   readonly columns: ReadonlyMap<string, string>;
   readonly aliases: KeyAliases;
   readonly plainName: (name: string) => string;
-  /** Of when rows are that do not say so, epoch milliseconds; null: not said. */
-  readonly asOfMs: number | null;
   /** Where rejected rows are told of. */
   readonly rejectedPath: string;
 }
@@ -27,7 +25,7 @@ export interface ImportSettings {
 /** A command that writes may wait for another; milliseconds. */
 const WAIT_MS = 60_000;
 /** An import touches pages all over the file, the same ones again and again: they are kept in memory, and moved from the log to the file seldom. */
-const CACHE_KIB = 262_144;
+const CACHE_KIB = 131_072;
 const CHECKPOINT_PAGES = 32_768;
 
 /**
@@ -35,7 +33,7 @@ const CHECKPOINT_PAGES = 32_768;
  * @throws UsageError for a column that names no field; StorageError; what the files' reader throws.
  */
 export async function importCommand(settings: ImportSettings, signal: AbortSignal): Promise<ExitCode> {
-  const readers = settings.inputs.map(({ kind }) => readerOf(kind, settings));
+  checkTargets(settings);
   const rejected = new RejectedFile(settings.rejectedPath);
   const store = openStore(settings.store, WAIT_MS);
   try {
@@ -43,8 +41,8 @@ export async function importCommand(settings: ImportSettings, signal: AbortSigna
     const result: Record<string, unknown> = {};
     let rows = 0;
     let lost = 0;
-    for (const [index, { kind, files }] of settings.inputs.entries()) {
-      const counts = await importKind(store, kind, files(), readers[index] as RowReader, settings, rejected, signal);
+    for (const { kind, files } of settings.inputs) {
+      const counts = await importKind(store, kind, files, settings, rejected, signal);
       rows += counts.read;
       lost += counts.rejectedRows;
       result[kind] = summary(kind, counts);
@@ -62,24 +60,24 @@ export async function importCommand(settings: ImportSettings, signal: AbortSigna
   }
 }
 
-async function importKind(store: Store, kind: ImportKind, files: AsyncIterable<ImportFile>, reader: RowReader, settings: ImportSettings, rejected: RejectedFile, signal: AbortSignal): Promise<ImportCounts> {
+async function importKind(store: Store, kind: ImportKind, files: (nowMs: number) => AsyncIterable<PreparedFile>, settings: ImportSettings, rejected: RejectedFile, signal: AbortSignal): Promise<ImportCounts> {
   const counts = new ImportCounts();
   const nowMs = Date.now();
-  for await (const file of files) {
+  const reader = readerOf(kind, settings.columns, settings.aliases, settings.plainName);
+  for await (const file of files(nowMs)) {
     checkHeader(file, reader, settings.columns);
-    const options = { kind, reader, asOfMs: settings.asOfMs, nowMs, signal, onReject: (rows: readonly Rejection[]) => rejected.write(rows) };
-    counts.add(await importRows(store, file, options));
+    counts.add(await importRows(store, file, { nowMs, signal, onReject: (rows: readonly Rejection[]) => rejected.write(rows) }));
     const ignored = reader.unknown(file.header);
     if (ignored.length > 0) process.stderr.write(`millrace: ${file.name}: columns without a meaning here: ${ignored.slice(0, 20).map((name) => JSON.stringify(name.slice(0, 60))).join(', ')}${ignored.length > 20 ? ` and ${ignored.length - 20} more` : ''}\n`);
   }
   return counts;
 }
 
-function readerOf(kind: ImportKind, { columns, aliases, plainName, inputs }: ImportSettings): RowReader {
-  const table = nameTable(kind, aliases, plainName);
-  const known = [table, ...inputs.map((input) => nameTable(input.kind, aliases, plainName))].flatMap(({ targets }) => targets);
-  for (const target of columns.keys()) if (!known.includes(target)) throw unknownTarget(target, table);
-  return rowReader(table, plainName, new Map([...columns].filter(([target]) => table.targets.includes(target))));
+/** @throws UsageError when a column is named by hand for a field that none of the kinds has */
+function checkTargets({ columns, aliases, plainName, inputs }: ImportSettings): void {
+  const tables = inputs.map(({ kind }) => nameTable(kind, aliases, plainName));
+  const unknown = [...columns.keys()].find((target) => !tables.some(({ targets }) => targets.includes(target)));
+  if (unknown !== undefined && tables[0] !== undefined) throw unknownTarget(unknown, tables[0]);
 }
 
 function unknownTarget(target: string, { targets }: NameTable): UsageError {
@@ -87,7 +85,7 @@ function unknownTarget(target: string, { targets }: NameTable): UsageError {
   return new UsageError('unknown_flag', `--columns.${target.slice(0, 80)} names no field${near === null ? '' : `; did you mean --columns.${near}?`}`);
 }
 
-function checkHeader({ name, header }: ImportFile, reader: RowReader, columns: ReadonlyMap<string, string>): void {
+function checkHeader({ name, header }: PreparedFile, reader: RowReader, columns: ReadonlyMap<string, string>): void {
   if (header.length === 0) return;
   const lacking = [...columns].find(([, column]) => !header.includes(column));
   if (lacking !== undefined && header.every((column) => column.trim().toLowerCase() !== lacking[1].trim().toLowerCase())) {

@@ -1,7 +1,7 @@
 /** One row of a file as values by target, whatever its columns are called. Pure. */
 import type { SparseRecord } from '../records.ts';
 import { isEmpty, isObject } from '../values.ts';
-import type { NameTable, Target } from './names.ts';
+import { nameTable, type ImportKind, type KeyAliases, type NameTable, type Target } from './names.ts';
 
 /** What a row says, by target. */
 export interface RowValues {
@@ -26,30 +26,42 @@ interface Meaning {
   readonly rank: number;
 }
 
+type MeaningOf = (name: string) => Meaning | null;
+
+/** A column that means something. */
+interface Column {
+  readonly at: number;
+  readonly target: Target;
+  readonly isBought: boolean;
+  /** It holds the address that the row came with. */
+  readonly isOwnEmail: boolean;
+}
+
 const CHOSEN_RANK = -1;
 /** Distinct names in JSON objects that are remembered; hostile files have a new one in every row. */
 const MAX_NAMES = 10_000;
 const BOUGHT = /^(?:enrich|reveal)\./;
 const BOUGHT_OR_COMPANY = /^(?:enrich|reveal|company)\./;
 
+/** The reader of one kind's rows. @param columns named by hand, by target, those of other kinds among them */
+export function readerOf(kind: ImportKind, columns: ReadonlyMap<Target, string>, aliases: KeyAliases, plainName: (name: string) => string): RowReader {
+  const table = nameTable(kind, aliases, plainName);
+  return rowReader(table, plainName, new Map([...columns].filter(([target]) => table.targets.includes(target))));
+}
+
 export function rowReader(table: NameTable, plainName: (name: string) => string, chosen: ReadonlyMap<Target, string>): RowReader {
   const byName = new Map<string, Meaning | null>();
-  const meaningOf = (name: string): Meaning | null => {
+  const meaningOf: MeaningOf = (name) => {
     const before = byName.get(name);
     if (before !== undefined) return before;
     const found = meaning(name, plainName(name), table, chosen, plainName);
     if (byName.size < MAX_NAMES) byName.set(name, found);
     return found;
   };
-  let layout: { header: readonly string[]; columns: readonly { at: number; name: string; meaning: Meaning }[] } | null = null;
-  const columnsOf = (header: readonly string[]): NonNullable<typeof layout>['columns'] => {
-    if (layout?.header !== header) {
-      const columns = header.flatMap((name, at) => {
-        const means = meaningOf(name);
-        return means === null ? [] : [{ at, name, meaning: means }];
-      });
-      layout = { header, columns: columns.sort((one, other) => one.meaning.rank - other.meaning.rank || one.at - other.at) };
-    }
+  const valuesOf = memberReader(table, meaningOf);
+  let layout: { header: readonly string[]; columns: readonly Column[] } | null = null;
+  const columnsOf = (header: readonly string[]): readonly Column[] => {
+    if (layout?.header !== header) layout = { header, columns: columnsIn(header, meaningOf) };
     return layout.columns;
   };
   return {
@@ -57,22 +69,22 @@ export function rowReader(table: NameTable, plainName: (name: string) => string,
       const values: Record<Target, unknown> = {};
       let ownEmail: unknown;
       let hasBought = false;
-      for (const { at, name, meaning: { target } } of columnsOf(header)) {
+      for (const { at, target, isBought, isOwnEmail } of columnsOf(header)) {
         const cell = cells[at]?.trim() ?? '';
         if (cell === '') continue;
         values[target] ??= cell;
-        hasBought ||= BOUGHT_OR_COMPANY.test(name);
-        if (target === 'email' && !BOUGHT.test(name)) ownEmail ??= cell;
+        hasBought ||= isBought;
+        if (isOwnEmail) ownEmail ??= cell;
       }
       return { values, ownEmail, hasBought };
     },
     readObject(object) {
       const output = millraceOutput(object);
-      if (output === null) return { values: valuesOf(object, meaningOf), ownEmail: object['email'], hasBought: false };
+      if (output === null) return { values: valuesOf(object), ownEmail: object['email'], hasBought: false };
       const { input, bought, verify, outcome } = output;
-      const asked = valuesOf(input, meaningOf);
+      const asked = valuesOf(input);
       // Verdicts are of the address that they name.
-      return { values: { ...asked, ...valuesOf(bought, meaningOf), 'result.outcome': outcome, ...verify }, ownEmail: verify['verify.email'] ?? asked['email'], hasBought: Object.keys(known(bought)).length > 0 };
+      return { values: { ...asked, ...valuesOf(bought), 'result.outcome': outcome, ...verify }, ownEmail: verify['verify.email'] ?? asked['email'], hasBought: Object.keys(known(bought)).length > 0 };
     },
     unknown: (header) => header.filter((name) => meaningOf(name) === null),
   };
@@ -84,19 +96,35 @@ function meaning(name: string, plain: string, table: NameTable, chosen: Readonly
   return found === null || chosen.has(found.target) ? null : found;
 }
 
-function valuesOf(object: SparseRecord, meaningOf: (name: string) => Meaning | null): Record<Target, unknown> {
-  const values: Record<Target, unknown> = {};
-  const ranks: Record<Target, number> = {};
-  for (const [name, value] of Object.entries(object)) {
-    const means = isEmpty(value) ? null : meaningOf(name);
-    if (means === null) continue;
-    // An object of its own, such as a company, stands under its field's own name; a text there is its name.
-    const target = means.target === 'company.name' && typeof value === 'object' ? 'company' : means.target;
-    if (target in values && (ranks[target] ?? 0) <= means.rank) continue;
-    values[target] = value;
-    ranks[target] = means.rank;
-  }
-  return values;
+/** Best first. */
+function columnsIn(header: readonly string[], meaningOf: MeaningOf): readonly Column[] {
+  const columns = header.flatMap((name, at) => {
+    const means = meaningOf(name);
+    return means === null ? [] : [{ at, rank: means.rank, target: means.target, isBought: BOUGHT_OR_COMPANY.test(name), isOwnEmail: means.target === 'email' && !BOUGHT.test(name) }];
+  });
+  return columns.sort((one, other) => one.rank - other.rank || one.at - other.at);
+}
+
+/** Reads objects' members into values by target. */
+function memberReader(table: NameTable, meaningOf: MeaningOf): (object: SparseRecord) => Record<Target, unknown> {
+  const slots = new Map(table.targets.map((target, slot) => [target, slot]));
+  /** By the target's slot, the rank of the name from which its value is; of the object that is being read. */
+  const ranks = new Int32Array(table.targets.length);
+  return (object) => {
+    const values: Record<Target, unknown> = {};
+    for (const name in object) {
+      const value = object[name];
+      const means = isEmpty(value) ? null : meaningOf(name);
+      if (means === null) continue;
+      // An object of its own, such as a company, stands under its field's own name; a text there is its name.
+      const target = means.target === 'company.name' && typeof value === 'object' ? 'company' : means.target;
+      const slot = slots.get(target) as number;
+      if (target in values && (ranks[slot] as number) <= means.rank) continue;
+      values[target] = value;
+      ranks[slot] = means.rank;
+    }
+    return values;
+  };
 }
 
 interface MillraceOutput {

@@ -93,6 +93,33 @@ export function readBlock(kept: Uint8Array, block: number, into: Bits): void {
 
 /** A kept block (null: none yet) after changes in their order: n adds the number n, counted from the block's start, and -1 - n takes it out. Null when nothing is left. */
 export function changeBlock(kept: Uint8Array | null, changes: readonly number[]): Uint8Array | null {
+  return lengthened(kept, changes) ?? rebuilt(kept, changes);
+}
+
+/** The block where the changes only add: to bits, or behind all that a list has. That is what new rows do. Null: it is not so simple. */
+function lengthened(kept: Uint8Array | null, changes: readonly number[]): Uint8Array | null {
+  const length = kept?.length ?? 0;
+  if (kept !== null && length === BLOCK / 8) {
+    if (changes.some((change) => change < 0)) return null;
+    const bits = kept.slice();
+    for (const n of changes) bits[n >>> 3] = (bits[n >>> 3] ?? 0) | (1 << (n & 7));
+    return bits;
+  }
+  if (length / 2 + changes.length >= LIST_MAX) return null;
+  let last = kept === null ? -1 : (kept[length - 2] ?? 0) | ((kept[length - 1] ?? 0) << 8);
+  const list = new Uint8Array(length + changes.length * 2);
+  if (kept !== null) list.set(kept);
+  let at = length;
+  for (const n of changes) {
+    if (n <= last) return null;
+    last = n;
+    list[at++] = n & 0xff;
+    list[at++] = n >>> 8;
+  }
+  return at === 0 ? null : list;
+}
+
+function rebuilt(kept: Uint8Array | null, changes: readonly number[]): Uint8Array | null {
   const bits = emptyBits(BLOCK);
   if (kept !== null) readBlock(kept, 0, bits);
   for (const change of changes) {

@@ -1,12 +1,14 @@
 /** Keeps what search looks into in step with the records: collected during a transaction, written at its end. */
 import type { SparseRecord } from '../records.ts';
+import { onceATransaction } from '../store/once.ts';
 import { shownSignals } from '../store/shown-signals.ts';
 import type { Store } from '../store/store.ts';
 import { DomainNumbers, EmployerWriter } from './employers.ts';
 import { dayOf } from './numbers.ts';
 import { PostingWriter } from './postings.ts';
 import { sortWriter, type SortKeys, type SortWriter } from './sort-keys.ts';
-import { companyTerms, personTerms, type SignalFacts } from './terms.ts';
+import { isLeftOut, TermCollector, type TermSpan, type TermTable } from './term-table.ts';
+import { companyTerms, type SignalFacts } from './terms.ts';
 
 /** Hiring signals of a company that it is found by: the newest. */
 const MAX_HIRING_SIGNALS = 50;
@@ -22,6 +24,10 @@ export class IndexWriter {
   #begun = false;
   readonly #changedCompanies = new Set<string>();
   readonly #shownSignals: (domain: string) => string | null;
+  readonly #terms = new TermCollector();
+  /** Whether there are signals at all; for those that come within the transaction `company` is told of each. */
+  readonly hasSignals: () => boolean;
+  #transactions = 0;
   readonly #statements;
 
   constructor(store: Store) {
@@ -37,23 +43,45 @@ export class IndexWriter {
       keep: store.prepare('UPDATE companies SET terms = ?, shown_signals = ? WHERE domain = ?'),
       days: store.prepare('SELECT type, max(occurred_at) AS at FROM signals WHERE company_domain = ? GROUP BY type'),
       hiring: store.prepare(`SELECT doc FROM signals WHERE company_domain = ? AND type = 'hiring' ORDER BY occurred_at DESC, seq DESC LIMIT ${MAX_HIRING_SIGNALS}`),
+      signal: store.prepare('SELECT 1 FROM signals WHERE company_domain = ? LIMIT 1'),
     };
+    const signals = store.prepare('SELECT 1 FROM signals LIMIT 1');
+    this.hasSignals = onceATransaction(this, () => signals.get() !== undefined);
   }
 
-  /** The person in row `seq` is as `person` says, and had the terms `before`; returns the terms to keep in the row. */
-  person(seq: number, before: Uint8Array | null, person: SparseRecord, domain: string | null, keys: SortKeys): Uint8Array {
+  /** How many transactions have been written: what the store was asked once holds until there is one more. */
+  get transactions(): number {
+    return this.#transactions;
+  }
+
+  /** The person in row `seq`, who had the terms `before`, works at `domain` and has the terms of `span`; returns these as they are to be kept with the row. */
+  person(seq: number, before: Uint8Array | null, table: TermTable, span: TermSpan, domain: string | null, keys: SortKeys): Uint8Array {
     this.#begin();
     this.#sorts.person(seq, keys);
     this.#employers.change(seq, domain === null ? null : this.#domains.give(domain));
-    const { company_name: name } = person;
-    return this.#people.change(seq, before, personTerms(person, typeof name === 'string' ? name : null, keys.updatedMs));
+    return this.#people.change(seq, before, table, span);
   }
 
   removePerson(seq: number, before: Uint8Array | null): void {
     this.#begin();
     this.#employers.change(seq, null);
     this.#sorts.person(seq, null);
-    this.#people.change(seq, before, []);
+    this.#people.change(seq, before, null, NOTHING);
+  }
+
+  /**
+   * The company at this domain, which had no record, has the terms of `span` but for those of its signals; returns them as they are to be kept with
+   * the row. Null: it has signals, or its terms were left out, and it is seen to at the end.
+   */
+  newCompany(domain: string, employees: number | null, table: TermTable, span: TermSpan): Uint8Array | null {
+    this.#begin();
+    if (isLeftOut(span) || (this.hasSignals() && this.#statements.signal.get(domain) !== undefined)) {
+      this.#changedCompanies.add(domain);
+      return null;
+    }
+    const number = this.#domains.give(domain);
+    this.#sorts.company(number, employees);
+    return this.#companies.change(number, null, table, span);
   }
 
   /** The company at this domain, or a signal of it, has changed. */
@@ -71,6 +99,7 @@ export class IndexWriter {
     this.#employers.flush();
     this.#sorts.flush();
     this.#begun = false;
+    this.#transactions++;
   }
 
   /** What was remembered holds only while nobody else writes. */
@@ -93,9 +122,11 @@ export class IndexWriter {
       days: Object.fromEntries(days.all(domain).map(({ type, at }) => [type as string, dayOf(new Date(at as number).toISOString()) ?? 0])),
       hiring: hiring.all(domain).map(({ doc }) => ((JSON.parse(doc as string) as SparseRecord)['data'] ?? {}) as SparseRecord),
     };
-    const terms = companyTerms(JSON.parse(row['doc'] as string) as SparseRecord, facts);
+    const span = this.#terms.add(companyTerms(JSON.parse(row['doc'] as string) as SparseRecord, facts));
     const number = this.#domains.give(domain);
-    keep.run(this.#companies.change(number, row['terms'] as Uint8Array | null, terms), this.#shownSignals(domain), domain);
+    keep.run(this.#companies.change(number, row['terms'] as Uint8Array | null, this.#terms.take(), span), this.#shownSignals(domain), domain);
     this.#sorts.company(number, row['employees'] as number | null);
   }
 }
+
+const NOTHING: TermSpan = { from: 0, to: 0 };

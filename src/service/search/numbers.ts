@@ -36,26 +36,10 @@ export function keptNumber(name: NumberName, value: number): number {
   return Math.max(0, Math.min(2 ** bits - 1, Math.round(value) + bias));
 }
 
-/** Numbers of each stem whose terms are remembered; departments have as many names as people give them. */
-const MAX_REMEMBERED = 20_000;
-const MAX_STEMS = 1_000;
-const remembered = new Map<string, Map<number, readonly string[]>>();
-
-/** The terms of a number; `of` tells apart numbers of one kind, such as departments. The first says that it is known, the others which of its digits are 1. */
-export function numberTerms(name: NumberName, value: number, of = ''): readonly string[] {
-  const kept = keptNumber(name, value);
-  const stem = numberStem(name, of);
-  let known = remembered.get(stem);
-  if (known === undefined || known.size >= MAX_REMEMBERED) {
-    known = new Map();
-    if (remembered.size >= MAX_STEMS) remembered.clear();
-    remembered.set(stem, known);
-  }
-  let terms = known.get(kept);
-  if (terms === undefined) {
-    terms = [stem, ...Array.from({ length: NUMBERS[name].bits }, (_, bit) => bit).filter((bit) => Math.floor(kept / 2 ** bit) % 2 === 1).map((bit) => `${stem}:${bit}`)];
-    known.set(kept, terms);
-  }
+/** The terms of a kept number: the first says that it is known, the others which of its digits are 1. */
+export function numberTerms(stem: string, kept: number): string[] {
+  const terms = [stem];
+  for (let bit = 0, rest = kept; rest > 0; bit++, rest = Math.floor(rest / 2)) if (rest % 2 === 1) terms.push(`${stem}:${bit}`);
   return terms;
 }
 

@@ -1,6 +1,6 @@
 /** Which rows have which term, kept in the store in blocks: how they are written. One table for people and one for companies, which are numbered apart. */
 import type { Store } from '../store/store.ts';
-import type { TermGroup } from './terms.ts';
+import type { TermSpan, TermTable } from './term-table.ts';
 import { BLOCK, changeBlock, wordsOf } from './bitmap.ts';
 
 /** People by their row; companies by the number of their domain. */
@@ -16,7 +16,9 @@ export class PostingWriter {
   /** By block, then by the term's number: numbers of 31 bits are found fastest. */
   readonly #changes = new Map<number, Map<number, Change>>();
   readonly #ids = new Map<string, number>();
-  readonly #groups = new Map<TermGroup, readonly number[]>();
+  /** The table that was asked for last, and by the terms' numbers in it their own; 0: not known yet. */
+  #table: TermTable | null = null;
+  #idsInTable = new Uint32Array(0);
   readonly #find;
   readonly #add;
   readonly #read;
@@ -35,9 +37,9 @@ export class PostingWriter {
     this.#drop = store.prepare(`DELETE FROM ${side}_postings WHERE at = ?`);
   }
 
-  /** Row `n`, which had the terms `before`, has those of `groups` now; returns them as they are to be kept with the row. */
-  change(n: number, before: Uint8Array | null, groups: readonly TermGroup[]): Uint8Array {
-    const ids = this.#idsOf(groups);
+  /** Row `n`, which had the terms `before`, has those of `span` now (null: none); returns them as they are to be kept with the row. */
+  change(n: number, before: Uint8Array | null, table: TermTable | null, span: TermSpan): Uint8Array {
+    const ids = table === null ? new Uint32Array(0) : this.#idsOf(table, span);
     const old = before === null ? [] : wordsOf(before);
     const block = this.#block(Math.floor(n / BLOCK));
     const row = n % BLOCK;
@@ -51,23 +53,24 @@ export class PostingWriter {
     return new Uint8Array(ids.buffer);
   }
 
-  /** The numbers of the terms, each once, in order. */
-  #idsOf(groups: readonly TermGroup[]): Uint32Array<ArrayBuffer> {
-    const found: number[] = [];
-    for (const group of groups) for (const id of this.#idsOfGroup(group)) found.push(id);
-    const sorted = Uint32Array.from(found).sort();
-    let count = 0;
-    for (const id of sorted) if (count === 0 || sorted[count - 1] !== id) sorted[count++] = id;
-    return sorted.slice(0, count);
-  }
-
-  #idsOfGroup(group: TermGroup): readonly number[] {
-    const known = this.#groups.get(group);
-    if (known !== undefined) return known;
-    const ids = group.map((term) => this.#id(term));
-    if (this.#groups.size >= MAX_TERMS_REMEMBERED) this.#groups.clear();
-    this.#groups.set(group, ids);
-    return ids;
+  /** The terms' own numbers, in order. Each is there once, for a record has no term twice. */
+  #idsOf(table: TermTable, { from, to }: TermSpan): Uint32Array<ArrayBuffer> {
+    if (table !== this.#table) {
+      this.#table = table;
+      this.#idsInTable = new Uint32Array(table.terms.length);
+    }
+    const known = this.#idsInTable;
+    const ids = new Uint32Array(to - from);
+    for (let at = from; at < to; at++) {
+      const number = table.numbers[at] as number;
+      let id = known[number] as number;
+      if (id === 0) {
+        id = this.#id(table.terms[number] as string);
+        known[number] = id;
+      }
+      ids[at - from] = id;
+    }
+    return ids.sort();
   }
 
   /** Writes what was changed; within the transaction of the changes. */
@@ -86,7 +89,7 @@ export class PostingWriter {
   /** Terms may have been removed elsewhere since: their numbers are asked for again. */
   forgetNumbers(): void {
     this.#ids.clear();
-    this.#groups.clear();
+    this.#table = null;
   }
 
   /** A term that nobody has any more is a word about somebody who was erased: it goes too. */
@@ -96,7 +99,7 @@ export class PostingWriter {
     if (this.#isUsed.get(id * BLOCK, id * BLOCK + BLOCK - 1) !== undefined) return;
     const term = this.#forget.get(id)?.['term'] as string | undefined;
     if (term !== undefined) this.#ids.delete(term);
-    this.#groups.clear();
+    this.#table = null;
   }
 
   #block(number: number): Map<number, Change> {

@@ -1,8 +1,9 @@
-/** What a person and a company can be found by, as terms: `field=value` as values are compared, `field~word`, numbers, and flags. Pure. */
-import { alike, remembering, words } from '../fold.ts';
+/** What a person and a company can be found by, as numbers of terms: `field=value` as values are compared, `field~word`, numbers, and flags. Pure. */
+import { alike } from '../fold.ts';
 import type { SparseRecord } from '../records.ts';
 import { isObject, textOrNull } from '../values.ts';
-import { DAY_MS, dayOf, numberTerms, type NumberName } from './numbers.ts';
+import { NumberField, termNumber, TextField } from './dictionary.ts';
+import { DAY_MS, dayOf, NUMBERS, type NumberName } from './numbers.ts';
 
 /** On both sides; every row has it. */
 export const EVERY = '*';
@@ -16,68 +17,64 @@ export interface SignalFacts {
   readonly hiring: readonly SparseRecord[];
 }
 
+export const NO_SIGNALS: SignalFacts = { days: {}, hiring: [] };
+
+const TEXT_NAMES = [
+  'name', 'first_name', 'last_name', 'title', 'seniority', 'department', 'sub_department', 'email_status', 'skills', 'languages', 'school', 'degree', 'past_title', 'past_company', 'country', 'region', 'city', 'postal_code',
+  'place', 'employer', 'company', 'industry', 'type', 'ticker', 'parent_domain', 'email_provider', 'keywords', 'naics', 'sic', 'hq_country', 'hq_region', 'hq_city', 'technology', 'technology_category', 'funding_stage', 'investor',
+  'hiring_department', 'hiring_location', 'hiring_title',
+] as const;
+type TextName = (typeof TEXT_NAMES)[number];
+
 /** In these a hyphen is more than a sign between words. */
 const VERBATIM: readonly string[] = ['place', 'parent_domain'];
 
-/** Terms that come from one value. The same value in the same field gives the same list, so that its numbers need not be looked up again. */
-export type TermGroup = readonly string[];
+const TEXTS = Object.fromEntries(TEXT_NAMES.map((name) => [name, new TextField(name, VERBATIM.includes(name) ? (text) => text : alike)])) as Record<TextName, TextField>;
+const NUMBER_FIELDS = Object.fromEntries((Object.keys(NUMBERS) as NumberName[]).map((name) => [name, new NumberField(name)])) as Record<NumberName, NumberField>;
 
-const groups = new Map<string, (text: string) => TermGroup>();
-
-/** Remembers for each field what its texts came to; fields are as many as there are in this file. */
-function groupOf(field: string, sign: '=' | '~', text: string): TermGroup {
-  const name = sign + field;
-  let make = groups.get(name);
-  if (make === undefined) {
-    const form = VERBATIM.includes(field) ? (value: string): string => value : alike;
-    make = remembering(sign === '=' ? (value) => [`${field}=${form(value)}`] : (value) => words(value).map((word) => `${field}~${word}`));
-    groups.set(name, make);
-  }
-  return make(text);
-}
-
-const FLAGS: Readonly<Record<'has_email' | 'has_mobile' | 'has_linkedin', TermGroup>> = { has_email: ['has_email'], has_mobile: ['has_mobile'], has_linkedin: ['has_linkedin'] };
-const EVERYBODY: TermGroup = [EVERY];
-
+/** Terms as the numbers that `dictionary.ts` has of them. */
 class Terms {
-  readonly #groups: TermGroup[] = [EVERYBODY];
-  #count = 1;
+  readonly list: number[] = [termNumber(EVERY)];
 
-  exact(field: string, ...values: readonly unknown[]): void {
-    for (const value of values.flat(1)) if (typeof value === 'string' && value !== '') this.#add(groupOf(field, '=', value));
+  exact(name: TextName, value: unknown): void {
+    if (typeof value === 'string') {
+      if (value !== '') this.#add(TEXTS[name].exact(value));
+    } else if (Array.isArray(value)) {
+      for (const item of value as readonly unknown[]) if (typeof item === 'string' && item !== '') this.#add(TEXTS[name].exact(item));
+    }
   }
 
-  words(field: string, ...values: readonly unknown[]): void {
-    for (const value of values.flat(1)) if (typeof value === 'string') this.#add(groupOf(field, '~', value));
+  words(name: TextName, value: unknown): void {
+    if (typeof value === 'string') this.#addAll(TEXTS[name].words(value));
+    else if (Array.isArray(value)) for (const item of value as readonly unknown[]) if (typeof item === 'string') this.#addAll(TEXTS[name].words(item));
   }
 
   number(name: NumberName, value: unknown, of = ''): void {
-    if (typeof value === 'number' && Number.isFinite(value)) this.#add(numberTerms(name, value, of));
+    if (typeof value === 'number' && Number.isFinite(value)) this.#addAll(NUMBER_FIELDS[name].terms(value, of));
   }
 
-  flag(name: keyof typeof FLAGS, set: boolean): void {
-    if (set) this.#add(FLAGS[name]);
+  flag(name: 'has_email' | 'has_mobile' | 'has_linkedin', set: boolean): void {
+    if (set) this.#add(termNumber(name));
   }
 
-  get list(): readonly TermGroup[] {
-    return this.#groups;
+  #add(term: number): void {
+    if (this.list.length < MAX_TERMS) this.list.push(term);
   }
 
-  #add(group: TermGroup): void {
-    const room = MAX_TERMS - this.#count;
-    this.#groups.push(group.length <= room ? group : group.slice(0, room));
-    this.#count += Math.min(group.length, room);
+  #addAll(terms: readonly number[]): void {
+    for (const term of terms) this.#add(term);
   }
 }
 
 /** @param companyName of an employer that has no record of its own; null otherwise */
-export function personTerms(person: SparseRecord, companyName: string | null, updatedMs: number): readonly TermGroup[] {
+export function personTerms(person: SparseRecord, companyName: string | null, updatedMs: number): readonly number[] {
   const terms = new Terms();
-  terms.words('name', person['name'], person['name_aliases']);
+  terms.words('name', person['name']);
+  terms.words('name', person['name_aliases']);
   terms.exact('first_name', person['first_name']);
   terms.exact('last_name', person['last_name']);
   terms.words('title', person['title']);
-  for (const field of ['title', 'seniority', 'department', 'sub_department', 'email_status', 'skills', 'languages']) terms.exact(field, person[field]);
+  for (const field of ['title', 'seniority', 'department', 'sub_department', 'email_status', 'skills', 'languages'] as const) terms.exact(field, person[field]);
   for (const { school, degree } of objects(person['education'])) {
     terms.words('school', school);
     terms.exact('degree', degree);
@@ -88,7 +85,7 @@ export function personTerms(person: SparseRecord, companyName: string | null, up
   }
   const place = isObject(person['location']) ? person['location'] : {};
   terms.exact('country', place['country_code']);
-  for (const part of ['region', 'city', 'postal_code']) terms.exact(part, place[part]);
+  for (const part of ['region', 'city', 'postal_code'] as const) terms.exact(part, place[part]);
   if (typeof place['lat'] === 'number' && typeof place['lng'] === 'number') terms.exact('place', placeName(place['lat'], place['lng']));
   terms.flag('has_email', textOrNull(person['email']) !== null);
   terms.flag('has_mobile', textOrNull(person['mobile']) !== null);
@@ -108,11 +105,12 @@ export function companySince(person: SparseRecord): number | null {
   return starts.length > 0 ? Math.min(...starts) : dayOf(person['role_started_on']);
 }
 
-export function companyTerms(company: SparseRecord, signals: SignalFacts): readonly TermGroup[] {
+export function companyTerms(company: SparseRecord, signals: SignalFacts): readonly number[] {
   const terms = new Terms();
-  terms.words('company', company['name'], company['legal_name']);
-  for (const field of ['industry', 'type', 'ticker', 'parent_domain', 'email_provider', 'keywords']) terms.exact(field, company[field]);
-  for (const field of ['naics', 'sic']) for (const code of strings(company[field])) for (let length = 2; length <= Math.min(code.length, 6); length++) terms.exact(field, code.slice(0, length));
+  terms.words('company', company['name']);
+  terms.words('company', company['legal_name']);
+  for (const field of ['industry', 'type', 'ticker', 'parent_domain', 'email_provider', 'keywords'] as const) terms.exact(field, company[field]);
+  for (const field of ['naics', 'sic'] as const) for (const code of strings(company[field])) for (let length = 2; length <= Math.min(code.length, 6); length++) terms.exact(field, code.slice(0, length));
   const hq = isObject(company['hq']) ? company['hq'] : {};
   terms.exact('hq_country', hq['country_code']);
   terms.exact('hq_region', hq['region']);

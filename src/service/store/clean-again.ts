@@ -1,16 +1,19 @@
 /** Records that were kept by earlier versions, as they would be kept today: cleaned, whole in their parts, and found by today's terms. */
 import { isDeepStrictEqual } from 'node:util';
 import { cleanRecord, COMPANY_TYPES, PERSON_TYPES, type FieldType } from '../field-types.ts';
-import { withName } from '../person-name.ts';
 import type { SparseRecord } from '../records.ts';
 import { IndexWriter } from '../search/index-writer.ts';
 import { signalType } from '../signal-types.ts';
-import { COMPANY_KEPT_COLUMNS, companyColumns, companyUpdate } from './company-writer.ts';
+import { TermCollector } from '../search/term-table.ts';
+import { companyUpdate } from './company-writer.ts';
 import { readKept } from './kept-columns.ts';
 import type { KeptRecord } from './merge.ts';
-import { otherAddressWriter } from './other-addresses.ts';
-import { otherNumberWriter } from './other-numbers.ts';
-import { keptPerson, personColumns, personUpdate, PERSON_KEPT_COLUMNS, sortKeysOf } from './person-writer.ts';
+import { OtherAddresses, otherAddressesOf } from './other-addresses.ts';
+import { otherNumbersOf, otherNumberWriter } from './other-numbers.ts';
+import { personUpdate } from './person-rows.ts';
+import { keptPerson } from './person-writer.ts';
+import { COMPANY_KEPT_COLUMNS, companyColumns } from './prepared-company.ts';
+import { personColumns, PERSON_KEPT_COLUMNS, sortKeysOf, termsOf } from './prepared-person.ts';
 import { SIGNAL_FIELD_TYPES, wholeData } from './signal-writer.ts';
 import type { Store } from './store.ts';
 
@@ -65,10 +68,10 @@ function personCleaner(store: Store, index: IndexWriter): (row: Row) => void {
   const update = personUpdate(store);
   const updateText = store.prepare('UPDATE people SET doc = ?, lacks = ? WHERE seq = ?');
   const hasAddress = store.prepare('SELECT 1 FROM people WHERE email = ? AND seq <> ?');
-  const termsOf = store.prepare('SELECT terms FROM person_term_lists WHERE person = ?');
+  const termsBefore = store.prepare('SELECT terms FROM person_term_lists WHERE person = ?');
   const keepTerms = store.prepare('INSERT OR REPLACE INTO person_term_lists (person, terms) VALUES (?, ?)');
-  const forgetOthers = store.prepare('DELETE FROM other_addresses WHERE person = ?');
-  const putOthers = otherAddressWriter(store);
+  const addresses = new OtherAddresses(store, index);
+  const collector = new TermCollector();
   const putNumbers = otherNumberWriter(store);
   return (row) => {
     const seq = row['seq'] as number;
@@ -83,12 +86,13 @@ function personCleaner(store: Store, index: IndexWriter): (row: Row) => void {
       // As a rule only the text has changed, and then no index of the table has to.
       if (PERSON_KEPT_COLUMNS.every((name, at) => OF_THE_TEXT.includes(name) || columns[at] === row[name])) updateText.run(text, columns[LACKS] ?? null, seq);
       else update.run(...columns, seq);
-      forgetOthers.run(seq);
-      putOthers(seq, kept.doc);
+      addresses.forget(seq);
+      addresses.put(seq, otherAddressesOf(doc));
     }
-    putNumbers(seq, kept.doc, false);
-    const terms = (termsOf.get(seq)?.['terms'] as Uint8Array | undefined) ?? null;
-    const today = index.person(seq, terms, withName(doc), typeof domain === 'string' ? domain : null, sortKeysOf(kept));
+    putNumbers(seq, otherNumbersOf(doc), false);
+    const terms = (termsBefore.get(seq)?.['terms'] as Uint8Array | undefined) ?? null;
+    const span = collector.add(termsOf(doc, kept.base.atMs));
+    const today = index.person(seq, terms, collector.take(), span, typeof domain === 'string' ? domain : null, sortKeysOf(kept));
     if (!isDeepStrictEqual(today, terms)) keepTerms.run(seq, today);
   };
 }

@@ -1,96 +1,93 @@
 /** Companies into the store: recognised by their domain, merged with what is known of them. */
-import { hash } from 'node:crypto';
 import type { StatementSync } from 'node:sqlite';
-import { COMPANY_TYPES, cleanRecord } from '../field-types.ts';
-import { alike } from '../fold.ts';
 import type { IndexWriter } from '../search/index-writer.ts';
-import { formatUsd, parseUsd } from '../money.ts';
-import { lackingInCompany, type SparseRecord } from '../records.ts';
-import { isObject, textOrNull } from '../values.ts';
+import type { SparseRecord } from '../records.ts';
+import { TermCollector, type TermTable } from '../search/term-table.ts';
 import { aliasWriter, type AliasWriter } from './domain-aliases.ts';
-import { fieldSources, readKept } from './kept-columns.ts';
-import { merge, type KeptRecord, type Merged, type Provenance } from './merge.ts';
+import { furtherId } from './ids.ts';
+import { readKept } from './kept-columns.ts';
+import { merge, type Provenance } from './merge.ts';
+import { COMPANY_KEPT_COLUMNS, companyColumns, derivedId, placeAndTrade, prepareCompany, type PlaceAndTrade, type PreparedCompany } from './prepared-company.ts';
+import { MAX_DOC, TOO_LARGE, type Put } from './put.ts';
 import type { Store } from './store.ts';
 
-/** What became of a record; `dropped` names fields whose value was none. */
-export type Put = { readonly kind: 'put'; readonly change: Merged['change']; readonly dropped: readonly string[] } | { readonly kind: 'rejected'; readonly code: string; readonly detail: string };
-
 export type PutCompany = (raw: SparseRecord, from: Provenance) => Put;
+/** @param terms the table of what the company is found by when it is new */
+export type PutPreparedCompany = (company: PreparedCompany, source: number, terms: TermTable) => Put;
 
-/** Larger records are somebody's mistake. Characters of JSON. */
-export const MAX_DOC = 256 * 1024;
-
-export const COMPANY_KEPT_COLUMNS = ['accepts_all', 'email_pattern', 'employees', 'country', 'industry', 'doc', 'lacks', 'source', 'observed_at', 'field_sources'] as const;
+const [DOC, SOURCE] = [COMPANY_KEPT_COLUMNS.indexOf('doc'), COMPANY_KEPT_COLUMNS.indexOf('source')];
 
 /** Replaces what is kept of the company at a domain, which comes last. */
 export function companyUpdate(store: Store): StatementSync {
   return store.prepare(`UPDATE companies SET ${COMPANY_KEPT_COLUMNS.map((name) => `${name} = ?`).join(', ')} WHERE domain = ?`);
 }
 
-/** `COMPANY_KEPT_COLUMNS` of a record. @param text it as JSON */
-export function companyColumns(kept: KeptRecord, text: string): (string | number | null)[] {
-  const { doc, base } = kept;
-  const { country, industry } = placeAndTrade(doc);
-  const acceptsAll = typeof doc['accepts_all'] === 'boolean' ? Number(doc['accepts_all']) : null;
-  return [acceptsAll, textOrNull(doc['email_pattern']), (doc['employees'] as number | undefined) ?? null, country, industry, text, lackingInCompany(doc), base.source, base.atMs, fieldSources(kept)];
+/** Puts one company as it comes; within a transaction, at whose end `index` is flushed. @param putAliases told of the other domains of each */
+export function companyWriter(store: Store, index: IndexWriter, putAliases?: AliasWriter): PutCompany {
+  const put = preparedCompanyWriter(store, index, putAliases);
+  const terms = new TermCollector();
+  return (raw, { source, atMs }) => {
+    const company = prepareCompany(raw, atMs, terms);
+    return 'code' in company ? { kind: 'rejected', ...company } : put(company, source, terms.take());
+  };
 }
 
-/** Puts one company; within a transaction, at whose end `index` is flushed. @param putAliases told of the other domains of each */
-export function companyWriter(store: Store, index: IndexWriter, putAliases: AliasWriter = aliasWriter(store)): PutCompany {
+/** Puts one company that was made ready; within a transaction, at whose end `index` is flushed. */
+export function preparedCompanyWriter(store: Store, index: IndexWriter, putAliases: AliasWriter = aliasWriter(store)): PutPreparedCompany {
   const find = store.prepare('SELECT * FROM companies WHERE domain = ?');
-  const taken = store.prepare('SELECT 1 FROM companies WHERE id = ?');
-  const insert = store.prepare(`INSERT INTO companies (${COMPANY_KEPT_COLUMNS.join(', ')}, domain, id) VALUES (${COMPANY_KEPT_COLUMNS.map(() => '?').join(', ')}, ?, ?)`);
+  const add = adder(store, index, putAliases);
   const update = companyUpdate(store);
-  const ofSignals = store.prepare('UPDATE signals SET country = ?, industry = ? WHERE company_domain = ?');
-  return (raw, from) => {
-    const { record, dropped } = cleanRecord(raw, COMPANY_TYPES);
-    const domain = record['domain'] as string | undefined;
-    if (domain === undefined) return { kind: 'rejected', code: dropped.includes('domain') ? 'bad_domain' : 'no_identity', detail: 'a company needs a domain, such as acme.example' };
+  const ofSignals = signalUpdater(store, index);
+  return (company, source, table) => {
+    const { domain, dropped, atMs } = company;
     const found = find.get(domain);
-    const { updated_at: _time, ...known } = withRevenue(record);
-    const kept = found === undefined ? null : readKept(found);
-    if (kept === null) known['id'] = ownId(known['id'], (id) => taken.get(id) === undefined, () => `co_${digest(domain)}`);
-    const { record: merged, change } = merge(kept, known, from);
+    if (found === undefined) return add(company, source, table);
+    if (found['doc'] === company.text && found['observed_at'] === atMs && found['field_sources'] === null) return { kind: 'put', change: 'same', dropped };
+    const { record, change } = merge(readKept(found), JSON.parse(company.text) as SparseRecord, { source, atMs });
     if (change === 'same') return { kind: 'put', change, dropped };
-    const { doc } = merged;
+    const { doc } = record;
     const text = JSON.stringify(doc);
-    if (text.length > MAX_DOC) return { kind: 'rejected', code: 'too_large', detail: `the record is longer than ${MAX_DOC} characters` };
-    const columns = companyColumns(merged, text);
-    if (kept === null) insert.run(...columns, domain, doc['id'] as string);
-    else update.run(...columns, domain);
+    if (text.length > MAX_DOC) return TOO_LARGE;
+    update.run(...companyColumns(record, text), domain);
     if (change !== 'times') index.company(domain);
-    if (known['domain_aliases'] !== undefined) putAliases(domain, doc);
-    // Filters of signals go by what is known of the company now.
-    const { country, industry } = placeAndTrade(doc);
-    if (found === undefined || found['country'] !== country || found['industry'] !== industry) ofSignals.run(country, industry, domain);
+    if (company.namesAliases) putAliases(domain, doc);
+    const now = placeAndTrade(doc);
+    if (found['country'] !== now.country || found['industry'] !== now.industry) ofSignals(domain, now);
     return { kind: 'put', change, dropped };
   };
 }
 
-/** Where a company's headquarters are (ISO 3166-1 alpha-2), and its industry, as it is compared. */
-function placeAndTrade({ hq, industry }: SparseRecord): { country: string | null; industry: string | null } {
-  const code = isObject(hq) ? hq['country_code'] : null;
-  return { country: typeof code === 'string' ? code.toUpperCase() : null, industry: typeof industry === 'string' ? alike(industry) : null };
+/** Puts one whose domain is not known yet. */
+function adder(store: Store, index: IndexWriter, putAliases: AliasWriter): PutPreparedCompany {
+  const taken = store.prepare('SELECT 1 FROM companies WHERE id = ?');
+  const insert = store.prepare(`INSERT INTO companies (${COMPANY_KEPT_COLUMNS.join(', ')}, domain, id, terms) VALUES (${COMPANY_KEPT_COLUMNS.map(() => '?').join(', ')}, ?, ?, ?)`);
+  const ofSignals = signalUpdater(store, index);
+  return (company, source, table) => {
+    const { domain, dropped } = company;
+    const isTaken = taken.get(company.newId) !== undefined;
+    const id = isTaken ? freeId(company, (one) => taken.get(one) === undefined) : company.newId;
+    const doc = isTaken || company.namesAliases ? { ...(JSON.parse(company.text) as SparseRecord), id } : null;
+    const text = isTaken ? JSON.stringify(doc) : company.text;
+    if (text.length > MAX_DOC) return TOO_LARGE;
+    const columns = company.columns.with(DOC, text).with(SOURCE, source);
+    insert.run(...columns, domain, id, index.newCompany(domain, company.employees, table, company));
+    if (doc !== null && company.namesAliases) putAliases(domain, doc);
+    // Signals may be there before their company.
+    ofSignals(domain, company);
+    return { kind: 'put', change: 'new', dropped };
+  };
 }
 
-/** What a record is named by from now on: the id that it came with where that is free, else one that follows from its identity. */
-export function ownId(given: unknown, isFree: (id: string) => boolean, identity: () => string): string {
-  if (typeof given === 'string' && given.length <= 128 && isFree(given)) return given;
-  const derived = identity();
-  return isFree(derived) ? derived : `${derived}_${digest(`${derived}\n${String(given)}`)}`;
+/** An id for a company when the one that it came with is another's. */
+function freeId({ domain, id, newId }: PreparedCompany, isFree: (id: string) => boolean): string {
+  const derived = derivedId(domain);
+  return derived !== newId && isFree(derived) ? derived : furtherId(derived, id);
 }
 
-/** Enough of a SHA-256 to tell any two identities apart. */
-export function digest(identity: string): string {
-  return hash('sha256', identity, 'buffer').subarray(0, 12).toString('base64url');
-}
-
-/** The specification wants a text, filters want a number: each is made of the other where it is missing. */
-function withRevenue(record: SparseRecord): Record<string, unknown> {
-  const { revenue, revenue_usd: usd } = record;
-  if (typeof usd === 'number' && revenue === undefined) return { ...record, revenue: formatUsd(usd) };
-  if (typeof revenue !== 'string' || usd !== undefined) return { ...record };
-  const parsed = parseUsd(revenue);
-  if (parsed === null) return { ...record };
-  return { ...record, revenue: formatUsd(parsed), revenue_usd: parsed };
+/** Filters of signals go by what is known of the company now. */
+function signalUpdater(store: Store, index: IndexWriter): (domain: string, now: PlaceAndTrade) => void {
+  const update = store.prepare('UPDATE signals SET country = ?, industry = ? WHERE company_domain = ?');
+  return (domain, { country, industry }) => {
+    if (index.hasSignals()) update.run(country, industry, domain);
+  };
 }

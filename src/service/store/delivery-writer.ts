@@ -1,7 +1,7 @@
 /** What became of mails, into the store: of each mailbox the newest delivery and the newest bounce, and nothing more. */
 import { normaliseEmail } from '../../verification/address.ts';
 import { textOrNull } from '../values.ts';
-import type { Put } from './company-writer.ts';
+import type { Put } from './put.ts';
 import { suppressionTest } from './suppressions.ts';
 import type { Store } from './store.ts';
 

@@ -1,10 +1,11 @@
 /** Whole sets of records of the definitions' shape into the store, such as the sample: each kind in one transaction. */
 import type { SparseRecord } from '../records.ts';
 import { IndexWriter } from '../search/index-writer.ts';
-import { companyWriter, type Put } from './company-writer.ts';
+import { companyWriter } from './company-writer.ts';
 import type { Provenance } from './merge.ts';
 import { observedAt } from './observed-at.ts';
 import { personWriter } from './person-writer.ts';
+import type { Put } from './put.ts';
 import { signalWriter } from './signal-writer.ts';
 import { sourceNumber } from './sources.ts';
 import { transaction } from '../../sqlite/transaction.ts';

@@ -1,6 +1,7 @@
 /** Addresses of people beside their main one: by which of them somebody is found, too. Several people may have one. */
 import { normaliseEmail } from '../../verification/address.ts';
 import type { SparseRecord } from '../records.ts';
+import { onceATransaction } from './once.ts';
 import type { Store } from './store.ts';
 
 /** Every address of a person, the main one first. */
@@ -20,17 +21,46 @@ export function addressesOf(person: SparseRecord): string[] {
   return [...found];
 }
 
-/** Keeps the other addresses that a person's record names; those before are to be forgotten first. */
-export function otherAddressWriter(store: Store): (person: number, record: SparseRecord) => void {
-  const add = store.prepare('INSERT OR IGNORE INTO other_addresses (email, person) VALUES (?, ?)');
-  return (person, record) => {
-    for (const email of addressesOf(record)) if (email !== record['email']) add.run(email, person);
-  };
+/** Addresses of a person beside their main one. */
+export function otherAddressesOf(person: SparseRecord): string[] {
+  return addressesOf(person).filter((address) => address !== person['email']);
+}
+
+/** Keeps and finds people's addresses beside their main ones. Most stores have few, or none: then nothing is looked for. */
+export class OtherAddresses {
+  readonly #isAny: () => boolean;
+  #added = false;
+  readonly #find;
+  readonly #add;
+  readonly #forget;
+
+  constructor(store: Store, index: { readonly transactions: number }) {
+    const any = store.prepare('SELECT 1 FROM other_addresses LIMIT 1');
+    this.#isAny = onceATransaction(index, () => any.get() !== undefined);
+    this.#find = store.prepare('SELECT people.* FROM other_addresses JOIN people ON people.seq = person WHERE other_addresses.email = ? ORDER BY person LIMIT 1');
+    this.#add = store.prepare('INSERT OR IGNORE INTO other_addresses (email, person) VALUES (?, ?)');
+    this.#forget = store.prepare('DELETE FROM other_addresses WHERE person = ?');
+  }
+
+  /** The row of somebody who has it. */
+  find(email: string): Readonly<Record<string, unknown>> | undefined {
+    return this.#added || this.#isAny() ? this.#find.get(email) : undefined;
+  }
+
+  /** Those before are to be forgotten first. */
+  put(person: number, others: readonly string[]): void {
+    if (others.length > 0) this.#added = true;
+    for (const email of others) this.#add.run(email, person);
+  }
+
+  forget(person: number): void {
+    if (this.#added || this.#isAny()) this.#forget.run(person);
+  }
 }
 
 /** Part of a migration: the other addresses of people who are there already. */
 export function putOtherAddresses(store: Store): void {
-  const put = otherAddressWriter(store);
+  const addresses = new OtherAddresses(store, { transactions: 0 });
   const people = store.prepare(`SELECT seq, doc FROM people WHERE doc LIKE '%"emails":%' OR doc LIKE '%"personal_emails":%'`);
-  for (const { seq, doc } of people.iterate()) put(seq as number, JSON.parse(doc as string) as SparseRecord);
+  for (const { seq, doc } of people.iterate()) addresses.put(seq as number, otherAddressesOf(JSON.parse(doc as string) as SparseRecord));
 }

@@ -16,12 +16,17 @@ export function numbersOf(person: SparseRecord, type: 'mobile' | null = null): s
   return [...found];
 }
 
-/** Keeps the other numbers that a person's record names, in place of those before. `isNew`: there are none. */
-export function otherNumberWriter(store: Store): (person: number, record: SparseRecord, isNew: boolean) => void {
+/** Numbers of a person beside their mobile one. */
+export function otherNumbersOf(person: SparseRecord): string[] {
+  return numbersOf(person).filter((number) => number !== person['mobile']);
+}
+
+/** Keeps somebody's other numbers, in place of those before. `isNew`: there are none. */
+export function otherNumberWriter(store: Store): (person: number, others: readonly string[], isNew: boolean) => void {
   const forget = store.prepare('DELETE FROM other_numbers WHERE person = ?');
   const add = store.prepare('INSERT INTO other_numbers (number, person) VALUES (?, ?)');
-  return (person, record, isNew) => {
+  return (person, others, isNew) => {
     if (!isNew) forget.run(person);
-    for (const number of numbersOf(record)) if (number !== record['mobile']) add.run(number, person);
+    for (const number of others) add.run(number, person);
   };
 }

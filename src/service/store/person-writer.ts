@@ -1,76 +1,94 @@
 /** People into the store: recognised by what they are known by, merged with what is known of them. */
-import type { StatementSync } from 'node:sqlite';
-import { profileKey } from '../../verification/profile-url.ts';
-import { cleanRecord, PERSON_TYPES } from '../field-types.ts';
-import { fold } from '../fold.ts';
-import { hasWholeName, nameOf, withName } from '../person-name.ts';
-import { lackingInPerson, type SparseRecord } from '../records.ts';
-import { textOrNull } from '../values.ts';
-import { digest, MAX_DOC, ownId, type Put } from './company-writer.ts';
+import type { SparseRecord } from '../records.ts';
 import type { IndexWriter } from '../search/index-writer.ts';
-import { NO_HEADCOUNT, rankOf, type SortKeys } from '../search/sort-keys.ts';
-import { fieldSources, readKept } from './kept-columns.ts';
+import { isLeftOut, TermCollector, type TermTable } from '../search/term-table.ts';
+import { textOrNull } from '../values.ts';
+import { furtherId } from './ids.ts';
+import { readKept } from './kept-columns.ts';
 import { mergePerson } from './merge-person.ts';
 import type { KeptRecord, Provenance } from './merge.ts';
-import { addressesOf, otherAddressWriter } from './other-addresses.ts';
-import { numbersOf, otherNumberWriter } from './other-numbers.ts';
-import { suppressionTest } from './suppressions.ts';
+import { onceATransaction } from './once.ts';
+import { otherAddressesOf } from './other-addresses.ts';
+import { otherNumbersOf } from './other-numbers.ts';
+import { PersonRows, type NewRow, type Row } from './person-rows.ts';
+import { PERSON_KEPT_COLUMNS, personColumns, preparePerson, sortKeysOf, termsOf, type PreparedPerson } from './prepared-person.ts';
+import { MAX_DOC, TOO_LARGE, type Put } from './put.ts';
+import { anySuppression, suppressionTest } from './suppressions.ts';
 import type { Store } from './store.ts';
 
 /** `learntMs`: when the status of the address was learnt (epoch milliseconds), where that is known to be another time than the record's. */
 export type PutPerson = (raw: SparseRecord, from: Provenance, learntMs?: number | null) => Put;
+/** @param terms the table of what the person is found by when they are new */
+export type PutPreparedPerson = (person: PreparedPerson, source: number, terms: TermTable) => Put;
 
-type Row = Record<string, unknown>;
+const SOURCE = PERSON_KEPT_COLUMNS.indexOf('source');
 
-export const PERSON_KEPT_COLUMNS = ['id', 'email', 'profile', 'mobile', 'name_key', 'company_domain', 'email_status', 'email_verified_at', 'rank', 'doc', 'lacks', 'source', 'observed_at', 'field_sources'] as const;
-
-/** Puts one person; within a transaction, at whose end `index` is flushed. `company_domain` says where one works. */
+/** Puts one person as they come; within a transaction, at whose end `index` is flushed. `company_domain` says where one works. */
 export function personWriter(store: Store, index: IndexWriter): PutPerson {
-  const find = finder(store);
-  const isSuppressed = suppressionTest(store);
-  const taken = store.prepare('SELECT 1 FROM people WHERE id = ?');
-  // The company's is what counts, and a store of before has this column.
-  const insert = store.prepare(`INSERT INTO people (headcount, ${PERSON_KEPT_COLUMNS.join(', ')}) VALUES (${NO_HEADCOUNT}, ${PERSON_KEPT_COLUMNS.map(() => '?').join(', ')})`);
-  const update = personUpdate(store);
-  const termsOf = store.prepare('SELECT terms FROM person_term_lists WHERE person = ?');
-  const keepTerms = store.prepare('INSERT OR REPLACE INTO person_term_lists (person, terms) VALUES (?, ?)');
-  const forgetOthers = store.prepare('DELETE FROM other_addresses WHERE person = ?');
-  const putOthers = otherAddressWriter(store);
-  const putNumbers = otherNumberWriter(store);
-  return (raw, from, learntMs = null) => {
-    const { record: known, dropped } = cleanRecord(raw, PERSON_TYPES);
-    delete known['updated_at'];
-    const keys = keysOf(known);
-    if (keys.email === null && keys.profile === null && keys.id === null && (keys.name === null || keys.domain === null)) {
-      return { kind: 'rejected', code: dropped.includes('email') ? 'bad_email' : 'no_identity', detail: 'a person needs a good e-mail address, a profile URL, an id, or a whole name and a company domain' };
+  const put = preparedPersonWriter(store, index);
+  const terms = new TermCollector();
+  return (raw, { source, atMs }, learntMs = null) => {
+    const person = preparePerson(raw, { atMs, learntMs }, terms);
+    return 'code' in person ? { kind: 'rejected', ...person } : put(person, source, terms.take());
+  };
+}
+
+/** Puts one person who was made ready; within a transaction, at whose end `index` is flushed. */
+export function preparedPersonWriter(store: Store, index: IndexWriter): PutPreparedPerson {
+  const rows = new PersonRows(store, index);
+  const isSuppressed = suppressionTest(store, onceATransaction(index, anySuppression(store)));
+  const collector = new TermCollector();
+  /** Null: somebody has the address, or this id. */
+  const add = (person: PreparedPerson, id: string, source: number, table: TermTable): Put | null => {
+    const { columns, domain, nameKey: name, rank, others, otherNumbers, dropped, atMs } = person;
+    const put: Put = { kind: 'put', change: 'new', dropped };
+    if (id !== person.newId || person.learntMs !== null || isLeftOut(person)) {
+      // What was made ready ahead does not do.
+      const { record } = mergePerson(null, { ...recordOf(person), id }, { source, atMs }, person.learntMs);
+      const { row, text, terms } = rowOf(record);
+      if (text.length > MAX_DOC) return TOO_LARGE;
+      const span = collector.add(terms);
+      return rows.add(row, collector.take(), span) ? put : null;
     }
-    if (isSuppressed({ emails: addressesOf(known), profile: keys.profile, numbers: numbersOf(known, 'mobile'), id: keys.id })) return { kind: 'rejected', code: 'suppressed', detail: 'this person asked to be removed' };
-    const found = find(keys);
-    const kept = found === null ? null : keptPerson(found);
-    // Nobody was found by the id that was given, so it is free. One that was an erased namesake's is not given again.
-    if (kept === null) known['id'] = ownId(known['id'], (id) => id === keys.id || (taken.get(id) === undefined && !isSuppressed({ id })), () => `pe_${digest(identityOf(keys))}`);
-    const { record: merged, change } = mergePerson(kept, known, from, learntMs);
+    if (person.text.length > MAX_DOC) return TOO_LARGE;
+    const row = { columns: columns.with(SOURCE, source), domain, keys: { id, name, rank, updatedMs: atMs }, others, otherNumbers };
+    return rows.add(row, table, person) ? put : null;
+  };
+  // Nobody is found by the id that was given where this is asked. One that was an erased namesake's is not given again.
+  const mayHave = (person: PreparedPerson, id: string): boolean => id === person.id || !isSuppressed({ id });
+  const addUnknown = (person: PreparedPerson, source: number, table: TermTable): Put => {
+    for (let id = person.newId; ; id = furtherId(id, person.id)) {
+      const put = mayHave(person, id) ? add(person, id, source, table) : null;
+      if (put !== null) return put;
+    }
+  };
+  /** Where one is new, the next one is too, as a rule: then they are not looked for first. */
+  let isNews = true;
+  return (person, source, table) => {
+    const { email, profile, id, others, mobiles, dropped, atMs, learntMs } = person;
+    if (isSuppressed({ emails: email === null ? others : [email, ...others], profile, numbers: mobiles, id })) return { kind: 'rejected', code: 'suppressed', detail: 'this person asked to be removed' };
+    const added = isNews && person.text.length <= MAX_DOC && mayHave(person, person.newId) && rows.mayBeNew(person) ? add(person, person.newId, source, table) : null;
+    if (added !== null) return added;
+    const found = rows.find(person, person.newId);
+    isNews = found === null;
+    if (found === null) return addUnknown(person, source, table);
+    if (isSame(found, person)) return { kind: 'put', change: 'same', dropped };
+    const { record, change } = mergePerson(keptPerson(found), recordOf(person), { source, atMs }, learntMs);
     if (change === 'same') return { kind: 'put', change, dropped };
-    const { company_domain: domain, ...doc } = merged.doc;
-    const text = JSON.stringify(doc);
-    if (text.length > MAX_DOC) return { kind: 'rejected', code: 'too_large', detail: `the record is longer than ${MAX_DOC} characters` };
-    const columns = personColumns(merged, text);
-    const seq = found === null ? Number(insert.run(...columns).lastInsertRowid) : (found['seq'] as number);
-    if (found !== null) {
-      update.run(...columns, seq);
-      forgetOthers.run(seq);
-    }
-    putOthers(seq, merged.doc);
-    putNumbers(seq, merged.doc, found === null);
-    const terms = found === null ? null : (termsOf.get(seq)?.['terms'] as Uint8Array | undefined);
-    keepTerms.run(seq, index.person(seq, terms ?? null, withName(doc), textOrNull(domain), sortKeysOf(merged)));
+    const { row, text, terms } = rowOf(record);
+    if (text.length > MAX_DOC) return TOO_LARGE;
+    const span = collector.add(terms);
+    rows.replace(found['seq'] as number, row, collector.take(), span);
     return { kind: 'put', change, dropped };
   };
 }
 
-/** Replaces what is kept of the person in a row, whose `seq` comes last. */
-export function personUpdate(store: Store): StatementSync {
-  return store.prepare(`UPDATE people SET ${PERSON_KEPT_COLUMNS.map((name) => `${name} = ?`).join(', ')} WHERE seq = ?`);
+/** What is kept of a record, and by which terms it is found. */
+function rowOf(record: KeptRecord): { row: NewRow; text: string; terms: readonly number[] } {
+  const { company_domain: employer, ...doc } = record.doc;
+  const text = JSON.stringify(doc);
+  const row = { columns: personColumns(record, text), domain: textOrNull(employer), keys: sortKeysOf(record), others: otherAddressesOf(doc), otherNumbers: otherNumbersOf(doc) };
+  return { row, text, terms: termsOf(doc, record.base.atMs) };
 }
 
 /** A kept person with where they work. */
@@ -79,73 +97,13 @@ export function keptPerson(row: Row): KeptRecord {
   return readKept(row, domain === null ? {} : { company_domain: domain });
 }
 
-/** What a person is known by. */
-interface PersonKeys {
-  readonly email: string | null;
-  readonly profile: string | null;
-  readonly id: string | null;
-  /** A whole one. */
-  readonly name: string | null;
-  readonly domain: string | null;
+/** What they come with, and where they work. */
+function recordOf({ text, domain }: PreparedPerson): SparseRecord {
+  const record = JSON.parse(text) as SparseRecord;
+  return domain === null ? record : { ...record, company_domain: domain };
 }
 
-function keysOf(record: SparseRecord): PersonKeys {
-  return { email: textOrNull(record['email']), profile: profileOf(record), id: textOrNull(record['id']), name: hasWholeName(record) ? nameKey(record) : null, domain: textOrNull(record['company_domain']) };
-}
-
-/** Who this is, by the best of what is given: address, profile, id; a name alone is many people's, and one of a company's as a rule. */
-function finder(store: Store): (keys: PersonKeys) => Row | null {
-  const byEmail = store.prepare('SELECT * FROM people WHERE email = ?');
-  const byOther = store.prepare('SELECT people.* FROM other_addresses JOIN people ON people.seq = person WHERE other_addresses.email = ? ORDER BY person LIMIT 1');
-  const byProfile = store.prepare('SELECT * FROM people WHERE profile = ? ORDER BY seq LIMIT 1');
-  const byId = store.prepare('SELECT * FROM people WHERE id = ?');
-  const byName = store.prepare('SELECT * FROM people WHERE name_key = ? AND company_domain = ? ORDER BY id LIMIT 2');
-  return ({ email, profile, id, name, domain }) => {
-    const found = (email === null ? undefined : (byEmail.get(email) ?? byOther.get(email))) ?? (profile === null ? undefined : byProfile.get(profile)) ?? (id === null ? undefined : byId.get(id));
-    if (found !== undefined || email !== null || profile !== null || id !== null) return found ?? null;
-    const same = byName.all(name, domain);
-    return same.length === 1 ? (same[0] ?? null) : null;
-  };
-}
-
-/** What the id of somebody new is made of. */
-function identityOf({ email, profile, id, name, domain }: PersonKeys): string {
-  if (email !== null) return `email:${email}`;
-  if (profile !== null) return `profile:${profile}`;
-  return id === null ? `name:${name}\n${domain}` : `id:${id}`;
-}
-
-/** `PERSON_KEPT_COLUMNS` of a record. @param text it as JSON, without where they work */
-export function personColumns(merged: KeptRecord, text: string): (string | number | null)[] {
-  const { doc } = merged;
-  const verifiedMs = Date.parse((doc['email_verified_at'] as string | undefined) ?? '');
-  return [
-    doc['id'] as string,
-    textOrNull(doc['email']),
-    profileOf(doc),
-    textOrNull(doc['mobile']),
-    nameKey(doc),
-    textOrNull(doc['company_domain']),
-    textOrNull(doc['email_status']),
-    Number.isNaN(verifiedMs) ? null : verifiedMs,
-    rankOf(doc),
-    text,
-    lackingInPerson(doc),
-    merged.base.source,
-    merged.base.atMs,
-    fieldSources(merged),
-  ];
-}
-
-export function sortKeysOf({ doc, base }: KeptRecord): SortKeys {
-  return { id: doc['id'] as string, name: nameKey(doc), rank: rankOf(doc), updatedMs: base.atMs };
-}
-
-function profileOf(person: SparseRecord): string | null {
-  return typeof person['linkedin_url'] === 'string' ? profileKey(person['linkedin_url']) : null;
-}
-
-/** A person's name as it is compared and sorted. */
-function nameKey(person: SparseRecord): string {
-  return fold(nameOf(person) ?? '');
+/** Whether all that is known of somebody is what they come with again. */
+function isSame(row: Row, person: PreparedPerson): boolean {
+  return person.learntMs === null && row['doc'] === person.text && row['observed_at'] === person.atMs && row['company_domain'] === person.domain && row['field_sources'] === null;
 }

@@ -1,7 +1,7 @@
 /** Records of the first schema, put again into the tables of the second. */
 import type { SparseRecord } from '../records.ts';
 import { companyWriter } from './company-writer.ts';
-import type { Put } from './company-writer.ts';
+import type { Put } from './put.ts';
 import { IndexWriter } from '../search/index-writer.ts';
 import { observedAt } from './observed-at.ts';
 import { personWriter } from './person-writer.ts';

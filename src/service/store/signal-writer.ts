@@ -8,8 +8,9 @@ import type { IndexWriter } from '../search/index-writer.ts';
 import { SIGNAL_DATA } from '../part-types.ts';
 import { SIGNAL_TYPES, signalType, type SignalType } from '../signal-types.ts';
 import { isEmpty, isObject, textOrNull } from '../values.ts';
-import { digest, MAX_DOC, type Put } from './company-writer.ts';
+import { digest } from './ids.ts';
 import { timeText } from './kept-columns.ts';
+import { MAX_DOC, TOO_LARGE, type Put } from './put.ts';
 import { suppressionTest } from './suppressions.ts';
 import type { Store } from './store.ts';
 
@@ -48,7 +49,7 @@ export function signalWriter(store: Store, index: IndexWriter): PutSignal {
     // Whoever told of it did not always say when it was noticed; then that was when it came here.
     const noticed = record['detected_at'] ?? (before === undefined ? timeText(nowMs) : (JSON.parse(before['doc'] as string) as SparseRecord)['detected_at']);
     const json = JSON.stringify({ ...doc, ...wholeData(type, record['data']), id, detected_at: noticed });
-    if (json.length > MAX_DOC) return { kind: 'rejected', code: 'too_large', detail: `the record is longer than ${MAX_DOC} characters` };
+    if (json.length > MAX_DOC) return TOO_LARGE;
     if (before?.['doc'] === json) return { kind: 'put', change: 'same', dropped };
     const at = company.get(domain);
     put.run(id, type, Date.parse(record['occurred_at'] as string), domain, (at?.['country'] as string | undefined) ?? null, (at?.['industry'] as string | undefined) ?? null, personId, email, profile, json);

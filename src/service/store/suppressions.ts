@@ -23,9 +23,13 @@ export function suppressionKeys({ emails = [], profile, numbers = [], id }: Trac
   return [...emails, ...named, ...numbers.map((number) => `mobile:${number}`)].map(suppressionKey);
 }
 
-/** Whether any of a person's traces is suppressed. */
-export function suppressionTest(store: Store): (traces: Traces) => boolean {
+/** Whether any of a person's traces is suppressed. @param isAny whether anybody is; for those who ask often */
+export function suppressionTest(store: Store, isAny: () => boolean = anySuppression(store)): (traces: Traces) => boolean {
   const find = store.prepare('SELECT 1 FROM suppressions WHERE email_sha256 = ?');
+  return (traces) => isAny() && suppressionKeys(traces).some((key) => find.get(key) !== undefined);
+}
+
+export function anySuppression(store: Store): () => boolean {
   const any = store.prepare('SELECT 1 FROM suppressions LIMIT 1');
-  return (traces) => any.get() !== undefined && suppressionKeys(traces).some((key) => find.get(key) !== undefined);
+  return () => any.get() !== undefined;
 }

@@ -1,0 +1,126 @@
+/** Terms by number, so that one that was met lately is told again without its text being made. The numbers are this thread's own. */
+import { words } from '../fold.ts';
+import { keptNumber, numberStem, numberTerms, type NumberName } from './numbers.ts';
+
+/** As many terms, and as many values of which it is known what terms they have, are remembered. */
+const MAX_REMEMBERED = 400_000;
+/** Longer texts hardly come again. */
+const MAX_REMEMBERED_LENGTH = 80;
+
+let texts: string[] = [];
+const numbers = new Map<string, number>();
+const forgetters: (() => void)[] = [];
+let remembered = 0;
+let current = 0;
+
+/** The text of a term. */
+export function termText(number: number): string {
+  return texts[number] as string;
+}
+
+/** The number of a term, which is given one when it is new. */
+export function termNumber(term: string): number {
+  const known = numbers.get(term);
+  if (known !== undefined) return known;
+  const number = texts.push(term) - 1;
+  numbers.set(term, number);
+  remembered++;
+  return number;
+}
+
+/** Numbers hold for one era. */
+export function era(): number {
+  return current;
+}
+
+/** Begins a new era where too much is remembered; not to be called by who still holds numbers. */
+export function tidy(): void {
+  if (remembered < MAX_REMEMBERED) return;
+  texts = [];
+  numbers.clear();
+  for (const forget of forgetters) forget();
+  remembered = 0;
+  current++;
+}
+
+function memory<Key, Value>(): Map<Key, Value> {
+  const map = new Map<Key, Value>();
+  forgetters.push(() => map.clear());
+  return map;
+}
+
+/** The texts of one field as terms. There are as many of these as the records have fields. */
+export class TextField {
+  readonly #name: string;
+  readonly #form: (value: string) => string;
+  readonly #exact = memory<string, number>();
+  readonly #texts = memory<string, readonly number[]>();
+  readonly #words = memory<string, number>();
+
+  /** @param form how a value is compared */
+  constructor(name: string, form: (value: string) => string) {
+    this.#name = name;
+    this.#form = form;
+  }
+
+  /** `field=value` */
+  exact(text: string): number {
+    const known = this.#exact.get(text);
+    if (known !== undefined) return known;
+    const number = termNumber(`${this.#name}=${this.#form(text)}`);
+    if (text.length <= MAX_REMEMBERED_LENGTH) {
+      this.#exact.set(text, number);
+      remembered++;
+    }
+    return number;
+  }
+
+  /** `field~word` of each word. */
+  words(text: string): readonly number[] {
+    const known = this.#texts.get(text);
+    if (known !== undefined) return known;
+    const found = words(text).map((word) => this.#word(word));
+    if (text.length <= MAX_REMEMBERED_LENGTH) {
+      this.#texts.set(text, found);
+      remembered++;
+    }
+    return found;
+  }
+
+  #word(word: string): number {
+    let number = this.#words.get(word);
+    if (number === undefined) {
+      number = termNumber(`${this.#name}~${word}`);
+      this.#words.set(word, number);
+      remembered++;
+    }
+    return number;
+  }
+}
+
+/** The values of one number as terms. */
+export class NumberField {
+  readonly #name: NumberName;
+  /** By what tells apart numbers of one kind, such as departments, and then by number. */
+  readonly #known = memory<string, Map<number, readonly number[]>>();
+
+  constructor(name: NumberName) {
+    this.#name = name;
+  }
+
+  terms(value: number, of = ''): readonly number[] {
+    let ofThese = this.#known.get(of);
+    if (ofThese === undefined) {
+      ofThese = new Map();
+      this.#known.set(of, ofThese);
+    }
+    const kept = keptNumber(this.#name, value);
+    let terms = ofThese.get(kept);
+    if (terms === undefined) {
+      terms = numberTerms(numberStem(this.#name, of), kept).map(termNumber);
+      ofThese.set(kept, terms);
+      remembered++;
+    }
+    return terms;
+  }
+}

@@ -1,0 +1,19 @@
+/** What records are named by. Pure. */
+import { hash } from 'node:crypto';
+
+const MAX_ID = 128;
+
+/** What a record is to be named by, where that is free: the id that it came with, else one that follows from its identity. */
+export function wantedId(given: string | null, derived: () => string): string {
+  return given !== null && given.length <= MAX_ID ? given : derived();
+}
+
+/** The id in the place of a `derived` one that is taken. */
+export function furtherId(derived: string, given: string | null): string {
+  return `${derived}_${digest(`${derived}\n${given ?? undefined}`)}`;
+}
+
+/** Enough of a SHA-256 to tell any two identities apart. */
+export function digest(identity: string): string {
+  return hash('sha256', identity, 'buffer').subarray(0, 12).toString('base64url');
+}

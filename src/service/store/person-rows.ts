@@ -1,0 +1,94 @@
+/** People's rows, with what is kept beside them: found, added and changed. */
+import type { StatementSync } from 'node:sqlite';
+import type { IndexWriter } from '../search/index-writer.ts';
+import { NO_HEADCOUNT, type SortKeys } from '../search/sort-keys.ts';
+import type { TermSpan, TermTable } from '../search/term-table.ts';
+import { OtherAddresses } from './other-addresses.ts';
+import { otherNumberWriter } from './other-numbers.ts';
+import type { ColumnValue } from './prepared-company.ts';
+import { PERSON_KEPT_COLUMNS, type PersonKeys } from './prepared-person.ts';
+import type { Store } from './store.ts';
+
+export type Row = Readonly<Record<string, unknown>>;
+
+/** What a row is to hold, and what is kept beside it. */
+export interface NewRow {
+  readonly columns: readonly ColumnValue[];
+  readonly domain: string | null;
+  readonly keys: SortKeys;
+  /** Addresses and numbers beside the main ones. */
+  readonly others: readonly string[];
+  readonly otherNumbers: readonly string[];
+}
+
+export class PersonRows {
+  readonly #index: IndexWriter;
+  readonly #addresses: OtherAddresses;
+  readonly #putNumbers;
+  readonly #statements;
+
+  constructor(store: Store, index: IndexWriter) {
+    this.#index = index;
+    this.#addresses = new OtherAddresses(store, index);
+    this.#putNumbers = otherNumberWriter(store);
+    this.#statements = {
+      byEmail: store.prepare('SELECT * FROM people WHERE email = ?'),
+      byProfile: store.prepare('SELECT * FROM people WHERE profile = ? ORDER BY seq LIMIT 1'),
+      byId: store.prepare('SELECT * FROM people WHERE id = ?'),
+      byName: store.prepare('SELECT * FROM people WHERE name_key = ? AND company_domain = ? ORDER BY id LIMIT 2'),
+      hasProfile: store.prepare('SELECT 1 FROM people WHERE profile = ?'),
+      // The company's headcount is what counts, and a store of before has this column.
+      insert: store.prepare(`INSERT INTO people (headcount, ${PERSON_KEPT_COLUMNS.join(', ')}) VALUES (${NO_HEADCOUNT}, ${PERSON_KEPT_COLUMNS.map(() => '?').join(', ')}) ON CONFLICT DO NOTHING`),
+      update: personUpdate(store),
+      terms: store.prepare('SELECT terms FROM person_term_lists WHERE person = ?'),
+      keepTerms: store.prepare('INSERT OR REPLACE INTO person_term_lists (person, terms) VALUES (?, ?)'),
+    };
+  }
+
+  /**
+   * Who this is, by the best of what is given: address, profile, id; a name alone is many people's, and one of a company's as a rule. Where a company has
+   * several of that name, it is who was put here by no more than that before.
+   * @param newId of somebody new by these keys
+   */
+  find({ email, profile, id, name, domain }: PersonKeys, newId: string): Row | null {
+    const { byEmail, byProfile, byId, byName } = this.#statements;
+    const found = (email === null ? undefined : (byEmail.get(email) ?? this.#addresses.find(email))) ?? (profile === null ? undefined : byProfile.get(profile)) ?? (id === null ? undefined : byId.get(id));
+    if (found !== undefined || email !== null || profile !== null || id !== null) return found ?? null;
+    const same = byName.all(name, domain);
+    if (same.length === 1) return same[0] ?? null;
+    const before = same.length === 0 ? undefined : byId.get(newId);
+    return before?.['name_key'] === name && before['company_domain'] === domain ? before : null;
+  }
+
+  /** Whether nobody would be found by these keys unless by the main address or the id: `add` sees that by itself. */
+  mayBeNew({ email, profile, id }: PersonKeys): boolean {
+    if (email === null && id === null) return false;
+    return (email === null || this.#addresses.find(email) === undefined) && (profile === null || this.#statements.hasProfile.get(profile) === undefined);
+  }
+
+  /** False: somebody has this address or this id, and nothing is changed. */
+  add(row: NewRow, table: TermTable, span: TermSpan): boolean {
+    const { changes, lastInsertRowid } = this.#statements.insert.run(...row.columns);
+    if (changes === 0) return false;
+    this.#keepBeside(Number(lastInsertRowid), null, true, row, table, span);
+    return true;
+  }
+
+  /** Another row in the place of `seq`. */
+  replace(seq: number, row: NewRow, table: TermTable, span: TermSpan): void {
+    this.#statements.update.run(...row.columns, seq);
+    this.#addresses.forget(seq);
+    this.#keepBeside(seq, (this.#statements.terms.get(seq)?.['terms'] as Uint8Array | undefined) ?? null, false, row, table, span);
+  }
+
+  #keepBeside(seq: number, before: Uint8Array | null, isNew: boolean, { domain, keys, others, otherNumbers }: NewRow, table: TermTable, span: TermSpan): void {
+    this.#addresses.put(seq, others);
+    this.#putNumbers(seq, otherNumbers, isNew);
+    this.#statements.keepTerms.run(seq, this.#index.person(seq, before, table, span, domain, keys));
+  }
+}
+
+/** Replaces what is kept of the person in a row, whose `seq` comes last. */
+export function personUpdate(store: Store): StatementSync {
+  return store.prepare(`UPDATE people SET ${PERSON_KEPT_COLUMNS.map((name) => `${name} = ?`).join(', ')} WHERE seq = ?`);
+}

@@ -1,0 +1,94 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { importFiles, messagesOf } from '../../src/cli/import-files.ts';
+import type { ThreadTask } from '../../src/cli/import-messages.ts';
+import { MillraceError } from '../../src/errors.ts';
+import { exportRecords } from '../../src/service/export/export-records.ts';
+import type { Rejection } from '../../src/service/import/counts.ts';
+import { importRows } from '../../src/service/import/import-rows.ts';
+import { suppress } from '../../src/service/store/suppress.ts';
+import type { Store } from '../../src/service/store/store.ts';
+import { temporaryFolder } from '../service/harness.ts';
+import { emptyStore } from '../service/loading.ts';
+
+const NOW = Date.parse('2026-06-01');
+const ROWS = 12_000;
+const task = (uri: string) => ({ kind: 'contacts', uri, shape: { format: null, delimiter: null, encoding: null }, columns: new Map(), asOfMs: NOW, nowMs: NOW }) as const;
+
+/** A thread that says something, and then this becomes of it. */
+const threadThat = (ends: string): URL => new URL(`data:text/javascript,${encodeURIComponent(`import { parentPort } from 'node:worker_threads'; for (const name of ['a', 'b']) parentPort.postMessage({ type: 'file', name, header: [] }); ${ends}`)}`);
+const dummy: ThreadTask = { ...task('none'), kept: null, shared: new Int32Array(new SharedArrayBuffer(8)) };
+
+async function saidBy(thread: URL, signal = new AbortController().signal): Promise<{ names: string[]; error: unknown }> {
+  const names: string[] = [];
+  try {
+    for await (const message of messagesOf(thread, dummy, signal)) names.push(message.type === 'file' ? message.name : message.type);
+  } catch (error) {
+    return { names, error };
+  }
+  return { names, error: null };
+}
+
+/** Every seventh row is of no use, for one of four reasons in turn. */
+function linesOf(rows: number): { lines: string[]; rejected: [line: number, code: string][] } {
+  const rejected: [number, string][] = [];
+  const lines = Array.from({ length: rows }, (_, index) => {
+    if (index % 7 !== 3) return JSON.stringify({ email: `ada.${index}@works-${index % 90}.example`, name: `Ada ${index}`, title: 'CTO' });
+    const [code = '', line = ''] = [['bad_row', '{"email":'], ['bad_email', '{"email":"nobody"}'], ['suppressed', '{"email":"gone@acme.example"}'], ['no_identity', '{"title":"CTO"}']][index % 4] ?? [];
+    rejected.push([index + 1, code]);
+    return line;
+  });
+  return { lines, rejected };
+}
+
+async function importInto(store: Store, path: string, signal: AbortSignal, onReject: (rows: readonly Rejection[]) => void): Promise<void> {
+  for await (const file of importFiles(task(path), signal)) await importRows(store, file, { nowMs: NOW, signal, onReject });
+}
+
+describe('the thread that reads for an import', () => {
+  it.each([
+    ['throws', 'throw new TypeError("out of order")', 'out of order'],
+    ['ends without a word', 'process.exit(3)', 'exit code 3'],
+  ])('when it %s: what it had said is taken, then the import ends with an error that says so', async (_what, ends, why) => {
+    const { names, error } = await saidBy(threadThat(ends));
+    expect(names).toEqual(['a', 'b']);
+    expect(error).toBeInstanceOf(MillraceError);
+    expect(error).toMatchObject({ exitCode: 70, code: 'thread_ended', message: expect.stringContaining(why) as string });
+  });
+
+  it('is ended by an abort, whatever it does', async () => {
+    const stop = new AbortController();
+    const reason = new Error('stopped');
+    const said = saidBy(threadThat('setTimeout(() => parentPort.postMessage({ type: "file", name: "c", header: [] }), 0); for (;;) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);'), stop.signal);
+    stop.abort(reason);
+    expect((await said).error).toBe(reason);
+  });
+
+  it('hands over the errors of the files as they are', async () => {
+    const stop = new AbortController();
+    await expect(importInto(await emptyStore(), join(await temporaryFolder(), 'none.csv'), stop.signal, () => undefined)).rejects.toMatchObject({ name: 'MillraceError', exitCode: 65, code: 'input_missing', hint: expect.any(String) as string });
+  });
+
+  it('hands over all of the rows, the bad ones in their order; an import that was stopped is gone on with by another', async () => {
+    const path = join(await temporaryFolder(), 'crm.jsonl');
+    const { lines, rejected } = linesOf(ROWS);
+    await writeFile(path, `${lines.join('\n')}\n`);
+    const [whole, stopped] = [await emptyStore(), await emptyStore()];
+    for (const store of [whole, stopped]) suppress(store, ['gone@acme.example'], 0);
+    const told: [number, string][] = [];
+    await importInto(whole, path, new AbortController().signal, (rows) => told.push(...rows.map(({ line, code }): [number, string] => [line, code])));
+    expect(told).toEqual(rejected);
+
+    const stop = new AbortController();
+    const reason = new Error('stopped');
+    await expect(importInto(stopped, path, stop.signal, () => stop.abort(reason))).rejects.toBe(reason);
+    const kept = [...exportRecords(stopped, 'contacts', true)].length;
+    expect(kept).toBeGreaterThan(0);
+    expect(kept).toBeLessThan(ROWS - rejected.length);
+    await importInto(stopped, path, new AbortController().signal, () => undefined);
+    expect([...exportRecords(stopped, 'contacts', true)]).toEqual([...exportRecords(whole, 'contacts', true)]);
+    whole.close();
+    stopped.close();
+  });
+});

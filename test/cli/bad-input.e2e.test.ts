@@ -43,7 +43,7 @@ describe('refused with 65, before anything is written or called', () => {
     ['a JSON array', 'array.json', /array\.json is one JSON array/],
     ['a JSON array under another name', 'array.jsonl', /array\.jsonl is one JSON array/],
     ['no JSON at all', 'words.jsonl', /No line of words\.jsonl is a JSON object/],
-    ['no column for the first step', 'people.csv', /no column of email or domain for the step enrich: it has linkedin_url/],
+    ['no column for the first step', 'people.csv', /no column of email or domain for the step enrich: it has "linkedin_url"/],
     ['below a file', 'in.csv/x.csv', /There is no input in\.csv\/x\.csv/],
   ])('%s', async (_, input, words) => {
     const { folder, args } = await makeWorld(GOOD);

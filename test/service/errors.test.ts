@@ -135,7 +135,9 @@ describe('the error table', () => {
     await service.post('/v1/emails/verify', { emails: Array.from({ length: 1000 }, () => 'a@acme.example') });
     const { status, json, headers } = await service.post('/v1/enrich', { id: 'pe_1' });
     expect([status, json['code'], json['retryable']]).toEqual([429, 'rate_limited', true]);
-    expect(headers.get('retry-after')).toBe('30');
+    // A request's worth flows in within 30 s, part of which may be over.
+    expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(Number(headers.get('retry-after'))).toBeLessThanOrEqual(30);
     expect(headers.get('x-ratelimit-remaining')).toBe('0');
   });
 

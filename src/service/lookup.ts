@@ -41,12 +41,24 @@ const LIKELIHOOD = { id: 100, email: 98, linkedin_url: 96, phone: 90, name: 85 }
 
 /** Reads what is to be looked up; what is wrong with it is told to the reader, and then null. `forms` are the sets of fields of which one is to be given. */
 export function readLookup(reader: Lookupable, forms: readonly (readonly string[])[]): Lookup | null {
-  const fields = [...new Set(forms.flat())];
+  const fields = fieldsOf(forms);
   const given = fields.filter((field) => reader.has(field));
   const form = forms.find((one) => one.length === given.length && one.every((field) => given.includes(field)));
   if (form === undefined) return refuseForm(reader, forms, fields, given);
   const [by, place] = form;
   return place === undefined ? readOne(reader, by as Alone) : readNamed(reader, place as 'domain' | 'company');
+}
+
+const fieldsOfForms = new WeakMap<readonly (readonly string[])[], readonly string[]>();
+
+/** The fields of all forms: of an endpoint they are the same for ever. */
+function fieldsOf(forms: readonly (readonly string[])[]): readonly string[] {
+  let fields = fieldsOfForms.get(forms);
+  if (fields === undefined) {
+    fields = [...new Set(forms.flat())];
+    fieldsOfForms.set(forms, fields);
+  }
+  return fields;
 }
 
 function refuseForm(reader: Lookupable, forms: readonly (readonly string[])[], fields: readonly string[], given: readonly string[]): null {

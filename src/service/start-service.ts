@@ -17,7 +17,7 @@ import { SearchIndex } from './search/search-index.ts';
 import { EventStreams } from './signal-events.ts';
 import { openDirectory } from './store/directory.ts';
 import { Journal } from './store/journal.ts';
-import { openReader, openStore } from './store/open-store.ts';
+import { openStore } from './store/open-store.ts';
 import { TurnReader } from './store/turn.ts';
 import { SignalFeed } from './store/signal-feed.ts';
 import { VerificationRows } from './store/verification-rows.ts';
@@ -80,7 +80,6 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   const now = (): number => Date.now();
 
   const store = openStore(options.store);
-  let turn: TurnReader | null = null;
   let mail: OpenMail | null = null;
   const journal = new Journal(store, (error) => log?.write('warn', { event: 'store_write_failed', error: error instanceof Error ? error.message : String(error) }), clock);
   const lag = new LoopLag(clock);
@@ -95,9 +94,8 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     }
     const opened = await openMail(options.mail ?? (options.sample === true ? { world: await readSampleWorld() } : {}), clock, now);
     mail = opened;
-    const reader = new TurnReader(openReader(options.store));
-    turn = reader;
-    const directory = openDirectory(store, clock, reader);
+    const turn = new TurnReader(store);
+    const directory = openDirectory(store, clock, turn);
     const quota = new KeptQuota(store, journal, clock, now);
     const verifier = new VerifyGate(opened.verifier);
     const streams = new EventStreams();
@@ -145,7 +143,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
         await opened.close();
         quota.settle();
         journal.close();
-        reader.close();
+        turn.end();
         store.close();
       }
     };
@@ -159,7 +157,6 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     lag.close();
     await mail?.close();
     journal.close();
-    turn?.close();
     store.close();
     throw error;
   }

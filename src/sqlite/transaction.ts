@@ -1,8 +1,16 @@
 /** Writing to an SQLite file: all or nothing. What the ledger and the service's store share. */
 import type { DatabaseSync } from 'node:sqlite';
 
+const readers = new WeakMap<DatabaseSync, () => void>();
+
+/** Has `end` called before a transaction is begun here, for reads that share one: theirs would make it wait, or be part of it. */
+export function beforeWriting(db: DatabaseSync, end: () => void): void {
+  readers.set(db, end);
+}
+
 /** Runs `work` in one write transaction, or as part of the one that is open: all of it, or nothing when it throws. */
 export function transaction<T>(db: DatabaseSync, work: () => T): T {
+  readers.get(db)?.();
   if (db.isTransaction) return work();
   db.exec('BEGIN IMMEDIATE');
   try {

@@ -5,14 +5,16 @@ import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openDirectory } from '../../src/service/store/directory.ts';
 import { loadCompanies, loadSignals } from '../../src/service/store/load.ts';
-import { openReader, openStore } from '../../src/service/store/open-store.ts';
-import type { Store } from '../../src/service/store/store.ts';
+import { openStore } from '../../src/service/store/open-store.ts';
+import { snapshot, type Store } from '../../src/service/store/store.ts';
 import { suppress } from '../../src/service/store/suppress.ts';
 import { TurnReader } from '../../src/service/store/turn.ts';
+import { transaction } from '../../src/sqlite/transaction.ts';
 
 describe('reads of a turn of the event loop', () => {
   let folder = '';
   let store: Store;
+  let elsewhere: Store;
   let turn: TurnReader;
   let name: (id: number) => unknown;
 
@@ -20,73 +22,71 @@ describe('reads of a turn of the event loop', () => {
     folder = mkdtempSync(join(tmpdir(), 'millrace-turn-'));
     const path = join(folder, 'store.sqlite');
     store = openStore(path);
-    store.exec("INSERT INTO sources (id, name) VALUES (11, 'one')");
-    turn = new TurnReader(openReader(path));
+    elsewhere = openStore(path);
+    elsewhere.exec("INSERT INTO sources (id, name) VALUES (11, 'one')");
+    turn = new TurnReader(store);
     const find = turn.prepare('SELECT name FROM sources WHERE id = ?');
     name = (id) => find(id)?.[0];
   });
 
   afterEach(() => {
-    turn.close();
+    turn.end();
+    elsewhere.close();
     store.close();
     rmSync(folder, { recursive: true });
   });
 
-  it('are of one moment, and those of the next turn see what was written', async () => {
+  it('are of one moment, and those of the next turn see what was written elsewhere', async () => {
     expect(name(11)).toBe('one');
-    store.exec("UPDATE sources SET name = 'two' WHERE id = 11; INSERT INTO sources (id, name) VALUES (12, 'more')");
+    elsewhere.exec("UPDATE sources SET name = 'two' WHERE id = 11; INSERT INTO sources (id, name) VALUES (12, 'more')");
     expect([name(11), name(12)]).toEqual(['one', undefined]);
     await setImmediate();
     expect([name(11), name(12)]).toEqual(['two', 'more']);
   });
 
-  it('keep no log from being emptied once the turn is over', async () => {
+  it('see what was written here, which is in the store for everybody at once', () => {
     name(11);
-    store.exec("UPDATE sources SET name = 'two' WHERE id = 11");
-    await setImmediate();
-    expect(store.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()).toMatchObject({ busy: 0 });
-  });
-
-  it('are as new as the moment in which it was asked for that', () => {
-    name(11);
-    store.exec("UPDATE sources SET name = 'two' WHERE id = 11");
-    turn.renew();
+    transaction(store, () => store.exec("UPDATE sources SET name = 'two' WHERE id = 11"));
+    expect(elsewhere.prepare('SELECT name FROM sources WHERE id = 11').get()).toEqual({ name: 'two' });
     expect(name(11)).toBe('two');
   });
 
-  it('end with the transaction that an error of the disk has ended', async () => {
-    const db = openReader(join(folder, 'store.sqlite'));
-    const other = new TurnReader(db);
-    other.prepare('SELECT name FROM sources WHERE id = ?')(11);
-    // As SQLite does it by itself then.
-    db.exec('ROLLBACK');
+  it('are part of a transaction that is open', () => {
+    transaction(store, () => {
+      store.exec("UPDATE sources SET name = 'two' WHERE id = 11");
+      expect(name(11)).toBe('two');
+    });
+    expect(snapshot(store, () => name(11))).toBe('two');
+    expect(store.isTransaction).toBe(false);
+  });
+
+  it('keep no log from being emptied once the turn is over', async () => {
+    name(11);
+    elsewhere.exec("UPDATE sources SET name = 'two' WHERE id = 11");
     await setImmediate();
-    expect(db.isTransaction).toBe(false);
-    other.close();
+    expect(elsewhere.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()).toMatchObject({ busy: 0 });
+  });
+
+  it('end with the transaction that an error of the disk has ended', async () => {
+    name(11);
+    // As SQLite does it by itself then.
+    store.exec('ROLLBACK');
+    await setImmediate();
+    expect([store.isTransaction, name(11)]).toEqual([false, 'one']);
   });
 
   it('keep no company as it was before somebody else changed it', async () => {
-    const path = join(folder, 'store.sqlite');
-    const elsewhere = openStore(path);
     loadCompanies(elsewhere, [{ domain: 'acme.example', name: 'Acme' }], 'test');
     loadSignals(elsewhere, [{ id: 'sg_1', type: 'hiring', occurred_at: '2026-01-01', company: { domain: 'acme.example' }, person: { email: 'eve@acme.example' } }], 'test');
-    await setImmediate();
     let nowMs = 0;
     const directory = openDirectory(store, () => nowMs, turn);
     nowMs = 5_000;
     // The turn is of before the erasure.
     directory.personByEmail('somebody@acme.example');
     suppress(elsewhere, ['eve@acme.example'], 0);
-    directory.companyByDomain('acme.example');
+    expect(directory.companyByDomain('acme.example')).toContain('eve@acme.example');
     await setImmediate();
+    nowMs = 10_000;
     expect(directory.companyByDomain('acme.example')).toContain('"signals":null');
-    elsewhere.close();
-  });
-
-  it('can be ended in the middle of a turn', () => {
-    name(11);
-    turn.close();
-    turn = new TurnReader(openReader(join(folder, 'store.sqlite')));
-    expect(store.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()).toMatchObject({ busy: 0 });
   });
 });

@@ -117,11 +117,8 @@ function companyReader(store: Store, clock: () => number, turn: Turn): (domain: 
     if (now - looked > COMPANY_CACHE_MS) {
       // Another number: somebody else has written since.
       const found = version();
-      if (found !== seen) {
-        kept.clear();
-        // Else what is read now may be of before that, and would be kept as if it were of after it.
-        turn.renew();
-      }
+      // In the turn of the row that is read next, or before it: what is kept is never older than the number says.
+      if (found !== seen) kept.clear();
       [seen, looked] = [found, now];
     }
     const before = kept.get(domain);

@@ -9,9 +9,6 @@ import type { Store } from './store.ts';
 /** A writer waits this long for another process's transaction. The event loop waits with it, so not long. */
 const BUSY_TIMEOUT_MS = 2_000;
 
-/** Pages that are kept by a connection that only reads; what is not in them is in the system's memory as a rule. */
-const READER_CACHE_KIB = 32_768;
-
 /** Pages of 4 KiB in the write-ahead log before they are moved: rows under random digests touch many, again and again. */
 const CHECKPOINT_PAGES = 4_000;
 
@@ -38,13 +35,6 @@ export function openStore(path: string, timeoutMs: number = BUSY_TIMEOUT_MS): St
       cause: error,
     });
   }
-}
-
-/** A connection that only reads, to a store that is open here. */
-export function openReader(path: string): Store {
-  const db = new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
-  db.exec(`PRAGMA cache_size = -${READER_CACHE_KIB}`);
-  return db;
 }
 
 /**

@@ -5,6 +5,8 @@ import { checkFlags, storeOf, textOf } from '../flag-values.ts';
 import type { Invocation } from '../invocation.ts';
 import { withStopSignals } from '../signals.ts';
 
+/** What to do after a signal. */
+const AGAIN = 'Run the same command: it starts over.';
 const KINDS = ['companies', 'contacts', 'signals'] as const;
 
 /** Writes what a store holds, while it is served as well as not. */
@@ -18,7 +20,7 @@ export async function exportStore(invocation: Invocation): Promise<ExitCode> {
   });
   if (backup !== null) {
     if (outputs.length > 0) throw new UsageError('backup_alone', '--backup copies the whole store, and goes with no other output');
-    await withStopSignals(async ({ drain }) => (await import('../../service/export/backup.ts')).backupCommand(store, backup, drain), 'Run the same command: it starts over.');
+    await withStopSignals(async ({ drain }) => (await import('../../service/export/backup.ts')).backupCommand(store, backup, drain), AGAIN);
     return EXIT.ok;
   }
   if (outputs.length === 0) throw new UsageError('nothing_to_export', 'Nothing says what to export', { hint: 'Say --contacts FILE, --companies FILE or --signals FILE (- is standard output), or --backup FILE for a copy of the whole store.' });
@@ -26,7 +28,7 @@ export async function exportStore(invocation: Invocation): Promise<ExitCode> {
   await withStopSignals(async ({ drain }) => {
     const [{ exportCommand }, { csvRow }] = await Promise.all([import('../../service/export/export-command.ts'), import('../../writer/csv-format.ts')]);
     await exportCommand({ store, outputs, withSources: invocation.flags.get('sources') === true, csvRow: csvRow(',') }, drain);
-  });
+  }, AGAIN);
   return EXIT.ok;
 }
 

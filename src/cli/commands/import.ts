@@ -35,7 +35,7 @@ export async function importFilesCommand(invocation: Invocation): Promise<ExitCo
     const [{ importCommand }, { importFiles }, { ALIASES, plainName }] = await Promise.all([import('../../service/import/import-command.ts'), import('../import-files.ts'), import('../../reader/aliases.ts')]);
     const inputs = named.map(({ kind, uri }) => ({ kind, files: (nowMs: number) => importFiles({ kind, uri, shape, columns, asOfMs, nowMs }, drain) }));
     return importCommand({ store, inputs, columns, aliases: ALIASES, plainName, rejectedPath }, drain);
-  });
+  }, 'What was imported by then stays. Run the same command: it reads the files from the beginning, and what is there already changes nothing.');
 }
 
 function dayOf(text: string | null): number | null {

@@ -4,6 +4,7 @@ import { keptNumber, numberStem, numberTerms, type NumberName } from './numbers.
 
 /** As many terms, and as many values of which it is known what terms they have, are remembered. */
 const MAX_REMEMBERED = 400_000;
+const MAX_REMEMBERED_CHARACTERS = 32 * 1024 * 1024;
 /** Longer texts hardly come again. */
 const MAX_REMEMBERED_LENGTH = 80;
 
@@ -11,6 +12,7 @@ let texts: string[] = [];
 const numbers = new Map<string, number>();
 const forgetters: (() => void)[] = [];
 let remembered = 0;
+let characters = 0;
 let current = 0;
 
 /** The text of a term. */
@@ -25,6 +27,7 @@ export function termNumber(term: string): number {
   const number = texts.push(term) - 1;
   numbers.set(term, number);
   remembered++;
+  characters += term.length;
   return number;
 }
 
@@ -35,11 +38,12 @@ export function era(): number {
 
 /** Begins a new era where too much is remembered; not to be called by who still holds numbers. */
 export function tidy(): void {
-  if (remembered < MAX_REMEMBERED) return;
+  if (remembered < MAX_REMEMBERED && characters < MAX_REMEMBERED_CHARACTERS) return;
   texts = [];
   numbers.clear();
   for (const forget of forgetters) forget();
   remembered = 0;
+  characters = 0;
   current++;
 }
 

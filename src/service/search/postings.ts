@@ -75,15 +75,20 @@ export class PostingWriter {
 
   /** Writes what was changed; within the transaction of the changes. */
   flush(): void {
+    const emptied = new Set<number>();
     const changed = [...this.#changes].flatMap(([block, changes]) => [...changes].map(([id, change]) => ({ at: id * BLOCK + block, change })));
     // In order of the table, whose pages are then touched one after the other.
     for (const { at, change } of changed.sort((one, other) => one.at - other.at)) {
       const kept = this.#read.get(at)?.['bits'] as Uint8Array | undefined;
       const block = changeBlock(kept ?? null, change);
-      if (block === null) this.#dropBlock(at);
-      else this.#write.run(at, block);
+      if (block === null) {
+        this.#drop.run(at);
+        emptied.add(Math.floor(at / BLOCK));
+      } else this.#write.run(at, block);
     }
     this.#changes.clear();
+    // Not before all is written: what a term has lost in one block it may have gained in a later one.
+    for (const id of emptied) this.#forgetUnused(id);
   }
 
   /** Terms may have been removed elsewhere since: their numbers are asked for again. */
@@ -93,9 +98,7 @@ export class PostingWriter {
   }
 
   /** A term that nobody has any more is a word about somebody who was erased: it goes too. */
-  #dropBlock(at: number): void {
-    this.#drop.run(at);
-    const id = Math.floor(at / BLOCK);
+  #forgetUnused(id: number): void {
     if (this.#isUsed.get(id * BLOCK, id * BLOCK + BLOCK - 1) !== undefined) return;
     const term = this.#forget.get(id)?.['term'] as string | undefined;
     if (term !== undefined) this.#ids.delete(term);

@@ -1,0 +1,49 @@
+import * as fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { emptyBits, numbersIn } from '../../../src/service/search/bitmap.ts';
+import { PostingReader } from '../../../src/service/search/posting-reader.ts';
+import { PostingWriter } from '../../../src/service/search/postings.ts';
+import { transaction } from '../../../src/sqlite/transaction.ts';
+import { emptyStore } from '../loading.ts';
+
+const TERMS = ['a', 'b', 'c'];
+/** In three blocks. */
+const ROWS = [5, 6, 70_000, 140_000];
+const BLOCKS = 3;
+const BLOCK = 65_536;
+
+it('has of every term the rows that have it, whatever is taken from one block and given to another in one transaction', async () => {
+  const change = fc.record({ row: fc.constantFrom(...ROWS), terms: fc.subarray(TERMS) });
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.array(change, { minLength: 1, maxLength: 4 }), { minLength: 2, maxLength: 5 }), async (transactions) => {
+      const store = await emptyStore();
+      const writer = new PostingWriter(store, 'person');
+      const has = new Map<number, readonly string[]>();
+      const kept = new Map<number, Uint8Array>();
+      for (const changes of transactions) {
+        transaction(store, () => {
+          for (const { row, terms } of new Map(changes.map((one) => [one.row, one])).values()) {
+            const table = { terms, numbers: Uint32Array.from(terms.keys()) };
+            kept.set(row, writer.change(row, kept.get(row) ?? null, table, { from: 0, to: terms.length }));
+            has.set(row, terms);
+          }
+          writer.flush();
+        });
+        const reader = new PostingReader(store, 'person');
+        for (const term of TERMS) {
+          const posting = reader.posting(term);
+          const found = Array.from({ length: BLOCKS }, (_, block) => {
+            const bits = emptyBits(BLOCK);
+            posting.addTo(block, bits);
+            return [...numbersIn(bits)].map((row) => block * BLOCK + row);
+          }).flat();
+          expect(found).toEqual(ROWS.filter((row) => has.get(row)?.includes(term)));
+        }
+        // A word that nobody has any more is gone.
+        expect(store.prepare('SELECT term FROM person_terms ORDER BY term').all().map(({ term }) => term)).toEqual(TERMS.filter((term) => ROWS.some((row) => has.get(row)?.includes(term))));
+      }
+      store.close();
+    }),
+    { numRuns: 30 },
+  );
+});

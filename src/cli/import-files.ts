@@ -7,7 +7,7 @@ import { EXIT, MillraceError } from '../errors.ts';
 import { spool } from '../reader/spool.ts';
 import type { PreparedFile } from '../service/import/import-rows.ts';
 import type { PreparedBatch } from '../service/import/prepared-rows.ts';
-import { EXPECTS_NEWS, fromFailure, ROOM, type FromThread, type ThreadTask } from './import-messages.ts';
+import { EXPECTS_NEWS, fromFailure, ROOM, toFailure, type FromThread, type ThreadTask } from './import-messages.ts';
 
 /** As this file is called: with its types, or built. */
 const THREAD = new URL(`import-thread${extname(import.meta.url)}`, import.meta.url);
@@ -39,6 +39,11 @@ export async function* messagesOf(thread: URL, task: ThreadTask, signal: AbortSi
   let wake = (): void => undefined;
   worker.on('message', (message: FromThread) => {
     said.push(message);
+    wake();
+  });
+  // What cannot be put together again here would be missing without a word, and its room with it.
+  worker.on('messageerror', (error) => {
+    said.push({ type: 'failed', failure: toFailure(deathOf(error)) });
     wake();
   });
   worker.on('error', (error) => {

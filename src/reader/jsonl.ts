@@ -7,6 +7,8 @@ import type { InputRecord } from './types.ts';
 /** JSON's own white space (RFC 8259, 2), which is less than what `trim` takes off. */
 const SPACES = ' \t\r\n';
 
+const MAX_DEPTH = 100;
+
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** The text without white space around it; '' for a blank line. */
@@ -43,7 +45,9 @@ export function* readJsonlRecords(framed: readonly FramedRecord[], keys: KeyName
 
 function toRecord(record: FramedRecord, text: string, keys: KeyNames, withObject: boolean): InputRecord {
   const { end } = record;
-  const parsed = record.kind === 'overlong' ? 'longer than 4 MiB' : record.valid ? parseObject(text) : 'not valid utf-8';
+  const read = record.kind === 'overlong' ? 'longer than 4 MiB' : record.valid ? parseObject(text) : 'not valid utf-8';
+  // Whoever takes objects walks through them, and hands them from thread to thread.
+  const parsed = withObject && typeof read === 'object' && isNestedDeeply(text) ? `nested more than ${MAX_DEPTH} levels deep` : read;
   const bad = typeof parsed === 'string' ? parsed : null;
   const object = typeof parsed === 'string' ? null : parsed;
   return {
@@ -60,6 +64,22 @@ function toRecord(record: FramedRecord, text: string, keys: KeyNames, withObject
     surplus: false,
     ...(withObject && object !== null ? { object } : {}),
   };
+}
+
+/** Whether a text that is known to be JSON is nested more than `MAX_DEPTH` levels deep. Nearly all have too few brackets for that. */
+function isNestedDeeply(json: string): boolean {
+  let brackets = 0;
+  for (const bracket of '{[') for (let at = json.indexOf(bracket); at !== -1 && brackets <= MAX_DEPTH; at = json.indexOf(bracket, at + 1)) brackets++;
+  if (brackets <= MAX_DEPTH) return false;
+  let depth = 0;
+  for (let at = 0; at < json.length; at++) {
+    const unit = json[at];
+    if (unit === '"') at = stringEnd(json, at) - 1;
+    else if (unit === '{' || unit === '[') {
+      if (++depth > MAX_DEPTH) return true;
+    } else if (unit === '}' || unit === ']') depth--;
+  }
+  return false;
 }
 
 function keyOf(object: JsonObject | null, name: string | null): string {

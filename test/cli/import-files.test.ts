@@ -49,12 +49,25 @@ async function importInto(store: Store, path: string, signal: AbortSignal, onRej
 describe('the thread that reads for an import', () => {
   it.each([
     ['throws', 'throw new TypeError("out of order")', 'out of order'],
+    ['says what cannot be taken in', 'let deep = []; for (let level = 0; level < 6000; level++) deep = [deep]; parentPort.postMessage({ type: "file", name: "c", header: deep }); parentPort.postMessage({ type: "file", name: "d", header: [] })', 'the thread that reads'],
     ['ends without a word', 'process.exit(3)', 'exit code 3'],
   ])('when it %s: what it had said is taken, then the import ends with an error that says so', async (_what, ends, why) => {
     const { names, error } = await saidBy(threadThat(ends));
     expect(names).toEqual(['a', 'b']);
     expect(error).toBeInstanceOf(MillraceError);
     expect(error).toMatchObject({ exitCode: 70, code: 'thread_ended', message: expect.stringContaining(why) as string });
+  });
+
+  it('refuses a row that is nested too deeply to be handed over, and takes those around it', async () => {
+    const path = join(await temporaryFolder(), 'deep.jsonl');
+    const deep = (levels: number): string => `{"email":"ada@acme.example","skills":${'['.repeat(levels)}"Go"${']'.repeat(levels)}}`;
+    await writeFile(path, ['{"email":"bob@acme.example"}', deep(5_000), deep(20_000), deep(99), '{"email":"eve@acme.example"}'].join('\n'));
+    const store = await emptyStore();
+    const rejected: Rejection[] = [];
+    await importInto(store, path, new AbortController().signal, (rows) => rejected.push(...rows));
+    expect(rejected).toMatchObject([2, 3].map((line) => ({ line, code: 'bad_row', detail: expect.stringContaining('100 levels') as string })));
+    expect(store.prepare('SELECT count(*) AS n FROM people').get()).toEqual({ n: 3 });
+    store.close();
   });
 
   it('is ended by an abort, whatever it does', async () => {

@@ -193,6 +193,32 @@ describe('importing', () => {
     late.close();
   });
 
+  it('knows again who has an id that is too long to be kept', async () => {
+    const store = await emptyStore();
+    const person = { id: 'i'.repeat(200), name: 'Ada Example' };
+    const added: number[] = [];
+    for (let times = 0; times < 3; times++) added.push((await load(store, [person])).counts.added);
+    expect(added).toEqual([1, 0, 0]);
+    store.close();
+  });
+
+  it('ends with a transaction that was undone, and leaves what can be imported again', async () => {
+    const store = await emptyStore();
+    const rows = Array.from({ length: 7_000 }, (_, index) => ({ email: `ada.${index}@works-${index % 200}.example`, name: `Ada ${index}`, title: `Title ${index % 50}`, company: { domain: `works-${index % 200}.example`, name: `Works ${index % 200}` } }));
+    const pages = Number(store.prepare('PRAGMA page_count').get()?.['page_count']);
+    store.exec(`PRAGMA max_page_count = ${pages + 20}`);
+    const roomAgain = setTimeout(() => store.exec('PRAGMA max_page_count = 1000000'));
+    await expect(load(store, rows)).rejects.toThrow('full');
+    clearTimeout(roomAgain);
+    store.exec('PRAGMA max_page_count = 1000000');
+    await load(store, rows);
+    const count = (sql: string): unknown => store.prepare(`SELECT count(*) AS n FROM ${sql}`).get()?.['n'];
+    expect(count('people')).toBe(7_000);
+    expect(count('domains')).toBe(200);
+    for (const side of ['person', 'company']) expect(count(`${side}_postings WHERE at / 65536 NOT IN (SELECT id FROM ${side}_terms)`)).toBe(0);
+    store.close();
+  });
+
   it('does not bring back who asked to be removed, nor what is from the future', async () => {
     const store = await emptyStore();
     suppress(store, ['ada@acme.example'], 0);

@@ -52,13 +52,16 @@ export async function importRows(store: Store, file: PreparedFile, options: Impo
   const write = transactionWriter(store, file, options, counts);
   let waiting: Waiting[] = [];
   let characters = 0;
+  let hasFailed = false;
   /** Writes until no more than so many rows wait. */
   const writeDown = async (most: number): Promise<void> => {
     while (waiting.length > most) {
       if (counts.read > 0) await setTimeout(LEFT_MS);
+      hasFailed = true;
       waiting = waiting.slice(write(waiting));
+      hasFailed = false;
     }
-    characters = 0;
+    if (waiting.length === 0) characters = 0;
   };
   try {
     for await (const batch of file.batches) {
@@ -69,8 +72,8 @@ export async function importRows(store: Store, file: PreparedFile, options: Impo
       else await writeDown(ROWS_AT_ONCE - 1);
     }
   } finally {
-    // Also what was read before the file came to a bad end.
-    await writeDown(0);
+    // Also what was read before the file came to a bad end. After a transaction that was undone nothing more: what is remembered of it would be put into the next one.
+    if (!hasFailed) await writeDown(0);
   }
   return counts;
 }

@@ -52,12 +52,18 @@ export class PersonRows {
    */
   find({ email, profile, id, name, domain }: PersonKeys, newId: string): Row | null {
     const { byEmail, byProfile, byId, byName } = this.#statements;
-    const found = (email === null ? undefined : (byEmail.get(email) ?? this.#addresses.find(email))) ?? (profile === null ? undefined : byProfile.get(profile)) ?? (id === null ? undefined : byId.get(id));
+    const found = (email === null ? undefined : (byEmail.get(email) ?? this.#addresses.find(email))) ?? (profile === null ? undefined : byProfile.get(profile)) ?? (id === null ? undefined : this.#byId(id, email === null && profile === null ? newId : id));
     if (found !== undefined || email !== null || profile !== null || id !== null) return found ?? null;
     const same = byName.all(name, domain);
     if (same.length === 1) return same[0] ?? null;
     const before = same.length === 0 ? undefined : byId.get(newId);
     return before?.['name_key'] === name && before['company_domain'] === domain ? before : null;
+  }
+
+  /** Who has this id, or the one that somebody had to be given instead: some are too long. */
+  #byId(id: string, instead: string): Row | undefined {
+    const { byId } = this.#statements;
+    return byId.get(id) ?? (instead === id ? undefined : byId.get(instead));
   }
 
   /** Whether nobody would be found by these keys unless by the main address or the id: `add` sees that by itself. */

@@ -68,6 +68,7 @@ function refuse(question: Question, rcode: number): Buffer {
 }
 
 const CNAME = 5;
+const SOA: WorldRecord = { type: 'soa', ttlS: 60 };
 
 /** The name in the question is an alias of `target`, which has the record, or none of the kind. */
 function alias(question: Question, target: string, record: WorldRecord | null): Buffer {
@@ -139,10 +140,43 @@ describe('what a DNS server may say', () => {
   });
 
   it('who denies every name, top-level domains included, is a filter or has no way to the Internet: nobody is undeliverable by that', async () => {
-    const resolver = platformResolver([await serve((question) => writeAnswer(question, RCODE.nxdomain, [], []))]);
+    // The wildcard of a response policy zone covers every name but the root's.
+    const resolver = platformResolver([await serve((question) => (question.name === '' ? writeAnswer(question, RCODE.none, [SOA]) : writeAnswer(question, RCODE.nxdomain, [], [])))]);
     const routes = new MailRoutes({ resolver, clock: () => 0, privateAddresses: false });
-    expect(await routes.find('mail.acme.com')).toEqual({ kind: 'failed', detail: 'the DNS server denies the name, and knows no zone above it' });
+    const detail = 'the DNS server denies the name, and knows no zone above it';
+    for (const name of ['mail.acme.com', 'acme.con']) expect(await routes.find(name)).toEqual({ kind: 'failed', detail });
     expect(await resolver.addresses('mx.acme.com')).toMatchObject({ kind: 'failed' });
+  });
+
+  it('a mistyped top-level domain is not there, by the word of whoever knows another; one that there is, is denied by filters alone', async () => {
+    const asked: string[] = [];
+    const resolver = platformResolver([
+      await serve(
+        (question) => (question.name === 'com' ? writeAnswer(question, RCODE.none, [SOA]) : writeAnswer(question, RCODE.nxdomain, [], [])),
+        ({ name, type }) => asked.push(`${type} ${name}`),
+      ),
+    ]);
+    expect(await resolver.mx('gmail.con')).toEqual({ kind: 'no_name' });
+    expect(await resolver.mx('acme.de')).toMatchObject({ kind: 'failed' });
+    expect(asked).toEqual(['15 gmail.con', '15 gmail.con', '6 con', '6 com', '15 acme.de', '15 acme.de', '6 de']);
+    // A name as deep as names can be is denied as any other.
+    expect(await resolver.mx(`${'a.'.repeat(100)}acme.com`)).toEqual({ kind: 'no_name' });
+  });
+
+  it('a question about the zone that is lost on its way is asked once more, among the slow; then nobody knows', async () => {
+    const heard = new Map<string, number>();
+    const server = await serve(
+      (question) => {
+        const { name, type } = question;
+        if (type === TYPE.mx) return writeAnswer(question, name.startsWith('gone') ? RCODE.nxdomain : RCODE.none, [], []);
+        return name.startsWith('mute') || heard.get(name) === 1 ? null : writeAnswer(question, RCODE.none, [SOA]);
+      },
+      ({ name, type }) => void (type === TYPE.soa && heard.set(name, (heard.get(name) ?? 0) + 1)),
+    );
+    const resolver = platformResolver([server], { fast: { atOnce: 9, timeoutMs: 300 }, slow: { atOnce: 9, timeoutMs: 300 } });
+    const silent = { kind: 'failed', detail: 'ETIMEOUT' };
+    expect(await Promise.all(['gone.acme.com', 'empty.com', 'gone.mute.com', 'mute.net'].map((name) => resolver.mx(name)))).toEqual([{ kind: 'no_name' }, { kind: 'no_data' }, silent, silent]);
+    expect(Object.fromEntries(heard)).toEqual({ 'acme.com': 2, 'empty.com': 2, 'mute.com': 2, 'mute.net': 2 });
   });
 
   it('a name is denied by whoever knows a zone above it, with a SOA record or without', async () => {

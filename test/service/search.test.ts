@@ -3,6 +3,8 @@ import { loadPeople } from '../../src/service/store/load.ts';
 import { openStore } from '../../src/service/store/open-store.ts';
 import { KEY, makeKey, makeStore, serveStore, type Reply, type Served } from './harness.ts';
 
+/** One more than a value may have. */
+const MANY_WORDS = Array.from({ length: 21 }, (_, n) => `w${n}`).join('+');
 const AUTH = { authorization: `Bearer ${KEY}` };
 
 let service: Served;
@@ -75,6 +77,10 @@ describe('GET /v1/contacts/search', () => {
     ['title=%20%2C', 'invalid_parameter', 'title', /empty value/],
     ['q=%21%21', 'invalid_parameter', 'q', /no word/],
     ['q=a+b+c+d+e+f+g+h+i+j+k', 'invalid_parameter', 'q', /more than 10 words/],
+    [Array.from({ length: 11 }, (_, n) => `near=52,${n},1`).join('&'), 'invalid_parameter', 'near', /^near has 11 values; at most 10 are allowed$/],
+    [`title=cto,${MANY_WORDS}`, 'invalid_parameter', 'title', /has a value of more than 20 words/],
+    [`title_match=any&exclude_title=${MANY_WORDS}`, 'invalid_parameter', 'exclude_title', /has a value of more than 20 words/],
+    [`company=${MANY_WORDS}`, 'invalid_parameter', 'company', /has a value of more than 20 words/],
     [`city=${'a,'.repeat(200)}b`, 'invalid_parameter', 'city', /more than 200 values/],
     ['title=cto&title_match=some', 'invalid_parameter', 'title', /must be one of all, any, exact/],
     ['title=cto&title_match=any&title_match=exact', 'invalid_parameter', 'title_match', /more than once/],
@@ -90,6 +96,11 @@ describe('GET /v1/contacts/search', () => {
     const { status, json } = await find(query);
     expect([status, json['code'], json['detail']]).toEqual([400, code, expect.stringMatching(detail)]);
     if (parameter !== null) expect(json['errors']).toContainEqual(expect.objectContaining({ parameter }));
+  });
+
+  it('takes ten circles and a value of twenty words, some of them twice', async () => {
+    const circles = Array.from({ length: 10 }, (_, n) => `near=52,${n},1`).join('&');
+    expect(meta(await find(`${circles}&title=${MANY_WORDS.replace('w20', 'w0')}`))['total']).toBe(0);
   });
 
   it('refuses a cursor of another search, or order', async () => {

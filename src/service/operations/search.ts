@@ -29,9 +29,9 @@ const OPTIONS: Parameters = {
 
 function filterParameters(): Parameters {
   return Object.fromEntries(
-    Object.entries(FILTERS).map(([name, { takes, many, single, divided }]): [string, Parameter] => {
+    Object.entries(FILTERS).map(([name, { takes, many, most, single, divided }]): [string, Parameter] => {
       const [description = '', example] = FILTER_NOTES[name] ?? [];
-      return [name, { description, schema: takes, ...(single === true ? {} : { most: many === true ? MAX_KEYS : MAX_VALUES }), divided, example }];
+      return [name, { description, schema: takes, ...(single === true ? {} : { most: most ?? (many === true ? MAX_KEYS : MAX_VALUES) }), divided, example }];
     }),
   );
 }
@@ -55,7 +55,7 @@ function bare(schema: Schema): Schema {
 }
 
 const DESCRIPTION =
-  'One of a filter\'s values must be met, and all filters; `exclude_*` leave out who meets them. Ranges are `min-max`, `min-` or `-max`, with K, M and B for thousands, millions and billions. ' +
+  'One of a filter\'s values must be met, and all filters; `exclude_*` leave out who meets them. Ranges are `min-max`, `min-` or `-max`, with K, M and B for thousands, millions and billions. Of words, a value has 20 at the most. ' +
   'Addresses and numbers are not shown: that is `POST /v1/contacts/reveal`. A search is free.';
 
 const ANSWERS: Operation['answers'] = { 200: { description: 'A page of contacts.', content: { 'application/json': ref('ContactPage') } } };

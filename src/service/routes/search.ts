@@ -91,10 +91,11 @@ function readFilters(search: SearchIndex, { values }: Given, findings: Findings)
     const filter = FILTERS[name];
     if (filter === undefined) continue;
     const trimmed = list.map((value) => value.trim());
+    const { most = MAX_KEYS } = filter;
     if (filter.many !== true) count += trimmed.length;
     if (trimmed.includes('')) findings.add(name, 'empty', `${name} has an empty value`);
     else if (filter.single === true && trimmed.length > 1) findings.add(name, 'repeated', `${name} is given more than once`);
-    else if (trimmed.length > MAX_KEYS) findings.add(name, 'too_many', `${name} has ${trimmed.length} values; at most ${MAX_KEYS} are allowed`);
+    else if (trimmed.length > most) findings.add(name, 'too_many', `${name} has ${trimmed.length} values; at most ${most} are allowed`);
     else if (filter.many !== true && count > MAX_VALUES) findings.add(name, 'too_many', `the filters have more than ${MAX_VALUES} values in all, keys such as domain aside`);
     else if (trimmed.some((value) => value.length > MAX_VALUE_LENGTH)) findings.add(name, 'too_long', `a value of ${name} is longer than ${MAX_VALUE_LENGTH} characters`);
     else {

@@ -55,8 +55,15 @@ export function flagOf(value: string): boolean {
   throw new BadValue('type', 'must be true or false');
 }
 
+/** Degrees, and a radius of kilometres. */
+export interface Circle {
+  readonly lat: number;
+  readonly lng: number;
+  readonly km: number;
+}
+
 /** `lat,lng,km`. @throws BadValue */
-export function circleOf(value: string): { lat: number; lng: number; km: number } {
+export function circleOf(value: string): Circle {
   const [lat, lng, km, ...more] = value.split(',').map((part) => (WHOLE_COORDINATE.test(part) ? Number(part) : NaN));
   if (lat === undefined || lng === undefined || km === undefined || more.length > 0 || [lat, lng, km].some(Number.isNaN)) throw new BadValue('format', 'is no circle: write lat,lng,km such as 52.52,13.40,25');
   if (Math.abs(lat) > 90 || Math.abs(lng) > 180 || km < 0 || km > 20_100) throw new BadValue('range', 'is a circle that is not on the Earth');

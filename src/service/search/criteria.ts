@@ -1,6 +1,7 @@
 /** What an expression asks of rows, looked up: of a block of rows at once, or of one row by its terms. */
 import { and, BLOCK, emptyBits, isEmpty, or, setBit, type Bits } from './bitmap.ts';
 import type { Expression } from './expression.ts';
+import { manyTerms } from './many-terms.ts';
 import { includes, type PostingReader } from './posting-reader.ts';
 import { rangeCriterion } from './range-criterion.ts';
 import { EVERY } from './terms.ts';
@@ -8,15 +9,20 @@ import { EVERY } from './terms.ts';
 export interface Criterion {
   /** About how many rows meet it, of all. */
   readonly about: number;
-  /** Blocks that have to be read for it at the most. */
+  /** About how many blocks have to be read for it at the most. */
   readonly cost: number;
+  /** How often one has to look into the terms of a row at the most. */
+  readonly rowCost: number;
   /** Adds the rows of a block that meet it to a set of that block. Of rows that are not in `among` it may say anything. */
   addTo(block: number, into: Bits, among: Bits): void;
   /** Whether the row with these terms meets it. */
   meets(row: number, terms: Uint32Array): boolean;
 }
 
-const NOBODY: Criterion = { about: 0, cost: 0, addTo: () => undefined, meets: () => false };
+/** From so many on, terms of which any will do are not kept apart. */
+const MANY_TERMS = 64;
+
+const NOBODY: Criterion = { about: 0, cost: 0, rowCost: 0, addTo: () => undefined, meets: () => false };
 
 export function criterionOf(expression: Expression, reader: PostingReader): Criterion {
   switch (expression.kind) {
@@ -25,13 +31,13 @@ export function criterionOf(expression: Expression, reader: PostingReader): Crit
     case 'range':
       return rangeCriterion(expression, reader) ?? NOBODY;
     case 'rows':
-      return rowsCriterion(expression.rows);
+      return rowsCriterion(new Set(expression.rows));
     case 'any':
+      return anyOf(partsOfAny(expression.of, reader));
     case 'all': {
-      const parts = expression.of.map((part) => criterionOf(part, reader));
-      const [first, ...rest] = parts;
+      const [first, ...rest] = expression.of.map((part) => criterionOf(part, reader));
       if (first === undefined) return NOBODY;
-      return rest.length === 0 ? first : expression.kind === 'any' ? anyOf(parts) : allOf(first, rest);
+      return rest.length === 0 ? first : allOf(first, rest);
     }
     case 'not':
       return noneOf(criterionOf(expression.of, reader), reader);
@@ -42,14 +48,14 @@ export function criterionOf(expression: Expression, reader: PostingReader): Crit
 
 function termCriterion(term: string, reader: PostingReader): Criterion {
   const posting = reader.posting(term);
-  return { about: posting.about, cost: posting.blocks, addTo: (block, into) => posting.addTo(block, into), meets: (_row, terms) => includes(terms, posting.id) };
+  return { about: posting.about, cost: posting.blocks, rowCost: 1, addTo: (block, into) => posting.addTo(block, into), meets: (_row, terms) => includes(terms, posting.id) };
 }
 
-function rowsCriterion(rows: readonly number[]): Criterion {
-  const known = new Set(rows);
+function rowsCriterion(known: ReadonlySet<number>): Criterion {
   return {
     about: known.size,
     cost: 0,
+    rowCost: 1,
     addTo(block, into) {
       for (const row of known) if (Math.floor(row / BLOCK) === block) setBit(into, row % BLOCK);
     },
@@ -57,12 +63,39 @@ function rowsCriterion(rows: readonly number[]): Criterion {
   };
 }
 
-const sum = (parts: readonly Criterion[], of: 'about' | 'cost'): number => parts.reduce((total, part) => total + part[of], 0);
+const sum = (parts: readonly Criterion[], of: 'about' | 'cost' | 'rowCost'): number => parts.reduce((total, part) => total + part[of], 0);
+
+/** Each term once, and all rows as one set. */
+function partsOfAny(of: readonly Expression[], reader: PostingReader): Criterion[] {
+  const [terms, rows, others] = [new Set<string>(), new Set<number>(), [] as Expression[]];
+  for (const part of flat(of)) {
+    if (part.kind === 'term') terms.add(part.term);
+    else if (part.kind === 'rows') for (const row of part.rows) rows.add(row);
+    else others.push(part);
+  }
+  return [
+    ...(rows.size > 0 ? [rowsCriterion(rows)] : []),
+    ...(terms.size < MANY_TERMS ? [...terms].map((term) => termCriterion(term, reader)) : [manyTerms([...terms], reader)]),
+    ...others.map((part) => criterionOf(part, reader)),
+  ];
+}
+
+/** Any of what is any of others is any of those. */
+function* flat(of: readonly Expression[]): Generator<Expression> {
+  for (const part of of) {
+    if (part.kind === 'any') yield* flat(part.of);
+    else yield part;
+  }
+}
 
 function anyOf(parts: readonly Criterion[]): Criterion {
+  const [first, ...more] = parts;
+  if (first === undefined) return NOBODY;
+  if (more.length === 0) return first;
   return {
     about: sum(parts, 'about'),
     cost: sum(parts, 'cost'),
+    rowCost: sum(parts, 'rowCost'),
     addTo(block, into, among) {
       for (const part of parts) part.addTo(block, into, among);
     },
@@ -75,6 +108,7 @@ function allOf(first: Criterion, rest: readonly Criterion[]): Criterion {
   return {
     about: Math.min(first.about, ...rest.map(({ about }) => about)),
     cost: first.cost + sum(rest, 'cost'),
+    rowCost: first.rowCost + sum(rest, 'rowCost'),
     addTo(block, into, among) {
       found.fill(0);
       first.addTo(block, found, among);
@@ -96,6 +130,7 @@ function noneOf(part: Criterion, reader: PostingReader): Criterion {
   return {
     about: every.about - Math.min(part.about, every.about),
     cost: every.blocks + part.cost,
+    rowCost: 1 + part.rowCost,
     addTo(block, into, among) {
       found.fill(0);
       left.fill(0);

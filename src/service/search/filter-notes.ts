@@ -27,7 +27,7 @@ export const FILTER_NOTES: Readonly<Record<string, Note>> = {
   region: ['State, province or county of the person.', 'Washington'],
   city: ['City of the person.', 'Seattle'],
   postal_code: ['Postal code of the person.', '10115'],
-  near: ['Within so many kilometres of a place: `lat,lng,km`, to about a kilometre.', '47.61,-122.33,25'],
+  near: ['Within so many kilometres of a place: `lat,lng,km`, to about a kilometre; ten at most.', '47.61,-122.33,25'],
   years_experience: ['Years at work.', '5-10'],
   months_in_role: ['Whole months in the present role.', '3-24'],
   months_at_company: ['Whole months at the present company.', '12-'],

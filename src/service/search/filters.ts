@@ -3,7 +3,7 @@ import { normaliseDomain } from '../../verification/domain.ts';
 import { alike, words } from '../fold.ts';
 import { SIGNAL_NAMES, signalType, SIGNAL_TYPES } from '../signal-types.ts';
 import type { Schema } from '../openapi/schema.ts';
-import { BadValue, CIRCLE, circleOf, COUNTRY, DATE_VALUE, dateOf, DEPARTMENT_RANGE, FLAG, flagOf, RANGE_VALUE, rangeOf, TEXT } from './bad-value.ts';
+import { BadValue, CIRCLE, circleOf, type Circle, COUNTRY, DATE_VALUE, dateOf, DEPARTMENT_RANGE, FLAG, flagOf, RANGE_VALUE, rangeOf, TEXT } from './bad-value.ts';
 import { all, any, not, range, term, type Expression } from './expression.ts';
 import type { NumberName } from './numbers.ts';
 
@@ -13,7 +13,8 @@ export interface FilterContext {
   readonly today: number;
   domainNumber(domain: string): number | null;
   peopleWithProfile(url: string): readonly number[];
-  placesNear(lat: number, lng: number, km: number): readonly string[];
+  /** The terms of the places that are within any of the circles, each once. */
+  placesNear(circles: readonly Circle[]): readonly string[];
 }
 
 /** What a filter means of people, and of companies for whoever works there; whoever meets either is found. */
@@ -36,6 +37,8 @@ export interface Filter {
   readonly divided: boolean;
   /** Each value is one look-up by key, so there may be many. */
   readonly many?: true;
+  /** It takes fewer values than all filters together. */
+  readonly most?: number;
   /** It says how another is meant, and takes one value. */
   readonly single?: true;
   /** @throws BadValue for the first value that is none of its. `others` are the values of filters that change what it means. */
@@ -76,6 +79,10 @@ const excluded = { exclude: true } as const;
 
 /** Each looks at everybody. */
 const MAX_Q_WORDS = 10;
+/** Each is looked up; a title, a name or a school has fewer. */
+const MAX_VALUE_WORDS = 20;
+/** Each is compared with every place. */
+const MAX_CIRCLES = 10;
 const TITLE_MATCHES = ['all', 'any', 'exact'] as const;
 
 /** Every filter by its name, in the order of the definitions. */
@@ -103,7 +110,13 @@ export const FILTERS: Readonly<Record<string, Filter>> = {
   region: exact('person', 'region'),
   city: exact('person', 'city'),
   postal_code: exact('person', 'postal_code'),
-  near: either('person', near, { takes: CIRCLE, divided: false }),
+  near: {
+    takes: CIRCLE,
+    exclude: false,
+    divided: false,
+    most: MAX_CIRCLES,
+    compile: (values, context) => ({ person: any(context.placesNear(values.map(circleOf)).map(term)) }),
+  },
   years_experience: between('person', 'years_experience'),
   months_in_role: months('role_started'),
   months_at_company: months('company_since'),
@@ -176,7 +189,7 @@ function title(more: Partial<Filter>): Filter {
       const [given] = others('title_match');
       const match = given === undefined ? 'all' : titleMatch(given);
       const one = (value: string): Expression =>
-        match === 'exact' ? term(`title=${alike(value)}`) : match === 'any' ? any(wordList(value).map((each) => term(`title~${each}`))) : wordsOf('title', value);
+        match === 'exact' ? term(`title=${alike(value)}`) : match === 'any' ? any(fewWords(value).map((each) => term(`title~${each}`))) : wordsOf('title', value);
       return { person: any(values.map(one)) };
     },
     ...more,
@@ -205,11 +218,6 @@ function anywhere(values: readonly string[]): Meaning[] {
     person: any(['name', 'title', 'employer', 'school'].map((field) => term(`${field}~${each}`)).concat(term(`skills=${each}`))),
     company: term(`company~${each}`),
   }));
-}
-
-function near(value: string, context: FilterContext): Expression {
-  const { lat, lng, km } = circleOf(value);
-  return any(context.placesNear(lat, lng, km).map(term));
 }
 
 function domain(value: string, context: FilterContext): Expression {
@@ -241,9 +249,15 @@ function signals(types: readonly string[], from: readonly string[]): Expression 
   return any(types.map((type) => range('signal_day', first === undefined ? null : dateOf(first), null, type)));
 }
 
-/** All the words of a value, wherever they stand in the field. @throws BadValue when it has none */
+/** All the words of a value, wherever they stand in the field. @throws BadValue when it has none or too many */
 function wordsOf(field: string, value: string): Expression {
-  return all(wordList(value).map((each) => term(`${field}~${each}`)));
+  return all(fewWords(value).map((each) => term(`${field}~${each}`)));
+}
+
+function fewWords(value: string): readonly string[] {
+  const found = [...new Set(wordList(value))];
+  if (found.length > MAX_VALUE_WORDS) throw new BadValue('too_many', `has a value of more than ${MAX_VALUE_WORDS} words`);
+  return found;
 }
 
 function wordList(value: string): readonly string[] {

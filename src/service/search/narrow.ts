@@ -9,20 +9,26 @@ export interface Demand {
 }
 
 const WORDS_A_BLOCK = BLOCK / 32;
-/** Reading the terms of one row takes about as long as reading a block. */
+/** Reading the terms of one row takes about as long as reading a block, */
 const ROW_COST = 1;
+/** and looking for one of them a small part of that. */
+const SEARCH_COST = 1 / 16;
 
 /** @param found whole blocks, changed in place @param size about how many rows there are in all @param termsOf the numbers of a row's terms, in order */
 export function narrow(found: Bits, demands: readonly Demand[], size: number, termsOf: (row: number) => Uint32Array): void {
   const left = [...demands].sort((one, other) => priority(one, size) - priority(other, size));
   for (let next = left.shift(); next !== undefined; next = left.shift()) {
-    const cost = left.reduce((sum, { criterion }) => sum + criterion.cost, next.criterion.cost);
-    if (hasAtMost(found, cost / ROW_COST)) {
-      byRow(found, [next, ...left], termsOf);
+    const rest = [next, ...left];
+    if (hasAtMost(found, costOf(rest, 'cost') / (ROW_COST + SEARCH_COST * costOf(rest, 'rowCost')))) {
+      byRow(found, rest, termsOf);
       return;
     }
     byBlock(found, next);
   }
+}
+
+function costOf(demands: readonly Demand[], of: 'cost' | 'rowCost'): number {
+  return demands.reduce((sum, { criterion }) => sum + criterion[of], 0);
 }
 
 /** First what costs little for each row that it takes out. */

@@ -1,6 +1,6 @@
 /** Reads sets of rows by term, block by block; and the terms of one row. */
 import type { Store } from '../store/store.ts';
-import { BLOCK, readBlock, wordsOf, type Bits } from './bitmap.ts';
+import { BLOCK, emptyBits, readBlock, wordsOf, type Bits } from './bitmap.ts';
 import type { Side } from './postings.ts';
 
 /** A block of so few bytes comes with the list of blocks; a larger one is read when it is needed. */
@@ -26,6 +26,7 @@ export class PostingReader {
   readonly #find;
   readonly #list;
   readonly #read;
+  readonly #whole;
   readonly #like;
   readonly #termsOf;
 
@@ -33,13 +34,14 @@ export class PostingReader {
     this.#find = store.prepare(`SELECT id FROM ${side}_terms WHERE term = ?`);
     this.#list = store.prepare(`SELECT at, length(bits) AS size, iif(length(bits) <= ${SMALL}, bits, NULL) AS bits FROM ${side}_postings WHERE at BETWEEN ? AND ?`);
     this.#read = store.prepare(`SELECT bits FROM ${side}_postings WHERE at = ?`);
+    this.#whole = store.prepare(`SELECT at, bits FROM ${side}_postings WHERE at BETWEEN ? AND ?`);
     this.#like = store.prepare(`SELECT term FROM ${side}_terms WHERE term >= ? AND term < ?`);
     this.#termsOf = store.prepare(side === 'person' ? 'SELECT terms FROM person_term_lists WHERE person = ?' : 'SELECT terms FROM domains JOIN companies USING (domain) WHERE domains.id = ?');
   }
 
   posting(term: string): Posting {
-    const id = this.#find.get(term)?.['id'] as number | undefined;
-    if (id === undefined) return NOBODY;
+    const id = this.numberOf(term);
+    if (id === null) return NOBODY;
     const from = id * BLOCK;
     const kept = new Map<number, Uint8Array | null>();
     let about = 0;
@@ -57,6 +59,26 @@ export class PostingReader {
         if (bits !== undefined) readBlock(bits, 0, into);
       },
     };
+  }
+
+  /** A term's number; null: nobody has it. */
+  numberOf(term: string): number | null {
+    return (this.#find.get(term)?.['id'] as number | undefined) ?? null;
+  }
+
+  /** The rows that have any of the terms with these numbers, by block. Holds no more than that and one term's. */
+  rowsWithAny(ids: Iterable<number>): ReadonlyMap<number, Bits> {
+    const found = new Map<number, Bits>();
+    for (const id of ids) {
+      const from = id * BLOCK;
+      for (const { at, bits } of this.#whole.all(from, from + BLOCK - 1)) {
+        const block = (at as number) - from;
+        const into = found.get(block) ?? emptyBits(BLOCK);
+        found.set(block, into);
+        readBlock(bits as Uint8Array, 0, into);
+      }
+    }
+    return found;
   }
 
   /** The numbers of the terms that a row has, in order. */

@@ -24,6 +24,7 @@ export function rangeCriterion({ name, of, min, max }: RangeExpression, reader: 
   return {
     about: isBounded ? known.about / 2 : known.about,
     cost: digits.reduce((sum, { blocks }) => sum + blocks, known.blocks),
+    rowCost: digits.length + 1,
     addTo(block, into, among) {
       const [rows, digit] = [ROWS, DIGIT];
       rows.fill(0);

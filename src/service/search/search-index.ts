@@ -2,6 +2,7 @@
 import { profileKey } from '../../verification/profile-url.ts';
 import { PERSON_COLUMNS } from '../store/person-row.ts';
 import { snapshot, type Store } from '../store/store.ts';
+import type { Circle } from './bad-value.ts';
 import { countBits } from './bitmap.ts';
 import { DomainNumbers } from './employers.ts';
 import type { Clause, FilterContext } from './filters.ts';
@@ -78,14 +79,19 @@ export class SearchIndex {
         const key = profileKey(url);
         return key === null ? [] : profiles.all(key).map(({ seq }) => seq as number);
       },
-      placesNear: (lat, lng, km) => [...people.beginningWith('place=')].filter((place) => distanceKm(place.slice('place='.length), lat, lng) <= km),
+      placesNear: (circles) => [...people.beginningWith('place=')].filter((place) => isWithin(place.slice('place='.length), circles)),
     };
   }
 }
 
-/** Along a great circle (haversine). @param place `lat,lng` */
-function distanceKm(place: string, lat: number, lng: number): number {
-  const [otherLat = 0, otherLng = 0] = place.split(',').map(Number);
+/** @param place `lat,lng` */
+function isWithin(place: string, circles: readonly Circle[]): boolean {
+  const [placeLat = 0, placeLng = 0] = place.split(',').map(Number);
+  return circles.some(({ lat, lng, km }) => distanceKm(placeLat, placeLng, lat, lng) <= km);
+}
+
+/** Along a great circle (haversine). */
+function distanceKm(otherLat: number, otherLng: number, lat: number, lng: number): number {
   const radians = (degrees: number): number => (degrees * Math.PI) / 180;
   const h = Math.sin(radians(otherLat - lat) / 2) ** 2 + Math.cos(radians(lat)) * Math.cos(radians(otherLat)) * Math.sin(radians(otherLng - lng) / 2) ** 2;
   return 2 * EARTH_KM * Math.asin(Math.min(1, Math.sqrt(h)));

@@ -38,8 +38,13 @@ export function validRequest({ path, operation }: Described): fc.Arbitrary<Sent>
   const sent = body === null ? fc.constant(undefined) : objectOf(body.schema);
   return fc.tuple(query, sent).map(([pairs, value]) => {
     const text = pairs.flatMap(([name, found]) => [found].flat().map((one) => `${encodeURIComponent(name)}=${encodeURIComponent(String(one))}`)).join('&');
-    return { url: text === '' ? filled : `${filled}?${text}`, ...(body === null ? {} : { body: value }), risky: pairs.some(([name]) => hasPattern(inQuery.find((one) => one.name === name)?.schema ?? {})) || hasPattern(body?.schema ?? {}) };
+    return { url: text === '' ? filled : `${filled}?${text}`, ...(body === null ? {} : { body: value }), risky: areDays(pairs.map(([name]) => name)) || pairs.some(([name]) => hasPattern(inQuery.find((one) => one.name === name)?.schema ?? {})) || hasPattern(body?.schema ?? {}) };
   });
+}
+
+/** Of two days, drawn apart, the last may come first. */
+function areDays(names: readonly string[]): boolean {
+  return names.includes('since') && names.includes('until');
 }
 
 function hasPattern(schema: Json): boolean {

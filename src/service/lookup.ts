@@ -119,8 +119,8 @@ export function findPerson(directory: Directory, lookup: Exclude<Lookup, { by: '
   const found = candidates(directory, lookup);
   const [row] = found;
   if (row === undefined) {
-    // Whoever is suppressed was erased and is never loaded again, so only a miss needs the question.
-    if (directory.isSuppressed(tracesOf(lookup))) throw suppressedPerson();
+    // Whoever is suppressed was erased and is never loaded again, so only a miss needs the question. A number that several have now is theirs.
+    if (!(lookup.by === 'phone' && directory.hasNumber(lookup.value)) && directory.isSuppressed(tracesOf(lookup))) throw suppressedPerson();
     throw new ServiceError('no_match', MISSES[lookup.by]);
   }
   const matchedOn = lookup.by === 'name' ? ['name', ...Object.keys(lookup.where)] : [lookup.by];
@@ -135,7 +135,7 @@ function tracesOf(lookup: Exclude<Lookup, { by: 'domain' }>): Traces {
     case 'linkedin_url':
       return { profile: lookup.value };
     case 'phone':
-      return { numbers: [lookup.value] };
+      return { mobiles: [lookup.value], numbers: [lookup.value] };
     case 'id':
       return { id: lookup.value };
     case 'name':

@@ -182,9 +182,19 @@ describe('how the erased are recognised', () => {
     loadPeople(store, [{ email: 'a@acme.example', mobile: '+12125550100' }, { email: 'b@acme.example', mobile: '+12125550100' }], 'crm');
     const directory = openDirectory(store, () => 0);
     suppress(store, ['a@acme.example'], 7);
-    expect([directory.personByMobile('+12125550100')?.person['email'], directory.isSuppressed({ numbers: ['+12125550100'] })]).toEqual(['b@acme.example', false]);
+    expect([directory.personByMobile('+12125550100')?.person['email'], directory.isSuppressed({ mobiles: ['+12125550100'] })]).toEqual(['b@acme.example', false]);
     suppress(store, ['b@acme.example'], 7);
-    expect(directory.isSuppressed({ numbers: ['+12125550100'] })).toBe(true);
+    expect(directory.isSuppressed({ mobiles: ['+12125550100'] })).toBe(true);
+    store.close();
+  });
+
+  it('keeps no colleague out for the number of a switchboard, however they come with it', async () => {
+    const number = '+493012345600';
+    const store = await emptyStore();
+    loadPeople(store, [{ email: 'anna@acme.example', name: 'Anna A', mobile: '+12125550100', phones: [{ number, type: 'work' }] }], 'crm');
+    suppress(store, ['anna@acme.example'], 7);
+    const people = [{ email: 'bob@acme.example', phones: [{ number, type: 'work' }] }, { email: 'carl@acme.example', mobile: number }, { email: 'dora@acme.example', phones: [{ number, type: 'mobile' }] }];
+    expect((await load(store, [...people, { email: 'new@home.example', mobile: '+12125550100' }])).counts).toMatchObject({ added: 3, rejected: { suppressed: 1 } });
     store.close();
   });
 });

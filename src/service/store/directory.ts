@@ -3,6 +3,7 @@ import type { DomainEvidence, EvidenceSource, MailboxEvidence } from '../../veri
 import { fold } from '../fold.ts';
 import { companyText, type SparseRecord } from '../records.ts';
 import { aliasReader } from './domain-aliases.ts';
+import { numberTest } from './other-numbers.ts';
 import { PERSON_COLUMNS, PersonRow, updatedAt, type PersonValues } from './person-row.ts';
 import { Recent } from './recent.ts';
 import { suppressionTest, type Traces } from './suppressions.ts';
@@ -29,6 +30,8 @@ export interface Directory extends EvidenceSource {
   personByProfile(profile: string): PersonRow | null;
   /** By a number in E.164: their mobile one, else another of theirs. Null when several people have it. */
   personByMobile(mobile: string): PersonRow | null;
+  /** Whether anybody has a number in E.164, however many do. */
+  hasNumber(number: string): boolean;
   /** People of this name (folded), at this domain or, with `company`, at a company of this name (folded). */
   peopleByName(nameKey: string, where: { readonly domain: string } | { readonly company: string }): PersonRow[];
   /** The whole company record as JSON text, by normalised domain, its own or another one of it. */
@@ -76,6 +79,7 @@ export function openDirectory(store: Store, clock: () => number, turn: Turn = at
       const found = owners.length > 0 ? owners : byOtherNumber.all(mobile);
       return found.length === 1 ? toPerson(found[0]) : null;
     },
+    hasNumber: numberTest(store),
     peopleByName(nameKey, where) {
       if ('domain' in where) return byName.all(nameKey, where.domain).flatMap((row) => toPerson(row) ?? []);
       const rows = byNameAlone.all(nameKey).flatMap((row) => toPerson(row) ?? []);

@@ -21,6 +21,12 @@ export function otherNumbersOf(person: SparseRecord): string[] {
   return numbersOf(person).filter((number) => number !== person['mobile']);
 }
 
+/** Whether anybody in the store has a number, mobile or another. */
+export function numberTest(store: Store): (number: string) => boolean {
+  const find = store.prepare('SELECT 1 FROM people WHERE mobile = ?1 UNION ALL SELECT 1 FROM other_numbers WHERE number = ?1 LIMIT 1');
+  return (number) => find.get(number) !== undefined;
+}
+
 /** Keeps somebody's other numbers, in place of those before. `isNew`: there are none. */
 export function otherNumberWriter(store: Store): (person: number, others: readonly string[], isNew: boolean) => void {
   const forget = store.prepare('DELETE FROM other_numbers WHERE person = ?');

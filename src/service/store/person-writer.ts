@@ -66,7 +66,7 @@ export function preparedPersonWriter(store: Store, index: IndexWriter): PutPrepa
   let isNews = true;
   return (person, source, table) => {
     const { email, profile, id, others, mobiles, dropped, atMs, learntMs } = person;
-    if (isSuppressed({ emails: email === null ? others : [email, ...others], profile, numbers: mobiles, id })) return { kind: 'rejected', code: 'suppressed', detail: 'this person asked to be removed' };
+    if (isSuppressed({ emails: email === null ? others : [email, ...others], profile, mobiles, id })) return { kind: 'rejected', code: 'suppressed', detail: 'this person asked to be removed' };
     const added = isNews && person.text.length <= MAX_DOC && mayHave(person, person.newId) && rows.mayBeNew(person) ? add(person, person.newId, source, table) : null;
     if (added !== null) return added;
     const found = rows.find(person, person.newId);

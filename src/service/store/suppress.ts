@@ -4,7 +4,7 @@ import { IndexWriter } from '../search/index-writer.ts';
 import { textOrNull } from '../values.ts';
 import { signalEraser } from './erase-signals.ts';
 import { forgetAnswers } from './forget-answers.ts';
-import { numbersOf } from './other-numbers.ts';
+import { numbersOf, numberTest } from './other-numbers.ts';
 import { samePersonFinder } from './same-person.ts';
 import { suppressionKeys, suppressionTest, type Traces } from './suppressions.ts';
 import { transaction } from '../../sqlite/transaction.ts';
@@ -72,8 +72,7 @@ function eraser(store: Store, index: IndexWriter): (email: string) => Erased {
   const eraseOthers = ['other_addresses', 'other_numbers'].map((table) => store.prepare(`DELETE FROM ${table} WHERE person = ?`));
   const termsOf = store.prepare('DELETE FROM person_term_lists WHERE person = ? RETURNING terms');
   const eraseSignals = signalEraser(store);
-  // A number that others have, too, is not this person's alone.
-  const hasNumber = store.prepare('SELECT 1 FROM people WHERE mobile = ?1 UNION ALL SELECT 1 FROM other_numbers WHERE number = ?1 LIMIT 1');
+  const isKept = numberTest(store);
   const eraseDeliveries = store.prepare('DELETE FROM deliveries WHERE email = ?');
   return (email) => {
     const person = find(email);
@@ -86,8 +85,10 @@ function eraser(store: Store, index: IndexWriter): (email: string) => Erased {
     const erased = eraseSignals(person);
     for (const domain of erased) index.company(domain);
     const deliveries = addresses.reduce((sum, address) => sum + Number(eraseDeliveries.run(address).changes), 0);
-    const numbers = rows.flatMap((row) => numbersOf(row.person)).filter((number) => hasNumber.get(number) === undefined);
-    const traces = [{ emails: addresses }, ...profiles.map((profile) => ({ profile })), { numbers }, ...rows.map((row) => ({ id: textOrNull(row.person['id']) }))];
+    // A number that others have, too, and that of an office are not this person's alone: whoever comes with one later may be a colleague.
+    const mobiles = new Set(rows.flatMap((row) => numbersOf(row.person, 'mobile')).filter((number) => !isKept(number)));
+    const numbers = rows.flatMap((row) => numbersOf(row.person)).filter((number) => !mobiles.has(number));
+    const traces = [{ emails: addresses }, ...profiles.map((profile) => ({ profile })), { mobiles: [...mobiles], numbers }, ...rows.map((row) => ({ id: textOrNull(row.person['id']) }))];
     return { people: rows.length, signals: erased.length, deliveries, traces };
   };
 }

@@ -7,7 +7,9 @@ export interface Traces {
   readonly emails?: readonly string[];
   /** A profile's key. */
   readonly profile?: string | null;
-  /** E.164. */
+  /** E.164: numbers that are a person's alone. */
+  readonly mobiles?: readonly string[];
+  /** E.164: numbers that others may have as well, such as that of a switchboard. */
   readonly numbers?: readonly string[];
   readonly id?: string | null;
 }
@@ -18,9 +20,9 @@ export function suppressionKey(email: string): Uint8Array {
 }
 
 /** The digests of all that is known of somebody. What is no address is named by what it is, and cannot be taken for one. */
-export function suppressionKeys({ emails = [], profile, numbers = [], id }: Traces): Uint8Array[] {
+export function suppressionKeys({ emails = [], profile, mobiles = [], numbers = [], id }: Traces): Uint8Array[] {
   const named = Object.entries({ profile, id }).flatMap(([name, value]) => (typeof value === 'string' ? `${name}:${value}` : []));
-  return [...emails, ...named, ...numbers.map((number) => `mobile:${number}`)].map(suppressionKey);
+  return [...emails, ...named, ...mobiles.map((number) => `mobile:${number}`), ...numbers.map((number) => `number:${number}`)].map(suppressionKey);
 }
 
 /** Whether any of a person's traces is suppressed. @param isAny whether anybody is; for those who ask often */

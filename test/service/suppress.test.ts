@@ -197,4 +197,13 @@ describe('how the erased are recognised', () => {
     expect((await load(store, [...people, { email: 'new@home.example', mobile: '+12125550100' }])).counts).toMatchObject({ added: 3, rejected: { suppressed: 1 } });
     store.close();
   });
+
+  it.each(['Mobile', 'CELL', 'cellular', 'mobile phone', 'Cell Phone', 'work_mobile'])('knows a number of the type %j for a mobile one', async (type) => {
+    const store = await emptyStore();
+    loadPeople(store, [{ email: 'ada@acme.example', phones: [{ number: '+12125550100', type }, { number: '+12125550101', type: 'automobile' }] }], 'crm');
+    suppress(store, ['ada@acme.example'], 7);
+    const people = ['+12125550100', '+12125550101'].map((mobile) => ({ email: `${mobile.slice(1)}@home.example`, mobile }));
+    expect((await load(store, people)).counts).toMatchObject({ added: 1, rejected: { suppressed: 1 } });
+    store.close();
+  });
 });

@@ -1,8 +1,12 @@
 /** Numbers of people beside their mobile one: by which of them somebody is found, too. Several people may have one, such as that of an office. */
 import { phoneOf } from '../field-types.ts';
+import { alike, words } from '../fold.ts';
 import type { SparseRecord } from '../records.ts';
 import { isObject } from '../values.ts';
 import type { Store } from './store.ts';
+
+/** What sources call a number that is carried about: `Cell`, `mobile phone` and `work_mobile` are too. */
+const MOBILE: readonly string[] = ['mobile', 'cell', 'cellular', 'cellphone'];
 
 /** Every number of a person (E.164), the mobile one first. `type`: those of `phones` that are said to be so alone. */
 export function numbersOf(person: SparseRecord, type: 'mobile' | null = null): string[] {
@@ -10,10 +14,14 @@ export function numbersOf(person: SparseRecord, type: 'mobile' | null = null): s
   // It is kept as a key already.
   if (typeof person['mobile'] === 'string') found.add(person['mobile']);
   for (const phone of Array.isArray(person['phones']) ? (person['phones'] as readonly unknown[]) : []) {
-    const number = isObject(phone) && (type === null || phone['type'] === type) ? phoneOf(phone['number']) : undefined;
+    const number = isObject(phone) && (type === null || isMobile(phone['type'])) ? phoneOf(phone['number']) : undefined;
     if (number !== undefined) found.add(number);
   }
   return [...found];
+}
+
+function isMobile(type: unknown): boolean {
+  return typeof type === 'string' && words(alike(type)).some((word) => MOBILE.includes(word));
 }
 
 /** Numbers of a person beside their mobile one. */

@@ -26,7 +26,7 @@ export type Lookup =
 export const LOOKUP_FIELDS = {
   email: { type: 'string', description: 'Any address of the person, however it is written.', examples: ['jerome.noel@tundra-logistics.example'] },
   linkedin_url: { type: 'string', description: 'Address of the professional profile; scheme, country and what follows the path do not matter.', examples: ['https://profiles.example/in/seoyeon-jung-1000'] },
-  phone: { type: 'string', description: 'A number with its country (E.164), mobile or another of theirs; spaces and hyphens do not matter.', examples: ['+12125550100'] },
+  phone: { type: 'string', description: 'A number with its country (E.164), mobile or another of theirs, which is less sure; that of a company is nobody\'s. Spaces and hyphens do not matter.', examples: ['+12125550100'] },
   id: { type: 'string', description: 'The `id` of a record that was answered before.', examples: ['pe_000001'] },
   name: { type: 'string', description: 'Full name, whatever its case and accents, together with where the person works.', examples: ['Imani Irving'] },
   domain: { type: 'string', description: 'Domain of the company, or a URL in its place.', examples: ['cobalt-materials.example'] },
@@ -38,6 +38,8 @@ export const PERSON_FORMS: readonly (readonly string[])[] = [...ALONE.map((field
 
 /** An address or a number may have passed on to somebody else, an id never does; a name is somebody else's too. */
 const LIKELIHOOD = { id: 100, email: 98, linkedin_url: 96, phone: 90, name: 85 } as const;
+/** A number that is not somebody's mobile one may be their desk's, and anybody's who answers there. */
+const DESK_LIKELIHOOD = 60;
 
 /** Reads what is to be looked up; what is wrong with it is told to the reader, and then null. `forms` are the sets of fields of which one is to be given. */
 export function readLookup(reader: Lookupable, forms: readonly (readonly string[])[]): Lookup | null {
@@ -116,7 +118,7 @@ export function findCompany(directory: Directory, domain: string): string | null
 
 /** The person, and how sure it is that it is them. @throws ServiceError `no_match`, and `suppressed_person` for who asked to be removed */
 export function findPerson(directory: Directory, lookup: Exclude<Lookup, { by: 'domain' }>): { row: PersonRow; match: Match } {
-  const found = candidates(directory, lookup);
+  const { found, likelihood } = candidates(directory, lookup);
   const [row] = found;
   if (row === undefined) {
     // Whoever is suppressed was erased and is never loaded again, so only a miss needs the question. A number that several have now is theirs.
@@ -124,7 +126,7 @@ export function findPerson(directory: Directory, lookup: Exclude<Lookup, { by: '
     throw new ServiceError('no_match', MISSES[lookup.by]);
   }
   const matchedOn = lookup.by === 'name' ? ['name', ...Object.keys(lookup.where)] : [lookup.by];
-  return { row, match: { matchedOn, likelihood: Math.floor(LIKELIHOOD[lookup.by] / found.length) } };
+  return { row, match: { matchedOn, likelihood: Math.floor(likelihood / found.length) } };
 }
 
 /** What of a lookup is one person's alone: namesakes are told apart by nothing. */
@@ -148,24 +150,27 @@ function tracesOf(lookup: Exclude<Lookup, { by: 'domain' }>): Traces {
 const MISSES = {
   email: 'no person is known by this e-mail address',
   linkedin_url: 'no person is known by this profile',
-  phone: 'no person is known by this number',
+  phone: 'nobody is known by this number alone',
   id: 'no person has this id',
   name: 'no person of this name is known there',
 } as const;
 
-function candidates(directory: Directory, lookup: Exclude<Lookup, { by: 'domain' }>): readonly PersonRow[] {
-  const one = (row: PersonRow | null): PersonRow[] => (row === null ? [] : [row]);
+/** Who may be meant; `likelihood` is shared by all of them. */
+function candidates(directory: Directory, lookup: Exclude<Lookup, { by: 'domain' }>): { found: readonly PersonRow[]; likelihood: number } {
+  const one = (row: PersonRow | null, likelihood: number = LIKELIHOOD[lookup.by]): { found: PersonRow[]; likelihood: number } => ({ found: row === null ? [] : [row], likelihood });
   switch (lookup.by) {
     case 'email':
       return one(directory.personByEmail(lookup.value));
     case 'linkedin_url':
       return one(directory.personByProfile(lookup.value));
-    case 'phone':
-      return one(directory.personByMobile(lookup.value));
+    case 'phone': {
+      const owner = directory.personByNumber(lookup.value);
+      return one(owner?.row ?? null, owner?.isMobile === false ? DESK_LIKELIHOOD : LIKELIHOOD.phone);
+    }
     case 'id':
       return one(directory.personById(lookup.value));
     case 'name':
-      return directory.peopleByName(lookup.value, lookup.where);
+      return { found: directory.peopleByName(lookup.value, lookup.where), likelihood: LIKELIHOOD.name };
     default:
       return lookup satisfies never;
   }

@@ -66,6 +66,21 @@ describe('POST /v1/contacts/reveal', () => {
     later.close();
   });
 
+  it('is less sure of a number that is not a mobile one, and takes the number of a company for nobody\'s', async () => {
+    const open = openStore(store);
+    const [desk, cell, board, mobileBoard] = ['+12125550121', '+12125550122', '+12125550123', '+12125550124'] as const;
+    loadCompanies(open, [{ domain: 'acme.example', phone: '+1 (212) 555-0123' }, { domain: 'solo.example', phone: mobileBoard }], 'test');
+    loadPeople(open, [{ email: 'dan@acme.example', company_domain: 'acme.example', phones: [{ number: desk, type: 'work' }, { number: cell, type: 'Cell' }, { number: board, type: 'work' }] }, { email: 'sue@solo.example', company_domain: 'solo.example', mobile: mobileBoard }], 'test');
+    open.close();
+    const answers = [];
+    for (const phone of [desk, cell, board, mobileBoard]) {
+      const reply = await service.post('/v1/enrich', { phone });
+      answers.push([reply.json['likelihood'] ?? reply.json['code'], charged(reply)]);
+    }
+    expect(answers).toEqual([[60, '1'], [90, '1'], ['no_match', '0'], ['no_match', '0']]);
+    expect((await service.post('/v1/enrich', { phone: desk, min_likelihood: 80 })).json['code']).toBe('no_match');
+  });
+
   it('keeps the number back when it is not wanted, and takes nothing for nothing', async () => {
     expect((await service.post('/v1/contacts/reveal', { id: 'pe_a', reveal_mobile: false })).json).toMatchObject({ mobile: null, phones: [], email: 'ada@acme.example' });
     const bare = await service.post('/v1/contacts/reveal', { id: 'pe_b' });

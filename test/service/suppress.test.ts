@@ -182,7 +182,7 @@ describe('how the erased are recognised', () => {
     loadPeople(store, [{ email: 'a@acme.example', mobile: '+12125550100' }, { email: 'b@acme.example', mobile: '+12125550100' }], 'crm');
     const directory = openDirectory(store, () => 0);
     suppress(store, ['a@acme.example'], 7);
-    expect([directory.personByMobile('+12125550100')?.person['email'], directory.isSuppressed({ mobiles: ['+12125550100'] })]).toEqual(['b@acme.example', false]);
+    expect([directory.personByNumber('+12125550100')?.row.person['email'], directory.isSuppressed({ mobiles: ['+12125550100'] })]).toEqual(['b@acme.example', false]);
     suppress(store, ['b@acme.example'], 7);
     expect(directory.isSuppressed({ mobiles: ['+12125550100'] })).toBe(true);
     store.close();

@@ -1,9 +1,10 @@
 /** Reads people, companies and evidence from the store. Every read is one prepared statement by key. */
 import type { DomainEvidence, EvidenceSource, MailboxEvidence } from '../../verification/types.ts';
+import { phoneOf } from '../field-types.ts';
 import { fold } from '../fold.ts';
 import { companyText, type SparseRecord } from '../records.ts';
 import { aliasReader } from './domain-aliases.ts';
-import { numberTest } from './other-numbers.ts';
+import { numbersOf, numberTest } from './other-numbers.ts';
 import { PERSON_COLUMNS, PersonRow, updatedAt, type PersonValues } from './person-row.ts';
 import { Recent } from './recent.ts';
 import { suppressionTest, type Traces } from './suppressions.ts';
@@ -22,14 +23,20 @@ const MAILBOX = `
   UNION ALL SELECT 'delivered', delivered_at FROM deliveries WHERE email = ?1 AND delivered_at IS NOT NULL
   UNION ALL SELECT iif(email_status = 'bounced', 'found_dead', email_status), email_verified_at FROM people WHERE email = ?1 AND email_status IN ('verified', 'bounced')`;
 
+export interface NumberOwner {
+  readonly row: PersonRow;
+  /** Whether it is their mobile number: another may be a desk's or a switchboard's. */
+  readonly isMobile: boolean;
+}
+
 export interface Directory extends EvidenceSource {
   /** By any normalised address of the person. */
   personByEmail(email: string): PersonRow | null;
   personById(id: string): PersonRow | null;
   /** By a profile's key. */
   personByProfile(profile: string): PersonRow | null;
-  /** By a number in E.164: their mobile one, else another of theirs. Null when several people have it. */
-  personByMobile(mobile: string): PersonRow | null;
+  /** By a number in E.164: their mobile one, else another of theirs. Null when several people have it, or it is that of where they work. */
+  personByNumber(number: string): NumberOwner | null;
   /** Whether anybody has a number in E.164, however many do. */
   hasNumber(number: string): boolean;
   /** People of this name (folded), at this domain or, with `company`, at a company of this name (folded). */
@@ -74,10 +81,12 @@ export function openDirectory(store: Store, clock: () => number, turn: Turn = at
     },
     personById: (id) => toPerson(byId.get(id)),
     personByProfile: (profile) => toPerson(byProfile.get(profile)),
-    personByMobile(mobile) {
-      const owners = byMobile.all(mobile);
-      const found = owners.length > 0 ? owners : byOtherNumber.all(mobile);
-      return found.length === 1 ? toPerson(found[0]) : null;
+    personByNumber(number) {
+      const owners = byMobile.all(number);
+      const found = owners.length > 0 ? owners : byOtherNumber.all(number);
+      const row = found.length === 1 ? toPerson(found[0]) : null;
+      if (row === null || phoneOf(companyField(companyOf(row), 'phone')) === number) return null;
+      return { row, isMobile: numbersOf(row.person, 'mobile').includes(number) };
     },
     hasNumber: numberTest(store),
     peopleByName(nameKey, where) {
@@ -137,6 +146,10 @@ function companyReader(store: Store, clock: () => number, turn: Turn): (domain: 
 }
 
 function companyNameOf(text: string | null): string | null {
-  const name = text === null ? null : (JSON.parse(text) as SparseRecord)['name'];
+  const name = companyField(text, 'name');
   return typeof name === 'string' ? fold(name) : null;
+}
+
+function companyField(text: string | null, field: 'name' | 'phone'): unknown {
+  return text === null ? null : (JSON.parse(text) as SparseRecord)[field];
 }

@@ -125,11 +125,22 @@ export function companyTerms(company: SparseRecord, signals: SignalFacts): reado
   terms.number('founded', company['founded_year']);
   const growth = isObject(company['headcount_growth']) ? company['headcount_growth']['m12'] : null;
   if (typeof growth === 'number') terms.number('growth_12m', growth * 1_000);
-  for (const [department, size] of Object.entries(isObject(company['employees_by_department']) ? company['employees_by_department'] : {})) terms.number('department_size', size, alike(department));
+  for (const [department, size] of departmentSizes(company['employees_by_department'])) terms.number('department_size', size, department);
   fundingTerms(terms, company['funding']);
   hiringTerms(terms, company['hiring'], signals.hiring);
   for (const [type, day] of Object.entries(signals.days)) terms.number('signal_day', day, type);
   return terms.list;
+}
+
+/** By names as they are compared: of those that are alike the greatest counts, for the digits of two numbers would be those of a third. */
+function departmentSizes(sizes: unknown): ReadonlyMap<string, number> {
+  const greatest = new Map<string, number>();
+  for (const [department, size] of Object.entries(isObject(sizes) ? sizes : {})) {
+    if (typeof size !== 'number' || !Number.isFinite(size)) continue;
+    const name = alike(department);
+    greatest.set(name, Math.max(size, greatest.get(name) ?? size));
+  }
+  return greatest;
 }
 
 function fundingTerms(terms: Terms, funding: unknown): void {

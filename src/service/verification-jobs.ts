@@ -61,8 +61,8 @@ export class VerificationJobs {
     }
   }
 
-  /** Begins a job, or finds the one of this id that the same request began before; true: it is new, and to be in the store before it is told of. @throws ServiceError when too many are under way */
-  begin(id: string, keyId: string, request: VerificationRequest): boolean {
+  /** Begins a job, or finds the one of this id that the same request began before; true: it is new, and to be in the store before it is told of. Whoever is in `known` is not asked about. @throws ServiceError when too many are under way */
+  begin(id: string, keyId: string, request: VerificationRequest, known: readonly AddressResult[] = []): boolean {
     const { rows, now } = this.#options;
     rows.dropOld(now() - KEPT_MS, MAX_KEPT);
     for (const { row, failure } of this.#jobs.values()) if (failure !== null && now() - row.startedAtMs > KEPT_MS) this.#jobs.delete(row.id);
@@ -71,10 +71,11 @@ export class VerificationJobs {
     if (open.length >= MAX_OPEN || open.filter(({ row }) => row.keyId === keyId).length >= MAX_OPEN_PER_KEY) {
       throw new ServiceError('overloaded', 'too many asynchronous verifications are under way', { headers: { 'retry-after': FULL_RETRY_S } });
     }
-    const job = this.#open({ id, keyId, startedAtMs: now(), request, results: [], done: false, paid: false });
+    const job = this.#open({ id, keyId, startedAtMs: now(), request, results: known, done: false, paid: false });
+    this.#know(job, known);
     rows.put(job.row);
-    if (addressesIn(request).length > 0) void this.#look(job, addressesIn(request));
-    else this.#finish(job);
+    if (isSettled(job)) this.#finish(job);
+    else void this.#look(job, addressesIn(request).filter((email) => !job.results.has(email)));
     return true;
   }
 
@@ -90,8 +91,7 @@ export class VerificationJobs {
     const job = this.#jobs.get(id);
     if (job !== undefined) {
       this.#cut(job);
-      // Of nobody there is more to be learnt.
-      if (addressesIn(job.row.request).length === 0) this.#finish(job);
+      if (isSettled(job)) this.#finish(job);
     }
     const row = this.#jobs.get(id)?.row ?? rows.find(id);
     if (row === null || row.keyId !== keyId || now() - row.startedAtMs > KEPT_MS) return null;
@@ -196,6 +196,14 @@ export class VerificationJobs {
 
 function endOf({ row: { startedAtMs, request } }: Job): number {
   return startedAtMs + Math.min(LONGEST_MS, request.timeoutMs ?? LONGEST_MS);
+}
+
+/** Of nobody there is more to be learnt. */
+function isSettled({ row, results }: Job): boolean {
+  return addressesIn(row.request).every((email) => {
+    const known = results.get(email);
+    return known !== undefined && !isPending(known);
+  });
 }
 
 function isOpen({ failure }: Job): boolean {

@@ -4,6 +4,7 @@ import { Journal } from '../../src/service/store/journal.ts';
 import { openStore } from '../../src/service/store/open-store.ts';
 import { toRow, VerificationRows, type VerificationRequest } from '../../src/service/store/verification-rows.ts';
 import { suppress } from '../../src/service/store/suppress.ts';
+import { suppressedResult } from '../../src/service/suppressed-result.ts';
 import { VerificationJobs, type JobState, type VerificationJobsOptions } from '../../src/service/verification-jobs.ts';
 import type { EmailVerification, VerifyRequest } from '../../src/verification/types.ts';
 import { makeStore } from './harness.ts';
@@ -163,6 +164,23 @@ describe('VerificationJobs', () => {
     for (const text of kept) expect(text).not.toMatch(/gone@|ok@/i);
     store.close();
     expect(start().jobs.find('done', 'k1')).toMatchObject({ paid: true, results: [{ email: null }, { email: 'fine@a.test' }] });
+  });
+
+  it('asks nothing about those of whom the answer is known, after a restart neither, and names them as they were sent', async () => {
+    const { jobs, journal, asked, start, path } = await make({ 'grey@a.test': [MINUTE_MS] });
+    const removed = [suppressedResult('Old@a.test', Date.now())];
+    jobs.begin('all', 'k1', request(['Old@a.test']), removed);
+    expect(resultsOf(jobs.find('all', 'k1'))).toEqual(['Old@a.test unknown']);
+    jobs.begin('some', 'k1', request(['grey@a.test', 'Old@a.test']), removed);
+    expect(jobs.find('some', 'k1')).toMatchObject({ total: 2, settled: 1 });
+    journal.flush();
+    jobs.close();
+    const second = start();
+    const store = openStore(path);
+    suppress(store, ['grey@a.test'], Date.now());
+    store.close();
+    expect(second.jobs.find('some', 'k1')).toMatchObject({ kind: 'completed', results: [{ email: null }, { email: 'Old@a.test', reason: 'suppressed_person' }] });
+    expect(asked.flat()).not.toContain('Old@a.test');
   });
 
   it('keeps nothing of who was erased while their server was asked', async () => {

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { EmailVerification } from '../../src/verification/types.ts';
+import type { FastifyRequest } from 'fastify';
+import { verifyEndpoint } from '../../src/service/routes/verify.ts';
+import { openDirectory } from '../../src/service/store/directory.ts';
+import { suppressedResult } from '../../src/service/suppressed-result.ts';
+import type { VerificationJobs } from '../../src/service/verification-jobs.ts';
 import { loadPeople } from '../../src/service/store/load.ts';
 import { openStore } from '../../src/service/store/open-store.ts';
 import { suppress } from '../../src/service/store/suppress.ts';
@@ -45,15 +50,31 @@ describe('POST /v1/emails/verify', () => {
       while ((await get()).status === 202);
       return get;
     };
-    const emails = ['hired@acme.example', 'jane.doe@acme.example', 'gone@acme.example', 'hired@acme.example'];
+    const emails = ['hired@acme.example', 'jane.doe@acme.example', 'Gone@acme.example', 'hired@acme.example'];
     const [one, many] = [await fetched({ email: 'hired@acme.example' }), await fetched({ emails })];
     const store = openStore(service.store);
     suppress(store, ['hired@acme.example'], Date.now());
     const answer = await many();
-    expect((answer.json['data'] as EmailVerification[]).map(({ email, reason }) => [email, reason === 'suppressed_person'])).toEqual([[null, true], ['jane.doe@acme.example', false], [null, true], [null, true]]);
-    expect(answer.text).not.toMatch(/hired@|gone@/);
+    expect((answer.json['data'] as EmailVerification[]).map(({ email, reason }) => [email, reason === 'suppressed_person'])).toEqual([[null, true], ['jane.doe@acme.example', false], ['Gone@acme.example', true], [null, true]]);
+    expect(answer.text).not.toMatch(/hired@/);
     expect([(await one()).status, (await one()).json['code']]).toEqual([451, 'suppressed_person']);
     store.close();
+  });
+
+  it('names at once whoever was removed before, and nobody who is erased while their server is asked', async () => {
+    const open = openStore(await makeStore());
+    const directory = openDirectory(open, () => 0);
+    const verifier = {
+      verify: (emails: readonly string[]): Promise<EmailVerification[]> => {
+        suppress(open, ['hired@acme.example'], Date.now());
+        return Promise.resolve(emails.map((email) => ({ ...suppressedResult(email, 0), email, normalized: email, reason: 'accepted', result: 'deliverable' })));
+      },
+    };
+    const endpoint = verifyEndpoint({ evidence: directory, verifier, directory, now: Date.now }, {} as VerificationJobs);
+    const answer = await endpoint({ emails: ['hired@acme.example', 'Gone@acme.example', 'jane.doe@acme.example'] }, { headers: {} } as FastifyRequest);
+    const { data } = JSON.parse(answer.text) as { data: EmailVerification[] };
+    expect([data.map(({ email, reason }) => [email, reason]), answer.credits]).toEqual([[[null, 'suppressed_person'], ['Gone@acme.example', 'suppressed_person'], ['jane.doe@acme.example', 'accepted']], 1]);
+    open.close();
   });
 
   it('asks mail servers about those whom the store does not know, as far as mode says', async () => {

@@ -8,7 +8,6 @@ import type { Answer, Endpoint, ServiceContext } from '../context.ts';
 import { ServiceError } from '../errors.ts';
 import type { ActiveKey } from '../key-ring.ts';
 import { MAX_EMAILS, VERIFY, VERIFY_BODY } from '../operations/verify.ts';
-import type { VerificationRequest } from '../store/verification-rows.ts';
 import { SUPPRESSED_REASON, suppressedPerson, suppressedResult, type AddressResult } from '../suppressed-result.ts';
 import { BodyReader } from '../validate.ts';
 import { isObject } from '../values.ts';
@@ -26,13 +25,13 @@ export function verifyEndpoint({ evidence, verifier, directory, now }: Pick<Serv
   return async (body, request) => {
     const asked = readRequest(body);
     const { emails, single, mode, maxAgeS, timeoutMs } = asked;
-    const left = emails.map((email) => (isSuppressed(email) ? null : email));
-    if (single && left[0] === null) throw suppressedPerson();
-    if (wantsAsync(request)) return begin(jobs, request, { ...asked, emails: left });
-    const found = await verifier.verify(left.filter((email) => email !== null), { mode, maxAgeS, timeoutMs: timeoutMs ?? TIMEOUT_MS, evidence });
+    const removed = new Set(emails.filter(isSuppressed));
+    if (single && removed.size > 0) throw suppressedPerson();
+    if (wantsAsync(request)) return begin(jobs, request, asked, [...removed].map((email) => suppressedResult(email, now())));
+    const found = await verifier.verify(emails.filter((email) => !removed.has(email)), { mode, maxAgeS, timeoutMs: timeoutMs ?? TIMEOUT_MS, evidence });
     const byEmail = new Map(found.map((result) => [result.email, result]));
-    // Who was erased while they were asked about is so for this answer, too.
-    const data = emails.map((email) => (isSuppressed(email) ? null : byEmail.get(email)) ?? suppressedResult(email, now()));
+    // Who was erased while they were asked about is so for this answer, too, and is not named by it any more.
+    const data = emails.map((email) => (removed.has(email) ? suppressedResult(email, now()) : (isSuppressed(email) ? null : byEmail.get(email)) ?? suppressedResult(null, now())));
     return { status: 200, text: resultText(data, single), credits: creditsFor(data), again: false };
   };
 }
@@ -68,17 +67,17 @@ function wantsAsync({ headers }: FastifyRequest): boolean {
   return [headers['prefer'] ?? []].flat().some((line) => line.split(',').some((preference) => preference.split(/[;=]/, 1)[0]?.trim().toLowerCase() === 'respond-async'));
 }
 
-/** The same request with the same Idempotency-Key has the same id, so that a replay finds the job. */
-function begin(jobs: VerificationJobs, { headers, call }: FastifyRequest, { single, ...asked }: Omit<Asked, 'emails'> & VerificationRequest): Answer {
+/** The same request with the same Idempotency-Key has the same id, so that a replay finds the job. @param known results that are there already */
+function begin(jobs: VerificationJobs, { headers, call }: FastifyRequest, { single, ...asked }: Asked, known: readonly AddressResult[]): Answer {
   const keyId = (call.key as ActiveKey).id;
   const idempotencyKey = headers['idempotency-key'];
   const name = typeof idempotencyKey === 'string' ? hash('sha256', Buffer.concat([Buffer.from(`${keyId}\n${idempotencyKey}\n`), call.raw]), 'hex').slice(0, 32) : randomBytes(16).toString('hex');
   const id = `${single ? SINGLE : MANY}${name}`;
-  if (jobs.begin(id, keyId, asked)) {
+  if (jobs.begin(id, keyId, asked, known)) {
     call.owing = true;
     onUndo(call, () => jobs.drop(id));
   }
-  const { text, headers: more } = progress(id, { kind: 'in_progress', total: new Set(asked.emails.filter((email) => email !== null)).size, settled: 0, nextMs: 1_000 });
+  const { text, headers: more } = progress(id, { kind: 'in_progress', total: new Set(asked.emails).size, settled: known.length, nextMs: 1_000 });
   return { status: 202, text, credits: 0, again: true, headers: { ...more, 'preference-applied': 'respond-async' } };
 }
 

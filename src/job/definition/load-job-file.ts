@@ -1,6 +1,6 @@
 /** Finds, bounds and parses a job file. */
 import { open, readdir, stat } from 'node:fs/promises';
-import { basename, extname, join } from 'node:path';
+import { basename, extname, join, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isMap, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml';
 import type { Node } from 'yaml';
@@ -29,7 +29,7 @@ const PACKAGE = fileURLToPath(new URL('../../..', import.meta.url));
 export async function loadJobFile(ref: string): Promise<JobFile> {
   const path = await findJob(ref);
   const { value, lines } = parseJob(await readBounded(path), path);
-  if (path.startsWith(PACKAGE_JOBS)) await findInPackage(value);
+  if (resolve(path).startsWith(PACKAGE_JOBS + sep)) await findInPackage(value);
   const extension = extname(path);
   return { path, name: basename(path, EXTENSIONS.includes(extension.toLowerCase()) ? extension : ''), value, lines };
 }

@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { MillraceError } from '../../../src/errors.ts';
@@ -31,6 +32,18 @@ test('by path: its name, its value, and the line of each key', async () => {
   expect(refusalOf(() => compileJob({ file, env: {}, flags: new Map(), date: null, today: '2026-01-01' })).message).toBe(
     `There is no key output.formt; did you mean output.format? (${file.path}, line 4)`,
   );
+});
+
+test("an input is looked for in the package by the package's own jobs alone, and not by those of a folder whose name begins like theirs", async () => {
+  const jobs = fileURLToPath(new URL('../../../jobs', import.meta.url));
+  const mine = await mkdtemp(`${jobs}-mine-`);
+  try {
+    // Of the root of the machine it is none, of the package's it is.
+    await writeFile(join(mine, 'a.yaml'), 'input: {uri: /package.json}\n');
+    for (const path of [join(mine, 'a.yaml'), `${jobs}/../${basename(mine)}/a.yaml`]) expect((await loadJobFile(path)).value).toEqual({ input: { uri: '/package.json' } });
+  } finally {
+    await rm(mine, { recursive: true });
+  }
 });
 
 test('JSON, tabs and all', async () => {

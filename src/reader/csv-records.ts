@@ -101,8 +101,11 @@ function toRecord(record: FramedRecord, fields: string[], layout: CsvLayout): In
 
 /** Spreadsheets write empty fields to the right of a table: those are no loss. Of a plain record all that is beyond its first surplus field is not split yet. */
 function hasSurplus({ kind, text }: FramedRecord, fields: readonly string[], { delimiter, width }: CsvLayout): boolean {
-  const all = kind === 'plain' && fields[width] === '' ? text.split(delimiter) : fields;
-  return all.some((field, index) => index >= width && field !== '');
+  if (kind !== 'plain' || fields[width] !== '') return fields.some((field, index) => index >= width && field !== '');
+  // A hostile line is a million delimiters: what is no delimiter is looked for, and the line not taken apart.
+  let at = fields.reduce((sum, field) => sum + field.length + delimiter.length, 0);
+  while (text.startsWith(delimiter, at)) at += delimiter.length;
+  return at < text.length;
 }
 
 function toValues(fields: string[], layout: CsvLayout): string[] {

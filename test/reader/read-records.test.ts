@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { readRecords } from '../../src/reader/read-records.ts';
 import type { InputRecord } from '../../src/reader/types.ts';
 import { archive, code, freeze, put, readAll, scratchFolder, utf16, withoutFrames } from './helpers.ts';
@@ -156,6 +156,17 @@ describe('readRecords', () => {
         expect(all.every(({ values }) => values?.length === 2)).toBe(true);
       }),
     );
+  });
+
+  it('looks beyond the last column without taking a hostile line apart', async () => {
+    const path = await put(folder, 'commas.csv', `email,name\na@x.example,n${','.repeat(500_000)}\na@x.example,n${','.repeat(500_000)}x,\n`);
+    const manifest = await freeze(path);
+    const split = vi.spyOn(String.prototype, 'split');
+    const all = await readAll(manifest);
+    const most = Math.max(...split.mock.results.map(({ value }) => (value as readonly string[]).length));
+    split.mockRestore();
+    expect(all.map(({ surplus }) => surplus)).toEqual([false, true]);
+    expect(most).toBeLessThanOrEqual(3);
   });
 
   it('reads on after a bad row: an unclosed quote, a line that is not UTF-8, a line too long', async () => {

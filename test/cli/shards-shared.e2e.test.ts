@@ -63,7 +63,9 @@ await describeWith('redis', 'shards with one quota', async (redis) => {
     // Those alone that the killed one had in flight are asked again, with the same key.
     expect([...service.asked].filter(([name, times]) => times > 1 && !inFlight.has(name))).toEqual([]);
     expect(calls.enrich).toBeLessThanOrEqual(service.requests.length);
-    expect(lookups.unique - lookups.fromLedger).toBe(whole.asked);
+    // What the killed one was answered is another run's where it had no checkpoint yet.
+    expect(lookups.unique - lookups.fromLedger).toBeLessThanOrEqual(whole.asked);
+    expect(lookups.unique - lookups.fromLedger).toBeGreaterThanOrEqual(whole.asked - inFlight.size);
   });
 
   test('a run that was paused in the middle of the join wakes when another has joined: nothing of it gets into the output', async () => {

@@ -49,7 +49,7 @@ export function readerOf(kind: ImportKind, columns: ReadonlyMap<Target, string>,
   return rowReader(table, plainName, new Map([...columns].filter(([target]) => table.targets.includes(target))));
 }
 
-export function rowReader(table: NameTable, plainName: (name: string) => string, chosen: ReadonlyMap<Target, string>): RowReader {
+function rowReader(table: NameTable, plainName: (name: string) => string, chosen: ReadonlyMap<Target, string>): RowReader {
   const byName = new Map<string, Meaning | null>();
   const meaningOf: MeaningOf = (name) => {
     const before = byName.get(name);

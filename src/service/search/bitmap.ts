@@ -14,10 +14,6 @@ export function emptyBits(size: number): Bits {
   return new Uint32Array(Math.ceil(size / BLOCK) * WORDS_A_BLOCK);
 }
 
-export function hasBit(bits: Bits, n: number): boolean {
-  return ((bits[n >>> 5] ?? 0) & (1 << (n & 31))) !== 0;
-}
-
 export function setBit(bits: Bits, n: number): void {
   bits[n >>> 5] = (bits[n >>> 5] ?? 0) | (1 << (n & 31));
 }

@@ -100,7 +100,7 @@ export function personTerms(person: SparseRecord, companyName: string | null, up
 }
 
 /** Since when somebody is with their employer: as their history says, else since their role began. */
-export function companySince(person: SparseRecord): number | null {
+function companySince(person: SparseRecord): number | null {
   const starts = objects(person['employment_history']).filter(isCurrent).map(({ started_on: start }) => dayOf(start)).filter((day) => day !== null);
   return starts.length > 0 ? Math.min(...starts) : dayOf(person['role_started_on']);
 }
@@ -167,7 +167,7 @@ function hiringTerms(terms: Terms, hiring: unknown, signals: readonly SparseReco
 }
 
 /** A place as a term: to about a kilometre. */
-export function placeName(lat: number, lng: number): string {
+function placeName(lat: number, lng: number): string {
   return `${lat.toFixed(PLACE_DECIMALS)},${lng.toFixed(PLACE_DECIMALS)}`;
 }
 

@@ -30,7 +30,7 @@ import { health, openApi, reference } from './routes/service.ts';
 import { signals } from './routes/signals.ts';
 import { pollVerification, verifyEndpoint } from './routes/verify.ts';
 import { VerificationJobs } from './verification-jobs.ts';
-import { follow, letIn } from './watch/follow-calls.ts';
+import { follow, letIn, lineUp } from './watch/follow-calls.ts';
 
 /** A store that cannot be written for longer than an import takes for a transaction is no store. */
 const STUCK_MS = 10_000;
@@ -92,6 +92,10 @@ export function buildApp(context: ServiceContext): App {
   answerOdd(app.server, nextRequestId);
   app.decorateRequest('call', null as unknown as Call);
   readBodies(app);
+  app.addHook('preHandler', (request, _reply, done) => {
+    if (request.call.admitted) lineUp(context, done);
+    else done();
+  });
 
   const methods = new Map<string, string[]>();
   app.addHook('onRequest', (request, reply, done) => {

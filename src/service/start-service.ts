@@ -100,7 +100,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     const verifier = new VerifyGate(opened.verifier);
     const streams = new EventStreams();
     const limits = { ...LIMITS, ...options.limits };
-    const gate = new LoadGate(limits, clock);
+    const gate = new LoadGate(limits, clock, () => journal.writeAwaited());
     const meter = new ServiceMeter();
     const app = buildApp({
       directory,

@@ -69,6 +69,11 @@ export class Journal {
     return batch.promise;
   }
 
+  /** Writes at once what answers wait for, if any do. */
+  writeAwaited(): void {
+    if (this.#batches.size > 0 && this.#failingSinceMs === null) this.flush();
+  }
+
   /** For how long the store has refused to be written, milliseconds; 0: it does not. */
   get stuckMs(): number {
     return this.#failingSinceMs === null ? 0 : this.#clock() - this.#failingSinceMs;

@@ -2,6 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Call, ServiceContext } from '../context.ts';
 import { ServiceError } from '../errors.ts';
+import type { Refusal } from '../guard/load-gate.ts';
 import { accessLine } from './access-log.ts';
 
 type Parts = Pick<ServiceContext, 'gate' | 'meter' | 'limits' | 'log' | 'clock' | 'now'>;
@@ -26,12 +27,19 @@ export function follow({ gate, meter, log, clock, now }: Parts, request: Fastify
 /** Lets a request in. @throws ServiceError when there is no room, or it has too many headers */
 export function letIn({ gate, meter, limits }: Parts, request: FastifyRequest): void {
   const refusal = gate.enter(request.call.startedMs);
-  if (refusal !== null) {
-    meter.shed[refusal]++;
-    throw new ServiceError('overloaded', 'the service has more requests than it can answer in time', { headers: { 'retry-after': RETRY_S } });
-  }
+  if (refusal !== null) throw shed(meter, refusal);
   request.call.admitted = true;
   if (request.raw.rawHeaders.length > 2 * limits.headers) throw new ServiceError('headers_too_large', `there may be ${limits.headers} headers at most, of ${limits.headerBytes} bytes together`);
+}
+
+/** Has a request that is read and let in wait for its turn; then `done` is called, with an error when there is no time for it. */
+export function lineUp({ gate, meter }: Parts, done: (error?: Error) => void): void {
+  gate.stand((refusal) => (refusal === null ? done() : done(shed(meter, refusal))));
+}
+
+function shed(meter: ServiceContext['meter'], refusal: Refusal): ServiceError {
+  meter.shed[refusal]++;
+  return new ServiceError('overloaded', 'the service has more requests than it can answer in time', { headers: { 'retry-after': RETRY_S } });
 }
 
 /** Makes room for another request; also to be called for one that goes on as a stream. */

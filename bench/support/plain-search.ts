@@ -1,7 +1,7 @@
 /** What searches have to find, by looking at everybody once. */
 import type { SparseRecord } from '../../src/service/records.ts';
 import { NO_HEADCOUNT, rankOf, type Sort } from '../../src/service/search/sort-keys.ts';
-import { Recent } from '../../src/service/store/recent.ts';
+import { Recent } from './recent.ts';
 import type { Store } from '../../src/service/store/store.ts';
 import { meetsAll, type Employee } from '../../test/service/plain-scan.ts';
 

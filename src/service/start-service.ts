@@ -95,7 +95,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     const opened = await openMail(options.mail ?? (options.sample === true ? { world: await readSampleWorld() } : {}), clock, now);
     mail = opened;
     const turn = new TurnReader(store);
-    const directory = openDirectory(store, clock, turn);
+    const directory = openDirectory(store, turn);
     const quota = new KeptQuota(store, journal, clock, now);
     const verifier = new VerifyGate(opened.verifier);
     const streams = new EventStreams();

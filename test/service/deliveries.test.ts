@@ -17,7 +17,7 @@ import { backTo } from './older-stores.ts';
 const AT = '2026-03-01T00:00:00Z';
 /** What holds of it soon after AT. */
 const evidence = (store: Store, email: string, nowMs = Date.parse(AT) + 86_400_000): Omit<HeldEvidence, 'untilMs'> | null => {
-  const { held } = weigh(openDirectory(store, () => 0).mailbox(email), null, nowMs);
+  const { held } = weigh(openDirectory(store).mailbox(email), null, nowMs);
   return held === null ? null : { kind: held.kind, atMs: held.atMs };
 };
 const deliveries = (store: Store, rows: Parameters<typeof load>[1], asOf: string | null = null) => load(store, rows, { kind: 'deliveries', name: 'mails.csv', asOf });
@@ -143,7 +143,7 @@ describe('what became of mails', () => {
     old.close();
     const store = openStore(path);
     expect(store.prepare('PRAGMA user_version').get()).toEqual({ user_version: MIGRATIONS.length });
-    expect(openDirectory(store, () => 0).companyByDomain('acme.test')).toContain('"domain":"acme.example"');
+    expect(openDirectory(store).companyByDomain('acme.test')).toContain('"domain":"acme.example"');
     expect((await deliveries(store, [{ email: 'jane@acme.example', event: 'bounced', at: AT }])).counts.added).toBe(1);
     expect(evidence(store, 'jane@acme.example')).toMatchObject({ kind: 'bounced' });
     store.close();

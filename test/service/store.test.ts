@@ -115,7 +115,7 @@ describe('the store', () => {
     old.prepare('INSERT INTO people (id, email, company_domain, doc) VALUES (?, ?, ?, ?)').run('pe_1', 'jane@acme.example', 'acme.example', '{"id":"pe_1","email":"jane@acme.example","name":"Jane","updated_at":"2025-03-28T00:00:00Z"}');
     old.close();
     const store = openStore(path);
-    const directory = openDirectory(store, () => 0);
+    const directory = openDirectory(store);
     const jane = directory.personByEmail('jane@acme.example');
     expect([jane?.person, jane?.companyDomain, jane?.companyName]).toEqual([{ id: 'pe_1', email: 'jane@acme.example', name: 'Jane', updated_at: '2025-03-28T00:00:00Z' }, 'acme.example', null]);
     expect(JSON.parse(directory.companyByDomain('acme.example') ?? '')).toMatchObject({ id: 'co_1', name: 'Acme', accepts_all: true });

@@ -63,7 +63,7 @@ describe('POST /v1/emails/verify', () => {
 
   it('names at once whoever was removed before, and nobody who is erased while their server is asked', async () => {
     const open = openStore(await makeStore());
-    const directory = openDirectory(open, () => 0);
+    const directory = openDirectory(open);
     const verifier = {
       verify: (emails: readonly string[]): Promise<EmailVerification[]> => {
         suppress(open, ['hired@acme.example'], Date.now());

@@ -6,15 +6,10 @@ import { companyText, type SparseRecord } from '../records.ts';
 import { aliasReader } from './domain-aliases.ts';
 import { numbersOf, numberTest } from './other-numbers.ts';
 import { PERSON_COLUMNS, PersonRow, updatedAt, type PersonValues } from './person-row.ts';
-import { Recent } from './recent.ts';
 import { suppressionTest, type Traces } from './suppressions.ts';
 import type { Store } from './store.ts';
 import { atOnce, type Turn } from './turn.ts';
 
-/** Companies kept as finished text: many people work at few of them. Bounded by count; a text is a few KB. */
-const COMPANY_CACHE_SIZE = 6_000;
-/** For how long an import in another process may go unseen in what is kept, monotonic milliseconds. */
-const COMPANY_CACHE_MS = 1_000;
 /** Namesakes at one company that are told apart; more are nobody in particular. */
 const MAX_NAMESAKES = 20;
 /** What became of mails to a mailbox, and what the record of its owner says of it, which may be no more than somebody's verdict: a status names no mail. */
@@ -52,10 +47,9 @@ export interface Directory extends EvidenceSource {
 }
 
 /**
- * @param clock monotonic, milliseconds
  * @param turn as of when the hot reads see the store: each by itself, or all of a turn of the event loop together
  */
-export function openDirectory(store: Store, clock: () => number, turn: Turn = atOnce(store)): Directory {
+export function openDirectory(store: Store, turn: Turn = atOnce(store)): Directory {
   const one = `SELECT ${PERSON_COLUMNS} FROM people WHERE`;
   const toPerson = (row: Readonly<Record<string, unknown>> | undefined): PersonRow | null => (row === undefined ? null : PersonRow.of(row));
   const byEmail = turn.prepare(`${one} email = ?`);
@@ -69,7 +63,7 @@ export function openDirectory(store: Store, clock: () => number, turn: Turn = at
   const mailbox = store.prepare(MAILBOX);
   const domain = store.prepare('SELECT accepts_all, email_pattern FROM companies WHERE domain = ?');
   const probe = store.prepare('SELECT 1 FROM companies LIMIT 1');
-  const readCompany = companyReader(store, clock, turn);
+  const readCompany = companyReader(store, turn);
 
   const asTold = ({ companyDomain, companyName }: PersonRow): string | null => (companyDomain === null && companyName === null ? null : companyText(JSON.stringify({ name: companyName, domain: companyDomain }), { signals: null, updatedAt: null }, null));
   const companyOf = (row: PersonRow): string | null => (row.companyDomain === null ? null : readCompany(row.companyDomain)) ?? asTold(row);
@@ -118,30 +112,14 @@ export function openDirectory(store: Store, clock: () => number, turn: Turn = at
 /** A row as it is read: its text, when it is of, the signals that it shows, and which fields it lacks. */
 type CompanyValues = readonly [doc: string, observedMs: number, signals: string | null, lacking: number | null];
 
-function companyReader(store: Store, clock: () => number, turn: Turn): (domain: string) => string | null {
+function companyReader(store: Store, turn: Turn): (domain: string) => string | null {
   const company = turn.prepare('SELECT doc, observed_at, shown_signals, lacks FROM companies WHERE domain = ?');
   const aliasOf = aliasReader(store);
-  const written = store.prepare('PRAGMA data_version');
-  const version = (): unknown => written.get()?.['data_version'];
-  const kept = new Recent<string>(COMPANY_CACHE_SIZE);
-  let [seen, looked] = [version(), clock()];
   return (domain) => {
-    const now = clock();
-    if (now - looked > COMPANY_CACHE_MS) {
-      // Another number: somebody else has written since.
-      const found = version();
-      // In the turn of the row that is read next, or before it: what is kept is never older than the number says.
-      if (found !== seen) kept.clear();
-      [seen, looked] = [found, now];
-    }
-    const before = kept.get(domain);
-    if (before !== undefined) return before;
     const row = (company(domain) ?? company(aliasOf(domain))) as CompanyValues | undefined;
     if (row === undefined) return null;
     const [doc, observedMs, signals, lacking] = row;
-    const text = companyText(doc, { signals, updatedAt: updatedAt(observedMs) }, lacking);
-    kept.put(domain, text);
-    return text;
+    return companyText(doc, { signals, updatedAt: updatedAt(observedMs) }, lacking);
   };
 }
 

@@ -27,6 +27,7 @@ const COMPANIES_REMEMBERED = 50_000;
 export class PlainSearch {
   readonly #store: Store;
   readonly #most: number;
+  readonly #today = new Date().toISOString().slice(0, 10);
   people = 0;
 
   /** @param most how many of each answer are wanted */
@@ -54,14 +55,14 @@ export class PlainSearch {
   #employee(row: Readonly<Record<string, unknown>>): Employee {
     const person = { ...(JSON.parse(row['doc'] as string) as SparseRecord), updated_at: new Date(row['observed_at'] as number).toISOString() };
     const domain = row['company_domain'] as string | null;
-    if (domain === null) return { person, company: {}, signals: [] };
+    if (domain === null) return { person, company: {}, signals: [], today: this.#today };
     let company = this.#companies.get(domain);
     if (company === undefined) {
       const doc = this.#store.prepare('SELECT doc FROM companies WHERE domain = ?').get(domain)?.['doc'] as string | undefined;
       company = JSON.parse(doc ?? '{}') as SparseRecord;
       this.#companies.put(domain, company);
     }
-    return { person, company, signals: [] };
+    return { person, company, signals: [], today: this.#today };
   }
 
   #insert(places: Place[], place: Place, sign: 1 | -1): void {

@@ -5,6 +5,8 @@ export interface Employee {
   readonly person: SparseRecord;
   readonly company: SparseRecord;
   readonly signals: readonly SparseRecord[];
+  /** The day it is; `TODAY` where nothing is said. */
+  readonly today?: string;
 }
 
 type Meets = (value: string, one: Employee) => boolean;
@@ -37,7 +39,7 @@ const within = (value: string, found: unknown): boolean => {
 };
 const notBefore = (value: string, found: unknown): boolean => typeof found === 'string' && found.slice(0, 10) >= value;
 const flag = (value: string, found: unknown): boolean => (value === 'true') === (typeof found === 'string');
-const months = (since: unknown): number | null => (typeof since === 'string' ? Math.floor((Date.parse(TODAY) - Date.parse(since.slice(0, 10))) / 86_400_000 / 30.4375) : null);
+const months = (since: unknown, today = TODAY): number | null => (typeof since === 'string' ? Math.floor((Date.parse(today) - Date.parse(since.slice(0, 10))) / 86_400_000 / 30.4375) : null);
 const past = ({ person }: Employee): SparseRecord[] => (list(person['employment_history']) as SparseRecord[]).filter((job) => job['ended_on'] !== undefined);
 
 export const MEETS: Readonly<Record<string, Meets>> = {
@@ -71,8 +73,8 @@ export const MEETS: Readonly<Record<string, Meets>> = {
     return 6_371 * Math.acos(Math.min(1, cosine)) <= km;
   },
   years_experience: (value, { person }) => within(value, person['years_experience']),
-  months_in_role: (value, { person }) => within(value, months(person['role_started_on'])),
-  months_at_company: (value, { person }) => within(value, months((list(person['employment_history']) as SparseRecord[]).find((job) => job['ended_on'] === undefined)?.['started_on'] ?? person['role_started_on'])),
+  months_in_role: (value, { person, today }) => within(value, months(person['role_started_on'], today)),
+  months_at_company: (value, { person, today }) => within(value, months((list(person['employment_history']) as SparseRecord[]).find((job) => job['ended_on'] === undefined)?.['started_on'] ?? person['role_started_on'], today)),
   job_changed_since: (value, { person }) => notBefore(value, person['job_changed_at']),
   updated_since: (value, { person }) => notBefore(value, person['updated_at']),
   has_email: (value, { person }) => flag(value, person['email']),

@@ -140,7 +140,7 @@ function readOptions(given: Given, findings: Findings): Options {
     const near = nearest(field, ROW_FIELDS);
     findings.add('fields', 'enum', `unknown name ${JSON.stringify(field.slice(0, 64))} in fields${near === null ? '' : `; did you mean ${near}?`}`);
   }
-  const asked = question(given.values, sorting);
+  const asked = questionOf(given.values, sorting);
   const cursor = one('cursor');
   const after = cursor === null ? null : placeOf(cursor, asked, sort === 'name' ? 'string' : 'number');
   if (cursor !== null && after === null) findings.add('cursor', 'invalid_cursor', BAD_CURSOR);
@@ -149,8 +149,8 @@ function readOptions(given: Given, findings: Findings): Options {
   return { sort: sort ?? 'relevance', descending, after, limit: limit ?? usual, fields, question: asked };
 }
 
-/** By its filters and its order, however they are written. */
-function question(values: Given['values'], sorting: string): string {
+/** What a cursor is of: a search by its filters and its order, however they are written. */
+export function questionOf(values: Given['values'], sorting: string): string {
   const filters = [...values].filter(([name]) => Object.hasOwn(FILTERS, name)).map(([name, list]) => [name, [...list].sort()] as const);
   return questionId([sorting, filters.sort(([one], [other]) => (one < other ? -1 : 1))]);
 }

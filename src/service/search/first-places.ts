@@ -2,8 +2,10 @@
 import type { Store } from '../store/store.ts';
 import { isEmptyBetween, type Bits } from './bitmap.ts';
 import type { Extent } from './columns.ts';
+import { NameWalk } from './name-walk.ts';
 import { NO_EXTENTS, Orders, type After, type Order } from './order.ts';
 import { CHUNK, type Coded } from './packed.ts';
+import type { Matches } from './matching.ts';
 import type { Sort } from './sort-keys.ts';
 import { Edge, Somebody, type Place, type ReadPlace } from './standing.ts';
 import { compareTexts } from './text-numbers.ts';
@@ -23,20 +25,24 @@ export interface Wanted {
 /** Finds the first `limit` of a set after `after`, in order. */
 export class PageFinder {
   readonly #orders: Orders;
+  readonly #names: NameWalk;
   readonly #read;
 
   constructor(store: Store) {
     this.#orders = new Orders(store);
+    this.#names = new NameWalk(store);
     this.#read = store.prepare('SELECT id, name_key FROM people WHERE seq = ?');
   }
 
   /** As the store is at this moment. */
-  first(found: Bits, wanted: Wanted): Place[] {
+  first(matches: Matches, wanted: Wanted): Place[] {
+    const walked = wanted.sort === 'name' ? this.#names.first(matches, wanted) : null;
+    if (walked !== null) return walked;
     const read = (seq: number, main: number): Place => {
       const row = this.#read.get(seq);
       return { seq, key: wanted.sort === 'name' ? ((row?.['name_key'] as string | undefined) ?? '') : main, id: (row?.['id'] as string | undefined) ?? '' };
     };
-    return new FirstPlaces(this.#orders.of(wanted.sort), wanted, read).of(found);
+    return new FirstPlaces(this.#orders.of(wanted.sort), wanted, read).of(matches.found);
   }
 }
 

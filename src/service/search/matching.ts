@@ -1,6 +1,6 @@
 /** Who meets all clauses of a search, as a set of people's rows. */
 import type { Store } from '../store/store.ts';
-import { BLOCK, emptyBits, hasAtMost, isEmpty, setBit, type Bits } from './bitmap.ts';
+import { BLOCK, countBits, emptyBits, hasAtMost, isEmpty, setBit, type Bits } from './bitmap.ts';
 import { criterionOf } from './criteria.ts';
 import { EmployerReader, type AtWork } from './employers.ts';
 import { any, type Expression } from './expression.ts';
@@ -11,6 +11,15 @@ import { EVERY } from './terms.ts';
 
 /** Looking up where somebody works and what is known of it takes as long as reading so many blocks. */
 const LOOK_UP_COST = 3;
+
+/** Who meets it all. */
+export interface Matches {
+  readonly found: Bits;
+  /** How many they are. */
+  readonly total: number;
+  /** How many people there are in all. */
+  readonly people: number;
+}
 
 export class Matcher {
   readonly #people: PostingReader;
@@ -27,16 +36,21 @@ export class Matcher {
     this.#lastCompany = store.prepare('SELECT max(id) AS n FROM domains');
   }
 
-  /** What is asked of people alone comes first, then what is asked of companies alone: each step looks only at those who are left. */
-  matching(clauses: readonly Clause[]): Bits {
+  matching(clauses: readonly Clause[]): Matches {
     const found = this.#everybody();
+    const people = countBits(found);
+    this.#narrow(found, clauses);
+    return { found, total: countBits(found), people };
+  }
+
+  /** What is asked of people alone comes first, then what is asked of companies alone: each step looks only at those who are left. */
+  #narrow(found: Bits, clauses: readonly Clause[]): void {
     const ofPeople = clauses.flatMap(({ person, company, exclude }) => (person === undefined || company !== undefined ? [] : { expression: person, exclude }));
     this.#narrowPeople(found, ofPeople);
     const ofCompanies = clauses.flatMap(({ person, company, exclude }) => (company === undefined || person !== undefined ? [] : { expression: company, exclude }));
     if (ofCompanies.length > 0 && !isEmpty(found)) this.#employers.narrow(found, [{ companies: this.#companiesWith(ofCompanies, found), people: null, exclude: false }]);
     const ofEither = clauses.filter(({ person, company }) => person !== undefined && company !== undefined);
     if (ofEither.length > 0 && !isEmpty(found)) this.#employers.narrow(found, ofEither.map((clause) => this.#either(clause, found)));
-    return found;
   }
 
   #either({ person, company, exclude }: Clause, found: Bits): AtWork {

@@ -3,7 +3,6 @@ import { profileKey } from '../../verification/profile-url.ts';
 import { PERSON_COLUMNS } from '../store/person-row.ts';
 import { snapshot, type Store } from '../store/store.ts';
 import type { Circle } from './bad-value.ts';
-import { countBits } from './bitmap.ts';
 import { DomainNumbers } from './employers.ts';
 import type { Clause, FilterContext } from './filters.ts';
 import { PageFinder } from './first-places.ts';
@@ -50,16 +49,15 @@ export class SearchIndex {
   /** One page of who meets all clauses, as the store is at this moment. */
   find({ clauses, sort, descending, after, limit }: SearchRequest): Found {
     return snapshot(this.#store, () => {
-      const found = this.#matcher.matching(clauses);
-      const total = countBits(found);
+      const matches = this.#matcher.matching(clauses);
       // One more than the page has says whether there is a next one.
-      const places = this.#pages.first(found, { sort, descending, after, limit: limit + 1 });
+      const places = this.#pages.first(matches, { sort, descending, after, limit: limit + 1 });
       const page = places.slice(0, limit);
       const last = page.at(-1);
       const read = this.#store.prepare(`SELECT ${PERSON_COLUMNS} FROM people WHERE seq = ?`);
       return {
         rows: page.map(({ seq }) => read.get(seq)).filter((row) => row !== undefined),
-        total,
+        total: matches.total,
         next: last === undefined || places.length <= limit ? null : { key: last.key, id: last.id },
       };
     });

@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { SparseRecord } from '../../../src/service/records.ts';
+import { BLOCK, emptyBits, setBit } from '../../../src/service/search/bitmap.ts';
+import { PageFinder } from '../../../src/service/search/first-places.ts';
 import type { After } from '../../../src/service/search/order.ts';
 import { SearchIndex } from '../../../src/service/search/search-index.ts';
 import { SORTS, type Sort } from '../../../src/service/search/sort-keys.ts';
@@ -76,6 +78,27 @@ describe.each(SORTS)('people in order of %s', (sort) => {
         expect(pages(sort, descending, limit)).toEqual(idsInOrder(sort, descending));
       }),
       { numRuns: 10 },
+    );
+  });
+
+  it('are of any set, few or many of them, the first after any place', () => {
+    const everybody = idsInOrder(sort, false);
+    // Those who stand together in the order, too: whoever walks along it meets nobody for long.
+    const some = fc.oneof(fc.subarray(everybody, { minLength: 1 }), fc.subarray(everybody, { minLength: 1, maxLength: 9 }), fc.uniqueArray(fc.nat(18), { minLength: 1 }).map((tens) => everybody.filter((_, n) => tens.includes(Math.floor(n / 10)))));
+    const finder = new PageFinder(store);
+    const seqOf = store.prepare('SELECT seq FROM people WHERE id = ?');
+    fc.assert(
+      fc.property(fc.boolean(), fc.oneof(fc.integer({ min: 1, max: 60 }), fc.integer({ min: 2, max: 9 })), some, fc.nat(), (descending, limit, chosen, from) => {
+        const found = emptyBits(2 * BLOCK);
+        for (const id of chosen) setBit(found, seqOf.get(id)?.['seq'] as number);
+        const [among, ids] = [new Set(chosen), descending ? everybody.toReversed() : everybody];
+        const before = ids[from % (ids.length + 1)];
+        const after = before === undefined ? null : { key: store.prepare(`SELECT ${KEYS[sort]} AS key FROM people LEFT JOIN companies ON domain = company_domain WHERE people.id = ?`).get(before)?.['key'] as string | number, id: before };
+        const rest = after === null ? ids : ids.slice(ids.indexOf(after.id) + 1);
+        const places = finder.first({ found, total: chosen.length, people: everybody.length }, { sort, descending, after, limit });
+        expect(places.map(({ id }) => id)).toEqual(rest.filter((id) => among.has(id)).slice(0, limit));
+      }),
+      { numRuns: 150 },
     );
   });
 

@@ -1,0 +1,71 @@
+/** One page of many people in order of their names: that order is walked along the index of names, and whoever is met who was found comes next. */
+import type { Store } from '../store/store.ts';
+import type { Matches } from './matching.ts';
+import type { After } from './order.ts';
+import { CHUNK } from './packed.ts';
+import type { Place } from './standing.ts';
+
+/** As many steps take as long as reading a chunk of each column that names are told apart by. */
+const STEPS_A_CHUNK = 100;
+/** Those who were found may stand so many times as far apart as they would on the average, */
+const TIMES_EXPECTED = 6;
+/** and more, by that share of what columns take: what somebody is found by may go with their name, as a country does. */
+const SHARE_TRIED = 1 / 4;
+/** Steps that are read at once. */
+const [LEAST_AT_ONCE, MOST_AT_ONCE] = [16, 4_096];
+
+export interface NamesWanted {
+  readonly descending: boolean;
+  /** Null: from the beginning. */
+  readonly after: After | null;
+  readonly limit: number;
+}
+
+export class NameWalk {
+  readonly #read;
+  readonly #steps: Readonly<Record<'up' | 'down', (after: After | null, count: number) => readonly number[]>>;
+
+  constructor(store: Store) {
+    this.#read = store.prepare('SELECT name_key, id FROM people WHERE seq = ?');
+    const steps = (beyond: '<' | '>', order: 'ASC' | 'DESC') => {
+      const sql = (where: string): string => `SELECT seq FROM people ${where} ORDER BY name_key ${order}, id ${order} LIMIT ?`;
+      const [first, next] = [store.prepare(sql('')), store.prepare(sql(`WHERE (name_key, id) ${beyond} (?, ?)`))];
+      for (const each of [first, next]) each.setReturnArrays(true);
+      return (after: After | null, count: number): readonly number[] => {
+        const rows = after === null ? first.all(count) : next.all(after.key, after.id, count);
+        return (rows as unknown as readonly (readonly [number])[]).map(([seq]) => seq);
+      };
+    };
+    this.#steps = { up: steps('>', 'ASC'), down: steps('<', 'DESC') };
+  }
+
+  /** Null: reading columns takes less, because few were found or they stand far from where the page begins. */
+  first({ found, total, people }: Matches, { descending, after, limit }: NamesWanted): Place[] | null {
+    const expected = Math.ceil((limit * people) / total);
+    const ofColumns = STEPS_A_CHUNK * Math.ceil(people / CHUNK);
+    const most = Math.min(ofColumns, TIMES_EXPECTED * expected + SHARE_TRIED * ofColumns);
+    if (!(expected <= most)) return null;
+    const places: Place[] = [];
+    let from = after;
+    let size = Math.min(expected + LEAST_AT_ONCE, MOST_AT_ONCE);
+    for (let steps = 0; steps < most; ) {
+      const rows = this.#steps[descending ? 'down' : 'up'](from, size);
+      for (const seq of rows) {
+        if ((((found[seq >>> 5] ?? 0) >>> (seq & 31)) & 1) === 0) continue;
+        places.push(this.#place(seq));
+        if (places.length === limit) return places;
+      }
+      steps += rows.length;
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < size) return places;
+      from = this.#place(last);
+      size = Math.min(4 * size, MOST_AT_ONCE);
+    }
+    return null;
+  }
+
+  #place(seq: number): Place & { readonly key: string } {
+    const row = this.#read.get(seq);
+    return { seq, key: (row?.['name_key'] as string | undefined) ?? '', id: (row?.['id'] as string | undefined) ?? '' };
+  }
+}

@@ -47,8 +47,8 @@ export function hasAtMost(bits: Bits, most: number): boolean {
   return count <= most;
 }
 
-/** Pairs, fours, bytes: H. S. Warren, Hacker's Delight, 5-1. */
-function bitsOf(word: number): number {
+/** How many of 32. Pairs, fours, bytes: H. S. Warren, Hacker's Delight, 5-1. */
+export function bitsOf(word: number): number {
   let x = word - ((word >>> 1) & 0x5555_5555);
   x = (x & 0x3333_3333) + ((x >>> 2) & 0x3333_3333);
   return Math.imul((x + (x >>> 4)) & 0x0f0f_0f0f, 0x0101_0101) >>> 24;

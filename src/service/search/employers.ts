@@ -1,6 +1,6 @@
 /** Who works where, by numbers: a person's row to the number of their company's domain, in chunks, so that a set of companies becomes a set of people. */
 import type { Store } from '../store/store.ts';
-import { isEmptyBetween, numbersIn, wordsOf, type Bits } from './bitmap.ts';
+import { bitsOf, isEmptyBetween, numbersIn, wordsOf, type Bits } from './bitmap.ts';
 import { CHUNK } from './packed.ts';
 
 const WORDS_A_CHUNK = CHUNK / 32;
@@ -74,8 +74,12 @@ export interface AtWork {
   readonly exclude: boolean;
 }
 
+/** Chunks that are kept as they were read: 24 MiB, which are six million people. Those who come later are read each time; to let others go for them would be of no use to whoever reads all of them in turn. */
+const MOST_KEPT = (24 * 1024 * 1024) / (CHUNK * Uint32Array.BYTES_PER_ELEMENT);
+
 /** Turns sets of companies into sets of the people who work there. */
 export class EmployerReader {
+  readonly #kept = new Map<number, Uint32Array>();
   readonly #read;
 
   constructor(store: Store) {
@@ -84,8 +88,17 @@ export class EmployerReader {
 
   /** The number of where each person of a chunk works, 0: nowhere. */
   chunk(chunk: number): Uint32Array {
+    const known = this.#kept.get(chunk);
+    if (known !== undefined) return known;
     const kept = this.#read.get(chunk)?.['ids'] as Uint8Array | undefined;
-    return kept === undefined ? NOBODY_WORKS : wordsOf(kept);
+    const ids = kept === undefined ? NOBODY_WORKS : wordsOf(kept);
+    if (this.#kept.size < MOST_KEPT) this.#kept.set(chunk, ids);
+    return ids;
+  }
+
+  /** The store has changed. */
+  forget(): void {
+    this.#kept.clear();
   }
 
   /** Where they work, one number for each of them. */
@@ -109,7 +122,7 @@ export class EmployerReader {
         let left = found[from + word] ?? 0;
         for (const { companies, people, exclude } of steps) {
           if (left === 0) break;
-          const met = workingAt(ids, word * 32, companies) | (people?.[from + word] ?? 0);
+          const met = workingAt(ids, word * 32, companies, left) | (people?.[from + word] ?? 0);
           left &= exclude ? ~met : met;
         }
         found[from + word] = left;
@@ -120,12 +133,23 @@ export class EmployerReader {
 
 const NOBODY_WORKS = new Uint32Array(CHUNK).fill(NOWHERE);
 
-/** Which of the 32 of a chunk from `from` work at one of the companies. */
-export function workingAt(ids: Uint32Array, from: number, companies: Bits): number {
+/** So many of 32 are looked at one by one; of more it is quicker to look at all. */
+const FEW = 12;
+
+/** Which of `among`, of the 32 of a chunk from `from`, work at one of the companies. */
+export function workingAt(ids: Uint32Array, from: number, companies: Bits, among: number): number {
   let found = 0;
+  if (bitsOf(among) <= FEW) {
+    for (let word = among; word !== 0; word &= word - 1) {
+      const bit = 31 - Math.clz32(word & -word);
+      const id = ids[from + bit] ?? NOWHERE;
+      found |= (((companies[id >>> 5] ?? 0) >>> (id & 31)) & 1) << bit;
+    }
+    return found;
+  }
   for (let bit = 0; bit < 32; bit++) {
     const id = ids[from + bit] ?? NOWHERE;
     found |= (((companies[id >>> 5] ?? 0) >>> (id & 31)) & 1) << bit;
   }
-  return found;
+  return found & among;
 }

@@ -1,6 +1,7 @@
 /** One page of a set of people in an order: the first of them after a place, found chunk by chunk without sorting the others. */
 import type { Store } from '../store/store.ts';
 import { isEmptyBetween, type Bits } from './bitmap.ts';
+import type { EmployerReader } from './employers.ts';
 import type { Extent } from './columns.ts';
 import { NameWalk } from './name-walk.ts';
 import { NO_EXTENTS, Orders, type After, type Order } from './order.ts';
@@ -28,13 +29,18 @@ export class PageFinder {
   readonly #names: NameWalk;
   readonly #read;
 
-  constructor(store: Store) {
-    this.#orders = new Orders(store);
+  constructor(store: Store, employers: EmployerReader) {
+    this.#orders = new Orders(store, employers);
     this.#names = new NameWalk(store);
     this.#read = store.prepare('SELECT id, name_key FROM people WHERE seq = ?');
   }
 
-  /** As the store is at this moment. */
+  /** The store has changed, and `employers` was told. */
+  forget(): void {
+    this.#orders.forget();
+  }
+
+  /** As the store is at this moment, but for what is kept until `forget`. */
   first(matches: Matches, wanted: Wanted): Place[] {
     const walked = wanted.sort === 'name' ? this.#names.first(matches, wanted) : null;
     if (walked !== null) return walked;

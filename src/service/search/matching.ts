@@ -2,7 +2,7 @@
 import type { Store } from '../store/store.ts';
 import { BLOCK, countBits, emptyBits, hasAtMost, isEmpty, setBit, type Bits } from './bitmap.ts';
 import { criterionOf } from './criteria.ts';
-import { EmployerReader, type AtWork } from './employers.ts';
+import type { AtWork, EmployerReader } from './employers.ts';
 import { any, type Expression } from './expression.ts';
 import type { Clause } from './filters.ts';
 import { narrow, type Demand } from './narrow.ts';
@@ -28,10 +28,10 @@ export class Matcher {
   readonly #lastPerson;
   readonly #lastCompany;
 
-  constructor(store: Store) {
+  constructor(store: Store, employers: EmployerReader) {
     this.#people = new PostingReader(store, 'person');
     this.#companies = new PostingReader(store, 'company');
-    this.#employers = new EmployerReader(store);
+    this.#employers = employers;
     this.#lastPerson = store.prepare('SELECT max(seq) AS n FROM people');
     this.#lastCompany = store.prepare('SELECT max(id) AS n FROM domains');
   }

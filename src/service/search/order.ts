@@ -2,6 +2,7 @@
 import type { Store } from '../store/store.ts';
 import type { Bits } from './bitmap.ts';
 import { ColumnReader, type ColumnName, type Extent } from './columns.ts';
+import type { EmployerReader } from './employers.ts';
 import { Headcounts } from './headcounts.ts';
 import type { Coded } from './packed.ts';
 import type { Sort } from './sort-keys.ts';
@@ -41,9 +42,10 @@ export const NO_EXTENTS: ReadonlyMap<number, Extent> = new Map();
 
 export class Orders {
   readonly #orders: Readonly<Record<Sort, Order>>;
-  readonly #forget: () => void;
+  readonly #headcounts: Headcounts;
+  readonly #columns: readonly ColumnReader[];
 
-  constructor(store: Store) {
+  constructor(store: Store, employers: EmployerReader) {
     const columns: ColumnReader[] = [];
     const level = (name: ColumnName, numberOf: Level['numberOf'], isTold: Level['isTold'] = () => true): Level => {
       const column = new ColumnReader(store, name);
@@ -51,7 +53,7 @@ export class Orders {
       return { chunk: (chunk) => column.chunk(chunk), extents: () => column.extents(), numberOf, isTold };
     };
     const ids = [level('person_id_heads', ({ id }) => idNumbers(id)[0], isToldId), level('person_id_tails', ({ id }) => idNumbers(id)[1], isToldId)] as const;
-    const headcounts = new Headcounts(store);
+    const headcounts = new Headcounts(store, employers);
     this.#orders = {
       relevance: { main: level('person_ranks', keyNumber), next: ids },
       updated_at: { main: level('person_times', keyNumber), next: ids },
@@ -61,16 +63,20 @@ export class Orders {
       },
       headcount: { main: { chunk: (...asked) => headcounts.chunk(...asked), extents: () => NO_EXTENTS, numberOf: keyNumber, isTold: () => true }, next: ids },
     };
-    this.#forget = () => {
-      for (const column of columns) column.forget();
-      headcounts.forget();
-    };
+    this.#headcounts = headcounts;
+    this.#columns = columns;
   }
 
-  /** As the store is at this moment. Only the last that was asked for holds. */
+  /** As the store is at this moment, but for what is kept until `forget`. Only the last that was asked for holds. */
   of(sort: Sort): Order {
-    this.#forget();
+    for (const column of this.#columns) column.forget();
+    this.#headcounts.begin();
     return this.#orders[sort];
+  }
+
+  /** The store has changed. */
+  forget(): void {
+    this.#headcounts.forget();
   }
 }
 

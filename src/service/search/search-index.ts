@@ -3,7 +3,8 @@ import { profileKey } from '../../verification/profile-url.ts';
 import { PERSON_COLUMNS } from '../store/person-row.ts';
 import { snapshot, type Store } from '../store/store.ts';
 import type { Circle } from './bad-value.ts';
-import { DomainNumbers } from './employers.ts';
+import { Changes } from './changes.ts';
+import { DomainNumbers, EmployerReader } from './employers.ts';
 import type { Clause, FilterContext } from './filters.ts';
 import { PageFinder } from './first-places.ts';
 import { Matcher } from './matching.ts';
@@ -32,6 +33,8 @@ const EARTH_KM = 6_371;
 
 export class SearchIndex {
   readonly #store: Store;
+  readonly #changes: Changes;
+  readonly #employers: EmployerReader;
   readonly #matcher: Matcher;
   readonly #pages: PageFinder;
   readonly #now: () => number;
@@ -40,8 +43,10 @@ export class SearchIndex {
   /** @param now epoch milliseconds */
   constructor(store: Store, now: () => number) {
     this.#store = store;
-    this.#matcher = new Matcher(store);
-    this.#pages = new PageFinder(store);
+    this.#changes = new Changes(store);
+    this.#employers = new EmployerReader(store);
+    this.#matcher = new Matcher(store, this.#employers);
+    this.#pages = new PageFinder(store, this.#employers);
     this.#now = now;
     this.context = this.#context();
   }
@@ -49,6 +54,10 @@ export class SearchIndex {
   /** One page of who meets all clauses, as the store is at this moment. */
   find({ clauses, sort, descending, after, limit }: SearchRequest): Found {
     return snapshot(this.#store, () => {
+      if (this.#changes.happened()) {
+        this.#employers.forget();
+        this.#pages.forget();
+      }
       const matches = this.#matcher.matching(clauses);
       // One more than the page has says whether there is a next one.
       const places = this.#pages.first(matches, { sort, descending, after, limit: limit + 1 });

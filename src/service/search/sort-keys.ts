@@ -1,6 +1,7 @@
 /** What people are sorted by, and the columns in which it is kept. */
 import type { SparseRecord } from '../records.ts';
 import type { Store } from '../store/store.ts';
+import { noteChange } from './changes.ts';
 import { ColumnWriter } from './columns.ts';
 import { idNumbers, nameNumbers } from './text-numbers.ts';
 
@@ -56,6 +57,8 @@ export function sortWriter(store: Store): SortWriter {
     },
     company: (number, employees) => sizes.change(number, employees),
     flush() {
+      // Whoever is put or erased has come by here, and every company.
+      noteChange(store);
       for (const column of [times, ranks, ...names, ...ids, sizes]) column.flush();
     },
   };

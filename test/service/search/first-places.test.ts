@@ -5,6 +5,8 @@ import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { SparseRecord } from '../../../src/service/records.ts';
 import { BLOCK, emptyBits, setBit } from '../../../src/service/search/bitmap.ts';
+import { EmployerReader } from '../../../src/service/search/employers.ts';
+import { range } from '../../../src/service/search/expression.ts';
 import { PageFinder } from '../../../src/service/search/first-places.ts';
 import type { After } from '../../../src/service/search/order.ts';
 import { SearchIndex } from '../../../src/service/search/search-index.ts';
@@ -85,7 +87,7 @@ describe.each(SORTS)('people in order of %s', (sort) => {
     const everybody = idsInOrder(sort, false);
     // Those who stand together in the order, too: whoever walks along it meets nobody for long.
     const some = fc.oneof(fc.subarray(everybody, { minLength: 1 }), fc.subarray(everybody, { minLength: 1, maxLength: 9 }), fc.uniqueArray(fc.nat(18), { minLength: 1 }).map((tens) => everybody.filter((_, n) => tens.includes(Math.floor(n / 10)))));
-    const finder = new PageFinder(store);
+    const finder = new PageFinder(store, new EmployerReader(store));
     const seqOf = store.prepare('SELECT seq FROM people WHERE id = ?');
     fc.assert(
       fc.property(fc.boolean(), fc.oneof(fc.integer({ min: 1, max: 60 }), fc.integer({ min: 2, max: 9 })), some, fc.nat(), (descending, limit, chosen, from) => {
@@ -120,6 +122,26 @@ describe.each(SORTS)('people in order of %s', (sort) => {
     const late = SORTS.indexOf(sort) + 1;
     loadCompanies(store, [{ domain: 'late.example', employees: late * 10, updated_at: `2026-03-0${late}` }, { domain: 'one.example', employees: late * 100, updated_at: `2026-03-0${late}` }], 'test');
     expect(pages(sort, false, 30)).toEqual(idsInOrder(sort, false));
+  });
+});
+
+describe('what is kept of where people work, and how many work there', () => {
+  const found = (name: string): { readonly ids: string[]; readonly total: number } => {
+    const { rows, total } = search.find({ clauses: [{ company: range('employees', 1, 1_000_000), exclude: false }], sort: 'headcount', descending: true, after: null, limit: 3 });
+    return { ids: rows.map(({ doc }) => (JSON.parse(doc as string) as { name?: string; id: string })).filter((one) => one.name === name).map(({ id }) => id), total };
+  };
+
+  it.each(['this connection', 'another one'])('is forgotten when it is written over %s', (which) => {
+    const other = which === 'another one' ? openStore(join(folder, 'store.sqlite')) : store;
+    const [name, domain] = [`Greta ${which}`, `${which.replace(' ', '-')}.example`];
+    const { total } = found(name);
+    loadPeople(other, [{ id: `late ${which}`, name, company_domain: domain }], 'test');
+    expect(found(name)).toEqual({ ids: [], total });
+    loadCompanies(other, [{ domain, employees: 900_000 }], 'test');
+    expect(found(name)).toEqual({ ids: [`late ${which}`], total: total + 1 });
+    loadPeople(other, [{ id: `late ${which}`, name, company_domain: 'gone.example', updated_at: '2026-07-01' }], 'test');
+    expect(found(name)).toEqual({ ids: [], total });
+    if (other !== store) other.close();
   });
 });
 

@@ -18,9 +18,11 @@ export interface Posting {
   readonly about: number;
   /** Adds those of a block to a set of that block. */
   addTo(block: number, into: Bits): void;
+  /** Those of a block, to be read and not changed: in `room`, or where they were read to. Null: none. */
+  rows(block: number, room: Bits): Bits | null;
 }
 
-const NOBODY: Posting = { id: null, blocks: 0, about: 0, addTo: () => undefined };
+const NOBODY: Posting = { id: null, blocks: 0, about: 0, addTo: () => undefined, rows: () => null };
 
 export class PostingReader {
   readonly #find;
@@ -49,14 +51,25 @@ export class PostingReader {
       kept.set((at as number) - from, bits as Uint8Array | null);
       about += size === BLOCK / 8 ? BLOCK / BITS_SHARE : (size as number) / 2;
     }
+    const read = (block: number): Uint8Array | undefined => {
+      const known = kept.get(block);
+      return known === null ? (this.#read.get(from + block)?.['bits'] as Uint8Array | undefined) : known;
+    };
     return {
       id,
       blocks: kept.size,
       about,
-      addTo: (block, into) => {
-        const known = kept.get(block);
-        const bits = known === null ? (this.#read.get(from + block)?.['bits'] as Uint8Array | undefined) : known;
+      addTo(block, into) {
+        const bits = read(block);
         if (bits !== undefined) readBlock(bits, 0, into);
+      },
+      rows(block, room) {
+        const bits = read(block);
+        if (bits === undefined) return null;
+        if (bits.length === BLOCK / 8) return wordsOf(bits);
+        room.fill(0);
+        readBlock(bits, 0, room);
+        return room;
       },
     };
   }

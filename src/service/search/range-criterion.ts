@@ -1,5 +1,5 @@
 /** Numbers from one to another, as sets of rows for each binary digit. */
-import { BLOCK, emptyBits, isEmpty, or, type Bits } from './bitmap.ts';
+import { andNot, BLOCK, emptyBits, isEmpty, or, type Bits } from './bitmap.ts';
 import type { Criterion } from './criteria.ts';
 import type { RangeExpression } from './expression.ts';
 import { keptNumber, NUMBERS, numberStem } from './numbers.ts';
@@ -26,7 +26,7 @@ export function rangeCriterion({ name, of, min, max }: RangeExpression, reader: 
     cost: digits.reduce((sum, { blocks }) => sum + blocks, known.blocks),
     rowCost: digits.length + 1,
     addTo(block, into, among) {
-      const [rows, digit] = [ROWS, DIGIT];
+      const rows = ROWS;
       rows.fill(0);
       known.addTo(block, rows);
       for (let i = 0; i < rows.length; i++) rows[i] = (rows[i] ?? 0) & (among[i] ?? 0);
@@ -34,10 +34,9 @@ export function rangeCriterion({ name, of, min, max }: RangeExpression, reader: 
       within?.begin(rows);
       for (const [index, one] of digits.entries()) {
         if (below?.isOver !== false && within?.isOver !== false) break;
-        digit.fill(0);
-        one.addTo(block, digit);
-        below?.next(digit, bits - 1 - index);
-        within?.next(digit, bits - 1 - index);
+        const ones = one.rows(block, DIGIT);
+        below?.next(ones, bits - 1 - index);
+        within?.next(ones, bits - 1 - index);
       }
       within?.keepIn(rows);
       below?.takeFrom(rows);
@@ -71,19 +70,21 @@ class AtMost {
     return isEmpty(this.#equal);
   }
 
-  next(digit: Bits, bit: number): void {
+  /** @param ones whose digit is 1; null: nobody's */
+  next(ones: Bits | null, bit: number): void {
     const [less, equal] = [this.#less, this.#equal];
     const isOne = Math.floor(this.#bound / 2 ** bit) % 2 === 1;
-    for (let i = 0; i < equal.length; i++) {
-      const e = equal[i] ?? 0;
-      const d = digit[i] ?? 0;
-      if (isOne) {
-        less[i] = (less[i] ?? 0) | (e & ~d);
-        equal[i] = e & d;
-      } else {
-        equal[i] = e & ~d;
+    if (ones === null) {
+      if (!isOne) return;
+      or(less, equal);
+      equal.fill(0);
+    } else if (isOne) {
+      for (let i = 0; i < equal.length; i++) {
+        const [e, one] = [equal[i] ?? 0, ones[i] ?? 0];
+        less[i] = (less[i] ?? 0) | (e & ~one);
+        equal[i] = e & one;
       }
-    }
+    } else andNot(equal, ones);
   }
 
   keepIn(rows: Bits): void {

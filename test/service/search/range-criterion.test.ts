@@ -1,0 +1,49 @@
+import * as fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { BLOCK, emptyBits, numbersIn, setBit } from '../../../src/service/search/bitmap.ts';
+import { numberStem, numberTerms } from '../../../src/service/search/numbers.ts';
+import { PostingReader } from '../../../src/service/search/posting-reader.ts';
+import { PostingWriter } from '../../../src/service/search/postings.ts';
+import { rangeCriterion } from '../../../src/service/search/range-criterion.ts';
+import { transaction } from '../../../src/sqlite/transaction.ts';
+import { emptyStore } from '../loading.ts';
+
+/** So many that some digits are kept as bits and some, which few have, as lists; and a block of few, in which some digits are nobody's. */
+const ROWS = [...Array.from({ length: 12_000 }, (_, n) => n), BLOCK + 3, BLOCK + 700, BLOCK + 65_535];
+const valueOf = (row: number): number | null => (row % 11 === 0 ? null : row % 40 === 0 ? 100 : row >= BLOCK ? 5 : (row * 7) % 64);
+
+it('finds the numbers from one to another, however the rows of a digit are kept, and changes none of them', async () => {
+  const store = await emptyStore();
+  const writer = new PostingWriter(store, 'person');
+  const stem = numberStem('years_experience');
+  transaction(store, () => {
+    for (const row of ROWS) {
+      const value = valueOf(row);
+      const terms = value === null ? [] : numberTerms(stem, value);
+      writer.change(row, null, { terms, numbers: Uint32Array.from(terms.keys()) }, { from: 0, to: terms.length });
+    }
+    writer.flush();
+  });
+  const sizes = store.prepare('SELECT length(bits) AS size FROM person_postings').all().map(({ size }) => size as number);
+  expect([sizes.includes(BLOCK / 8), sizes.some((size) => size < BLOCK / 8)]).toEqual([true, true]);
+  const reader = new PostingReader(store, 'person');
+  const bound = fc.option(fc.integer({ min: -2, max: 130 }));
+  fc.assert(
+    fc.property(bound, bound, fc.constantFrom(1, 3), (min, max, step) => {
+      const criterion = rangeCriterion({ kind: 'range', name: 'years_experience', of: '', min, max }, reader);
+      for (const block of [0, 1]) {
+        const [among, found] = [emptyBits(BLOCK), emptyBits(BLOCK)];
+        const asked = ROWS.filter((row) => Math.floor(row / BLOCK) === block && row % step === 0);
+        for (const row of asked) setBit(among, row % BLOCK);
+        criterion?.addTo(block, found, among);
+        const expected = asked.filter((row) => {
+          const value = valueOf(row);
+          return value !== null && value >= (min ?? -Infinity) && value <= (max ?? Infinity);
+        });
+        expect([...numbersIn(found)].map((n) => block * BLOCK + n)).toEqual(expected);
+      }
+    }),
+    { numRuns: 60 },
+  );
+  store.close();
+});

@@ -81,9 +81,12 @@ const MOST_KEPT = (24 * 1024 * 1024) / (CHUNK * Uint32Array.BYTES_PER_ELEMENT);
 export class EmployerReader {
   readonly #kept = new Map<number, Uint32Array>();
   readonly #read;
+  readonly #peopleAt;
 
   constructor(store: Store) {
     this.#read = store.prepare('SELECT ids FROM employers WHERE chunk = ?');
+    this.#peopleAt = store.prepare('SELECT seq FROM domains JOIN people ON company_domain = domain WHERE domains.id = ?');
+    this.#peopleAt.setReturnArrays(true);
   }
 
   /** The number of where each person of a chunk works, 0: nowhere. */
@@ -99,6 +102,11 @@ export class EmployerReader {
   /** The store has changed. */
   forget(): void {
     this.#kept.clear();
+  }
+
+  /** The rows of those who work at a company, by its number. */
+  peopleAt(company: number): readonly number[] {
+    return (this.#peopleAt.all(company) as unknown as readonly (readonly [number])[]).map(([seq]) => seq);
   }
 
   /** Where they work, one number for each of them. */

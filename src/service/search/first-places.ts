@@ -6,6 +6,7 @@ import type { Extent } from './columns.ts';
 import { NameWalk } from './name-walk.ts';
 import { NO_EXTENTS, Orders, type After, type Order } from './order.ts';
 import { CHUNK, type Coded } from './packed.ts';
+import { HeadcountWalk } from './headcount-walk.ts';
 import type { Matches } from './matching.ts';
 import type { Sort } from './sort-keys.ts';
 import { Edge, Somebody, type Place, type ReadPlace } from './standing.ts';
@@ -27,11 +28,13 @@ export interface Wanted {
 export class PageFinder {
   readonly #orders: Orders;
   readonly #names: NameWalk;
+  readonly #headcounts: HeadcountWalk;
   readonly #read;
 
   constructor(store: Store, employers: EmployerReader) {
     this.#orders = new Orders(store, employers);
     this.#names = new NameWalk(store);
+    this.#headcounts = new HeadcountWalk(employers, this.#orders.headcounts);
     this.#read = store.prepare('SELECT id, name_key FROM people WHERE seq = ?');
   }
 
@@ -48,7 +51,9 @@ export class PageFinder {
       const row = this.#read.get(seq);
       return { seq, key: wanted.sort === 'name' ? ((row?.['name_key'] as string | undefined) ?? '') : main, id: (row?.['id'] as string | undefined) ?? '' };
     };
-    return new FirstPlaces(this.#orders.of(wanted.sort), wanted, read).of(matches.found);
+    const order = this.#orders.of(wanted.sort);
+    if (wanted.sort !== 'headcount') return new FirstPlaces(order, wanted, read, ANYWHERE).of(matches.found);
+    return new FirstPlaces(order, wanted, read, this.#headcounts.within(matches)).of(this.#headcounts.among(matches, wanted) ?? matches.found);
   }
 }
 
@@ -59,14 +64,17 @@ class FirstPlaces {
   readonly #edge: Edge | null;
   readonly #first: Somebody[] = [];
   readonly #read: ReadPlace;
+  readonly #within: Extent;
   readonly #between = new Uint16Array(CHUNK);
 
-  constructor(order: Order, { descending, after, limit }: Wanted, read: ReadPlace) {
+  /** @param within between which the numbers are that are sorted by, where it is not known of each chunk */
+  constructor(order: Order, { descending, after, limit }: Wanted, read: ReadPlace, within: Extent) {
     this.#order = order;
     this.#sign = descending ? -1 : 1;
     this.#limit = limit;
     this.#edge = after === null ? null : new Edge(order, after);
     this.#read = read;
+    this.#within = within;
   }
 
   of(found: Bits): Place[] {
@@ -91,9 +99,12 @@ class FirstPlaces {
     const [extents, nextExtents] = areFew ? [NO_EXTENTS, NO_EXTENTS] : [main.extents(), next.extents()];
     const chunks: ChunkAhead[] = [];
     for (const chunk of inhabited) {
-      const [best, worst] = inDirection(extents.get(chunk) ?? ANYWHERE, sign);
+      const [best, worst] = inDirection(extents.get(chunk) ?? this.#within, sign);
       const [bestNext, worstNext] = inDirection(nextExtents.get(chunk) ?? ANYWHERE, sign);
-      if (worst >= edge) chunks.push({ chunk, best, bestNext, worstNext });
+      const ahead = { chunk, best: Math.max(best, edge), bestNext, worstNext };
+      // Numbers are whole ones: none is before half of one further on.
+      if (this.#edge !== null && ahead.best === edge && this.#areBefore(ahead, this.#edge)) ahead.best += 1 / 2;
+      if (worst >= ahead.best) chunks.push(ahead);
     }
     return chunks.sort((one, other) => compareNumbers(one.best, other.best) || compareNumbers(one.bestNext, other.bestNext));
   }
@@ -175,7 +186,7 @@ class FirstPlaces {
   }
 }
 
-/** A chunk, and between what everybody in it stands in the direction that is asked for: nobody comes before the best. */
+/** A chunk, and between what everybody in it who is behind the edge stands in the direction that is asked for: nobody comes before the best. */
 interface ChunkAhead {
   readonly chunk: number;
   readonly best: number;

@@ -1,17 +1,18 @@
 /** How many work where each person works. What a company has is not written to all who work there: their company's number leads to it. */
 import type { Store } from '../store/store.ts';
-import { emptyBits, setBit, type Bits } from './bitmap.ts';
+import { bitsOf, emptyBits, setBit, type Bits } from './bitmap.ts';
 import { ColumnReader } from './columns.ts';
 import { workingAt, type EmployerReader } from './employers.ts';
+import type { Sizes } from './next-sizes.ts';
 import { CHUNK, type Coded } from './packed.ts';
 import { NO_HEADCOUNT } from './sort-keys.ts';
 
-/** After so many chunks, and so many times as many, it is settled anew which companies are still asked for. */
-const CHUNKS_BETWEEN = 8;
+/** After so many times 32 people, and eight times as many, it is settled anew which companies are still asked for: for few people that is not worth the while. */
+const WORDS_BETWEEN = 1_024;
+const TIMES_BETWEEN = 8;
+/** So many of 32 are looked at one by one. */
+const FEW = 8;
 const MOST_IN_32_BITS = 2 ** 31 - 2;
-
-/** Of each company its size and one more, 0 where none is known. */
-type Sizes = Int32Array | Float64Array;
 
 export class Headcounts {
   readonly #employers: EmployerReader;
@@ -19,9 +20,11 @@ export class Headcounts {
   readonly #codes = new Float64Array(CHUNK);
   readonly #lastCompany;
   #sizes: Sizes | null = null;
+  #unknown: Bits | null = null;
   /** Those of a size that is asked for, and maybe others; null: all. */
   #companies: Bits | null = null;
-  #chunks = 0;
+  #words = 0;
+  #nextWords = WORDS_BETWEEN;
 
   constructor(store: Store, employers: EmployerReader) {
     this.#employers = employers;
@@ -32,27 +35,53 @@ export class Headcounts {
   /** Another page is asked for. */
   begin(): void {
     this.#companies = null;
-    this.#chunks = 0;
+    this.#words = 0;
+    this.#nextWords = WORDS_BETWEEN;
   }
 
   /** The store has changed. */
   forget(): void {
     this.#sizes = null;
+    this.#unknown = null;
+  }
+
+  get sizes(): Sizes {
+    return (this.#sizes ??= this.#read());
+  }
+
+  /** Of which people no headcount is known, and of which rows nobody is: a set of its own of `words` times 32 rows. */
+  unknown(words: number): Bits {
+    if (this.#unknown?.length !== words) {
+      const sizes = this.sizes;
+      const found = new Uint32Array(words);
+      for (let row = 0; row < words * 32; row += CHUNK) {
+        const ids = this.#employers.chunk(row / CHUNK);
+        for (let at = 0; at < CHUNK; at++) if ((sizes[ids[at] ?? 0] ?? 0) === 0) setBit(found, row + at);
+      }
+      this.#unknown = found;
+    }
+    return this.#unknown.slice();
   }
 
   /** As `MainLevel` says; what is asked for of one chunk holds all that is asked for of the next. */
   chunk(chunk: number, among: Bits, least: number, most: number): Coded {
-    this.#sizes ??= this.#read();
-    const sizes = this.#sizes;
-    // For few chunks that is not worth the while.
-    if (this.#chunks >= CHUNKS_BETWEEN && Number.isInteger(Math.log2(this.#chunks) / Math.log2(CHUNKS_BETWEEN))) this.#companies = companiesBetween(sizes, least - NO_HEADCOUNT, most - NO_HEADCOUNT);
-    this.#chunks++;
+    const sizes = this.sizes;
+    if (this.#words >= this.#nextWords) {
+      this.#companies = companiesBetween(sizes, least - NO_HEADCOUNT, most - NO_HEADCOUNT);
+      this.#nextWords *= TIMES_BETWEEN;
+    }
     const [codes, ids, companies] = [this.#codes, this.#employers.chunk(chunk), this.#companies];
     for (let from = 0; from < CHUNK; from += 32) {
       const wanted = among[(chunk * CHUNK + from) >>> 5] ?? 0;
       if (wanted === 0) continue;
-      if (companies !== null && workingAt(ids, from, companies, wanted) === 0) codes.fill(NaN, from, from + 32);
-      else for (let at = from; at < from + 32; at++) codes[at] = sizes[ids[at] ?? 0] ?? 0;
+      codes.fill(NaN, from, from + 32);
+      const isFew = bitsOf(wanted) <= FEW;
+      if (!isFew) this.#words++;
+      const left = isFew || companies === null ? wanted : workingAt(ids, from, companies, wanted);
+      for (let word = left; word !== 0; word &= word - 1) {
+        const at = from + 31 - Math.clz32(word & -word);
+        codes[at] = sizes[ids[at] ?? 0] ?? 0;
+      }
     }
     // So that 0 stands for the headcount that is not known.
     return { least: NO_HEADCOUNT + 1, unit: 1, codes };

@@ -19,6 +19,8 @@ export interface Matches {
   readonly total: number;
   /** How many people there are in all. */
   readonly people: number;
+  /** Companies, by number, at one of which each of them works; 0, which is where nobody works, may be among them. Null: any. */
+  readonly companies: Bits | null;
 }
 
 export class Matcher {
@@ -39,18 +41,20 @@ export class Matcher {
   matching(clauses: readonly Clause[]): Matches {
     const found = this.#everybody();
     const people = countBits(found);
-    this.#narrow(found, clauses);
-    return { found, total: countBits(found), people };
+    const companies = this.#narrow(found, clauses);
+    return { found, total: countBits(found), people, companies };
   }
 
-  /** What is asked of people alone comes first, then what is asked of companies alone: each step looks only at those who are left. */
-  #narrow(found: Bits, clauses: readonly Clause[]): void {
+  /** What is asked of people alone comes first, then what is asked of companies alone: each step looks only at those who are left. Returns the companies at which all of these work; null: any. */
+  #narrow(found: Bits, clauses: readonly Clause[]): Bits | null {
     const ofPeople = clauses.flatMap(({ person, company, exclude }) => (person === undefined || company !== undefined ? [] : { expression: person, exclude }));
     this.#narrowPeople(found, ofPeople);
     const ofCompanies = clauses.flatMap(({ person, company, exclude }) => (company === undefined || person !== undefined ? [] : { expression: company, exclude }));
-    if (ofCompanies.length > 0 && !isEmpty(found)) this.#employers.narrow(found, [{ companies: this.#companiesWith(ofCompanies, found), people: null, exclude: false }]);
+    const companies = ofCompanies.length > 0 && !isEmpty(found) ? this.#companiesWith(ofCompanies, found) : null;
+    if (companies !== null) this.#employers.narrow(found, [{ companies, people: null, exclude: false }]);
     const ofEither = clauses.filter(({ person, company }) => person !== undefined && company !== undefined);
     if (ofEither.length > 0 && !isEmpty(found)) this.#employers.narrow(found, ofEither.map((clause) => this.#either(clause, found)));
+    return companies;
   }
 
   #either({ person, company, exclude }: Clause, found: Bits): AtWork {

@@ -42,7 +42,7 @@ export const NO_EXTENTS: ReadonlyMap<number, Extent> = new Map();
 
 export class Orders {
   readonly #orders: Readonly<Record<Sort, Order>>;
-  readonly #headcounts: Headcounts;
+  readonly headcounts: Headcounts;
   readonly #columns: readonly ColumnReader[];
 
   constructor(store: Store, employers: EmployerReader) {
@@ -63,20 +63,20 @@ export class Orders {
       },
       headcount: { main: { chunk: (...asked) => headcounts.chunk(...asked), extents: () => NO_EXTENTS, numberOf: keyNumber, isTold: () => true }, next: ids },
     };
-    this.#headcounts = headcounts;
+    this.headcounts = headcounts;
     this.#columns = columns;
   }
 
   /** As the store is at this moment, but for what is kept until `forget`. Only the last that was asked for holds. */
   of(sort: Sort): Order {
     for (const column of this.#columns) column.forget();
-    this.#headcounts.begin();
+    this.headcounts.begin();
     return this.#orders[sort];
   }
 
   /** The store has changed. */
   forget(): void {
-    this.#headcounts.forget();
+    this.headcounts.forget();
   }
 }
 

@@ -1,0 +1,88 @@
+/** Among whom one page of many people in order of headcount is, found from the side of companies: those next in size are taken until so many who were found work there. */
+import { and, countBits, emptyBits, isEmpty, setBit, type Bits } from './bitmap.ts';
+import type { Extent } from './columns.ts';
+import type { EmployerReader } from './employers.ts';
+import type { Headcounts } from './headcounts.ts';
+import type { Matches } from './matching.ts';
+import { isAmong, nextSizes, type NextSizes } from './next-sizes.ts';
+import type { After } from './order.ts';
+import { CHUNK } from './packed.ts';
+import { NO_HEADCOUNT } from './sort-keys.ts';
+
+/** Finding who works at a company takes as long as looking through so many chunks of people. */
+const CHUNKS_A_COMPANY = 2;
+/** More companies than would do on the average, */
+const TIMES_EXPECTED = 1.5;
+const MORE = 4;
+/** and so many times as many where too few work there. */
+const TIMES_MORE = 4;
+
+export interface HeadcountsWanted {
+  readonly descending: boolean;
+  /** Null: from the beginning. */
+  readonly after: After | null;
+  readonly limit: number;
+}
+
+export class HeadcountWalk {
+  readonly #employers: EmployerReader;
+  readonly #headcounts: Headcounts;
+
+  constructor(employers: EmployerReader, headcounts: Headcounts) {
+    this.#employers = employers;
+    this.#headcounts = headcounts;
+  }
+
+  /** Between which the headcounts of all who were found are. */
+  within({ found, companies }: Matches): Extent {
+    const { sizes } = this.#headcounts;
+    let [least, most] = [Infinity, 0];
+    for (let company = 0; company < sizes.length; company++) {
+      const size = sizes[company] ?? 0;
+      if (size === 0 || !isAmong(company, companies)) continue;
+      if (size < least) least = size;
+      if (size > most) most = size;
+    }
+    const isKnown = isEmpty(this.#unknownOf(found));
+    return { least: (isKnown ? Math.min(least, most) : 0) + NO_HEADCOUNT, most: most + NO_HEADCOUNT };
+  }
+
+  /** Some of who were found, the first `limit` after `after` among them. Null: to look at all of them takes less. */
+  among({ found, total, people, companies }: Matches, { descending, after, limit }: HeadcountsWanted): Bits | null {
+    const { sizes } = this.#headcounts;
+    const most = people / CHUNK / CHUNKS_A_COMPANY;
+    const expected = MORE + (TIMES_EXPECTED * limit * (companies === null ? sizes.length : countBits(companies))) / total;
+    const beyond = after === null ? null : Number(after.key) - NO_HEADCOUNT;
+    // Whose headcount is not known stand before all others; of those who equal the edge nobody can say yet how many are behind it.
+    const some = (descending ? beyond === 0 : beyond === null || beyond === 0) ? this.#unknownOf(found) : emptyBits(found.length * 32);
+    const before = beyond === null ? countBits(some) : 0;
+    if (before >= limit || (descending && beyond === 0)) return some;
+    for (let count = expected; count <= most; count *= TIMES_MORE) {
+      const next = nextSizes(sizes, { among: companies, beyond, descending, count, most });
+      if (next === null) return null;
+      if (before + this.#take(next, found, some) >= limit) return some;
+      if (next.areAll) return descending ? null : some;
+    }
+    return null;
+  }
+
+  #unknownOf(found: Bits): Bits {
+    return and(this.#headcounts.unknown(found.length), found);
+  }
+
+  /** Adds who were found and work there; returns how many of them are behind the edge for certain. */
+  #take({ companies, equal }: NextSizes, found: Bits, into: Bits): number {
+    for (const company of equal) this.#takeFrom(company, found, into);
+    return companies.reduce((sum, company) => sum + this.#takeFrom(company, found, into), 0);
+  }
+
+  #takeFrom(company: number, found: Bits, into: Bits): number {
+    let count = 0;
+    for (const person of this.#employers.peopleAt(company)) {
+      if ((((found[person >>> 5] ?? 0) >>> (person & 31)) & 1) === 0) continue;
+      setBit(into, person);
+      count++;
+    }
+    return count;
+  }
+}

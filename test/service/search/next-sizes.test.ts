@@ -1,0 +1,38 @@
+import * as fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { emptyBits, setBit } from '../../../src/service/search/bitmap.ts';
+import { nextSizes, type NextSizes } from '../../../src/service/search/next-sizes.ts';
+
+it('finds the companies that come next in size, and all that equal the last of them, or says that they are too many', () => {
+  const number = fc.oneof(fc.nat(3), fc.nat(12), fc.nat(1_000));
+  const list = fc.array(fc.record({ size: number, isAmong: fc.boolean() }), { maxLength: 200, size: 'max' });
+  let tooMany = 0;
+  fc.assert(
+    fc.property(list, fc.option(number), fc.boolean(), fc.boolean(), fc.integer({ min: 1, max: 40 }), fc.nat(20), (companies, beyond, descending, areSome, count, more) => {
+      const among = areSome ? emptyBits(companies.length) : null;
+      if (among !== null) for (const [company, { isAmong }] of companies.entries()) if (isAmong) setBit(among, company);
+      const sign = descending ? -1 : 1;
+      const naive = (of: typeof companies): NextSizes => {
+        const known = of.flatMap(({ size, isAmong }, company) => (size > 0 && (isAmong || !areSome) ? [{ company, size }] : []));
+        const ahead = known.filter(({ size }) => beyond === null || sign * (size - beyond) > 0).sort((one, other) => sign * (one.size - other.size));
+        const last = ahead[Math.min(count, ahead.length) - 1]?.size ?? 0;
+        const first = ahead.filter(({ size }) => sign * (size - last) <= 0).map(({ company }) => company);
+        return { companies: first, equal: known.filter(({ size }) => size === beyond).map(({ company }) => company), areAll: first.length === ahead.length };
+      };
+      const most = count + more;
+      const areMore = (one: NextSizes): boolean => one.companies.length + one.equal.length > most;
+      const found = nextSizes(Int32Array.from(companies, ({ size }) => size), { among, beyond, descending, count, most });
+      if (found === null) {
+        tooMany++;
+        expect(companies.some((_, last) => areMore(naive(companies.slice(0, last + 1))))).toBe(true);
+        return;
+      }
+      const inOrder = (numbers: readonly number[]): number[] => [...numbers].sort((one, other) => one - other);
+      const expected = naive(companies);
+      expect({ ...found, companies: inOrder(found.companies) }).toEqual({ ...expected, companies: inOrder(expected.companies) });
+      expect(areMore(expected)).toBe(false);
+    }),
+    { numRuns: 500 },
+  );
+  expect(tooMany).toBeGreaterThan(10);
+});

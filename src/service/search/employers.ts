@@ -1,12 +1,14 @@
 /** Who works where, by numbers: a person's row to the number of their company's domain, in chunks, so that a set of companies becomes a set of people. */
 import type { Store } from '../store/store.ts';
-import { bitsOf, isEmptyBetween, numbersIn, wordsOf, type Bits } from './bitmap.ts';
+import { and, andNot, bitsOf, hasAtMost, isEmptyBetween, numbersIn, setBit, wordsOf, type Bits } from './bitmap.ts';
 import { CHUNK } from './packed.ts';
 
 const WORDS_A_CHUNK = CHUNK / 32;
 const MAX_REMEMBERED = 100_000;
-/** The number of no domain. */
+/** The number of no domain, */
 const NOWHERE = 0;
+/** and the bit of it in the first word of a set. */
+const FIRST = 1;
 
 /** Numbers of domains, given when first met; from 1. */
 export class DomainNumbers {
@@ -77,6 +79,9 @@ export interface AtWork {
 /** Chunks that are kept as they were read: 24 MiB, which are six million people. Those who come later are read each time; to let others go for them would be of no use to whoever reads all of them in turn. */
 const MOST_KEPT = (24 * 1024 * 1024) / (CHUNK * Uint32Array.BYTES_PER_ELEMENT);
 
+/** Finding who works at a company takes as long as looking through so many chunks of people, as a rule. */
+const CHUNKS_A_COMPANY = 4;
+
 /** Turns sets of companies into sets of the people who work there. */
 export class EmployerReader {
   readonly #kept = new Map<number, Uint32Array>();
@@ -121,20 +126,35 @@ export class EmployerReader {
     }
   }
 
-  /** Takes out of `found` whoever is not left by all of `steps`. Looks at nobody else, and so costs little for few. */
+  /** Takes out of `found` whoever is not left by all of `steps`. Looks at nobody else, and so costs little for few; of few companies it looks up who works there. */
   narrow(found: Bits, steps: readonly AtWork[]): void {
-    for (let from = 0; from < found.length; from += WORDS_A_CHUNK) {
-      if (isEmptyBetween(found, from, from + WORDS_A_CHUNK)) continue;
-      const ids = this.chunk(from / WORDS_A_CHUNK);
-      for (let word = 0; word < WORDS_A_CHUNK; word++) {
-        let left = found[from + word] ?? 0;
-        for (const { companies, people, exclude } of steps) {
-          if (left === 0) break;
-          const met = workingAt(ids, word * 32, companies, left) | (people?.[from + word] ?? 0);
-          left &= exclude ? ~met : met;
-        }
-        found[from + word] = left;
+    const chunks: number[] = [];
+    for (let from = 0; from < found.length; from += WORDS_A_CHUNK) if (!isEmptyBetween(found, from, from + WORDS_A_CHUNK)) chunks.push(from / WORDS_A_CHUNK);
+    const areFew = (companies: Bits): boolean => ((companies[0] ?? 0) & FIRST) === 0 && hasAtMost(companies, chunks.length / CHUNKS_A_COMPANY);
+    const left = steps.filter((step) => !areFew(step.companies));
+    for (const step of steps) if (areFew(step.companies)) this.#narrowToFew(found, step);
+    if (left.length > 0) for (const chunk of chunks) this.#narrowChunk(found, chunk, left);
+  }
+
+  /** @param step of companies with a number */
+  #narrowToFew(found: Bits, { companies, people, exclude }: AtWork): void {
+    const met = people?.slice() ?? new Uint32Array(found.length);
+    for (const company of numbersIn(companies)) for (const person of this.peopleAt(company)) setBit(met, person);
+    if (exclude) andNot(found, met);
+    else and(found, met);
+  }
+
+  #narrowChunk(found: Bits, chunk: number, steps: readonly AtWork[]): void {
+    const ids = this.chunk(chunk);
+    for (let word = 0; word < WORDS_A_CHUNK; word++) {
+      const at = chunk * WORDS_A_CHUNK + word;
+      let left = found[at] ?? 0;
+      for (const { companies, people, exclude } of steps) {
+        if (left === 0) break;
+        const met = workingAt(ids, word * 32, companies, left) | (people?.[at] ?? 0);
+        left &= exclude ? ~met : met;
       }
+      found[at] = left;
     }
   }
 }

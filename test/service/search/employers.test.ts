@@ -1,0 +1,50 @@
+import * as fc from 'fast-check';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { emptyBits, numbersIn, setBit } from '../../../src/service/search/bitmap.ts';
+import { DomainNumbers, EmployerReader } from '../../../src/service/search/employers.ts';
+import { CHUNK } from '../../../src/service/search/packed.ts';
+import { loadPeople } from '../../../src/service/store/load.ts';
+import type { Store } from '../../../src/service/store/store.ts';
+import { emptyStore } from '../loading.ts';
+
+/** In so many chunks, a few people in each; those at number 0 work nowhere. */
+const [CHUNKS, A_CHUNK, COMPANIES] = [16, 6, 9];
+const people = Array.from({ length: CHUNKS * A_CHUNK }, (_, n) => ({ row: Math.floor(n / A_CHUNK) * CHUNK + 1 + (n % A_CHUNK), company: (n * 7) % (COMPANIES + 1) }));
+
+let store: Store;
+
+beforeAll(async () => {
+  store = await emptyStore();
+  for (let company = 1; company <= COMPANIES; company++) new DomainNumbers(store).give(`c${company}.example`);
+  for (let chunk = 0; chunk < CHUNKS; chunk++) {
+    const some = people.slice(chunk * A_CHUNK, (chunk + 1) * A_CHUNK);
+    // Rows are numbered on from the last one.
+    if (chunk > 0) store.prepare("INSERT INTO people (seq, id, name_key, headcount, rank, doc, source, observed_at) VALUES (?, 'gap', '', -1, 0, '{}', 1, 0)").run((some[0]?.row ?? 0) - 1);
+    loadPeople(store, some.map(({ row, company }) => ({ id: `pe_${row}`, ...(company === 0 ? {} : { company_domain: `c${company}.example` }) })), 'test');
+    store.exec("DELETE FROM people WHERE id = 'gap'");
+  }
+});
+afterAll(() => store.close());
+
+it('leaves of people who work at companies, few or many, whether they are looked up or looked through', () => {
+  const step = fc.record({ companies: fc.uniqueArray(fc.nat(COMPANIES)), people: fc.option(fc.subarray(people)), exclude: fc.boolean() });
+  const lookUp = vi.spyOn(EmployerReader.prototype, 'peopleAt');
+  const lookThrough = vi.spyOn(EmployerReader.prototype, 'chunk');
+  const setOf = (size: number, numbers: readonly number[]): ReturnType<typeof emptyBits> => {
+    const bits = emptyBits(size);
+    for (const number of numbers) setBit(bits, number);
+    return bits;
+  };
+  const reader = new EmployerReader(store);
+  fc.assert(
+    fc.property(fc.subarray(people), fc.array(step, { minLength: 1, maxLength: 3 }), (asked, steps) => {
+      const found = setOf(CHUNKS * CHUNK, asked.map(({ row }) => row));
+      reader.narrow(found, steps.map((one) => ({ companies: setOf(COMPANIES + 1, one.companies), people: one.people === null ? null : setOf(CHUNKS * CHUNK, one.people.map(({ row }) => row)), exclude: one.exclude })));
+      const left = asked.filter((person) => steps.every((one) => (one.companies.includes(person.company) || one.people?.includes(person) === true) !== one.exclude));
+      expect([...numbersIn(found)]).toEqual(left.map(({ row }) => row));
+    }),
+    { numRuns: 200 },
+  );
+  expect([lookUp.mock.calls.length, lookThrough.mock.calls.length].map((calls) => calls > 50)).toEqual([true, true]);
+  vi.restoreAllMocks();
+});

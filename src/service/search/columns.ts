@@ -62,10 +62,11 @@ export class ColumnWriter {
   }
 }
 
-/** Reads a column as it is at one moment: what was read is to be forgotten before the next. */
+/** Reads a column as it is at one moment: what was read is to be forgotten when the store has changed. */
 export class ColumnReader {
   #numbers = NO_NUMBERS;
   #chunk: number | null = null;
+  #known: ReadonlyMap<number, Extent> | null = null;
   readonly #read;
   readonly #extents;
 
@@ -86,9 +87,11 @@ export class ColumnReader {
   forget(): void {
     this.#chunk = null;
     this.#numbers = NO_NUMBERS;
+    this.#known = null;
   }
 
   extents(): ReadonlyMap<number, Extent> {
-    return new Map(this.#extents.all().map(({ chunk, least, most }) => [chunk as number, { least: least as number, most: most as number }]));
+    this.#known ??= new Map(this.#extents.all().map(({ chunk, least, most }) => [chunk as number, { least: least as number, most: most as number }]));
+    return this.#known;
   }
 }

@@ -52,8 +52,9 @@ export class PageFinder {
       return { seq, key: wanted.sort === 'name' ? ((row?.['name_key'] as string | undefined) ?? '') : main, id: (row?.['id'] as string | undefined) ?? '' };
     };
     const order = this.#orders.of(wanted.sort);
-    if (wanted.sort !== 'headcount') return new FirstPlaces(order, wanted, read, ANYWHERE).of(matches.found);
-    return new FirstPlaces(order, wanted, read, this.#headcounts.within(matches)).of(this.#headcounts.among(matches, wanted) ?? matches.found);
+    const some = wanted.sort === 'headcount' ? this.#headcounts.among(matches, wanted) : null;
+    const within = wanted.sort === 'headcount' && some === null ? this.#headcounts.within(matches) : ANYWHERE;
+    return new FirstPlaces(order, wanted, read, within).of(some ?? matches.found);
   }
 }
 

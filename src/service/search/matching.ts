@@ -29,6 +29,7 @@ export class Matcher {
   readonly #employers: EmployerReader;
   readonly #lastPerson;
   readonly #lastCompany;
+  #everybody: Pick<Matches, 'found' | 'total'> | null = null;
 
   constructor(store: Store, employers: EmployerReader) {
     this.#people = new PostingReader(store, 'person');
@@ -38,11 +39,16 @@ export class Matcher {
     this.#lastCompany = store.prepare('SELECT max(id) AS n FROM domains');
   }
 
+  /** The store has changed. */
+  forget(): void {
+    this.#everybody = null;
+  }
+
   matching(clauses: readonly Clause[]): Matches {
-    const found = this.#everybody();
-    const people = countBits(found);
+    const { found: everybody, total: people } = (this.#everybody ??= this.#readEverybody());
+    const found = everybody.slice();
     const companies = this.#narrow(found, clauses);
-    return { found, total: countBits(found), people, companies };
+    return { found, total: clauses.length === 0 ? people : countBits(found), people, companies };
   }
 
   /** What is asked of people alone comes first, then what is asked of companies alone: each step looks only at those who are left. Returns the companies at which all of these work; null: any. */
@@ -79,11 +85,11 @@ export class Matcher {
     return companies;
   }
 
-  #everybody(): Bits {
+  #readEverybody(): Pick<Matches, 'found' | 'total'> {
     const everybody = emptyBits(Number(this.#lastPerson.get()?.['n'] ?? 0) + 1);
     const every = this.#people.posting(EVERY);
     for (let block = 0; block * BLOCK < everybody.length * 32; block++) every.addTo(block, everybody.subarray((block * BLOCK) / 32, ((block + 1) * BLOCK) / 32));
-    return everybody;
+    return { found: everybody, total: countBits(everybody) };
   }
 }
 

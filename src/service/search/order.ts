@@ -67,15 +67,15 @@ export class Orders {
     this.#columns = columns;
   }
 
-  /** As the store is at this moment, but for what is kept until `forget`. Only the last that was asked for holds. */
+  /** Only the last that was asked for holds. */
   of(sort: Sort): Order {
-    for (const column of this.#columns) column.forget();
     this.headcounts.begin();
     return this.#orders[sort];
   }
 
   /** The store has changed. */
   forget(): void {
+    for (const column of this.#columns) column.forget();
     this.headcounts.forget();
   }
 }

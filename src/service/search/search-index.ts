@@ -56,6 +56,7 @@ export class SearchIndex {
     return snapshot(this.#store, () => {
       if (this.#changes.happened()) {
         this.#employers.forget();
+        this.#matcher.forget();
         this.#pages.forget();
       }
       const matches = this.#matcher.matching(clauses);

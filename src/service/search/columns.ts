@@ -11,6 +11,8 @@ export interface Extent {
   readonly most: number;
 }
 
+export const ANYWHERE: Extent = { least: -Infinity, most: Infinity };
+
 /** Collects the numbers that rows have now, and writes each chunk that is changed by them once. */
 export class ColumnWriter {
   /** By chunk: a row within it and its number in turn; the last one counts. */

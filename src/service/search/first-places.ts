@@ -2,7 +2,7 @@
 import type { Store } from '../store/store.ts';
 import { isEmptyBetween, type Bits } from './bitmap.ts';
 import type { EmployerReader } from './employers.ts';
-import type { Extent } from './columns.ts';
+import { ANYWHERE, type Extent } from './columns.ts';
 import { NameWalk } from './name-walk.ts';
 import { NO_EXTENTS, Orders, type After, type Order } from './order.ts';
 import { CHUNK, type Coded } from './packed.ts';
@@ -45,6 +45,7 @@ export class PageFinder {
 
   /** As the store is at this moment, but for what is kept until `forget`. */
   first(matches: Matches, wanted: Wanted): Place[] {
+    if (matches.total === 0) return [];
     const walked = wanted.sort === 'name' ? this.#names.first(matches, wanted) : null;
     if (walked !== null) return walked;
     const read = (seq: number, main: number): Place => {
@@ -219,5 +220,3 @@ function compareNumbers(one: number, other: number): number {
 function inDirection({ least, most }: Extent, sign: 1 | -1): readonly [best: number, worst: number] {
   return sign === 1 ? [least, most] : [-most, -least];
 }
-
-const ANYWHERE: Extent = { least: -Infinity, most: Infinity };

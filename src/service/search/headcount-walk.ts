@@ -1,6 +1,6 @@
 /** Among whom one page of many people in order of headcount is, found from the side of companies: those next in size are taken until so many who were found work there. */
 import { and, countBits, emptyBits, isEmpty, setBit, type Bits } from './bitmap.ts';
-import type { Extent } from './columns.ts';
+import { ANYWHERE, type Extent } from './columns.ts';
 import type { EmployerReader } from './employers.ts';
 import type { Headcounts } from './headcounts.ts';
 import type { Matches } from './matching.ts';
@@ -33,8 +33,9 @@ export class HeadcountWalk {
     this.#headcounts = headcounts;
   }
 
-  /** Between which the headcounts of all who were found are. */
-  within({ found, companies }: Matches): Extent {
+  /** Between which the headcounts of all who were found are; of few it is not worth the while to say so. */
+  within({ found, total, people, companies }: Matches): Extent {
+    if (total <= people / CHUNK) return ANYWHERE;
     const { sizes } = this.#headcounts;
     let [least, most] = [Infinity, 0];
     for (let company = 0; company < sizes.length; company++) {
@@ -52,6 +53,7 @@ export class HeadcountWalk {
     const { sizes } = this.#headcounts;
     const most = people / CHUNK / CHUNKS_A_COMPANY;
     const expected = MORE + (TIMES_EXPECTED * limit * (companies === null ? sizes.length : countBits(companies))) / total;
+    if (!(expected <= most)) return null;
     const beyond = after === null ? null : Number(after.key) - NO_HEADCOUNT;
     // Whose headcount is not known stand before all others; of those who equal the edge nobody can say yet how many are behind it.
     const some = (descending ? beyond === 0 : beyond === null || beyond === 0) ? this.#unknownOf(found) : emptyBits(found.length * 32);

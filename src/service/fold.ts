@@ -23,14 +23,24 @@ export function remembering<T>(make: (text: string) => T): (text: string) => T {
 }
 
 /** `Žluťoučký  Kůň` and `zlutoucky kun` are the same. */
-export const fold: (text: string) => string = remembering((text) => {
+export const fold: (text: string) => string = remembering(folded);
+
+/** One value as it is compared with another: `Series A`, `series_a` and `series-a` are the same. What has nothing but such signs stays what it is. */
+export const alike: (text: string) => string = remembering((text) => {
+  const plain = folded(text);
+  return plain.replaceAll(/[\s_\-\u2010-\u2015]+/g, ' ').trim() || plain;
+});
+
+/** The different words of a text, folded. */
+export function wordsIn(text: string): string[] {
+  return [...new Set(folded(text).match(WORD) ?? [])].map((word) => word.replace(/^\.(?!net$)+/, ''));
+}
+
+/** The same, for texts that come again. */
+export const words: (text: string) => readonly string[] = remembering(wordsIn);
+
+function folded(text: string): string {
   // Most text is ASCII, and then case is all there is to it.
   const plain = /^[\0-\x7f]*$/.test(text) ? text : text.normalize('NFKD').replaceAll(MARKS, '').replaceAll('ß', 'ss').replaceAll(/[øØ]/g, 'o').replaceAll(/[łŁ]/g, 'l');
   return plain.toLowerCase().replaceAll(/\s+/g, ' ').trim();
-});
-
-/** One value as it is compared with another: `Series A`, `series_a` and `series-a` are the same. What has nothing but such signs stays what it is. */
-export const alike: (text: string) => string = remembering((text) => fold(text).replaceAll(/[\s_\-\u2010-\u2015]+/g, ' ').trim() || fold(text));
-
-/** The different words of a text, folded. */
-export const words: (text: string) => readonly string[] = remembering((text) => [...new Set(fold(text).match(WORD) ?? [])].map((word) => word.replace(/^\.(?!net$)+/, '')));
+}

@@ -35,13 +35,17 @@ export function completer(fields: readonly string[], given: readonly string[]): 
     }
     return text;
   };
-  const lackingIn = (has: (field: string) => boolean): number => kept.reduce((sum, field, at) => (has(field) ? sum : sum + 2 ** at), 0);
+  const bits = kept.map((_, at) => 2 ** at);
   const lackingOf = (text: string): number => {
     const names = namesIn(text);
-    return lackingIn((field) => names.has(field));
+    return kept.reduce((sum, field, at) => (names.has(field) ? sum : sum + 2 ** at), 0);
   };
   return {
-    lacking: (record) => lackingIn((field) => record[field] !== undefined),
+    lacking(record) {
+      let lacking = 0;
+      for (let at = 0; at < kept.length; at++) if (record[kept[at] as string] === undefined) lacking += bits[at] as number;
+      return lacking;
+    },
     complete: (text, more, lacking) => `${text === '{}' ? '{' : `${text.slice(0, -1)},`}${more}${nulls(lacking ?? lackingOf(text))}}`,
   };
 }

@@ -1,4 +1,5 @@
 /** Addresses of professional profiles as keys: one form for all the ways in which one is written. Pure. */
+import { isAscii } from './domain.ts';
 
 const MAX_LENGTH = 2_048;
 const SCHEME = /^(?:https?:)?\/\//i;
@@ -15,11 +16,16 @@ export function profileKey(url: string): string | null {
   if (slash < 1) return null;
   const host = rest.slice(0, slash).toLowerCase().replace(REGIONAL, '').replace(/^www\./, '');
   if (!/^[^\s@:]+\.[^\s@:.]+$/.test(host)) return null;
-  const path = decoded(rest.slice(slash)).toLowerCase().normalize('NFC').replace(/(?<!\/)\/+$/, '');
+  const path = composed(decoded(rest.slice(slash)).toLowerCase()).replace(/(?<!\/)\/+$/, '');
   return path === '' ? null : host + path;
 }
 
+function composed(path: string): string {
+  return isAscii(path) ? path : path.normalize('NFC');
+}
+
 function decoded(path: string): string {
+  if (!path.includes('%')) return path;
   try {
     return decodeURIComponent(path);
   } catch {

@@ -21,14 +21,17 @@ export interface Contact {
 export function contactOf(row: RowValues): Contact | null {
   const { values, ownEmail } = row;
   if (!saysSomething(row)) return null;
-  const person: Record<string, unknown> = {};
+  const person: Record<string, unknown> = { ...values };
   const location: Record<string, unknown> = isObject(values['location']) ? { ...values['location'] } : {};
   const company: Record<string, unknown> = isObject(values['company']) ? { ...values['company'] } : {};
   for (const target in values) {
+    const value = values[target];
+    if (value === undefined) continue;
     const { within, field } = placeOfTarget(target);
-    if (within === 'location') location[field] = values[target];
-    else if (within === 'company') company[field] = values[target];
-    else person[field] = values[target];
+    if (within === 'person') continue;
+    person[target] = undefined;
+    if (within === 'location') location[field] = value;
+    else company[field] = value;
   }
   Object.assign(person, emailState(values, ownEmail));
   const place = placeOf(location);

@@ -1,6 +1,6 @@
 /** Terms by number, so that one that was met lately is told again without its text being made. The numbers are this thread's own. */
-import { words } from '../fold.ts';
-import { keptNumber, numberStem, numberTerms, type NumberName } from './numbers.ts';
+import { wordsIn } from '../fold.ts';
+import { digitsOf, digitTerm, keptNumber, numberStem, type NumberName } from './numbers.ts';
 
 /** As many terms, and as many values of which it is known what terms they have, are remembered. */
 const MAX_REMEMBERED = 400_000;
@@ -83,7 +83,7 @@ export class TextField {
   words(text: string): readonly number[] {
     const known = this.#texts.get(text);
     if (known !== undefined) return known;
-    const found = words(text).map((word) => this.#word(word));
+    const found = wordsIn(text).map((word) => this.#word(word));
     if (text.length <= MAX_REMEMBERED_LENGTH) {
       this.#texts.set(text, found);
       remembered++;
@@ -105,26 +105,23 @@ export class TextField {
 /** The values of one number as terms. */
 export class NumberField {
   readonly #name: NumberName;
-  /** By what tells apart numbers of one kind, such as departments, and then by number. */
-  readonly #known = memory<string, Map<number, readonly number[]>>();
+  /** By what tells apart numbers of one kind, such as departments: the term of a number that is known, then those of its digits, as far as they were met. */
+  readonly #known = memory<string, (number | undefined)[]>();
 
   constructor(name: NumberName) {
     this.#name = name;
   }
 
   terms(value: number, of = ''): readonly number[] {
-    let ofThese = this.#known.get(of);
-    if (ofThese === undefined) {
-      ofThese = new Map();
-      this.#known.set(of, ofThese);
-    }
-    const kept = keptNumber(this.#name, value);
-    let terms = ofThese.get(kept);
-    if (terms === undefined) {
-      terms = numberTerms(numberStem(this.#name, of), kept).map(termNumber);
-      ofThese.set(kept, terms);
+    let known = this.#known.get(of);
+    if (known === undefined) {
+      known = [];
+      this.#known.set(of, known);
       remembered++;
     }
+    const terms = [(known[0] ??= termNumber(numberStem(this.#name, of)))];
+    // Most numbers come once: their terms are put together of those of their digits, and no text is made.
+    for (const digit of digitsOf(keptNumber(this.#name, value))) terms.push((known[digit + 1] ??= termNumber(digitTerm(numberStem(this.#name, of), digit))));
     return terms;
   }
 }

@@ -36,11 +36,16 @@ export function keptNumber(name: NumberName, value: number): number {
   return Math.max(0, Math.min(2 ** bits - 1, Math.round(value) + bias));
 }
 
-/** The terms of a kept number: the first says that it is known, the others which of its digits are 1. */
-export function numberTerms(stem: string, kept: number): string[] {
-  const terms = [stem];
-  for (let bit = 0, rest = kept; rest > 0; bit++, rest = Math.floor(rest / 2)) if (rest % 2 === 1) terms.push(`${stem}:${bit}`);
-  return terms;
+/** The binary digits of a kept number that are 1, from the lowest. */
+export function digitsOf(kept: number): number[] {
+  const digits: number[] = [];
+  for (let bit = 0, rest = kept; rest > 0; bit++, rest = Math.floor(rest / 2)) if (rest % 2 === 1) digits.push(bit);
+  return digits;
+}
+
+/** Beside the stem, which says that a number is known, there is a term for each of its digits that is 1. */
+export function digitTerm(stem: string, digit: number): string {
+  return `${stem}:${digit}`;
 }
 
 export function numberStem(name: NumberName, of = ''): string {

@@ -27,7 +27,9 @@ export interface SortKeys {
 export function rankOf(person: SparseRecord): number {
   const reach = (person['email_status'] === 'verified' ? 40 : typeof person['email'] === 'string' ? 15 : 0) + (typeof person['mobile'] === 'string' ? 20 : 0);
   const confidence = typeof person['email_confidence'] === 'number' ? Math.max(0, Math.min(100, person['email_confidence'])) / 10 : 0;
-  return Math.round(reach + confidence + Math.min(30, Object.keys(person).length));
+  let known = 0;
+  for (const field in person) if (person[field] !== undefined) known++;
+  return Math.round(reach + confidence + Math.min(30, known));
 }
 
 /** Collects what people and companies are sorted by during a transaction. */

@@ -112,6 +112,6 @@ function signalCleaner(store: Store): (row: Row) => void {
 function cleaned(kept: KeptRecord, types: Readonly<Record<string, FieldType>>, named: readonly string[]): KeptRecord {
   const { record } = cleanRecord(kept.doc, types);
   for (const field of named) if (kept.doc[field] !== undefined) record[field] = kept.doc[field];
-  const others = Object.fromEntries(Object.entries(kept.others).filter(([field]) => Object.hasOwn(record, field)));
+  const others = Object.fromEntries(Object.entries(kept.others).filter(([field]) => record[field] !== undefined));
   return { ...kept, doc: record, others };
 }

@@ -63,14 +63,13 @@ export function preparePerson(raw: SparseRecord, { atMs, learntMs }: ReportTimes
   }
   const newId = wantedId(id, () => `pe_${digest(identityOf({ email, profile, id, name, domain }))}`);
   record['id'] = newId;
-  const { company_domain: _employer, ...doc } = record;
+  const derived = { profile, nameKey: nameKey(record), rank: rankOf(record) };
+  const doc = { ...record, company_domain: undefined };
   const text = JSON.stringify(doc);
-  const kept = { doc: record, base: { source: 0, atMs }, others: {} };
   const { from, to } = terms?.add(termsOf(doc, atMs)) ?? LEFT_OUT;
-  const { name: nameKeyOf, rank } = sortKeysOf(kept);
   return {
-    email, profile, id, name, domain, newId, columns: personColumns(kept, text), nameKey: nameKeyOf, rank, others: otherAddressesOf(doc), mobiles: numbersOf(doc, 'mobile'), otherNumbers: otherNumbersOf(doc),
-    text, atMs, learntMs, dropped, from, to,
+    email, profile, id, name, domain, newId, columns: columnsOf({ doc: record, base: { source: 0, atMs }, others: {} }, text, derived), nameKey: derived.nameKey, rank: derived.rank,
+    others: otherAddressesOf(doc), mobiles: numbersOf(doc, 'mobile'), otherNumbers: otherNumbersOf(doc), text, atMs, learntMs, dropped, from, to,
   };
 }
 
@@ -89,17 +88,23 @@ function identityOf({ email, profile, id, name, domain }: PersonKeys): string {
 /** `PERSON_KEPT_COLUMNS` of a record. @param text it as JSON, without where they work */
 export function personColumns(merged: KeptRecord, text: string): ColumnValue[] {
   const { doc } = merged;
+  return columnsOf(merged, text, { profile: profileOf(doc), nameKey: nameKey(doc), rank: rankOf(doc) });
+}
+
+/** The same, where it is known already what is made of several fields. */
+function columnsOf(merged: KeptRecord, text: string, derived: Pick<PreparedPerson, 'profile' | 'nameKey' | 'rank'>): ColumnValue[] {
+  const { doc } = merged;
   const verifiedMs = Date.parse((doc['email_verified_at'] as string | undefined) ?? '');
   return [
     doc['id'] as string,
     textOrNull(doc['email']),
-    profileOf(doc),
+    derived.profile,
     textOrNull(doc['mobile']),
-    nameKey(doc),
+    derived.nameKey,
     textOrNull(doc['company_domain']),
     textOrNull(doc['email_status']),
     Number.isNaN(verifiedMs) ? null : verifiedMs,
-    rankOf(doc),
+    derived.rank,
     text,
     lackingInPerson(doc),
     merged.base.source,

@@ -1,0 +1,28 @@
+import * as fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { ALIASES, plainName } from '../../../src/reader/aliases.ts';
+import { companyOf, contactOf } from '../../../src/service/import/contact.ts';
+import { readerOf } from '../../../src/service/import/row-values.ts';
+import type { SparseRecord } from '../../../src/service/records.ts';
+
+/** Names of targets, other names of the same, and names that only look like one. */
+const NAMES = ['id', 'email', 'Email', 'name', 'full name', 'title', 'Job Title', 'company', 'company_domain', 'domain', 'company.name', 'company.employees', 'employees', 'location', 'location.city', 'city', 'state', 'country', 'verified', 'enrich.title', 'updated_at', 'hq', 'hq.city', '__proto__', 'toString'];
+/** Means nothing: a row that has it is put together value by value. */
+const UNKNOWN = 'no such column';
+
+const value = fc.oneof(fc.constantFrom(null, '', 'Ada', 'acme.example', 'ada@acme.example', 'DE', 'true', 7, []), fc.record({ name: fc.constant('Acme'), city: fc.constantFrom('Ulm', null) }));
+const row = fc.uniqueArray(fc.tuple(fc.constantFrom(...NAMES), value), { selector: ([name]) => name }).map((members) => JSON.parse(`{${members.map(([name, one]) => `${JSON.stringify(name)}:${JSON.stringify(one)}`).join(',')}}`) as SparseRecord);
+
+it('a row says the same whether its values are copied at once or one by one', () => {
+  const [contacts, companies] = [readerOf('contacts', new Map(), ALIASES, plainName), readerOf('companies', new Map(), ALIASES, plainName)];
+  fc.assert(
+    fc.property(row, (given) => {
+      const before = JSON.stringify(given);
+      const slowly = { ...given, [UNKNOWN]: 1 };
+      expect(contactOf(contacts.readObject(given))).toEqual(contactOf(contacts.readObject(slowly)));
+      expect(companyOf(companies.readObject(given).values)).toEqual(companyOf(companies.readObject(slowly).values));
+      expect(JSON.stringify(given)).toBe(before);
+    }),
+    { numRuns: 1_000 },
+  );
+});

@@ -18,7 +18,7 @@ async function work(task: ThreadTask, post: (message: FromThread, moved: ArrayBu
     const prepare = rowPreparer({ kind: task.kind, header: file.header, reader, asOfMs: task.asOfMs, nowMs: task.nowMs, expectsNews: () => Atomics.load(task.shared, EXPECTS_NEWS) === 1 });
     for await (const rows of inBatches(file)) {
       const batch = prepare(rows);
-      post({ type: 'batch', batch }, [batch.personTerms.numbers.buffer, batch.companyTerms.numbers.buffer]);
+      post({ type: 'batch', batch }, [batch.personTerms.numbers.buffer, batch.companyTerms.numbers.buffer, batch.texts.buffer]);
     }
   }
   post({ type: 'end' }, []);

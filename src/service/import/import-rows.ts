@@ -126,16 +126,16 @@ function recordWriter(store: Store, index: IndexWriter, source: number, nowMs: n
   const putCompany = preparedCompanyWriter(store, index);
   const putSignal = signalWriter(store, index);
   const putDelivery = deliveryWriter(store);
-  return (row, { personTerms, companyTerms }) => {
+  return (row, { personTerms, companyTerms, texts }) => {
     switch (row.kind) {
       case 'contact': {
-        const put = putPerson(row.person, source, personTerms);
+        const put = putPerson(row.person, source, { terms: personTerms, texts });
         // The company of somebody who asked to be removed is nobody's secret, but the row is not kept.
-        if (put.kind === 'put' && row.company !== null) counts.company(putCompany(row.company, source, companyTerms));
+        if (put.kind === 'put' && row.company !== null) counts.company(putCompany(row.company, source, { terms: companyTerms, texts }));
         return put;
       }
       case 'company':
-        return putCompany(row.company, source, companyTerms);
+        return putCompany(row.company, source, { terms: companyTerms, texts });
       case 'signal':
         return putSignal(row.signal, nowMs);
       case 'delivery':

@@ -3,6 +3,7 @@ import { timeOf } from '../field-types.ts';
 import type { SparseRecord } from '../records.ts';
 import { TermCollector, type TermTable } from '../search/term-table.ts';
 import type { MailEvent } from '../store/delivery-writer.ts';
+import { TextCollector, type Texts } from '../store/kept-texts.ts';
 import { observedAt } from '../store/observed-at.ts';
 import { prepareCompany, type PreparedCompany } from '../store/prepared-company.ts';
 import { preparePerson, type PreparedPerson } from '../store/prepared-person.ts';
@@ -40,6 +41,8 @@ export interface PreparedBatch {
   /** What the people of these rows are found by, and the companies. */
   readonly personTerms: TermTable;
   readonly companyTerms: TermTable;
+  /** Of these rows' people and companies. */
+  readonly texts: Texts;
   /** About how much it holds, in characters. */
   readonly size: number;
 }
@@ -60,15 +63,16 @@ type Ready = PreparedRow extends infer Row ? (Row extends PreparedRow ? Omit<Row
 
 /** Makes batches of one file's rows ready. */
 export function rowPreparer({ kind, header, reader, asOfMs, nowMs, expectsNews }: PrepareOptions): (rows: readonly ImportRow[]) => PreparedBatch {
-  const [people, companies] = [new TermCollector(), new TermCollector()];
+  const [people, companies, texts] = [new TermCollector(), new TermCollector(), new TextCollector()];
   const momentOf = (record: SparseRecord): number => Math.min(observedAt(record) ?? asOfMs ?? nowMs, nowMs);
   let areNews = true;
-  const companyIn = (record: SparseRecord, atMs: number): PreparedCompany | Refusal => prepareCompany(record, atMs, areNews ? companies : null);
+  const companyIn = (record: SparseRecord, atMs: number): PreparedCompany | Refusal => prepareCompany(record, atMs, { terms: areNews ? companies : null, texts });
   const contact = (row: RowValues): Ready => {
     const found = contactOf(row);
     if (found === null) return { kind: 'skipped' };
-    const learntMs = Date.parse(timeOf(found.learntAt) ?? '');
-    const person = preparePerson(found.person, { atMs: momentOf(found.person), learntMs: Number.isNaN(learntMs) ? null : Math.min(learntMs, nowMs) }, areNews ? people : null);
+    const learnt = timeOf(found.learntAt);
+    const learntMs = learnt === undefined ? null : Math.min(Date.parse(learnt), nowMs);
+    const person = preparePerson(found.person, { atMs: momentOf(found.person), learntMs }, { terms: areNews ? people : null, texts });
     if ('code' in person) return { kind: 'refused', refusal: person };
     const company = found.company === null ? null : companyIn(found.company, momentOf({ ...found.person, ...found.company }));
     return { kind: 'contact', person, company: company === null || 'code' in company ? null : company };
@@ -99,7 +103,7 @@ export function rowPreparer({ kind, header, reader, asOfMs, nowMs, expectsNews }
       const made: Ready = row.bad === null ? prepare(readRow(row, header, reader)) : { kind: 'refused', refusal: { code: 'bad_row', detail: row.bad } };
       return { line: row.line, ...made };
     });
-    return { rows: ready, personTerms: people.take(), companyTerms: companies.take(), size: rows.reduce((sum, { size }) => sum + size, 0) };
+    return { rows: ready, personTerms: people.take(), companyTerms: companies.take(), texts: texts.take(), size: rows.reduce((sum, { size }) => sum + size, 0) };
   };
 }
 

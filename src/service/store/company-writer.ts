@@ -2,20 +2,20 @@
 import type { StatementSync } from 'node:sqlite';
 import type { IndexWriter } from '../search/index-writer.ts';
 import type { SparseRecord } from '../records.ts';
-import { TermCollector, type TermTable } from '../search/term-table.ts';
+import { TermCollector } from '../search/term-table.ts';
 import { aliasWriter, type AliasWriter } from './domain-aliases.ts';
 import { furtherId } from './ids.ts';
 import { readKept } from './kept-columns.ts';
+import { AS_TEXT, bytesIn, TextCollector, textIn } from './kept-texts.ts';
 import { merge, type Provenance } from './merge.ts';
-import { COMPANY_KEPT_COLUMNS, companyColumns, derivedId, placeAndTrade, prepareCompany, type PlaceAndTrade, type PreparedCompany } from './prepared-company.ts';
+import type { Collected } from './prepared.ts';
+import { COMPANY_KEPT_COLUMNS, companyColumns, derivedId, newCompanyColumns, placeAndTrade, prepareCompany, type PlaceAndTrade, type PreparedCompany } from './prepared-company.ts';
 import { MAX_DOC, TOO_LARGE, type Put } from './put.ts';
 import type { Store } from './store.ts';
 
 export type PutCompany = (raw: SparseRecord, from: Provenance) => Put;
-/** @param terms the table of what the company is found by when it is new */
-export type PutPreparedCompany = (company: PreparedCompany, source: number, terms: TermTable) => Put;
-
-const [DOC, SOURCE] = [COMPANY_KEPT_COLUMNS.indexOf('doc'), COMPANY_KEPT_COLUMNS.indexOf('source')];
+/** @param collected of the company and others: what it is found by when it is new, and its text */
+export type PutPreparedCompany = (company: PreparedCompany, source: number, collected: Collected) => Put;
 
 /** Replaces what is kept of the company at a domain, which comes last. */
 export function companyUpdate(store: Store): StatementSync {
@@ -25,10 +25,10 @@ export function companyUpdate(store: Store): StatementSync {
 /** Puts one company as it comes; within a transaction, at whose end `index` is flushed. @param putAliases told of the other domains of each */
 export function companyWriter(store: Store, index: IndexWriter, putAliases?: AliasWriter): PutCompany {
   const put = preparedCompanyWriter(store, index, putAliases);
-  const terms = new TermCollector();
+  const [terms, texts] = [new TermCollector(), new TextCollector()];
   return (raw, { source, atMs }) => {
-    const company = prepareCompany(raw, atMs, terms);
-    return 'code' in company ? { kind: 'rejected', ...company } : put(company, source, terms.take());
+    const company = prepareCompany(raw, atMs, { terms, texts });
+    return 'code' in company ? { kind: 'rejected', ...company } : put(company, source, { terms: terms.take(), texts: texts.take() });
   };
 }
 
@@ -38,12 +38,13 @@ export function preparedCompanyWriter(store: Store, index: IndexWriter, putAlias
   const add = adder(store, index, putAliases);
   const update = companyUpdate(store);
   const ofSignals = signalUpdater(store, index);
-  return (company, source, table) => {
+  return (company, source, collected) => {
     const { domain, dropped, atMs } = company;
     const found = find.get(domain);
-    if (found === undefined) return add(company, source, table);
-    if (found['doc'] === company.text && found['observed_at'] === atMs && found['field_sources'] === null) return { kind: 'put', change: 'same', dropped };
-    const { record, change } = merge(readKept(found), JSON.parse(company.text) as SparseRecord, { source, atMs });
+    if (found === undefined) return add(company, source, collected);
+    const given = textIn(collected.texts, company);
+    if (found['doc'] === given && found['observed_at'] === atMs && found['field_sources'] === null) return { kind: 'put', change: 'same', dropped };
+    const { record, change } = merge(readKept(found), JSON.parse(given) as SparseRecord, { source, atMs });
     if (change === 'same') return { kind: 'put', change, dropped };
     const { doc } = record;
     const text = JSON.stringify(doc);
@@ -60,17 +61,17 @@ export function preparedCompanyWriter(store: Store, index: IndexWriter, putAlias
 /** Puts one whose domain is not known yet. */
 function adder(store: Store, index: IndexWriter, putAliases: AliasWriter): PutPreparedCompany {
   const taken = store.prepare('SELECT 1 FROM companies WHERE id = ?');
-  const insert = store.prepare(`INSERT INTO companies (${COMPANY_KEPT_COLUMNS.join(', ')}, domain, id, terms) VALUES (${COMPANY_KEPT_COLUMNS.map(() => '?').join(', ')}, ?, ?, ?)`);
+  const insert = store.prepare(`INSERT INTO companies (${COMPANY_KEPT_COLUMNS.join(', ')}, domain, id, terms) VALUES (${COMPANY_KEPT_COLUMNS.map((name) => (name === 'doc' ? AS_TEXT : '?')).join(', ')}, ?, ?, ?)`);
   const ofSignals = signalUpdater(store, index);
-  return (company, source, table) => {
+  return (company, source, { terms, texts }) => {
     const { domain, dropped } = company;
     const isTaken = taken.get(company.newId) !== undefined;
     const id = isTaken ? freeId(company, (one) => taken.get(one) === undefined) : company.newId;
-    const doc = isTaken || company.namesAliases ? { ...(JSON.parse(company.text) as SparseRecord), id } : null;
-    const text = isTaken ? JSON.stringify(doc) : company.text;
-    if (text.length > MAX_DOC) return TOO_LARGE;
-    const columns = company.columns.with(DOC, text).with(SOURCE, source);
-    insert.run(...columns, domain, id, index.newCompany(domain, company.employees, table, company));
+    const doc = isTaken || company.namesAliases ? { ...(JSON.parse(textIn(texts, company)) as SparseRecord), id } : null;
+    const text = isTaken ? JSON.stringify(doc) : null;
+    if (text === null ? company.isTooLarge : text.length > MAX_DOC) return TOO_LARGE;
+    const columns = newCompanyColumns(company, source, text ?? bytesIn(texts, company));
+    insert.run(...columns, domain, id, index.newCompany(domain, company.employees, terms, company));
     if (doc !== null && company.namesAliases) putAliases(domain, doc);
     // Signals may be there before their company.
     ofSignals(domain, company);

@@ -5,15 +5,16 @@ import { NO_HEADCOUNT, type SortKeys } from '../search/sort-keys.ts';
 import type { TermSpan, TermTable } from '../search/term-table.ts';
 import { OtherAddresses } from './other-addresses.ts';
 import { otherNumberWriter } from './other-numbers.ts';
-import type { ColumnValue } from './prepared-company.ts';
-import { PERSON_KEPT_COLUMNS, type PersonKeys } from './prepared-person.ts';
+import { AS_TEXT, type Texts } from './kept-texts.ts';
+import type { ColumnValue } from './prepared.ts';
+import { PERSON_KEPT_COLUMNS, type PersonKeys, type PreparedPerson } from './prepared-person.ts';
 import type { Store } from './store.ts';
 
 export type Row = Readonly<Record<string, unknown>>;
 
 /** What a row is to hold, and what is kept beside it. */
 export interface NewRow {
-  readonly columns: readonly ColumnValue[];
+  readonly columns: readonly (ColumnValue | Texts)[];
   readonly domain: string | null;
   readonly keys: SortKeys;
   /** Addresses and numbers beside the main ones. */
@@ -35,10 +36,12 @@ export class PersonRows {
       byEmail: store.prepare('SELECT * FROM people WHERE email = ?'),
       byProfile: store.prepare('SELECT * FROM people WHERE profile = ? ORDER BY seq LIMIT 1'),
       byId: store.prepare('SELECT * FROM people WHERE id = ?'),
+      // Whoever has the address is who is found by it.
+      same: store.prepare(`SELECT 1 FROM people WHERE email = ? AND doc = ${AS_TEXT} AND observed_at = ? AND company_domain IS ? AND field_sources IS NULL`),
       byName: store.prepare('SELECT * FROM people WHERE name_key = ? AND company_domain = ? ORDER BY id LIMIT 2'),
       hasProfile: store.prepare('SELECT 1 FROM people WHERE profile = ?'),
       // The company's headcount is what counts, and a store of before has this column.
-      insert: store.prepare(`INSERT INTO people (headcount, ${PERSON_KEPT_COLUMNS.join(', ')}) VALUES (${NO_HEADCOUNT}, ${PERSON_KEPT_COLUMNS.map(() => '?').join(', ')}) ON CONFLICT DO NOTHING`),
+      insert: store.prepare(`INSERT INTO people (headcount, ${PERSON_KEPT_COLUMNS.join(', ')}) VALUES (${NO_HEADCOUNT}, ${PERSON_KEPT_COLUMNS.map((name) => (name === 'doc' ? AS_TEXT : '?')).join(', ')}) ON CONFLICT DO NOTHING`),
       update: personUpdate(store),
       terms: store.prepare('SELECT terms FROM person_term_lists WHERE person = ?'),
       keepTerms: store.prepare('INSERT OR REPLACE INTO person_term_lists (person, terms) VALUES (?, ?)'),
@@ -58,6 +61,11 @@ export class PersonRows {
     if (same.length === 1) return same[0] ?? null;
     const before = same.length === 0 ? undefined : byId.get(newId);
     return before?.['name_key'] === name && before['company_domain'] === domain ? before : null;
+  }
+
+  /** Whether somebody is found by their address of whom all that is kept is what they come with again. @param text of theirs */
+  isKept({ email, domain, atMs, learntMs }: PreparedPerson, text: Texts): boolean {
+    return email !== null && learntMs === null && this.#statements.same.get(email, text, atMs, domain) !== undefined;
   }
 
   /** Who has this id, or the one that somebody had to be given instead: some are too long. */

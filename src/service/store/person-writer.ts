@@ -1,35 +1,35 @@
 /** People into the store: recognised by what they are known by, merged with what is known of them. */
 import type { SparseRecord } from '../records.ts';
 import type { IndexWriter } from '../search/index-writer.ts';
-import { isLeftOut, TermCollector, type TermTable } from '../search/term-table.ts';
+import { isLeftOut, TermCollector } from '../search/term-table.ts';
 import { textOrNull } from '../values.ts';
 import { furtherId } from './ids.ts';
 import { readKept } from './kept-columns.ts';
+import { bytesIn, TextCollector, textIn, type Texts } from './kept-texts.ts';
 import { mergePerson } from './merge-person.ts';
 import type { KeptRecord, Provenance } from './merge.ts';
 import { onceATransaction } from './once.ts';
 import { otherAddressesOf } from './other-addresses.ts';
 import { otherNumbersOf } from './other-numbers.ts';
 import { PersonRows, type NewRow, type Row } from './person-rows.ts';
-import { PERSON_KEPT_COLUMNS, personColumns, preparePerson, sortKeysOf, termsOf, type PreparedPerson } from './prepared-person.ts';
+import type { Collected } from './prepared.ts';
+import { newPersonColumns, personColumns, preparePerson, sortKeysOf, termsOf, type PreparedPerson } from './prepared-person.ts';
 import { MAX_DOC, TOO_LARGE, type Put } from './put.ts';
 import { anySuppression, suppressionTest } from './suppressions.ts';
 import type { Store } from './store.ts';
 
 /** `learntMs`: when the status of the address was learnt (epoch milliseconds), where that is known to be another time than the record's. */
 export type PutPerson = (raw: SparseRecord, from: Provenance, learntMs?: number | null) => Put;
-/** @param terms the table of what the person is found by when they are new */
-export type PutPreparedPerson = (person: PreparedPerson, source: number, terms: TermTable) => Put;
-
-const SOURCE = PERSON_KEPT_COLUMNS.indexOf('source');
+/** @param collected of the person and others: what they are found by when they are new, and their texts */
+export type PutPreparedPerson = (person: PreparedPerson, source: number, collected: Collected) => Put;
 
 /** Puts one person as they come; within a transaction, at whose end `index` is flushed. `company_domain` says where one works. */
 export function personWriter(store: Store, index: IndexWriter): PutPerson {
   const put = preparedPersonWriter(store, index);
-  const terms = new TermCollector();
+  const [terms, texts] = [new TermCollector(), new TextCollector()];
   return (raw, { source, atMs }, learntMs = null) => {
-    const person = preparePerson(raw, { atMs, learntMs }, terms);
-    return 'code' in person ? { kind: 'rejected', ...person } : put(person, source, terms.take());
+    const person = preparePerson(raw, { atMs, learntMs }, { terms, texts });
+    return 'code' in person ? { kind: 'rejected', ...person } : put(person, source, { terms: terms.take(), texts: texts.take() });
   };
 }
 
@@ -39,41 +39,46 @@ export function preparedPersonWriter(store: Store, index: IndexWriter): PutPrepa
   const isSuppressed = suppressionTest(store, onceATransaction(index, anySuppression(store)));
   const collector = new TermCollector();
   /** Null: somebody has the address, or this id. */
-  const add = (person: PreparedPerson, id: string, source: number, table: TermTable): Put | null => {
-    const { columns, domain, nameKey: name, rank, others, otherNumbers, dropped, atMs } = person;
+  const add = (person: PreparedPerson, id: string, source: number, { terms: table, texts }: Collected): Put | null => {
+    const { domain, nameKey: name, rank, others, otherNumbers, dropped, atMs } = person;
     const put: Put = { kind: 'put', change: 'new', dropped };
     if (id !== person.newId || person.learntMs !== null || isLeftOut(person)) {
       // What was made ready ahead does not do.
-      const { record } = mergePerson(null, { ...recordOf(person), id }, { source, atMs }, person.learntMs);
+      const { record } = mergePerson(null, { ...recordOf(person, texts), id }, { source, atMs }, person.learntMs);
       const { row, text, terms } = rowOf(record);
       if (text.length > MAX_DOC) return TOO_LARGE;
       const span = collector.add(terms);
       return rows.add(row, collector.take(), span) ? put : null;
     }
-    if (person.text.length > MAX_DOC) return TOO_LARGE;
-    const row = { columns: columns.with(SOURCE, source), domain, keys: { id, name, rank, updatedMs: atMs }, others, otherNumbers };
+    if (person.isTooLarge) return TOO_LARGE;
+    const row = { columns: newPersonColumns(person, source, texts), domain, keys: { id, name, rank, updatedMs: atMs }, others, otherNumbers };
     return rows.add(row, table, person) ? put : null;
   };
   // Nobody is found by the id that was given where this is asked. One that was an erased namesake's is not given again.
   const mayHave = (person: PreparedPerson, id: string): boolean => id === person.id || !isSuppressed({ id });
-  const addUnknown = (person: PreparedPerson, source: number, table: TermTable): Put => {
+  const addUnknown = (person: PreparedPerson, source: number, collected: Collected): Put => {
     for (let id = person.newId; ; id = furtherId(id, person.id)) {
-      const put = mayHave(person, id) ? add(person, id, source, table) : null;
+      const put = mayHave(person, id) ? add(person, id, source, collected) : null;
       if (put !== null) return put;
     }
   };
   /** Where one is new, the next one is too, as a rule: then they are not looked for first. */
   let isNews = true;
-  return (person, source, table) => {
+  /** Where one is known and nothing is new of them, so it is of the next. */
+  let isAgain = true;
+  return (person, source, collected) => {
     const { email, profile, id, others, mobiles, dropped, atMs, learntMs } = person;
+    const { texts } = collected;
     if (isSuppressed({ emails: email === null ? others : [email, ...others], profile, mobiles, id })) return { kind: 'rejected', code: 'suppressed', detail: 'this person asked to be removed' };
-    const added = isNews && person.text.length <= MAX_DOC && mayHave(person, person.newId) && rows.mayBeNew(person) ? add(person, person.newId, source, table) : null;
+    const added = isNews && !person.isTooLarge && mayHave(person, person.newId) && rows.mayBeNew(person) ? add(person, person.newId, source, collected) : null;
     if (added !== null) return added;
+    if (!isNews && isAgain && rows.isKept(person, bytesIn(texts, person))) return { kind: 'put', change: 'same', dropped };
     const found = rows.find(person, person.newId);
     isNews = found === null;
-    if (found === null) return addUnknown(person, source, table);
-    if (isSame(found, person)) return { kind: 'put', change: 'same', dropped };
-    const { record, change } = mergePerson(keptPerson(found), recordOf(person), { source, atMs }, learntMs);
+    if (found === null) return addUnknown(person, source, collected);
+    isAgain = isSame(found, person, texts);
+    if (isAgain) return { kind: 'put', change: 'same', dropped };
+    const { record, change } = mergePerson(keptPerson(found), recordOf(person, texts), { source, atMs }, learntMs);
     if (change === 'same') return { kind: 'put', change, dropped };
     const { row, text, terms } = rowOf(record);
     if (text.length > MAX_DOC) return TOO_LARGE;
@@ -98,12 +103,13 @@ export function keptPerson(row: Row): KeptRecord {
 }
 
 /** What they come with, and where they work. */
-function recordOf({ text, domain }: PreparedPerson): SparseRecord {
-  const record = JSON.parse(text) as SparseRecord;
+function recordOf(person: PreparedPerson, texts: Texts): SparseRecord {
+  const { domain } = person;
+  const record = JSON.parse(textIn(texts, person)) as SparseRecord;
   return domain === null ? record : { ...record, company_domain: domain };
 }
 
 /** Whether all that is known of somebody is what they come with again. */
-function isSame(row: Row, person: PreparedPerson): boolean {
-  return person.learntMs === null && row['doc'] === person.text && row['observed_at'] === person.atMs && row['company_domain'] === person.domain && row['field_sources'] === null;
+function isSame(row: Row, person: PreparedPerson, texts: Texts): boolean {
+  return person.learntMs === null && row['observed_at'] === person.atMs && row['company_domain'] === person.domain && row['field_sources'] === null && row['doc'] === textIn(texts, person);
 }

@@ -3,44 +3,50 @@ import { COMPANY_TYPES, cleanRecord } from '../field-types.ts';
 import { alike } from '../fold.ts';
 import { formatUsd, parseUsd } from '../money.ts';
 import { lackingInCompany, type SparseRecord } from '../records.ts';
-import { LEFT_OUT, type TermCollector, type TermSpan } from '../search/term-table.ts';
+import { LEFT_OUT, type TermSpan } from '../search/term-table.ts';
 import { companyTerms, NO_SIGNALS } from '../search/terms.ts';
 import { isObject, textOrNull } from '../values.ts';
 import { digest, wantedId } from './ids.ts';
 import { fieldSources } from './kept-columns.ts';
+import type { Texts, TextSpan } from './kept-texts.ts';
 import type { KeptRecord } from './merge.ts';
-import type { Refusal } from './put.ts';
+import { handed, type Collectors, type ColumnValue } from './prepared.ts';
+import { MAX_DOC, type Refusal } from './put.ts';
 
 export const COMPANY_KEPT_COLUMNS = ['accepts_all', 'email_pattern', 'employees', 'country', 'industry', 'doc', 'lacks', 'source', 'observed_at', 'field_sources'] as const;
-export type ColumnValue = string | number | null;
-
 /** By which filters of signals go. */
 export interface PlaceAndTrade {
   readonly country: string | null;
   readonly industry: string | null;
 }
 
-/** Plain values alone: it is handed from thread to thread. */
-export interface PreparedCompany extends PlaceAndTrade, TermSpan {
-  /** `COMPANY_KEPT_COLUMNS` of a new one, but for its source. */
-  readonly columns: readonly ColumnValue[];
+/** What is kept of a record in columns of their own. */
+interface CompanyFacets extends PlaceAndTrade {
+  /** 0 or 1. */
+  readonly acceptsAll: number | null;
+  readonly emailPattern: string | null;
   readonly employees: number | null;
+  readonly lacks: number;
+}
+
+/** Plain values alone, and each once: it is handed from thread to thread. Its text is the record as it is kept of a new one, `newId` in it. */
+export interface PreparedCompany extends CompanyFacets, TermSpan, TextSpan {
   readonly domain: string;
   /** As it was given. */
   readonly id: string | null;
   /** What a new one is named by, where it is free. */
   readonly newId: string;
   readonly namesAliases: boolean;
-  /** JSON of the record as it is kept of a new one, `newId` in it. */
-  readonly text: string;
+  /** The text is longer than a record may be. */
+  readonly isTooLarge: boolean;
   /** Of when it is, epoch milliseconds. */
   readonly atMs: number;
   /** Fields whose value was none. */
   readonly dropped: readonly string[];
 }
 
-/** Makes a company ready, or says why it cannot be kept. @param terms is told what one is found by that has no signals; null: that is left out */
-export function prepareCompany(raw: SparseRecord, atMs: number, terms: TermCollector | null): PreparedCompany | Refusal {
+/** Makes a company ready, or says why it cannot be kept. `terms` is told what one is found by that has no signals. */
+export function prepareCompany(raw: SparseRecord, atMs: number, { terms, texts }: Collectors): PreparedCompany | Refusal {
   const { record, dropped } = cleanRecord(raw, COMPANY_TYPES);
   const { domain } = record;
   if (typeof domain !== 'string') return { code: dropped.includes('domain') ? 'bad_domain' : 'no_identity', detail: 'a company needs a domain, such as acme.example' };
@@ -50,10 +56,12 @@ export function prepareCompany(raw: SparseRecord, atMs: number, terms: TermColle
   record['id'] = newId;
   const { from, to } = terms?.add(companyTerms(record, NO_SIGNALS)) ?? LEFT_OUT;
   const text = JSON.stringify(record);
-  const columns = companyColumns({ doc: record, base: { source: 0, atMs }, others: {} }, text);
-  const { country, industry } = placeAndTrade(record);
-  const employees = typeof record['employees'] === 'number' ? record['employees'] : null;
-  return { columns, country, industry, employees, domain, id, newId, namesAliases: record['domain_aliases'] !== undefined, text, atMs, dropped, from, to };
+  const { textFrom, textTo } = texts.add(text);
+  const { country, industry, acceptsAll, emailPattern, employees, lacks } = facetsOf(record);
+  return {
+    country, industry, acceptsAll, emailPattern, employees, lacks, domain, id, newId, namesAliases: record['domain_aliases'] !== undefined, isTooLarge: text.length > MAX_DOC, atMs, dropped: handed(dropped),
+    from, to, textFrom, textTo,
+  };
 }
 
 /** The id of a company that came with none of its own. */
@@ -61,12 +69,23 @@ export function derivedId(domain: string): string {
   return `co_${digest(domain)}`;
 }
 
-/** `COMPANY_KEPT_COLUMNS` of a record. @param text it as JSON */
-export function companyColumns(kept: KeptRecord, text: string): ColumnValue[] {
-  const { doc, base } = kept;
+function facetsOf(doc: SparseRecord): CompanyFacets {
   const { country, industry } = placeAndTrade(doc);
   const acceptsAll = typeof doc['accepts_all'] === 'boolean' ? Number(doc['accepts_all']) : null;
-  return [acceptsAll, textOrNull(doc['email_pattern']), (doc['employees'] as number | undefined) ?? null, country, industry, text, lackingInCompany(doc), base.source, base.atMs, fieldSources(kept)];
+  const employees = typeof doc['employees'] === 'number' ? doc['employees'] : null;
+  return { country, industry, acceptsAll, emailPattern: textOrNull(doc['email_pattern']), employees, lacks: lackingInCompany(doc) };
+}
+
+/** `COMPANY_KEPT_COLUMNS` of a record. @param text it as JSON */
+export function companyColumns(kept: KeptRecord, text: string): ColumnValue[] {
+  const { acceptsAll, emailPattern, employees, country, industry, lacks } = facetsOf(kept.doc);
+  return [acceptsAll, emailPattern, employees, country, industry, text, lacks, kept.base.source, kept.base.atMs, fieldSources(kept)];
+}
+
+/** The same of a new one as it was made ready. @param text it as JSON, in which it may have another id */
+export function newCompanyColumns(company: PreparedCompany, source: number, text: string | Texts): (ColumnValue | Texts)[] {
+  const { acceptsAll, emailPattern, employees, country, industry, lacks, atMs } = company;
+  return [acceptsAll, emailPattern, employees, country, industry, text, lacks, source, atMs, null];
 }
 
 /** Where a company's headquarters are (ISO 3166-1 alpha-2), and its industry, as it is compared. */

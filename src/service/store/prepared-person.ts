@@ -5,16 +5,17 @@ import { fold } from '../fold.ts';
 import { hasWholeName, nameOf, withName } from '../person-name.ts';
 import { lackingInPerson, type SparseRecord } from '../records.ts';
 import { rankOf, type SortKeys } from '../search/sort-keys.ts';
-import { LEFT_OUT, type TermCollector, type TermSpan } from '../search/term-table.ts';
+import { LEFT_OUT, type TermSpan } from '../search/term-table.ts';
 import { personTerms } from '../search/terms.ts';
 import { textOrNull } from '../values.ts';
 import { digest, wantedId } from './ids.ts';
 import { fieldSources } from './kept-columns.ts';
+import { bytesIn, type Texts, type TextSpan } from './kept-texts.ts';
 import type { KeptRecord } from './merge.ts';
 import { otherAddressesOf } from './other-addresses.ts';
 import { numbersOf, otherNumbersOf } from './other-numbers.ts';
-import type { ColumnValue } from './prepared-company.ts';
-import type { Refusal } from './put.ts';
+import { handed, type Collectors, type ColumnValue } from './prepared.ts';
+import { MAX_DOC, type Refusal } from './put.ts';
 
 /** What a person is known by. */
 export interface PersonKeys {
@@ -35,41 +36,50 @@ export interface ReportTimes {
   readonly learntMs: number | null;
 }
 
-/** Plain values alone: it is handed from thread to thread. */
-export interface PreparedPerson extends PersonKeys, ReportTimes, TermSpan {
+/** What is kept of a record in columns of their own. */
+interface PersonFacets {
+  readonly mobile: string | null;
+  readonly nameKey: string;
+  readonly status: string | null;
+  /** Epoch milliseconds. */
+  readonly verifiedMs: number | null;
+  readonly rank: number;
+  readonly lacks: number | null;
+}
+
+/** Plain values alone, and each once: it is handed from thread to thread. Its text is the record as it is kept of somebody new, `newId` in it, where one works left out. */
+export interface PreparedPerson extends PersonKeys, PersonFacets, ReportTimes, TermSpan, TextSpan {
   /** What somebody new is named by, where it is free. */
   readonly newId: string;
-  /** `PERSON_KEPT_COLUMNS` of somebody new, but for their source. */
-  readonly columns: readonly ColumnValue[];
-  readonly nameKey: string;
-  readonly rank: number;
   /** Addresses beside the main one. */
   readonly others: readonly string[];
   /** E.164: mobile numbers, the main one first, and all numbers but that. */
   readonly mobiles: readonly string[];
   readonly otherNumbers: readonly string[];
-  /** JSON of the record as it is kept of somebody new, `newId` in it, where one works left out. */
-  readonly text: string;
+  /** The text is longer than a record may be. */
+  readonly isTooLarge: boolean;
   /** Fields whose value was none. */
   readonly dropped: readonly string[];
 }
 
-/** Makes a person ready, or says why they cannot be kept. `company_domain` says where one works. @param terms is told what a new person is found by; null: that is left out */
-export function preparePerson(raw: SparseRecord, { atMs, learntMs }: ReportTimes, terms: TermCollector | null): PreparedPerson | Refusal {
+/** Makes a person ready, or says why they cannot be kept. `company_domain` says where one works. */
+export function preparePerson(raw: SparseRecord, { atMs, learntMs }: ReportTimes, { terms, texts }: Collectors): PreparedPerson | Refusal {
   const { record, dropped } = cleanRecord(raw, PERSON_TYPES);
-  const { email, profile, id, name, domain } = keysOf(record);
+  const keys = keysOf(record);
+  const { email, profile, id, name, domain } = keys;
   if (email === null && profile === null && id === null && (name === null || domain === null)) {
     return { code: dropped.includes('email') ? 'bad_email' : 'no_identity', detail: 'a person needs a good e-mail address, a profile URL, an id, or a whole name and a company domain' };
   }
-  const newId = wantedId(id, () => `pe_${digest(identityOf({ email, profile, id, name, domain }))}`);
+  const newId = wantedId(id, () => `pe_${digest(identityOf(keys))}`);
   record['id'] = newId;
-  const derived = { profile, nameKey: nameKey(record), rank: rankOf(record) };
+  const { mobile, nameKey: kept, status, verifiedMs, rank, lacks } = facetsOf(record);
   const doc = { ...record, company_domain: undefined };
   const text = JSON.stringify(doc);
   const { from, to } = terms?.add(termsOf(doc, atMs)) ?? LEFT_OUT;
+  const { textFrom, textTo } = texts.add(text);
   return {
-    email, profile, id, name, domain, newId, columns: columnsOf({ doc: record, base: { source: 0, atMs }, others: {} }, text, derived), nameKey: derived.nameKey, rank: derived.rank,
-    others: otherAddressesOf(doc), mobiles: numbersOf(doc, 'mobile'), otherNumbers: otherNumbersOf(doc), text, atMs, learntMs, dropped, from, to,
+    email, profile, id, name, domain, mobile, nameKey: kept, status, verifiedMs, rank, lacks, newId, others: handed(otherAddressesOf(doc)), mobiles: handed(numbersOf(doc, 'mobile')),
+    otherNumbers: handed(otherNumbersOf(doc)), isTooLarge: text.length > MAX_DOC, dropped: handed(dropped), atMs, learntMs, from, to, textFrom, textTo,
   };
 }
 
@@ -85,32 +95,23 @@ function identityOf({ email, profile, id, name, domain }: PersonKeys): string {
   return id === null ? `name:${name}\n${domain}` : `id:${id}`;
 }
 
-/** `PERSON_KEPT_COLUMNS` of a record. @param text it as JSON, without where they work */
-export function personColumns(merged: KeptRecord, text: string): ColumnValue[] {
-  const { doc } = merged;
-  return columnsOf(merged, text, { profile: profileOf(doc), nameKey: nameKey(doc), rank: rankOf(doc) });
+function facetsOf(doc: SparseRecord): PersonFacets {
+  const verified = doc['email_verified_at'];
+  const verifiedMs = typeof verified === 'string' ? Date.parse(verified) : NaN;
+  return { mobile: textOrNull(doc['mobile']), nameKey: nameKey(doc), status: textOrNull(doc['email_status']), verifiedMs: Number.isNaN(verifiedMs) ? null : verifiedMs, rank: rankOf(doc), lacks: lackingInPerson(doc) };
 }
 
-/** The same, where it is known already what is made of several fields. */
-function columnsOf(merged: KeptRecord, text: string, derived: Pick<PreparedPerson, 'profile' | 'nameKey' | 'rank'>): ColumnValue[] {
-  const { doc } = merged;
-  const verifiedMs = Date.parse((doc['email_verified_at'] as string | undefined) ?? '');
-  return [
-    doc['id'] as string,
-    textOrNull(doc['email']),
-    derived.profile,
-    textOrNull(doc['mobile']),
-    derived.nameKey,
-    textOrNull(doc['company_domain']),
-    textOrNull(doc['email_status']),
-    Number.isNaN(verifiedMs) ? null : verifiedMs,
-    derived.rank,
-    text,
-    lackingInPerson(doc),
-    merged.base.source,
-    merged.base.atMs,
-    fieldSources(merged),
-  ];
+/** `PERSON_KEPT_COLUMNS` of a record. @param text it as JSON, without where they work */
+export function personColumns(merged: KeptRecord, text: string): ColumnValue[] {
+  const { doc, base } = merged;
+  const { mobile, nameKey: name, status, verifiedMs, rank, lacks } = facetsOf(doc);
+  return [doc['id'] as string, textOrNull(doc['email']), profileOf(doc), mobile, name, textOrNull(doc['company_domain']), status, verifiedMs, rank, text, lacks, base.source, base.atMs, fieldSources(merged)];
+}
+
+/** The same of somebody new as they were made ready. */
+export function newPersonColumns(person: PreparedPerson, source: number, texts: Texts): (ColumnValue | Texts)[] {
+  const { newId, email, profile, mobile, nameKey: name, domain, status, verifiedMs, rank, lacks, atMs } = person;
+  return [newId, email, profile, mobile, name, domain, status, verifiedMs, rank, bytesIn(texts, person), lacks, source, atMs, null];
 }
 
 export function sortKeysOf({ doc, base }: KeptRecord): SortKeys {

@@ -193,6 +193,25 @@ describe('importing', () => {
     late.close();
   });
 
+  it('keeps the same of who comes again, as they were or not, in one file or in a file each', async () => {
+    // One change among several who come as they were: then it is what comes next that may be taken for the same.
+    const rarely = (value: string, other: string): fc.Arbitrary<string> => fc.constantFrom(value, value, value, value, other);
+    const person = fc.record({ email: rarely('ada@acme.example', 'bob@acme.example'), title: rarely('CTO', 'CEO'), company_domain: rarely('acme.example', 'works.example'), updated_at: rarely('2026-01-01T00:00:00Z', '2026-02-01T00:00:00Z') });
+    await fc.assert(
+      fc.asyncProperty(fc.array(person, { minLength: 8, maxLength: 16 }), async (people) => {
+        const [together, apart] = [await emptyStore(), await emptyStore()];
+        const { counts } = await load(together, people);
+        const alone: (typeof counts)[] = [];
+        for (const one of people) alone.push((await load(apart, [one])).counts);
+        for (const change of ['added', 'updated', 'unchanged'] as const) expect(counts[change]).toBe(alone.reduce((sum, one) => sum + one[change], 0));
+        expect(all(together, 'contacts', true)).toEqual(all(apart, 'contacts', true));
+        together.close();
+        apart.close();
+      }),
+      { numRuns: 15 },
+    );
+  });
+
   it('knows again who has an id that is too long to be kept', async () => {
     const store = await emptyStore();
     const person = { id: 'i'.repeat(200), name: 'Ada Example' };

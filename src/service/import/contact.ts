@@ -85,8 +85,8 @@ export function companyOf(values: SparseRecord): SparseRecord | null {
   const record: Record<string, unknown> = {};
   const seat: Record<string, unknown> = isObject(hq) ? { ...hq } : {};
   for (const field in values) {
-    if (field === 'hq') continue;
     const value = values[field];
+    if (field === 'hq' || value === undefined) continue;
     if (field.startsWith('hq.')) seat[field.slice('hq.'.length)] = value;
     else if (!isEmpty(value)) record[field] = value;
   }

@@ -13,12 +13,14 @@ const FIRST = 1;
 /** Numbers of domains, given when first met; from 1. */
 export class DomainNumbers {
   readonly #numbers = new Map<string, number>();
+  /** Where one is new, the next one is too, as a rule: then they are not looked for first. */
+  #isNews = true;
   readonly #find;
   readonly #add;
 
   constructor(store: Store) {
     this.#find = store.prepare('SELECT id FROM domains WHERE domain = ?');
-    this.#add = store.prepare('INSERT INTO domains (domain) VALUES (?)');
+    this.#add = store.prepare('INSERT INTO domains (domain) VALUES (?) ON CONFLICT DO NOTHING');
   }
 
   find(domain: string): number | null {
@@ -29,7 +31,12 @@ export class DomainNumbers {
   give(domain: string): number {
     const known = this.#numbers.get(domain);
     if (known !== undefined) return known;
-    const number = this.find(domain) ?? Number(this.#add.run(domain).lastInsertRowid);
+    let number = this.#isNews ? null : this.find(domain);
+    if (number === null) {
+      const { changes, lastInsertRowid } = this.#add.run(domain);
+      this.#isNews = changes !== 0;
+      number = this.#isNews ? Number(lastInsertRowid) : (this.find(domain) as number);
+    }
     if (this.#numbers.size >= MAX_REMEMBERED) this.#numbers.clear();
     this.#numbers.set(domain, number);
     return number;

@@ -16,6 +16,8 @@ export class PostingWriter {
   /** By block, then by the term's number: numbers of 31 bits are found fastest. */
   readonly #changes = new Map<number, Map<number, Change>>();
   readonly #ids = new Map<string, number>();
+  /** Terms that were added since the last time, of which there is no block yet. */
+  readonly #added = new Set<number>();
   /** The table that was asked for last, and by the terms' numbers in it their own; 0: not known yet. */
   #table: TermTable | null = null;
   #idsInTable = new Uint32Array(0);
@@ -29,7 +31,7 @@ export class PostingWriter {
 
   constructor(store: Store, side: Side) {
     this.#find = store.prepare(`SELECT id FROM ${side}_terms WHERE term = ?`);
-    this.#add = store.prepare(`INSERT INTO ${side}_terms (term) VALUES (?)`);
+    this.#add = store.prepare(`INSERT INTO ${side}_terms (term) VALUES (?) ON CONFLICT DO NOTHING`);
     this.#read = store.prepare(`SELECT bits FROM ${side}_postings WHERE at = ?`);
     this.#write = store.prepare(`INSERT OR REPLACE INTO ${side}_postings (at, bits) VALUES (?, ?)`);
     this.#isUsed = store.prepare(`SELECT 1 FROM ${side}_postings WHERE at BETWEEN ? AND ? LIMIT 1`);
@@ -76,10 +78,10 @@ export class PostingWriter {
   /** Writes what was changed; within the transaction of the changes. */
   flush(): void {
     const emptied = new Set<number>();
-    const changed = [...this.#changes].flatMap(([block, changes]) => [...changes].map(([id, change]) => ({ at: id * BLOCK + block, change })));
+    const changed = [...this.#changes].flatMap(([block, changes]) => [...changes].map(([id, change]) => ({ at: id * BLOCK + block, isNew: this.#added.has(id), change })));
     // In order of the table, whose pages are then touched one after the other.
-    for (const { at, change } of changed.sort((one, other) => one.at - other.at)) {
-      const kept = this.#read.get(at)?.['bits'] as Uint8Array | undefined;
+    for (const { at, isNew, change } of changed.sort((one, other) => one.at - other.at)) {
+      const kept = isNew ? undefined : (this.#read.get(at)?.['bits'] as Uint8Array | undefined);
       const block = changeBlock(kept ?? null, change);
       if (block === null) {
         this.#drop.run(at);
@@ -87,6 +89,7 @@ export class PostingWriter {
       } else this.#write.run(at, block);
     }
     this.#changes.clear();
+    this.#added.clear();
     // Not before all is written: what a term has lost in one block it may have gained in a later one.
     for (const id of emptied) this.#forgetUnused(id);
   }
@@ -117,7 +120,10 @@ export class PostingWriter {
   #id(term: string): number {
     const known = this.#ids.get(term);
     if (known !== undefined) return known;
-    const id = (this.#find.get(term)?.['id'] as number | undefined) ?? Number(this.#add.run(term).lastInsertRowid);
+    // Of those that are not remembered most are new.
+    const { changes, lastInsertRowid } = this.#add.run(term);
+    const id = changes === 0 ? (this.#find.get(term)?.['id'] as number) : Number(lastInsertRowid);
+    if (changes !== 0) this.#added.add(id);
     if (this.#ids.size >= MAX_TERMS_REMEMBERED) this.#ids.clear();
     this.#ids.set(term, id);
     return id;

@@ -2,10 +2,11 @@
 import type { SparseRecord } from '../records.ts';
 import type { KeptRecord } from './merge.ts';
 
+/** @param row the columns `doc`, `source`, `observed_at` and `field_sources` @param more belongs to the record, and stands in another column */
 export function readKept(row: Readonly<Record<string, unknown>>, more: SparseRecord = {}): KeptRecord {
   const others = row['field_sources'] as string | null;
   return {
-    doc: { ...(JSON.parse(row['doc'] as string) as SparseRecord), ...more },
+    doc: Object.assign(JSON.parse(row['doc'] as string) as Record<string, unknown>, more),
     base: { source: row['source'] as number, atMs: row['observed_at'] as number },
     others: others === null ? {} : (JSON.parse(others) as KeptRecord['others']),
   };

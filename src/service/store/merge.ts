@@ -30,23 +30,18 @@ export interface Merged {
  */
 export function merge(kept: KeptRecord | null, incoming: SparseRecord, from: Provenance): Merged {
   if (kept === null) return { record: { doc: known(incoming), base: from, others: {} }, change: 'new' };
+  // Most of what comes again is known, and then nothing is copied.
+  if (!Object.keys(incoming).some((field) => isNews(kept, field, incoming[field], from.atMs))) return { record: kept, change: 'same' };
   const doc: Record<string, unknown> = { ...kept.doc };
   const stamps: Record<string, readonly [number, number]> = {};
   for (const field of Object.keys(doc)) stamps[field] = stampOf(kept, field);
-  let change: Merged['change'] = 'same';
+  let change: Merged['change'] = 'times';
   for (const [field, value] of Object.entries(incoming)) {
-    const before = stamps[field];
-    if (isEmpty(value) || (before !== undefined && (FIRST_WINS.includes(field) || before[1] > from.atMs))) continue;
-    if (before !== undefined && same(doc[field], value)) {
-      if (before[1] === from.atMs) continue;
-      if (change === 'same') change = 'times';
-    } else {
-      change = 'fields';
-    }
+    if (!isNews(kept, field, value, from.atMs)) continue;
+    if (stamps[field] === undefined || !same(doc[field], value)) change = 'fields';
     doc[field] = value;
     stamps[field] = [from.source, from.atMs];
   }
-  if (change === 'same') return { record: kept, change };
   const base = from.atMs >= kept.base.atMs ? from : kept.base;
   const others = Object.fromEntries(Object.entries(stamps).filter(([, [source, atMs]]) => source !== base.source || atMs !== base.atMs));
   return { record: { doc, base, others }, change };
@@ -55,6 +50,14 @@ export function merge(kept: KeptRecord | null, incoming: SparseRecord, from: Pro
 /** Where a field of a kept record comes from. */
 export function stampOf(kept: KeptRecord, field: string): readonly [source: number, atMs: number] {
   return kept.others[field] ?? [kept.base.source, kept.base.atMs];
+}
+
+/** Whether a field of what comes in is kept, be it only for its time. */
+function isNews(kept: KeptRecord, field: string, value: unknown, atMs: number): boolean {
+  if (isEmpty(value)) return false;
+  if (!Object.hasOwn(kept.doc, field)) return true;
+  const [, beforeMs] = stampOf(kept, field);
+  return !FIRST_WINS.includes(field) && beforeMs <= atMs && (beforeMs < atMs || !same(kept.doc[field], value));
 }
 
 function known(record: SparseRecord): SparseRecord {

@@ -12,6 +12,9 @@ import type { Store } from './store.ts';
 
 export type Row = Readonly<Record<string, unknown>>;
 
+/** What is asked of somebody who is found. */
+const FOUND = 'seq, name_key, company_domain, doc, source, observed_at, field_sources';
+
 /** What a row is to hold, and what is kept beside it. */
 export interface NewRow {
   readonly columns: readonly (ColumnValue | Texts)[];
@@ -33,12 +36,12 @@ export class PersonRows {
     this.#addresses = new OtherAddresses(store, index);
     this.#putNumbers = otherNumberWriter(store);
     this.#statements = {
-      byEmail: store.prepare('SELECT * FROM people WHERE email = ?'),
-      byProfile: store.prepare('SELECT * FROM people WHERE profile = ? ORDER BY seq LIMIT 1'),
-      byId: store.prepare('SELECT * FROM people WHERE id = ?'),
+      byEmail: store.prepare(`SELECT ${FOUND} FROM people WHERE email = ?`),
+      byProfile: store.prepare(`SELECT ${FOUND} FROM people WHERE profile = ? ORDER BY seq LIMIT 1`),
+      byId: store.prepare(`SELECT ${FOUND} FROM people WHERE id = ?`),
       // Whoever has the address is who is found by it.
       same: store.prepare(`SELECT 1 FROM people WHERE email = ? AND doc = ${AS_TEXT} AND observed_at = ? AND company_domain IS ? AND field_sources IS NULL`),
-      byName: store.prepare('SELECT * FROM people WHERE name_key = ? AND company_domain = ? ORDER BY id LIMIT 2'),
+      byName: store.prepare(`SELECT ${FOUND} FROM people WHERE name_key = ? AND company_domain = ? ORDER BY id LIMIT 2`),
       hasProfile: store.prepare('SELECT 1 FROM people WHERE profile = ?'),
       // The company's headcount is what counts, and a store of before has this column.
       insert: store.prepare(`INSERT INTO people (headcount, ${PERSON_KEPT_COLUMNS.join(', ')}) VALUES (${NO_HEADCOUNT}, ${PERSON_KEPT_COLUMNS.map((name) => (name === 'doc' ? AS_TEXT : '?')).join(', ')}) ON CONFLICT DO NOTHING`),

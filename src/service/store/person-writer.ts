@@ -106,7 +106,7 @@ export function keptPerson(row: Row): KeptRecord {
 function recordOf(person: PreparedPerson, texts: Texts): SparseRecord {
   const { domain } = person;
   const record = JSON.parse(textIn(texts, person)) as SparseRecord;
-  return domain === null ? record : { ...record, company_domain: domain };
+  return domain === null ? record : Object.assign(record, { company_domain: domain });
 }
 
 /** Whether all that is known of somebody is what they come with again. */

@@ -73,13 +73,14 @@ export function preparePerson(raw: SparseRecord, { atMs, learntMs }: ReportTimes
   const newId = wantedId(id, () => `pe_${digest(identityOf(keys))}`);
   record['id'] = newId;
   const { mobile, nameKey: kept, status, verifiedMs, rank, lacks } = facetsOf(record);
-  const doc = { ...record, company_domain: undefined };
-  const text = JSON.stringify(doc);
-  const { from, to } = terms?.add(termsOf(doc, atMs)) ?? LEFT_OUT;
+  // Where one works stands beside the record from here on.
+  if (domain !== null) record['company_domain'] = undefined;
+  const text = JSON.stringify(record);
+  const { from, to } = terms?.add(termsOf(record, atMs)) ?? LEFT_OUT;
   const { textFrom, textTo } = texts.add(text);
   return {
-    email, profile, id, name, domain, mobile, nameKey: kept, status, verifiedMs, rank, lacks, newId, others: handed(otherAddressesOf(doc)), mobiles: handed(numbersOf(doc, 'mobile')),
-    otherNumbers: handed(otherNumbersOf(doc)), isTooLarge: text.length > MAX_DOC, dropped: handed(dropped), atMs, learntMs, from, to, textFrom, textTo,
+    email, profile, id, name, domain, mobile, nameKey: kept, status, verifiedMs, rank, lacks, newId, others: handed(otherAddressesOf(record)), mobiles: handed(numbersOf(record, 'mobile')),
+    otherNumbers: handed(otherNumbersOf(record)), isTooLarge: text.length > MAX_DOC, dropped: handed(dropped), atMs, learntMs, from, to, textFrom, textTo,
   };
 }
 

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { HELP } from '../../src/cli/help.ts';
 import { RETRY_FLAGS, RUN_FLAGS, SHORT_FLAGS } from '../../src/job/definition/flags.ts';
 import { CLI } from '../support/cli.ts';
+import { SAMPLE_SEED, sampleOf } from '../support/sample.ts';
 
 const LINES = 24;
 const COLUMNS = 100;
@@ -35,7 +36,8 @@ test('millrace alone shows the help, --version the version', () => {
   expect(millrace('--version').stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
 });
 
-test.each([
+/** Each is a start of the command. */
+const REFUSALS: readonly (readonly [argv: readonly string[], status: number, message: RegExp])[] = [
   [['rnu', 'sample'], 64, /no command "rnu"; did you mean run\?/],
   [['export', '--store', 'x'], 64, /Nothing says what to export/],
   [['export', '--store', 'x', '--contacts', 'x.txt'], 64, /cannot tell the format/],
@@ -95,7 +97,9 @@ test.each([
   [['run', 'smaple'], 78, /no job "smaple".*did you mean sample\?/],
   [['run', '--input', 'a.csv', '--output', 'b.csv'], 78, /No service is chosen/],
   [['run', '--input', 'a.csv', '--output', 'b.csv', '--base-url', 'http://127.0.0.1:1', '--rpm', '1'], 78, /There is no API key/],
-])('millrace %j is refused with %i', (argv, status, message) => {
+];
+
+test.each(sampleOf(REFUSALS, 20))(`millrace %j is refused with %i (seed ${SAMPLE_SEED})`, (argv, status, message) => {
   const found = spawnSync(process.execPath, [CLI, ...argv], { encoding: 'utf8', timeout: 30_000, env: { PATH: process.env['PATH'] } });
   expect(found.stderr).toMatch(message);
   expect(found.stderr).toMatch(/^millrace: /);

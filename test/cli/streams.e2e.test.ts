@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { CLI } from '../support/cli.ts';
 import { leads, toCsv, toJsonl } from '../support/leads.ts';
 import { API_KEY } from '../support/scripted-service.ts';
+import { sampleOf } from '../support/sample.ts';
 import { makeWorld } from '../support/world.ts';
 
 const ROWS = leads(200, 41);
@@ -35,12 +36,12 @@ describe('standard input', () => {
     expect(rows.map(({ input }) => input.name)).toEqual(ROWS.map(({ cells }) => cells[0]));
   });
 
-  test.each([
+  test.each(sampleOf([
     ['piped again', toCsv(ROWS), true],
     ['not given again', undefined, true],
     ['an empty pipe', '', true],
     ['other content', toCsv(ROWS).replace('Note', 'NOTE'), false],
-  ])('after a kill, %s', async (_, stdin, resumes) => {
+  ] as const, 2))('after a kill, %s', async (_, stdin, resumes) => {
     const { folder, service, args } = await makeWorld();
     service.latencyMs = 3;
     const first = folder.start(args(FROM_STDIN), { stdin: toCsv(ROWS) });

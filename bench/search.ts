@@ -83,7 +83,7 @@ function draw(seed: number, count: number): Asked[][] {
 }
 
 try {
-  generatedStore(path, contacts);
+  await generatedStore(path, contacts);
   const asked = draw(1, queries);
   const { key, people, answers } = prepare(asked.flat());
   const service = await startServer(fileURLToPath(new URL('../dist/cli/millrace.js', import.meta.url)), ['serve', '--store', path, '--port', '0', '--log-level', 'error']);

@@ -89,7 +89,7 @@ const whole = (value: number): string => Math.round(value).toLocaleString('en-US
 const ms = (value: number): string => value.toFixed(1);
 
 try {
-  generatedStore(path, contacts);
+  await generatedStore(path, contacts);
   const { keys, bodies, people } = prepare();
   const serve = [here('../dist/cli/millrace.js'), 'serve', '--store', path, '--port', '0'];
   const readyMs: number[] = [];

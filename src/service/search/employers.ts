@@ -88,6 +88,8 @@ const MOST_KEPT = (24 * 1024 * 1024) / (CHUNK * Uint32Array.BYTES_PER_ELEMENT);
 
 /** Finding who works at a company takes as long as looking through so many chunks of people, as a rule. */
 const CHUNKS_A_COMPANY = 4;
+/** Finding so many people at a company takes as long as looking through one chunk. */
+export const PEOPLE_A_CHUNK = 150;
 
 /** Turns sets of companies into sets of the people who work there. */
 export class EmployerReader {
@@ -97,7 +99,7 @@ export class EmployerReader {
 
   constructor(store: Store) {
     this.#read = store.prepare('SELECT ids FROM employers WHERE chunk = ?');
-    this.#peopleAt = store.prepare('SELECT seq FROM domains JOIN people ON company_domain = domain WHERE domains.id = ?');
+    this.#peopleAt = store.prepare('SELECT seq FROM domains JOIN people ON company_domain = domain WHERE domains.id = ? LIMIT ?');
     this.#peopleAt.setReturnArrays(true);
   }
 
@@ -116,9 +118,10 @@ export class EmployerReader {
     this.#kept.clear();
   }
 
-  /** The rows of those who work at a company, by its number. */
-  peopleAt(company: number): readonly number[] {
-    return (this.#peopleAt.all(company) as unknown as readonly (readonly [number])[]).map(([seq]) => seq);
+  /** The rows of those who work at a company, by its number. Null: they are more than `most`. */
+  peopleAt(company: number, most: number): readonly number[] | null {
+    const rows = this.#peopleAt.all(company, Math.floor(most) + 1) as unknown as readonly (readonly [number])[];
+    return rows.length > most ? null : rows.map(([seq]) => seq);
   }
 
   /** Where they work, one number for each of them. */
@@ -138,17 +141,24 @@ export class EmployerReader {
     const chunks: number[] = [];
     for (let from = 0; from < found.length; from += WORDS_A_CHUNK) if (!isEmptyBetween(found, from, from + WORDS_A_CHUNK)) chunks.push(from / WORDS_A_CHUNK);
     const areFew = (companies: Bits): boolean => ((companies[0] ?? 0) & FIRST) === 0 && hasAtMost(companies, chunks.length / CHUNKS_A_COMPANY);
-    const left = steps.filter((step) => !areFew(step.companies));
-    for (const step of steps) if (areFew(step.companies)) this.#narrowToFew(found, step);
+    const most = chunks.length * PEOPLE_A_CHUNK;
+    const left = steps.filter((step) => !areFew(step.companies) || !this.#narrowToFew(found, step, most));
     if (left.length > 0) for (const chunk of chunks) this.#narrowChunk(found, chunk, left);
   }
 
-  /** @param step of companies with a number */
-  #narrowToFew(found: Bits, { companies, people, exclude }: AtWork): void {
+  /** False: more than `most` work there, and nothing was done. @param step of companies with a number */
+  #narrowToFew(found: Bits, { companies, people, exclude }: AtWork, most: number): boolean {
     const met = people?.slice() ?? new Uint32Array(found.length);
-    for (const company of numbersIn(companies)) for (const person of this.peopleAt(company)) setBit(met, person);
+    let left = most;
+    for (const company of numbersIn(companies)) {
+      const staff = this.peopleAt(company, left);
+      if (staff === null) return false;
+      left -= staff.length;
+      for (const person of staff) setBit(met, person);
+    }
     if (exclude) andNot(found, met);
     else and(found, met);
+    return true;
   }
 
   #narrowChunk(found: Bits, chunk: number, steps: readonly AtWork[]): void {

@@ -1,7 +1,7 @@
 /** Among whom one page of many people in order of headcount is, found from the side of companies: those next in size are taken until so many who were found work there. */
 import { and, countBits, emptyBits, isEmpty, setBit, type Bits } from './bitmap.ts';
 import { ANYWHERE, type Extent } from './columns.ts';
-import type { EmployerReader } from './employers.ts';
+import { PEOPLE_A_CHUNK, type EmployerReader } from './employers.ts';
 import type { Headcounts } from './headcounts.ts';
 import type { Matches } from './matching.ts';
 import { isAmong, nextSizes, type NextSizes } from './next-sizes.ts';
@@ -62,7 +62,9 @@ export class HeadcountWalk {
     for (let count = expected; count <= most; count *= TIMES_MORE) {
       const next = nextSizes(sizes, { among: companies, beyond, descending, count, most });
       if (next === null) return null;
-      if (before + this.#take(next, found, some) >= limit) return some;
+      const taken = this.#take(next, found, some, (people / CHUNK) * PEOPLE_A_CHUNK);
+      if (taken === null) return null;
+      if (before + taken >= limit) return some;
       if (next.areAll) return descending ? null : some;
     }
     return null;
@@ -72,18 +74,18 @@ export class HeadcountWalk {
     return and(this.#headcounts.unknown(found.length), found);
   }
 
-  /** Adds who were found and work there; returns how many of them are behind the edge for certain. */
-  #take({ companies, equal }: NextSizes, found: Bits, into: Bits): number {
-    for (const company of equal) this.#takeFrom(company, found, into);
-    return companies.reduce((sum, company) => sum + this.#takeFrom(company, found, into), 0);
-  }
-
-  #takeFrom(company: number, found: Bits, into: Bits): number {
-    let count = 0;
-    for (const person of this.#employers.peopleAt(company)) {
-      if ((((found[person >>> 5] ?? 0) >>> (person & 31)) & 1) === 0) continue;
-      setBit(into, person);
-      count++;
+  /** Adds who were found and work there; returns how many of them are behind the edge for certain. Null: more than `most` work there. */
+  #take({ companies, equal }: NextSizes, found: Bits, into: Bits, most: number): number | null {
+    let [count, left] = [0, most];
+    for (const [index, company] of [...equal, ...companies].entries()) {
+      const staff = this.#employers.peopleAt(company, left);
+      if (staff === null) return null;
+      left -= staff.length;
+      for (const person of staff) {
+        if ((((found[person >>> 5] ?? 0) >>> (person & 31)) & 1) === 0) continue;
+        setBit(into, person);
+        if (index >= equal.length) count++;
+      }
     }
     return count;
   }

@@ -50,7 +50,12 @@ export function nextSizes(sizes: Sizes, { among, beyond, descending, count, most
   let room = 2 * count;
   for (let company = 0; company < sizes.length; company++) {
     const size = sizes[company] ?? 0;
-    if (size < low || size > high || !isAmong(company, among)) continue;
+    if (!isAmong(company, among)) continue;
+    if (size < low || size > high) {
+      // Behind what is left since it was cut, though nobody may have been left out by that.
+      if (descending ? size > 0 && size < low : size > high) areAll = false;
+      continue;
+    }
     (size === beyond ? equal : kept).push(company);
     if (equal.length > most) return null;
     if (kept.length < room) continue;

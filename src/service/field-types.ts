@@ -122,7 +122,7 @@ function cleanValue(type: FieldType, value: unknown): unknown {
     case 'number':
       return numberOf(value);
     case 'boolean':
-      return typeof value === 'boolean' ? value : /^(?:true|yes|1)$/i.test(String(value)) ? true : /^(?:false|no|0)$/i.test(String(value)) ? false : undefined;
+      return typeof value === 'boolean' ? value : /^(?:true|yes|1)$/i.test(textOf(value) ?? '') ? true : /^(?:false|no|0)$/i.test(textOf(value) ?? '') ? false : undefined;
     case 'date':
       return typeof value === 'string' ? (dayOf(value) ?? undefined) : undefined;
     case 'time':

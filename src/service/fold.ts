@@ -1,4 +1,5 @@
 /** Text as it is compared: without case, accents and differences of width. Pure. */
+import { ownText } from './own-text.ts';
 
 const MARKS = /\p{M}+/gu;
 /** Signs that belong to a word, as in C++, C# and .NET. It begins where no dot stands before: a row of dots is looked at once, and not from each of them. */
@@ -14,10 +15,11 @@ export function remembering<T>(make: (text: string) => T): (text: string) => T {
   return (text) => {
     const before = known.get(text);
     if (before !== undefined) return before;
-    const made = make(text);
-    if (text.length > MAX_REMEMBERED_LENGTH) return made;
+    if (text.length > MAX_REMEMBERED_LENGTH) return make(text);
+    const own = ownText(text);
+    const made = make(own);
     if (known.size >= MAX_REMEMBERED) known.clear();
-    known.set(text, made);
+    known.set(own, made);
     return made;
   };
 }

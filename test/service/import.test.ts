@@ -265,11 +265,23 @@ describe('importing', () => {
     );
   });
 
+  it('knows a signal again, wherever a row has its type and its company', async () => {
+    const store = await emptyStore();
+    const signal = { id: 's1', type: 'funding', domain: 'acme.example', occurred_at: '2026-01-02', detected_at: '2026-01-03', data: { amount: 1 } };
+    const { type, domain, ...others } = signal;
+    expect((await load(store, [signal], { kind: 'signals' })).counts.added).toBe(1);
+    for (const again of [signal, { ...others, company: { domain }, type }]) expect((await load(store, [again], { kind: 'signals' })).counts.unchanged).toBe(1);
+    expect(Object.keys(JSON.parse(String(store.prepare('SELECT doc FROM signals').get()?.['doc'])) as object).slice(-2)).toEqual(['type', 'company']);
+    store.close();
+  });
+
   it('takes anything for a row without falling over', async () => {
     const store = await emptyStore();
-    const name = fc.constantFrom('email', 'company', 'location', 'emails', 'updated_at', 'mobile', 'domain', 'type', 'person', 'input', 'result', 'enrich', 'verify', '__proto__', 'hq', 'employees', 'event', 'at', 'reason', 'code');
+    const name = fc.constantFrom('email', 'company', 'location', 'emails', 'updated_at', 'mobile', 'domain', 'type', 'person', 'input', 'result', 'enrich', 'verify', '__proto__', 'hq', 'employees', 'event', 'at', 'reason', 'code', 'verified', 'accepts_all', 'employment_history');
+    // What has no text of its own makes whoever asks for it throw.
+    const value = fc.oneof({ arbitrary: fc.jsonValue(), weight: 3 }, fc.constant({ toString: 1 }), fc.constant([{ title: 'x', is_current: { toString: 1, valueOf: 1 } }]));
     await fc.assert(
-      fc.asyncProperty(fc.constantFrom<ImportKind>('contacts', 'companies', 'signals', 'deliveries'), fc.dictionary(name, fc.jsonValue(), { maxKeys: 8 }), async (kind, row) => {
+      fc.asyncProperty(fc.constantFrom<ImportKind>('contacts', 'companies', 'signals', 'deliveries'), fc.dictionary(name, value, { maxKeys: 8 }), async (kind, row) => {
         const { counts } = await load(store, [row], { kind });
         expect(counts.added + counts.updated + counts.unchanged + counts.skipped + counts.rejectedRows).toBe(1);
       }),

@@ -108,7 +108,7 @@ function emailState(values: RowValues['values'], ownEmail: unknown): SparseRecor
     if (aboutThis) return { email, email_status: status, email_confidence: values['verify.confidence'], email_verified_at: values['verify.verified_at'] ?? values['email_verified_at'] };
   }
   if (!isEmpty(values['email_status'])) return {};
-  return /^true$/i.test(String(values['verified'])) ? { email_status: 'verified' } : {};
+  return values['verified'] === true || /^true$/i.test(textOrNull(values['verified']) ?? '') ? { email_status: 'verified' } : {};
 }
 
 /** A place with its country by code and by name; null when it says nothing. */

@@ -1,4 +1,5 @@
 /** Terms by number, so that one that was met lately is told again without its text being made. The numbers are this thread's own. */
+import { ownText } from '../own-text.ts';
 import { wordsIn } from '../fold.ts';
 import { digitsOf, digitTerm, keptNumber, numberStem, type NumberName } from './numbers.ts';
 
@@ -68,9 +69,10 @@ export class TextField {
   }
 
   /** `field=value` */
-  exact(text: string): number {
-    const known = this.#exact.get(text);
+  exact(given: string): number {
+    const known = this.#exact.get(given);
     if (known !== undefined) return known;
+    const text = ownText(given);
     const number = termNumber(`${this.#name}=${this.#form(text)}`);
     if (text.length <= MAX_REMEMBERED_LENGTH) {
       this.#exact.set(text, number);
@@ -80,9 +82,10 @@ export class TextField {
   }
 
   /** `field~word` of each word. */
-  words(text: string): readonly number[] {
-    const known = this.#texts.get(text);
+  words(given: string): readonly number[] {
+    const known = this.#texts.get(given);
     if (known !== undefined) return known;
+    const text = ownText(given);
     const found = wordsIn(text).map((word) => this.#word(word));
     if (text.length <= MAX_REMEMBERED_LENGTH) {
       this.#texts.set(text, found);

@@ -104,7 +104,9 @@ export class PostingWriter {
   #forgetUnused(id: number): void {
     if (this.#isUsed.get(id * BLOCK, id * BLOCK + BLOCK - 1) !== undefined) return;
     const term = this.#forget.get(id)?.['term'] as string | undefined;
-    if (term !== undefined) this.#ids.delete(term);
+    // Half a character comes back as the sign that stands for any: by which one of them the number is remembered is not known.
+    if (term?.includes('\ufffd') === true) this.#ids.clear();
+    else if (term !== undefined) this.#ids.delete(term);
     this.#table = null;
   }
 

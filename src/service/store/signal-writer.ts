@@ -43,7 +43,9 @@ export function signalWriter(store: Store, index: IndexWriter): PutSignal {
     const profile = person === null ? null : profileKey(textOrNull(person['linkedin_url']) ?? '');
     if (isSuppressed({ emails: email === null ? [] : [email], profile, id: personId })) return { kind: 'rejected', code: 'suppressed', detail: 'the person of this signal asked to be removed' };
     const named = isEmpty(about['name']) ? {} : { name: about['name'] };
-    const doc = { ...record, type, company: { domain, ...named } };
+    const { type: _type, company: _company, ...others } = record;
+    // Last, wherever a row has them: a signal is known again by its text.
+    const doc = { ...others, type, company: { domain, ...named } };
     const id = typeof record['id'] === 'string' && record['id'].length <= 128 ? record['id'] : `sg_${digest(JSON.stringify([type, domain, record['occurred_at'], record['subtype'] ?? null, record['data'] ?? null, email, profile]))}`;
     const before = find.get(id);
     // Whoever told of it did not always say when it was noticed; then that was when it came here.

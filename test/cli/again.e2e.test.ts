@@ -238,12 +238,12 @@ describe('what is not this job\'s stays as it is', () => {
     expect(service.requests).toEqual([]);
   });
 
-  test.each([
+  test.each(sampleOf([
     ['another job', { name: 'other', output: 'other.csv' }, 65, /belongs to the job "out" with the output .*out\.csv/],
     ['this job under another name', { name: 'other' }, 78, /name was "out" and is now "other"/],
     ['another job to the same output, which would start over', { name: 'other', fresh: true }, 65, /out\.csv belongs to the job "out", and this one is called "other"/],
     ['this job with another output', { output: 'other.csv', name: 'out' }, 78, /output\.uri was .*out\.csv and is now .*other\.csv/],
-  ])('the checkpoint of %s', async (_, more, code, words) => {
+  ] as const, 2))('the checkpoint of %s', async (_, more, code, words) => {
     const { folder, service, args } = await finished();
     const before = await files(folder);
     const refused = await folder.run(args({ ...LENIENT, checkpoint: 'out.csv.checkpoint.json', ...more }));

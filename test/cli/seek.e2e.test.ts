@@ -67,7 +67,7 @@ async function readByResume(name: string, place: number, pack: (json: readonly s
 }
 
 // proc(5) is Linux's own.
-test.runIf(process.platform === 'linux').each(sampleOf(FORMATS, 2))(`%s: a resume near the end reads as little as one near the beginning (SAMPLE_SEED=${SAMPLE_SEED})`, async (name, pack) => {
+test.runIf(process.platform === 'linux').each(sampleOf(FORMATS, 1))(`%s: a resume near the end reads as little as one near the beginning (SAMPLE_SEED=${SAMPLE_SEED})`, async (name, pack) => {
   const early = await readByResume(name, 5, pack);
   const late = await readByResume(name, ROWS - 20, pack);
   expect(late - early).toBeLessThan(MAY_DIFFER_BYTES);

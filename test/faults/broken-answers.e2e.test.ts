@@ -92,7 +92,7 @@ async function run(ways: readonly Break[]): Promise<void> {
   expect(Number(await folder.read('peak')) / 1024).toBeLessThan(MOST_MIB);
 }
 
-test.each(sampleOf(Object.entries(WAYS), 6))(`%s: every record finds its outcome, and the numbers add up (SAMPLE_SEED=${SAMPLE_SEED})`, async (_, way) => {
+test.each(sampleOf(Object.entries(WAYS), 4))(`%s: every record finds its outcome, and the numbers add up (SAMPLE_SEED=${SAMPLE_SEED})`, async (_, way) => {
   await run([way]);
 });
 

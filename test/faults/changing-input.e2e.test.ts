@@ -50,7 +50,7 @@ const CHANGES: readonly (readonly [string, (folder: Folder) => Promise<void>, Re
 ];
 
 describe(`an input that under a run is (SAMPLE_SEED=${SAMPLE_SEED})`, () => {
-  test.each(sampleOf(CHANGES, 3))('%s: 65, and put back as it was, the same command gives the result of an input that never changed', async (_, change, words) => {
+  test.each(sampleOf(CHANGES, 2))('%s: 65, and put back as it was, the same command gives the result of an input that never changed', async (_, change, words) => {
     expect(EDITED.length).toBe(INPUT.length);
     expect(EDITED.equals(INPUT)).toBe(false);
     const world = await makeWorld(INPUT);

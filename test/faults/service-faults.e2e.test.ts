@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { durableLookups } from '../support/crash-site.ts';
 import { leads, toCsv } from '../support/leads.ts';
+import { sampleOf } from '../support/sample.ts';
 import { problem, type Script } from '../support/scripted-service.ts';
 import { flags, makeFolder, makeWorld } from '../support/world.ts';
 import { addsUp, report } from './adds-up.ts';
@@ -129,11 +130,11 @@ describe('down', () => {
 describe('77, and resumable', () => {
   const usual: Script = (_asked, _response, reply, answer) => reply(answer());
 
-  test.each([
+  test.each(sampleOf([
     [401, 'unauthorized', /the service refused the API key \(401 unauthorized: says unauthorized\)/],
     [402, 'insufficient_credits', /the credits are used up \(402/],
     [403, 'forbidden', /the service refused the API key \(403/],
-  ])('%i in the middle', async (status, code, words) => {
+  ] as const, 1))('%i in the middle', async (status, code, words) => {
     const rows = leads(200, 26);
     const { folder, service, args } = await makeWorld(toCsv(rows));
     service.script = (asked, _response, reply, answer) => reply(asked.number > 60 ? problem(status, code) : answer());
@@ -192,11 +193,11 @@ describe('not such a service', () => {
     expect((await report(folder)).records).toMatchObject({ total: 60, no_match: 60 });
   });
 
-  test.each([
+  test.each(sampleOf([
     ['a 404 of a path that it does not have', problem(404, 'not_found'), /does not look like the data service/],
     ['a 404 that is no JSON', { status: 404, body: '<h1>nginx</h1>', headers: { 'content-type': 'text/html' } }, /does not look like the data service/],
     ['a redirect', { status: 302, body: '', headers: { location: 'https://login.example/?token=abc' } }, /points to https:\/\/login\.example\/$/m],
-  ])('%s: 78 at once', async (_, reply, words) => {
+  ] as const, 1))('%s: 78 at once', async (_, reply, words) => {
     const { folder, service, args } = await makeWorld(people(50));
     service.script = (_asked, _response, send) => send(reply);
     const ended = await folder.run(args({ concurrency: '2' }));

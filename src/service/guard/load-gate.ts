@@ -1,6 +1,6 @@
 /**
  * Refuses what cannot be answered in time while refusing is still cheap. There is one thread: requests that have been read within a turn of the event loop stand in line
- * for it, and are served one after the other at the end of the turn. The same code for many of them in a row is quicker by a tenth than all that is done for one and then all for the next.
+ * for it, and are served one after the other at the end of the turn. The same code for many of them in a row is quicker than all that is done for one and then all for the next.
  * Once a turn has lasted for longer than they may stand, and some before it too (one slow search is no overload, nor is the first moment after the start), the rest of it is
  * refused: so turns stay short, and who is admitted has waited little, whatever is offered. Requests that wait for something else, such as mail servers, are bounded in number.
  */

@@ -4,7 +4,7 @@ import { isEmptyBetween, type Bits } from './bitmap.ts';
 import type { EmployerReader } from './employers.ts';
 import { ANYWHERE, type Extent } from './columns.ts';
 import { NameWalk } from './name-walk.ts';
-import { NO_EXTENTS, Orders, type After, type Order } from './order.ts';
+import { NO_EXTENTS, Orders, type Order, type PageWanted } from './order.ts';
 import { CHUNK, type Coded } from './packed.ts';
 import { HeadcountWalk } from './headcount-walk.ts';
 import type { Matches } from './matching.ts';
@@ -16,12 +16,8 @@ const WORDS_A_CHUNK = CHUNK / 32;
 /** Chunks whose extents are read while one chunk is. */
 const FEW = 8;
 
-export interface Wanted {
+export interface Wanted extends PageWanted {
   readonly sort: Sort;
-  readonly descending: boolean;
-  /** Null: from the beginning. */
-  readonly after: After | null;
-  readonly limit: number;
 }
 
 /** Finds the first `limit` of a set after `after`, in order. */

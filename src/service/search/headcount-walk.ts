@@ -5,7 +5,7 @@ import { PEOPLE_A_CHUNK, type EmployerReader } from './employers.ts';
 import type { Headcounts } from './headcounts.ts';
 import type { Matches } from './matching.ts';
 import { isAmong, nextSizes, type NextSizes } from './next-sizes.ts';
-import type { After } from './order.ts';
+import type { PageWanted } from './order.ts';
 import { CHUNK } from './packed.ts';
 import { NO_HEADCOUNT } from './sort-keys.ts';
 
@@ -16,13 +16,6 @@ const TIMES_EXPECTED = 1.5;
 const MORE = 4;
 /** and so many times as many where too few work there. */
 const TIMES_MORE = 4;
-
-export interface HeadcountsWanted {
-  readonly descending: boolean;
-  /** Null: from the beginning. */
-  readonly after: After | null;
-  readonly limit: number;
-}
 
 export class HeadcountWalk {
   readonly #employers: EmployerReader;
@@ -49,7 +42,7 @@ export class HeadcountWalk {
   }
 
   /** Some of who were found, the first `limit` after `after` among them. Null: to look at all of them takes less. */
-  among({ found, total, people, companies }: Matches, { descending, after, limit }: HeadcountsWanted): Bits | null {
+  among({ found, total, people, companies }: Matches, { descending, after, limit }: PageWanted): Bits | null {
     const { sizes } = this.#headcounts;
     const most = people / CHUNK / CHUNKS_A_COMPANY;
     const expected = MORE + (TIMES_EXPECTED * limit * (companies === null ? sizes.length : countBits(companies))) / total;

@@ -1,7 +1,7 @@
 /** One page of many people in order of their names: that order is walked along the index of names, and whoever is met who was found comes next. */
 import type { Store } from '../store/store.ts';
 import type { Matches } from './matching.ts';
-import type { After } from './order.ts';
+import type { After, PageWanted } from './order.ts';
 import { CHUNK } from './packed.ts';
 import type { Place } from './standing.ts';
 
@@ -13,13 +13,6 @@ const TIMES_EXPECTED = 6;
 const SHARE_TRIED = 1 / 4;
 /** Steps that are read at once. */
 const [LEAST_AT_ONCE, MOST_AT_ONCE] = [16, 4_096];
-
-export interface NamesWanted {
-  readonly descending: boolean;
-  /** Null: from the beginning. */
-  readonly after: After | null;
-  readonly limit: number;
-}
 
 export class NameWalk {
   readonly #read;
@@ -40,7 +33,7 @@ export class NameWalk {
   }
 
   /** Null: reading columns takes less, because few were found or they stand far from where the page begins. */
-  first({ found, total, people }: Matches, { descending, after, limit }: NamesWanted): Place[] | null {
+  first({ found, total, people }: Matches, { descending, after, limit }: PageWanted): Place[] | null {
     const expected = Math.ceil((limit * people) / total);
     const ofColumns = STEPS_A_CHUNK * Math.ceil(people / CHUNK);
     const most = Math.min(ofColumns, TIMES_EXPECTED * expected + SHARE_TRIED * ofColumns);

@@ -14,6 +14,14 @@ export interface After {
   readonly id: string;
 }
 
+/** Which page of an order is asked for. */
+export interface PageWanted {
+  readonly descending: boolean;
+  /** Null: from the beginning. */
+  readonly after: After | null;
+  readonly limit: number;
+}
+
 interface AnyLevel {
   /** Between which each chunk's numbers are, where that is known. */
   extents(): ReadonlyMap<number, Extent>;

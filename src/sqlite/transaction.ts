@@ -18,8 +18,13 @@ export function transaction<T>(db: DatabaseSync, work: () => T): T {
     db.exec('COMMIT');
     return result;
   } catch (error) {
-    // SQLite has ended it by itself where the disk is full (sqlite.org/lang_transaction.html); its own words would hide the cause.
-    if (db.isTransaction) db.exec('ROLLBACK');
+    rollback(db);
     throw error;
   }
+}
+
+/** Undoes the transaction that is open. */
+export function rollback(db: DatabaseSync): void {
+  // SQLite has ended it by itself where the disk is full (sqlite.org/lang_transaction.html); its own words would hide the cause.
+  if (db.isTransaction) db.exec('ROLLBACK');
 }

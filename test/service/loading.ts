@@ -3,7 +3,7 @@ import { ALIASES, plainName } from '../../src/reader/aliases.ts';
 import type { ImportCounts, Rejection } from '../../src/service/import/counts.ts';
 import { importRows } from '../../src/service/import/import-rows.ts';
 import type { ImportKind } from '../../src/service/import/names.ts';
-import { rowPreparer, type ImportRow } from '../../src/service/import/prepared-rows.ts';
+import { rowPreparer, type ImportRow, type PreparedBatch } from '../../src/service/import/prepared-rows.ts';
 import { readerOf } from '../../src/service/import/row-values.ts';
 import type { SparseRecord } from '../../src/service/records.ts';
 import { openStore } from '../../src/service/store/open-store.ts';
@@ -34,4 +34,11 @@ export async function load(store: Store, rows: readonly (readonly string[])[] | 
   const file = { name, header, batches: (async function* () { yield prepare(given); })(), expect: () => undefined };
   const counts = await importRows(store, file, { nowMs, signal: new AbortController().signal, onReject: (some) => rejected.push(...some) });
   return { counts, rejected };
+}
+
+/** Contacts made ready to be written. */
+export function prepared(contacts: readonly SparseRecord[]): PreparedBatch {
+  const nowMs = Date.parse('2026-06-01');
+  const prepare = rowPreparer({ kind: 'contacts', header: [], reader: readerOf('contacts', new Map(), ALIASES, plainName), asOfMs: null, nowMs, expectsNews: () => true });
+  return prepare(contacts.map((object, index) => ({ line: index + 1, cells: null, object, bad: null, size: 100 })));
 }

@@ -10,6 +10,7 @@ import { signalWriter } from '../store/signal-writer.ts';
 import { sourceNumber } from '../store/sources.ts';
 import type { Store } from '../store/store.ts';
 import { ImportCounts, type Rejection } from './counts.ts';
+import { HeldTransaction } from './held-transaction.ts';
 import type { PreparedBatch, PreparedRow } from './prepared-rows.ts';
 
 /** A file whose rows are made ready already. */
@@ -29,77 +30,103 @@ export interface ImportOptions {
   readonly onReject: (rejections: readonly Rejection[]) => void;
 }
 
-/** Rows of one transaction: few enough that nobody waits long for it, enough that its end costs little. */
-const ROWS_AT_ONCE = 6_144;
-/** Long rows wait in smaller numbers. */
-const CHARACTERS_AT_ONCE = 16 * 1024 * 1024;
-/** On a slow machine a transaction ends sooner, after so many milliseconds. After each the store is left to others for a moment: answers that cost something wait for it. */
-const HELD_MS = 200;
-const LEFT_MS = 8;
-
-/** A row with the batch that it came in. */
-interface Waiting {
-  readonly row: PreparedRow;
-  readonly batch: PreparedBatch;
-}
-
 /**
  * Imports a file. Every row stands for itself: a bad one is reported and the others are kept. What was imported before an error or
  * an abort stays, and importing the file again does no harm.
  */
 export async function importRows(store: Store, file: PreparedFile, options: ImportOptions): Promise<ImportCounts> {
   const counts = new ImportCounts();
-  const write = transactionWriter(store, file, options, counts);
-  let waiting: Waiting[] = [];
-  let characters = 0;
-  let hasFailed = false;
-  /** Writes until no more than so many rows wait. */
-  const writeDown = async (most: number): Promise<void> => {
-    while (waiting.length > most) {
-      if (counts.read > 0) await setTimeout(LEFT_MS);
-      hasFailed = true;
-      waiting = waiting.slice(write(waiting));
-      hasFailed = false;
-    }
-    if (waiting.length === 0) characters = 0;
-  };
+  const writer = new RowsWriter(store, file, options, counts);
+  const batches = file.batches[Symbol.asyncIterator]();
   try {
-    for await (const batch of file.batches) {
-      for (const row of batch.rows) waiting.push({ row, batch });
-      characters += batch.size;
+    for (;;) {
+      const { done, value: batch } = await writer.meanwhile(batches.next());
+      if (done === true) break;
+      await writer.write(batch);
       options.signal.throwIfAborted();
-      if (characters >= CHARACTERS_AT_ONCE) await writeDown(0);
-      else await writeDown(ROWS_AT_ONCE - 1);
     }
   } finally {
-    // Also what was read before the file came to a bad end. After a transaction that was undone nothing more: what is remembered of it would be put into the next one.
-    if (!hasFailed) await writeDown(0);
+    // Also what was read before the file came to a bad end.
+    writer.commit();
+    await batches.return?.();
   }
   return counts;
 }
 
-/** Writes rows in one transaction, as many as there is time for; returns how many. */
-function transactionWriter(store: Store, file: PreparedFile, options: ImportOptions, counts: ImportCounts): (waiting: readonly Waiting[]) => number {
-  const index = new IndexWriter(store);
-  const put = rowWriter(store, index, transaction(store, () => sourceNumber(store, file.name)), options.nowMs, counts);
-  return (waiting) => {
-    const rejections: Rejection[] = [];
-    const addedBefore = counts.added;
-    const written = transaction(store, () => {
-      const endMs = performance.now() + HELD_MS;
-      let next = 0;
-      for (; next < waiting.length && (next === 0 || performance.now() < endMs); next++) {
-        const { row, batch } = waiting[next] as Waiting;
-        const rejected = put(row, batch);
-        if (rejected !== null) rejections.push({ file: file.name, line: row.line, ...rejected });
-      }
-      index.flush();
-      return next;
+/** Writes rows, as many in one transaction as there is time for. */
+class RowsWriter {
+  readonly #file: PreparedFile;
+  readonly #options: ImportOptions;
+  readonly #counts: ImportCounts;
+  readonly #index: IndexWriter;
+  readonly #held: HeldTransaction;
+  readonly #put: (row: PreparedRow, batch: PreparedBatch) => Pick<Rejection, 'code' | 'detail'> | null;
+  /** Of the transaction that is open. */
+  #rejections: Rejection[] = [];
+  #before = { read: 0, added: 0 };
+
+  constructor(store: Store, file: PreparedFile, options: ImportOptions, counts: ImportCounts) {
+    this.#file = file;
+    this.#options = options;
+    this.#counts = counts;
+    this.#index = new IndexWriter(store);
+    this.#held = new HeldTransaction(store);
+    this.#put = rowWriter(store, this.#index, transaction(store, () => sourceNumber(store, file.name)), options.nowMs, counts);
+  }
+
+  /** Waits for what is to be written next; whoever else writes is let go on when that takes too long. */
+  async meanwhile<T>(next: Promise<T>): Promise<T> {
+    if (!this.#held.isOpen) return next;
+    const stop = new AbortController();
+    try {
+      if (await Promise.race([next.then(() => false), setTimeout(Math.max(1, this.#held.leftMs), true, { signal: stop.signal })])) this.commit();
+    } finally {
+      stop.abort();
+    }
+    return next;
+  }
+
+  async write(batch: PreparedBatch): Promise<void> {
+    for (let at = 0; at < batch.rows.length;) {
+      if (!this.#held.isOpen) await this.#held.begin();
+      at = this.#writeFrom(at, batch);
+      if (this.#held.leftMs <= 0) this.commit();
+    }
+  }
+
+  /** Ends the transaction, if one is open. */
+  commit(): void {
+    if (!this.#held.isOpen) return;
+    this.#undoneWhenItFails(() => this.#held.commit(() => this.#index.flush()));
+    const [rejections, { read, added }] = [this.#rejections, this.#before];
+    this.#rejections = [];
+    this.#before = { read: this.#counts.read, added: this.#counts.added };
+    if (rejections.length > 0) this.#options.onReject(rejections);
+    this.#file.expect(2 * (this.#counts.added - added) >= this.#counts.read - read);
+  }
+
+  /** Writes the rows from `at` on for which there is time, one at the least; returns where the next one is. */
+  #writeFrom(at: number, batch: PreparedBatch): number {
+    let next = at;
+    this.#undoneWhenItFails(() => {
+      do {
+        const row = batch.rows[next++] as PreparedRow;
+        const rejected = this.#put(row, batch);
+        if (rejected !== null) this.#rejections.push({ file: this.#file.name, line: row.line, ...rejected });
+      } while (next < batch.rows.length && this.#held.leftMs > 0);
     });
-    if (rejections.length > 0) options.onReject(rejections);
-    file.expect(2 * (counts.added - addedBefore) >= written);
-    return written;
-  };
+    return next;
+  }
+
+  /** After a transaction that was undone nothing more is written: what is remembered of it would be put into the next one. */
+  #undoneWhenItFails(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#held.rollback();
+      throw error;
+    }
+  }
 }
 
 /** Puts one row; returns why not, where it could not. */

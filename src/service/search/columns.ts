@@ -17,6 +17,9 @@ export const ANYWHERE: Extent = { least: -Infinity, most: Infinity };
 export class ColumnWriter {
   /** By chunk: a row within it and its number in turn; the last one counts. */
   readonly #changes = new Map<number, number[]>();
+  /** Where the last change was put: most come one after the other. */
+  #chunk = -1;
+  #chunkChanges: number[] = [];
   readonly #numbers = new Float64Array(CHUNK);
   readonly #read;
   readonly #write;
@@ -31,12 +34,14 @@ export class ColumnWriter {
   /** @param number a whole one; null: the row is no more, or has none */
   change(row: number, number: number | null): void {
     const chunk = Math.floor(row / CHUNK);
-    let changes = this.#changes.get(chunk);
-    if (changes === undefined) {
-      changes = [];
-      this.#changes.set(chunk, changes);
-    }
-    changes.push(row % CHUNK, number ?? NaN);
+    if (chunk !== this.#chunk) this.#goTo(chunk);
+    this.#chunkChanges.push(row % CHUNK, number ?? NaN);
+  }
+
+  #goTo(chunk: number): void {
+    this.#chunk = chunk;
+    this.#chunkChanges = this.#changes.get(chunk) ?? [];
+    this.#changes.set(chunk, this.#chunkChanges);
   }
 
   /** Within the transaction of the changes. */
@@ -56,6 +61,7 @@ export class ColumnWriter {
       if (isChanged) this.#put(chunk, pack(numbers));
     }
     this.#changes.clear();
+    this.#chunk = -1;
   }
 
   #put(chunk: number, packed: Packed | null): void {

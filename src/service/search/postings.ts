@@ -1,7 +1,8 @@
 /** Which rows have which term, kept in the store in blocks: how they are written. One table for people and one for companies, which are numbered apart. */
 import type { Store } from '../store/store.ts';
-import type { TermSpan, TermTable } from './term-table.ts';
 import { BLOCK, changeBlock, wordsOf } from './bitmap.ts';
+import { NewRows } from './new-rows.ts';
+import type { TermSpan, TermTable } from './term-table.ts';
 
 /** People by their row; companies by the number of their domain. */
 export type Side = 'person' | 'company';
@@ -21,6 +22,9 @@ export class PostingWriter {
   /** The table that was asked for last, and by the terms' numbers in it their own; 0: not known yet. */
   #table: TermTable | null = null;
   #idsInTable = new Uint32Array(0);
+  /** Rows of that table that are not among the changes yet, all in one block. */
+  readonly #newRows = new NewRows();
+  #newIn = 0;
   readonly #find;
   readonly #add;
   readonly #read;
@@ -41,10 +45,20 @@ export class PostingWriter {
 
   /** Row `n`, which had the terms `before`, has those of `span` now (null: none); returns them as they are to be kept with the row. */
   change(n: number, before: Uint8Array | null, table: TermTable | null, span: TermSpan): Uint8Array {
-    const ids = table === null ? new Uint32Array(0) : this.#idsOf(table, span);
-    const old = before === null ? [] : wordsOf(before);
-    const block = this.#block(Math.floor(n / BLOCK));
+    const number = Math.floor(n / BLOCK);
     const row = n % BLOCK;
+    if (before !== null || table !== this.#table || number !== this.#newIn) this.#takeNewRows();
+    const ids = table === null ? new Uint32Array(0) : this.#idsOf(table, span);
+    if (before === null && table !== null) {
+      this.#newIn = number;
+      this.#newRows.add(row, table.numbers, span);
+    } else this.#changeKept(this.#block(number), row, before, ids);
+    return new Uint8Array(ids.buffer);
+  }
+
+  /** A row that had terms before. @param ids of what it has now */
+  #changeKept(block: Map<number, Change>, row: number, before: Uint8Array | null, ids: Uint32Array): void {
+    const old = before === null ? [] : wordsOf(before);
     let at = 0;
     for (const id of ids) {
       while (at < old.length && (old[at] as number) < id) changeOf(block, old[at++] as number).push(-1 - row);
@@ -52,7 +66,16 @@ export class PostingWriter {
       else changeOf(block, id).push(row);
     }
     while (at < old.length) changeOf(block, old[at++] as number).push(-1 - row);
-    return new Uint8Array(ids.buffer);
+  }
+
+  /** New rows come behind all that was changed before, and what is changed after comes behind them. */
+  #takeNewRows(): void {
+    if (this.#newRows.isEmpty) return;
+    const block = this.#block(this.#newIn);
+    this.#newRows.take((number, rows) => {
+      const change = changeOf(block, this.#idsInTable[number] as number);
+      for (const row of rows) change.push(row);
+    });
   }
 
   /** The terms' own numbers, in order. Each is there once, for a record has no term twice. */
@@ -77,6 +100,7 @@ export class PostingWriter {
 
   /** Writes what was changed; within the transaction of the changes. */
   flush(): void {
+    this.#takeNewRows();
     const emptied = new Set<number>();
     const changed = [...this.#changes].flatMap(([block, changes]) => [...changes].map(([id, change]) => ({ at: id * BLOCK + block, isNew: this.#added.has(id), change })));
     // In order of the table, whose pages are then touched one after the other.

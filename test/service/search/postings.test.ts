@@ -16,17 +16,23 @@ const BLOCK = 65_536;
 it('has of every term the rows that have it, whatever is taken from one block and given to another in one transaction', async () => {
   const change = fc.record({ row: fc.constantFrom(...ROWS), terms: fc.subarray(TERMS) });
   await fc.assert(
-    fc.asyncProperty(fc.array(fc.array(change, { minLength: 1, maxLength: 4 }), { minLength: 2, maxLength: 5 }), async (transactions) => {
+    fc.asyncProperty(fc.array(fc.array(change, { minLength: 1, maxLength: 6 }), { minLength: 2, maxLength: 5 }), fc.boolean(), async (transactions, areTogether) => {
       const store = await emptyStore();
       const writer = new PostingWriter(store, 'person');
       const has = new Map<number, readonly string[]>();
       const kept = new Map<number, Uint8Array>();
       for (const changes of transactions) {
         transaction(store, () => {
-          for (const { row, terms } of new Map(changes.map((one) => [one.row, one])).values()) {
-            const table = { terms, numbers: Uint32Array.from(terms.keys()) };
-            kept.set(row, writer.change(row, kept.get(row) ?? null, table, { from: 0, to: terms.length }));
-            has.set(row, terms);
+          // One table for all, as a batch has, or one for each.
+          for (const batch of areTogether ? [changes] : changes.map((one) => [one])) {
+            const table = { terms: TERMS, numbers: Uint32Array.from(batch.flatMap(({ terms }) => terms.map((term) => TERMS.indexOf(term)))) };
+            let from = 0;
+            for (const { row, terms } of batch) {
+              const to = from + terms.length;
+              kept.set(row, writer.change(row, kept.get(row) ?? null, table, { from, to }));
+              has.set(row, terms);
+              from = to;
+            }
           }
           writer.flush();
         });

@@ -1,7 +1,7 @@
 /** The other thread of an import: it reads files and makes their rows ready, as far ahead of the one that writes as it is let. */
 import { isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { ALIASES, plainName } from '../reader/aliases.ts';
-import { openFiles, type OneFile } from '../reader/one-file.ts';
+import { openFiles } from '../reader/one-file.ts';
 import type { InputRecord } from '../reader/types.ts';
 import { rowPreparer, type ImportRow } from '../service/import/prepared-rows.ts';
 import { readerOf } from '../service/import/row-values.ts';
@@ -15,29 +15,18 @@ async function work(task: ThreadTask, post: (message: FromThread, moved: ArrayBu
   const reader = readerOf(task.kind, task.columns, ALIASES, plainName);
   for await (const file of openFiles(task.uri, task.shape, task.kept, new AbortController().signal)) {
     post({ type: 'file', name: file.uri === '-' ? 'standard input' : file.uri, header: file.header }, []);
-    const prepare = rowPreparer({ kind: task.kind, header: file.header, reader, asOfMs: task.asOfMs, nowMs: task.nowMs, expectsNews: () => Atomics.load(task.shared, EXPECTS_NEWS) === 1 });
-    for await (const rows of inBatches(file)) {
-      const batch = prepare(rows);
+    const rows = rowPreparer({ kind: task.kind, header: file.header, reader, asOfMs: task.asOfMs, nowMs: task.nowMs, expectsNews: () => Atomics.load(task.shared, EXPECTS_NEWS) === 1 });
+    const hand = (): void => {
+      const batch = rows.take();
       post({ type: 'batch', batch }, [batch.personTerms.numbers.buffer, batch.companyTerms.numbers.buffer, batch.texts.buffer]);
+    };
+    for await (const records of file.batches) {
+      for (const record of records) rows.add(rowOf(record));
+      if (rows.count >= ROWS || rows.size >= CHARACTERS) hand();
     }
+    if (rows.count > 0) hand();
   }
   post({ type: 'end' }, []);
-}
-
-async function* inBatches(file: OneFile): AsyncGenerator<ImportRow[], void, void> {
-  let rows: ImportRow[] = [];
-  let characters = 0;
-  for await (const records of file.batches) {
-    for (const record of records) {
-      const row = rowOf(record);
-      rows.push(row);
-      characters += row.size;
-    }
-    if (rows.length < ROWS && characters < CHARACTERS) continue;
-    yield rows;
-    [rows, characters] = [[], 0];
-  }
-  if (rows.length > 0) yield rows;
 }
 
 function rowOf({ line, values, json, object, bad }: InputRecord): ImportRow {

@@ -30,8 +30,9 @@ export async function load(store: Store, rows: readonly (readonly string[])[] | 
   const given = (isTable ? rows.slice(1) : rows).map((row, index): ImportRow => ({ line: index + 2, cells: isTable ? (row as readonly string[]) : null, object: isTable ? null : (JSON.parse(JSON.stringify(row)) as SparseRecord), bad: null, size: 100 }));
   const header = isTable ? (rows[0] as readonly string[]) : [];
   const reader = readerOf(kind, new Map(Object.entries(columns)), ALIASES, plainName);
-  const prepare = rowPreparer({ kind, header, reader, asOfMs: asOf === null ? null : Date.parse(asOf), nowMs, expectsNews: () => expectsNews });
-  const file = { name, header, batches: (async function* () { yield prepare(given); })(), expect: () => undefined };
+  const preparer = rowPreparer({ kind, header, reader, asOfMs: asOf === null ? null : Date.parse(asOf), nowMs, expectsNews: () => expectsNews });
+  for (const row of given) preparer.add(row);
+  const file = { name, header, batches: (async function* () { yield preparer.take(); })(), expect: () => undefined };
   const counts = await importRows(store, file, { nowMs, signal: new AbortController().signal, onReject: (some) => rejected.push(...some) });
   return { counts, rejected };
 }
@@ -39,6 +40,7 @@ export async function load(store: Store, rows: readonly (readonly string[])[] | 
 /** Contacts made ready to be written. */
 export function prepared(contacts: readonly SparseRecord[]): PreparedBatch {
   const nowMs = Date.parse('2026-06-01');
-  const prepare = rowPreparer({ kind: 'contacts', header: [], reader: readerOf('contacts', new Map(), ALIASES, plainName), asOfMs: null, nowMs, expectsNews: () => true });
-  return prepare(contacts.map((object, index) => ({ line: index + 1, cells: null, object, bad: null, size: 100 })));
+  const preparer = rowPreparer({ kind: 'contacts', header: [], reader: readerOf('contacts', new Map(), ALIASES, plainName), asOfMs: null, nowMs, expectsNews: () => true });
+  for (const [index, contact] of contacts.entries()) preparer.add({ line: index + 1, cells: null, object: { ...contact }, bad: null, size: 100 });
+  return preparer.take();
 }

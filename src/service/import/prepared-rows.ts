@@ -59,51 +59,81 @@ export interface PrepareOptions {
   readonly expectsNews: () => boolean;
 }
 
-type Ready = PreparedRow extends infer Row ? (Row extends PreparedRow ? Omit<Row, 'line'> : never) : never;
+/** Makes rows ready, one after the other, for batches of them. */
+export interface RowPreparer {
+  /** How many rows have been added since a batch was last taken, and about how many characters they have. */
+  readonly count: number;
+  readonly size: number;
+  add(row: ImportRow): void;
+  /** The rows that were added since the last time. */
+  take(): PreparedBatch;
+}
 
-/** Makes batches of one file's rows ready. */
-export function rowPreparer({ kind, header, reader, asOfMs, nowMs, expectsNews }: PrepareOptions): (rows: readonly ImportRow[]) => PreparedBatch {
+/** Makes one file's rows ready: each as soon as it was read, so that what was read of it can be forgotten while it is young. */
+export function rowPreparer(options: PrepareOptions): RowPreparer {
   const [people, companies, texts] = [new TermCollector(), new TermCollector(), new TextCollector()];
-  const momentOf = (record: SparseRecord): number => Math.min(observedAt(record) ?? asOfMs ?? nowMs, nowMs);
+  const prepare = preparer(options, people, companies, texts);
+  let rows: PreparedRow[] = [];
+  let size = 0;
   let areNews = true;
-  const companyIn = (record: SparseRecord, atMs: number): PreparedCompany | Refusal => prepareCompany(record, atMs, { terms: areNews ? companies : null, texts });
-  const contact = (row: RowValues): Ready => {
+  return {
+    get count() {
+      return rows.length;
+    },
+    get size() {
+      return size;
+    },
+    add(row) {
+      if (rows.length === 0) areNews = options.expectsNews();
+      size += row.size;
+      rows.push(prepare(row, areNews));
+    },
+    take() {
+      const batch: PreparedBatch = { rows, personTerms: people.take(), companyTerms: companies.take(), texts: texts.take(), size };
+      [rows, size] = [[], 0];
+      return batch;
+    },
+  };
+}
+
+/** Makes one row ready. `areNews`: with what only new records need. */
+function preparer({ kind, header, reader, asOfMs, nowMs }: PrepareOptions, people: TermCollector, companies: TermCollector, texts: TextCollector): (row: ImportRow, areNews: boolean) => PreparedRow {
+  const momentOf = (record: SparseRecord): number => Math.min(observedAt(record) ?? asOfMs ?? nowMs, nowMs);
+  const companyIn = (record: SparseRecord, atMs: number, areNews: boolean): PreparedCompany | Refusal => prepareCompany(record, atMs, { terms: areNews ? companies : null, texts });
+  const contact = (line: number, row: RowValues, areNews: boolean): PreparedRow => {
     const found = contactOf(row);
-    if (found === null) return { kind: 'skipped' };
+    if (found === null) return { line, kind: 'skipped' };
     const learnt = timeOf(found.learntAt);
     const learntMs = learnt === undefined ? null : Math.min(Date.parse(learnt), nowMs);
-    const person = preparePerson(found.person, { atMs: momentOf(found.person), learntMs }, { terms: areNews ? people : null, texts });
-    if ('code' in person) return { kind: 'refused', refusal: person };
-    const company = found.company === null ? null : companyIn(found.company, momentOf({ ...found.person, ...found.company }));
-    return { kind: 'contact', person, company: company === null || 'code' in company ? null : company };
+    const atMs = momentOf(found.person);
+    const companyMs = found.company === null ? atMs : momentOf({ ...found.person, ...found.company });
+    const person = preparePerson(found.person, { atMs, learntMs }, { terms: areNews ? people : null, texts });
+    if ('code' in person) return { line, kind: 'refused', refusal: person };
+    const company = found.company === null ? null : companyIn(found.company, companyMs, areNews);
+    return { line, kind: 'contact', person, company: company === null || 'code' in company ? null : company };
   };
-  const prepare = (row: RowValues): Ready => {
+  return (row, areNews) => {
+    const { line, bad } = row;
+    if (bad !== null) return { line, kind: 'refused', refusal: { code: 'bad_row', detail: bad } };
+    const read = readRow(row, header, reader);
     switch (kind) {
       case 'contacts':
-        return contact(row);
+        return contact(line, read, areNews);
       case 'companies': {
-        const record = companyOf(row.values) ?? row.values;
-        const company = companyIn(record, momentOf(record));
-        return 'code' in company ? { kind: 'refused', refusal: company } : { kind: 'company', company };
+        const record = companyOf(read.values) ?? read.values;
+        const company = companyIn(record, momentOf(record), areNews);
+        return 'code' in company ? { line, kind: 'refused', refusal: company } : { line, kind: 'company', company };
       }
       case 'signals':
-        return { kind: 'signal', signal: row.values };
+        return { line, kind: 'signal', signal: read.values };
       case 'deliveries': {
-        const event = mailEventOf(row, asOfMs);
-        if (event === null) return { kind: 'skipped' };
-        return 'code' in event ? { kind: 'refused', refusal: event } : { kind: 'delivery', event: { ...event, atMs: Math.min(event.atMs, nowMs) } };
+        const event = mailEventOf(read, asOfMs);
+        if (event === null) return { line, kind: 'skipped' };
+        return 'code' in event ? { line, kind: 'refused', refusal: event } : { line, kind: 'delivery', event: { ...event, atMs: Math.min(event.atMs, nowMs) } };
       }
       default:
         return kind satisfies never;
     }
-  };
-  return (rows) => {
-    areNews = expectsNews();
-    const ready = rows.map((row): PreparedRow => {
-      const made: Ready = row.bad === null ? prepare(readRow(row, header, reader)) : { kind: 'refused', refusal: { code: 'bad_row', detail: row.bad } };
-      return { line: row.line, ...made };
-    });
-    return { rows: ready, personTerms: people.take(), companyTerms: companies.take(), texts: texts.take(), size: rows.reduce((sum, { size }) => sum + size, 0) };
   };
 }
 

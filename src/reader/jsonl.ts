@@ -9,7 +9,7 @@ const SPACES = ' \t\r\n';
 
 const MAX_DEPTH = 100;
 
-export type JsonObject = Readonly<Record<string, unknown>>;
+export type JsonObject = Record<string, unknown>;
 
 /** The text without white space around it; '' for a blank line. */
 export function trimJson(text: string): string {

@@ -84,7 +84,7 @@ export interface InputRecord {
   /** jsonl: the record's own text, verbatim without the line end; for a bad row, a JSON string literal of the line. */
   readonly json: string | null;
   /** jsonl, of a good row, for those who ask for it: what `json` says. */
-  readonly object?: Readonly<Record<string, unknown>>;
+  readonly object?: Record<string, unknown>;
   /** The values of the key columns, as they stand (jsonl: strings only; anything else is ''). */
   readonly email: string;
   readonly domain: string;

@@ -2,9 +2,7 @@
 import { normaliseEmail } from '../verification/address.ts';
 import { normaliseDomain } from '../verification/domain.ts';
 import { remembering } from './fold.ts';
-import { BY_TYPE, PARTS, TEXT_OR_PART, type Part } from './part-types.ts';
-import type { COMPANY_FIELDS, PERSON_FIELDS, SparseRecord } from './records.ts';
-import { isEmpty, isObject } from './values.ts';
+import type { COMPANY_FIELDS, PERSON_FIELDS } from './records.ts';
 
 export type FieldType = 'string' | 'word' | 'integer' | 'number' | 'boolean' | 'date' | 'time' | 'email' | 'domain' | 'phone' | 'strings' | 'objects' | 'object';
 
@@ -32,82 +30,14 @@ const MAX_TEXT = 10_000;
 const MAX_ITEMS = 1_000;
 const LIST_SEPARATOR = /[;|]/;
 
-/** Of when a record is stands beside it, and not in it. */
-const MOMENT = 'updated_at';
-/** In a `Part`, every name that is not there. */
-const ANY = '*';
-
 /** The domain in a text, as `normaliseDomain` has it: many people work at one. */
 export const domainOf: (text: string) => string | null = remembering(normaliseDomain);
 
 /** Days come again and again. */
 const dayOf: (text: string) => string | null = remembering((text) => timeOf(text)?.slice(0, 10) ?? null);
 
-/** The fields of `raw` that have a good value, as it is kept, and any other undefined; `dropped` names those whose value is none. */
-export function cleanRecord(raw: SparseRecord, types: Readonly<Record<string, FieldType>>): { record: Record<string, unknown>; dropped: string[] } {
-  // A copy that is changed here and there is several times as fast as one that is put together: most values are good as they come.
-  const record: Record<string, unknown> = { ...raw };
-  const dropped: string[] = [];
-  for (const field in raw) {
-    const value = raw[field];
-    const isKnown = !isEmpty(value) && Object.hasOwn(types, field);
-    const kept = isKnown ? fitting(field, cleanValue(types[field] as FieldType, value)) : undefined;
-    if (isKnown && kept === undefined && !saysNothing(value)) dropped.push(field);
-    const now = field === MOMENT ? undefined : kept;
-    if (now !== value) record[field] = now;
-  }
-  return { record, dropped };
-}
-
-/** What is within an object, or within each of a list, as `PARTS` has it, with null for what is not known; undefined when nothing is. */
-function fitting(field: string, value: unknown): unknown {
-  const part = typeof value === 'object' ? PARTS[field] : undefined;
-  if (part === undefined) return value;
-  if (BY_TYPE.includes(field)) return isObject(value) ? cleanPart(value, part) : undefined;
-  if (!Array.isArray(value)) return wholePart(value as SparseRecord, part);
-  const items = (value as readonly unknown[]).map((item) => (isObject(item) ? wholePart(item, part) : typeof item === 'string' && TEXT_OR_PART.includes(field) ? item : undefined)).filter((item) => item !== undefined);
-  return items.length === 0 ? undefined : items;
-}
-
-/** With every part that has a name; undefined when nothing is known of any. */
-function wholePart(raw: SparseRecord, part: Part): SparseRecord | undefined {
-  const whole = withParts(raw, part, cleanMember);
-  return saysNothing(whole) ? undefined : whole;
-}
-
-/** An object with null for each named part that it lacks, and those in their order. @param clean what becomes of a member; undefined: it is left out */
-export function withParts(value: SparseRecord, part: Part, clean: typeof cleanMember = (_, member) => member): SparseRecord {
-  const whole: Record<string, unknown> = {};
-  for (const name in part) if (name !== ANY) whole[name] = clean(part[name], value[name] ?? null) ?? null;
-  for (const name in value) if (name === ANY || !Object.hasOwn(part, name)) put(whole, name, clean(part[ANY], value[name]));
-  return whole;
-}
-
-function cleanPart(raw: SparseRecord, part: Part): SparseRecord {
-  const kept: Record<string, unknown> = {};
-  for (const name in raw) put(kept, name, cleanMember(Object.hasOwn(part, name) ? part[name] : part[ANY], raw[name]));
-  return kept;
-}
-
-function put(kept: Record<string, unknown>, name: string, value: unknown): void {
-  if (value === undefined) return;
-  if (name === '__proto__') Object.defineProperty(kept, name, { value, enumerable: true, configurable: true, writable: true });
-  else kept[name] = value;
-}
-
-/** @param type undefined: it is kept as it came */
-function cleanMember(type: Part[string] | undefined, value: unknown): unknown {
-  if (type === undefined || type === 'any' || value === null) return value;
-  if (typeof type === 'string') return cleanValue(type, value);
-  return isObject(value) ? wholePart(value, type) : undefined;
-}
-
-/** Whether there is nothing in a value, nor within it; what is nested deeper than parts are is something. */
-function saysNothing(value: unknown, levels = 3): boolean {
-  return isEmpty(value) || (typeof value === 'object' && levels > 0 && Object.values(value as object).every((inner) => saysNothing(inner, levels - 1)));
-}
-
-function cleanValue(type: FieldType, value: unknown): unknown {
+/** A value as it is kept in a field of this type; undefined when it is none. What is good already is returned as it came. */
+export function cleanValue(type: FieldType, value: unknown): unknown {
   switch (type) {
     case 'string':
       return textOf(value);

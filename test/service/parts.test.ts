@@ -1,7 +1,8 @@
 /** The parts of nested objects: each that has a name is there, `null` where nothing is known of it; also in records that were kept before that was so. */
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { cleanRecord, COMPANY_TYPES, PERSON_TYPES } from '../../src/service/field-types.ts';
+import { cleanRecord } from '../../src/service/clean-record.ts';
+import { COMPANY_TYPES, PERSON_TYPES } from '../../src/service/field-types.ts';
 import type { SparseRecord } from '../../src/service/records.ts';
 import { exportRecords } from '../../src/service/export/export-records.ts';
 import { FILTERS } from '../../src/service/search/filters.ts';

@@ -4,63 +4,69 @@ import { isFreeProvider } from '../../verification/lists.ts';
 import type { Verdict } from '../../verification/types.ts';
 import { STATUS_OF } from '../email-status.ts';
 import { domainOf, numberOf } from '../field-types.ts';
+import { memberNames } from '../member-names.ts';
 import type { SparseRecord } from '../records.ts';
 import { isEmpty, isObject, textOrNull } from '../values.ts';
 import { countryCode, countryName } from './countries.ts';
 import type { RowValues } from './row-values.ts';
 
 export interface Contact {
-  readonly person: SparseRecord;
+  readonly person: Record<string, unknown>;
   /** Null: the row says nothing of a company but its domain. */
-  readonly company: SparseRecord | null;
+  readonly company: Record<string, unknown> | null;
   /** When the status of the address was learnt, where a run of Millrace says it: a verdict is of another time than the record that it was bought with. */
   readonly learntAt: unknown;
 }
 
-/** Null: a row of an enriched output for which nothing was found, so that it says nothing that was not known. */
+/** Null: a row of an enriched output for which nothing was found, so that it says nothing that was not known. @param row its values become the person's */
 export function contactOf(row: RowValues): Contact | null {
-  const { values, ownEmail } = row;
   if (!saysSomething(row)) return null;
-  const person: Record<string, unknown> = { ...values };
-  const location: Record<string, unknown> = isObject(values['location']) ? { ...values['location'] } : {};
-  const company: Record<string, unknown> = isObject(values['company']) ? { ...values['company'] } : {};
-  for (const target in values) {
-    const value = values[target];
-    if (value === undefined) continue;
-    const { within, field } = placeOfTarget(target);
-    if (within === 'person') continue;
+  const person = row.values;
+  const outcome = person['result.outcome'];
+  const state = emailState(row);
+  const given = person['company'];
+  let [location, company]: [Record<string, unknown> | null, Record<string, unknown> | null] = [null, isObject(given) ? { ...given } : null];
+  let at = places;
+  for (const target in person) {
+    at = at.to(target);
+    const value = person[target];
+    if (at.means === null || value === undefined) continue;
     person[target] = undefined;
-    if (within === 'location') location[field] = value;
-    else company[field] = value;
+    const { within, field } = at.means;
+    if (within === 'company') (company ??= {})[field] = value;
+    else (location ??= isObject(person['location']) ? { ...person['location'] } : {})[field] = value;
   }
-  Object.assign(person, emailState(values, ownEmail));
-  const place = placeOf(location);
+  if (state !== null) Object.assign(person, state);
+  const where = location ?? person['location'];
+  const place = isObject(where) ? placeOf(where) : null;
   if (place !== null) person['location'] = place;
-  const domain = typeof company['domain'] === 'string' ? domainOf(company['domain']) : null;
-  const employer = domain ?? workDomain(person['email']);
-  if (employer !== null) person['company_domain'] = employer;
-  const record = employer === null || saysNoMore(company) ? null : companyOf({ ...company, domain: employer });
-  if (employer === null && typeof company['name'] === 'string') person['company_name'] = company['name'];
-  return { person, company: record, learntAt: values['result.outcome'] === undefined ? null : person['email_verified_at'] };
+  return { ...withEmployer(person, company), learntAt: outcome === undefined ? null : person['email_verified_at'] };
 }
 
+/** What the row says of a company, and where it says that they work. */
+function withEmployer(person: Record<string, unknown>, company: Record<string, unknown> | null): Omit<Contact, 'learntAt'> {
+  const { domain: given, name } = company ?? NO_COMPANY;
+  const domain = typeof given === 'string' ? domainOf(given) : null;
+  const employer = domain ?? workDomain(person['email']);
+  if (employer !== null) person['company_domain'] = employer;
+  else if (typeof name === 'string') person['company_name'] = name;
+  if (company === null || employer === null || saysNoMore(company)) return { person, company: null };
+  company['domain'] = employer;
+  return { person, company: companyOf(company) };
+}
+
+const NO_COMPANY: SparseRecord = {};
+
 interface TargetPlace {
-  readonly within: 'person' | 'location' | 'company';
+  readonly within: 'location' | 'company';
   readonly field: string;
 }
 
-/** Where each target goes; there are as many as names.ts has. */
-const places = new Map<string, TargetPlace>();
-
-function placeOfTarget(target: string): TargetPlace {
-  let place = places.get(target);
-  if (place === undefined) {
-    const within = (['location', 'company'] as const).find((part) => target.startsWith(`${part}.`));
-    place = within === undefined ? { within: 'person', field: target } : { within, field: target.slice(within.length + 1) };
-    places.set(target, place);
-  }
-  return place;
-}
+/** Where each target goes; null: to the person. */
+const places = memberNames<TargetPlace | null>(null, (target) => {
+  const within = (['location', 'company'] as const).find((part) => target.startsWith(`${part}.`));
+  return within === undefined ? null : { within, field: target.slice(within.length + 1) };
+});
 
 /** Whether nothing is said of a company but its domain. */
 function saysNoMore(company: SparseRecord): boolean {
@@ -80,39 +86,52 @@ function statusOf(verdict: unknown): (typeof STATUS_OF)[Verdict] | null {
 }
 
 /** A company's fields from flat ones (`hq.city`) and whole ones; null when nothing but its domain is known. */
-export function companyOf(values: SparseRecord): SparseRecord | null {
+export function companyOf(values: SparseRecord): Record<string, unknown> | null {
   const { hq } = values;
   const record: Record<string, unknown> = {};
-  const seat: Record<string, unknown> = isObject(hq) ? { ...hq } : {};
+  let seat: Record<string, unknown> | null = null;
+  let saysMore = false;
+  let at = seats;
   for (const field in values) {
+    at = at.to(field);
     const value = values[field];
-    if (field === 'hq' || value === undefined) continue;
-    if (field.startsWith('hq.')) seat[field.slice('hq.'.length)] = value;
-    else if (!isEmpty(value)) record[field] = value;
+    if (value === undefined || field === 'hq') continue;
+    if (at.means !== null) (seat ??= isObject(hq) ? { ...hq } : {})[at.means] = value;
+    else if (!isEmpty(value)) {
+      record[field] = value;
+      saysMore ||= field !== 'domain' && field !== 'id';
+    }
   }
-  const place = placeOf(seat);
+  const where = seat ?? hq;
+  const place = isObject(where) ? placeOf(where) : null;
   if (place !== null) record['hq'] = place;
   const size = record['employees'];
   if (typeof size === 'string' && /^\d[\d,]*\s*[-–]\s*\d[\d,]*$|^\d[\d,]*\+$/.test(size.trim())) {
     record['employees_range'] ??= size.replaceAll(/[\s,]/g, '').replace('–', '-');
     delete record['employees'];
   }
-  return Object.keys(record).some((field) => field !== 'domain' && field !== 'id') ? record : null;
+  return saysMore || place !== null ? record : null;
 }
 
-function emailState(values: RowValues['values'], ownEmail: unknown): SparseRecord {
+/** Which part of the headquarters a field of a company is; null: none. */
+const seats = memberNames(null, (field) => (field.startsWith('hq.') ? field.slice('hq.'.length) : null));
+
+/** What is known of the address better than the row's own fields say it; null: nothing. */
+function emailState({ values, ownEmail }: RowValues): SparseRecord | null {
   const status = statusOf(values['verify.result']);
   if (status !== null) {
     const email = normaliseEmail(textOrNull(values['email'] ?? ownEmail) ?? '');
     const aboutThis = email !== null && (ownEmail === undefined || normaliseEmail(textOrNull(ownEmail) ?? '') === email);
     if (aboutThis) return { email, email_status: status, email_confidence: values['verify.confidence'], email_verified_at: values['verify.verified_at'] ?? values['email_verified_at'] };
   }
-  if (!isEmpty(values['email_status'])) return {};
-  return values['verified'] === true || /^true$/i.test(textOrNull(values['verified']) ?? '') ? { email_status: 'verified' } : {};
+  if (!isEmpty(values['email_status'])) return null;
+  const { verified } = values;
+  return verified === true || (typeof verified === 'string' && /^true$/i.test(verified)) ? { email_status: 'verified' } : null;
 }
 
-/** A place with its country by code and by name; null when it says nothing. */
+/** A place with its country by code and by name; null when it says nothing. Most are so already. */
 function placeOf(given: SparseRecord): SparseRecord | null {
+  if (isGoodPlace(given)) return given;
   const place: Record<string, unknown> = {};
   for (const part in given) {
     const value = part === 'lat' || part === 'lng' ? numberOf(given[part]) : given[part];
@@ -124,6 +143,15 @@ function placeOf(given: SparseRecord): SparseRecord | null {
     place['country'] = countryName(code);
   }
   return Object.keys(place).length === 0 ? null : place;
+}
+
+function isGoodPlace(place: SparseRecord): boolean {
+  for (const part in place) {
+    const value = place[part];
+    if (isEmpty(value) || ((part === 'lat' || part === 'lng') && typeof value !== 'number')) return false;
+  }
+  const { country_code: code, country } = place;
+  return typeof code === 'string' && countryCode(code) === code && countryName(code) === country;
 }
 
 const freeProviders = new Map<string, boolean>();

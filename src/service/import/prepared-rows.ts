@@ -18,7 +18,8 @@ export interface ImportRow {
   /** From 1. */
   readonly line: number;
   readonly cells: readonly string[] | null;
-  readonly object: SparseRecord | null;
+  /** It is taken over: what is made of it may be this very object. */
+  readonly object: Record<string, unknown> | null;
   /** Why it could not be read, or null. */
   readonly bad: string | null;
   /** Characters of it as it came, or about as many. */
@@ -106,7 +107,7 @@ function preparer({ kind, header, reader, asOfMs, nowMs }: PrepareOptions, peopl
     const learnt = timeOf(found.learntAt);
     const learntMs = learnt === undefined ? null : Math.min(Date.parse(learnt), nowMs);
     const atMs = momentOf(found.person);
-    const companyMs = found.company === null ? atMs : momentOf({ ...found.person, ...found.company });
+    const companyMs = found.company !== null && Object.hasOwn(found.company, 'updated_at') ? momentOf(found.company) : atMs;
     const person = preparePerson(found.person, { atMs, learntMs }, { terms: areNews ? people : null, texts });
     if ('code' in person) return { line, kind: 'refused', refusal: person };
     const company = found.company === null ? null : companyIn(found.company, companyMs, areNews);

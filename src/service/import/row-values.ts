@@ -1,11 +1,12 @@
 /** One row of a file as values by target, whatever its columns are called. Pure. */
+import { memberNames, type MemberName } from '../member-names.ts';
 import type { SparseRecord } from '../records.ts';
 import { isEmpty, isObject } from '../values.ts';
 import { nameTable, type ImportKind, type KeyAliases, type NameTable, type Target } from './names.ts';
 
-/** What a row says, by target; undefined, and what is not there, says nothing. */
+/** What a row says, by target; undefined, and what is not there, says nothing. Whoever it is for may change the values. */
 export interface RowValues {
-  readonly values: Readonly<Record<Target, unknown>>;
+  readonly values: Record<Target, unknown>;
   /** The address that the row came with, where what was bought for it has one of its own. */
   readonly ownEmail: unknown;
   /** It has something of a record that a run bought for it. */
@@ -16,7 +17,8 @@ export interface RowValues {
 export interface RowReader {
   /** A row of a table with this header. */
   readCells(cells: readonly string[], header: readonly string[]): RowValues;
-  readObject(object: SparseRecord): RowValues;
+  /** A row that is an object: it is changed, and of no use to others then. */
+  readObject(object: Record<string, unknown>): RowValues;
   /** The columns that mean nothing here. */
   unknown(header: readonly string[]): string[];
 }
@@ -27,6 +29,7 @@ interface Meaning {
 }
 
 type MeaningOf = (name: string) => Meaning | null;
+type Names = MemberName<Meaning | null>;
 
 /** A column that means something. */
 interface Column {
@@ -38,8 +41,6 @@ interface Column {
 }
 
 const CHOSEN_RANK = -1;
-/** Distinct names in JSON objects that are remembered; hostile files have a new one in every row. */
-const MAX_NAMES = 10_000;
 const BOUGHT = /^(?:enrich|reveal)\./;
 const BOUGHT_OR_COMPANY = /^(?:enrich|reveal|company)\./;
 
@@ -50,16 +51,10 @@ export function readerOf(kind: ImportKind, columns: ReadonlyMap<Target, string>,
 }
 
 function rowReader(table: NameTable, plainName: (name: string) => string, chosen: ReadonlyMap<Target, string>): RowReader {
-  const byName = new Map<string, Meaning | null>();
-  const meaningOf: MeaningOf = (name) => {
-    const before = byName.get(name);
-    if (before !== undefined) return before;
-    const found = meaning(name, plainName(name), table, chosen, plainName);
-    if (byName.size < MAX_NAMES) byName.set(name, found);
-    return found;
-  };
-  const copyOf = memberReader(table, meaningOf);
-  const valuesOf = (object: SparseRecord): Record<Target, unknown> => plainValues(object, meaningOf) ?? copyOf(object);
+  const meaningOf: MeaningOf = (name) => meaning(name, plainName(name), table, chosen, plainName);
+  const names = memberNames(null, meaningOf);
+  const copyOf = memberReader(table, names);
+  const valuesOf = (object: Record<string, unknown>): Record<Target, unknown> => plainValues(object, names) ?? copyOf(object);
   let layout: { header: readonly string[]; columns: readonly Column[] } | null = null;
   const columnsOf = (header: readonly string[]): readonly Column[] => {
     if (layout?.header !== header) layout = { header, columns: columnsIn(header, meaningOf) };
@@ -81,7 +76,8 @@ function rowReader(table: NameTable, plainName: (name: string) => string, chosen
     },
     readObject(object) {
       const output = millraceOutput(object);
-      if (output === null) return { values: valuesOf(object), ownEmail: object['email'], hasBought: false };
+      const { email } = object;
+      if (output === null) return { values: valuesOf(object), ownEmail: email, hasBought: false };
       const { input, bought, verify, outcome } = output;
       const asked = copyOf(input);
       // Verdicts are of the address that they name.
@@ -107,23 +103,34 @@ function columnsIn(header: readonly string[], meaningOf: MeaningOf): readonly Co
 }
 
 /**
- * The values of an object whose names are mostly those of their targets: a copy that is changed here and there is several times as fast as one that is put
- * together. What says nothing is undefined in it. Null: it is not so simple.
+ * The values of an object whose names are mostly those of their targets: it is changed where it must be, which is several times as fast as putting
+ * another together. What says nothing is undefined in it. Null: it is not so simple, and nothing was changed.
  */
-function plainValues(object: SparseRecord, meaningOf: MeaningOf): Record<Target, unknown> | null {
-  const values: Record<Target, unknown> = { ...object };
+function plainValues(object: Record<string, unknown>, names: Names): Record<Target, unknown> | null {
+  /** By turns a name and its target, which is another. */
+  const renamed: string[] = [];
+  let isAnyEmpty = false;
+  let at = names;
   for (const name in object) {
+    at = at.to(name);
     const value = object[name];
-    const target = isEmpty(value) ? null : targetOf(meaningOf(name), value);
-    if (target === name) continue;
-    if (!isEmpty(value)) {
-      // It comes last now, which is nothing to fields of the company or the place. Where there is another value of that target, ranks tell which is better.
-      if (target === null || !target.includes('.') || target in values) return null;
-      values[target] = value;
+    if (isEmpty(value)) {
+      isAnyEmpty = true;
+      continue;
     }
-    values[name] = undefined;
+    const target = targetOf(at.means, value);
+    if (target === name) continue;
+    // It comes last then, which is nothing to fields of the company or the place. Where there is another value of that target, ranks tell which is better.
+    if (target === null || !target.includes('.') || target in object || renamed.includes(target)) return null;
+    renamed.push(name, target);
   }
-  return values;
+  for (let pair = 0; pair < renamed.length; pair += 2) {
+    const [name, target] = [renamed[pair] as string, renamed[pair + 1] as Target];
+    object[target] = object[name];
+    object[name] = undefined;
+  }
+  if (isAnyEmpty) for (const name in object) if (isEmpty(object[name])) object[name] = undefined;
+  return object;
 }
 
 /** An object of its own, such as a company, stands under its field's own name; a text there is its name. */
@@ -132,16 +139,18 @@ function targetOf(means: Meaning | null, value: unknown): Target | null {
 }
 
 /** Reads objects' members into values by target. */
-function memberReader(table: NameTable, meaningOf: MeaningOf): (object: SparseRecord) => Record<Target, unknown> {
+function memberReader(table: NameTable, names: Names): (object: SparseRecord) => Record<Target, unknown> {
   const slots = new Map(table.targets.map((target, slot) => [target, slot]));
   /** By the target's slot, the rank of the name from which its value is; of the object that is being read. */
   const ranks = new Int32Array(table.targets.length);
   return (object) => {
     const values: Record<Target, unknown> = {};
+    let at = names;
     for (const name in object) {
+      at = at.to(name);
       const value = object[name];
-      const means = isEmpty(value) ? null : meaningOf(name);
-      if (means === null) continue;
+      const { means } = at;
+      if (means === null || isEmpty(value)) continue;
       const target = targetOf(means, value) as Target;
       const slot = slots.get(target) as number;
       if (target in values && (ranks[slot] as number) <= means.rank) continue;

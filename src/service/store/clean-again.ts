@@ -1,6 +1,7 @@
 /** Records that were kept by earlier versions, as they would be kept today: cleaned, whole in their parts, and found by today's terms. */
 import { isDeepStrictEqual } from 'node:util';
-import { cleanRecord, COMPANY_TYPES, PERSON_TYPES, type FieldType } from '../field-types.ts';
+import { cleanRecord } from '../clean-record.ts';
+import { COMPANY_TYPES, PERSON_TYPES, type FieldType } from '../field-types.ts';
 import type { SparseRecord } from '../records.ts';
 import { IndexWriter } from '../search/index-writer.ts';
 import { signalType } from '../signal-types.ts';

@@ -27,7 +27,7 @@ export function companyWriter(store: Store, index: IndexWriter, putAliases?: Ali
   const put = preparedCompanyWriter(store, index, putAliases);
   const [terms, texts] = [new TermCollector(), new TextCollector()];
   return (raw, { source, atMs }) => {
-    const company = prepareCompany(raw, atMs, { terms, texts });
+    const company = prepareCompany({ ...raw }, atMs, { terms, texts });
     return 'code' in company ? { kind: 'rejected', ...company } : put(company, source, { terms: terms.take(), texts: texts.take() });
   };
 }

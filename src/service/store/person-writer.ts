@@ -28,7 +28,7 @@ export function personWriter(store: Store, index: IndexWriter): PutPerson {
   const put = preparedPersonWriter(store, index);
   const [terms, texts] = [new TermCollector(), new TextCollector()];
   return (raw, { source, atMs }, learntMs = null) => {
-    const person = preparePerson(raw, { atMs, learntMs }, { terms, texts });
+    const person = preparePerson({ ...raw }, { atMs, learntMs }, { terms, texts });
     return 'code' in person ? { kind: 'rejected', ...person } : put(person, source, { terms: terms.take(), texts: texts.take() });
   };
 }

@@ -1,5 +1,6 @@
 /** A company made ready for the store: all that does not depend on what the store has, so that it can be done elsewhere and ahead. Pure. */
-import { COMPANY_TYPES, cleanRecord } from '../field-types.ts';
+import { cleanOwn } from '../clean-record.ts';
+import { COMPANY_TYPES } from '../field-types.ts';
 import { alike } from '../fold.ts';
 import { formatUsd, parseUsd } from '../money.ts';
 import { lackingInCompany, type SparseRecord } from '../records.ts';
@@ -45,9 +46,9 @@ export interface PreparedCompany extends CompanyFacets, TermSpan, TextSpan {
   readonly dropped: readonly string[];
 }
 
-/** Makes a company ready, or says why it cannot be kept. `terms` is told what one is found by that has no signals. */
-export function prepareCompany(raw: SparseRecord, atMs: number, { terms, texts }: Collectors): PreparedCompany | Refusal {
-  const { record, dropped } = cleanRecord(raw, COMPANY_TYPES);
+/** Makes a company ready, or says why it cannot be kept. `terms` is told what one is found by that has no signals. @param record it is changed, and of no use to others then */
+export function prepareCompany(record: Record<string, unknown>, atMs: number, { terms, texts }: Collectors): PreparedCompany | Refusal {
+  const dropped = cleanOwn(record, COMPANY_TYPES);
   const { domain } = record;
   if (typeof domain !== 'string') return { code: dropped.includes('domain') ? 'bad_domain' : 'no_identity', detail: 'a company needs a domain, such as acme.example' };
   addRevenue(record);

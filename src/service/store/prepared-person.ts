@@ -1,6 +1,7 @@
 /** A person made ready for the store: all that does not depend on what the store has, so that it can be done elsewhere and ahead. Pure. */
 import { profileKey } from '../../verification/profile-url.ts';
-import { cleanRecord, PERSON_TYPES } from '../field-types.ts';
+import { cleanOwn } from '../clean-record.ts';
+import { PERSON_TYPES } from '../field-types.ts';
 import { fold } from '../fold.ts';
 import { hasWholeName, nameOf, withName } from '../person-name.ts';
 import { lackingInPerson, type SparseRecord } from '../records.ts';
@@ -62,9 +63,9 @@ export interface PreparedPerson extends PersonKeys, PersonFacets, ReportTimes, T
   readonly dropped: readonly string[];
 }
 
-/** Makes a person ready, or says why they cannot be kept. `company_domain` says where one works. */
-export function preparePerson(raw: SparseRecord, { atMs, learntMs }: ReportTimes, { terms, texts }: Collectors): PreparedPerson | Refusal {
-  const { record, dropped } = cleanRecord(raw, PERSON_TYPES);
+/** Makes a person ready, or says why they cannot be kept. @param record `company_domain` says where one works; it is changed, and of no use to others then */
+export function preparePerson(record: Record<string, unknown>, { atMs, learntMs }: ReportTimes, { terms, texts }: Collectors): PreparedPerson | Refusal {
+  const dropped = cleanOwn(record, PERSON_TYPES);
   const keys = keysOf(record);
   const { email, profile, id, name, domain } = keys;
   if (email === null && profile === null && id === null && (name === null || domain === null)) {

@@ -1,7 +1,8 @@
 /** Buying signals into the store: recognised by their id, or by what they say. */
 import { normaliseEmail } from '../../verification/address.ts';
 import { normaliseDomain } from '../../verification/domain.ts';
-import { cleanRecord, withParts, type FieldType } from '../field-types.ts';
+import { cleanRecord, withParts } from '../clean-record.ts';
+import type { FieldType } from '../field-types.ts';
 import { profileKey } from '../../verification/profile-url.ts';
 import type { SparseRecord } from '../records.ts';
 import type { IndexWriter } from '../search/index-writer.ts';

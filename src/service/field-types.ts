@@ -1,6 +1,7 @@
 /** What each field of a person and a company record holds, as the definitions say; what cannot be such a value is not kept. Pure. */
 import { normaliseEmail } from '../verification/address.ts';
-import { normaliseDomain } from '../verification/domain.ts';
+import { isPlainDomain, normaliseDomain } from '../verification/domain.ts';
+import { plainDay, plainMidnight } from './days.ts';
 import { remembering } from './fold.ts';
 import type { COMPANY_FIELDS, PERSON_FIELDS } from './records.ts';
 
@@ -31,10 +32,15 @@ const MAX_ITEMS = 1_000;
 const LIST_SEPARATOR = /[;|]/;
 
 /** The domain in a text, as `normaliseDomain` has it: many people work at one. */
-export const domainOf: (text: string) => string | null = remembering(normaliseDomain);
+export function domainOf(text: string): string | null {
+  return isPlainDomain(text) ? text : knownDomainOf(text);
+}
 
-/** Days come again and again. */
-const dayOf: (text: string) => string | null = remembering((text) => timeOf(text)?.slice(0, 10) ?? null);
+const knownDomainOf: (text: string) => string | null = remembering(normaliseDomain);
+
+function dayOf(text: string): string | undefined {
+  return text.length === 10 && plainDay(text) !== null ? text : timeOf(text)?.slice(0, 10);
+}
 
 /** A value as it is kept in a field of this type; undefined when it is none. What is good already is returned as it came. */
 export function cleanValue(type: FieldType, value: unknown): unknown {
@@ -42,7 +48,7 @@ export function cleanValue(type: FieldType, value: unknown): unknown {
     case 'string':
       return textOf(value);
     case 'word':
-      return textOf(value)?.toLowerCase().replaceAll(/[\s-]+/g, '_');
+      return wordOf(textOf(value));
     case 'integer': {
       const number = numberOf(value);
       const whole = Math.round(number ?? NaN);
@@ -54,7 +60,7 @@ export function cleanValue(type: FieldType, value: unknown): unknown {
     case 'boolean':
       return typeof value === 'boolean' ? value : /^(?:true|yes|1)$/i.test(textOf(value) ?? '') ? true : /^(?:false|no|0)$/i.test(textOf(value) ?? '') ? false : undefined;
     case 'date':
-      return typeof value === 'string' ? (dayOf(value) ?? undefined) : undefined;
+      return typeof value === 'string' ? dayOf(value) : undefined;
     case 'time':
       return timeOf(value);
     case 'email':
@@ -83,6 +89,10 @@ function textOf(value: unknown): string | undefined {
   return text === '' || text.length > MAX_TEXT ? undefined : text;
 }
 
+function wordOf(text: string | undefined): string | undefined {
+  return text === undefined || /^[a-z\d_]+$/.test(text) ? text : text.toLowerCase().replaceAll(/[\s-]+/g, '_');
+}
+
 /** Numbers as people write them: `1,200`, `$12M`, `3.5k`. A comma that does not part thousands (`2,5`) may be a decimal one: then it is none. */
 export function numberOf(value: unknown): number | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? value : undefined;
@@ -93,13 +103,11 @@ export function numberOf(value: unknown): number | undefined {
   return Number(digits.replaceAll(',', '')) * factor;
 }
 
-/** As times are kept; most are at midnight. */
-const UTC = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T00:00:00Z$/;
-
 /** RFC 3339 in UTC; only ISO 8601 is read, for 03/04/2026 is two days. */
 export function timeOf(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined;
-  if (UTC.test(value)) return value;
+  // As times are kept; most are at midnight.
+  if (plainMidnight(value) !== null) return value;
   if (!/^\d{4}-\d{2}-\d{2}(?:$|[T ])/.test(value)) return undefined;
   const ms = Date.parse(value.length === 10 ? value : value.replace(' ', 'T'));
   return Number.isNaN(ms) ? undefined : new Date(ms).toISOString().replace('.000Z', 'Z');

@@ -1,6 +1,8 @@
 /** Text as it is compared: without case, accents and differences of width. Pure. */
 import { ownText } from './own-text.ts';
 
+const SPACE = 0x20;
+const TILDE = 0x7e;
 const MARKS = /\p{M}+/gu;
 /** Signs that belong to a word, as in C++, C# and .NET. It begins where no dot stands before: a row of dots is looked at once, and not from each of them. */
 const WORD = /(?<!\.)[\p{L}\p{N}.]*[\p{L}\p{N}][+#]*/gu;
@@ -25,7 +27,22 @@ export function remembering<T>(make: (text: string) => T): (text: string) => T {
 }
 
 /** `Žluťoučký  Kůň` and `zlutoucky kun` are the same. */
-export const fold: (text: string) => string = remembering(folded);
+export function fold(text: string): string {
+  return isPlain(text) ? text.toLowerCase() : knownFold(text);
+}
+
+const knownFold: (text: string) => string = remembering(folded);
+
+/** Whether case is all there is to a text. */
+function isPlain(text: string): boolean {
+  let previous = SPACE;
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at);
+    if (unit < SPACE || unit > TILDE || (unit === SPACE && previous === SPACE)) return false;
+    previous = unit;
+  }
+  return previous !== SPACE || text === '';
+}
 
 /** One value as it is compared with another: `Series A`, `series_a` and `series-a` are the same. What has nothing but such signs stays what it is. */
 export const alike: (text: string) => string = remembering((text) => {

@@ -1,4 +1,5 @@
 /** Whole records made from the text in which they are kept, which need not be read and written again for that. Pure. */
+import { memberNames } from './member-names.ts';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -35,15 +36,20 @@ export function completer(fields: readonly string[], given: readonly string[]): 
     }
     return text;
   };
-  const bits = kept.map((_, at) => 2 ** at);
+  const all = kept.reduce((sum, _, at) => sum + 2 ** at, 0);
+  const bits = memberNames(0, (name) => (kept.includes(name) ? 2 ** kept.indexOf(name) : 0));
   const lackingOf = (text: string): number => {
     const names = namesIn(text);
     return kept.reduce((sum, field, at) => (names.has(field) ? sum : sum + 2 ** at), 0);
   };
   return {
     lacking(record) {
-      let lacking = 0;
-      for (let at = 0; at < kept.length; at++) if (record[kept[at] as string] === undefined) lacking += bits[at] as number;
+      let lacking = all;
+      let at = bits;
+      for (const name in record) {
+        at = at.to(name);
+        if (record[name] !== undefined) lacking -= at.means;
+      }
       return lacking;
     },
     complete: (text, more, lacking) => `${text === '{}' ? '{' : `${text.slice(0, -1)},`}${more}${nulls(lacking ?? lackingOf(text))}}`,

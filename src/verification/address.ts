@@ -1,5 +1,5 @@
 /** E-mail addresses as keys: plausible or not, and the one form under which a mailbox is compared and looked up. Pure. */
-import { isAscii, toAsciiDomain } from './domain.ts';
+import { isAscii, isPlainAsciiDomain, toAsciiDomain } from './domain.ts';
 
 /** RFC 5321 4.5.3.1.1, in octets. */
 export const MAX_LOCAL_OCTETS = 64;
@@ -98,6 +98,7 @@ export function normaliseLocalPart(given: string): string | null {
  * Local parts are case-sensitive in RFC 5321 2.4 and in no mail system people use; the contract folds them.
  */
 export function normaliseEmail(s: string): string | null {
+  if (isPlainEmail(s)) return s;
   if (s.length > MAX_INPUT_LENGTH) return null;
   const parts = splitAddress(s.trim());
   if (parts === null) return null;
@@ -108,4 +109,22 @@ export function normaliseEmail(s: string): string | null {
   // The domain is ASCII by now; only the local part may be longer in octets than in characters.
   if (Buffer.byteLength(local) + 1 + domain.length > MAX_ADDRESS_OCTETS) return null;
   return `${local}@${domain}`;
+}
+
+/** Whether a text is such a key already, as most are; false: it may be one all the same. */
+function isPlainEmail(text: string): boolean {
+  const at = text.indexOf('@');
+  if (at < 1 || at > MAX_LOCAL_OCTETS || text.length > MAX_ADDRESS_OCTETS) return false;
+  let previous = DOT;
+  for (let i = 0; i < at; i++) {
+    const c = text.charCodeAt(i);
+    if (c === DOT ? previous === DOT : !isPlainAtext(c)) return false;
+    previous = c;
+  }
+  return previous !== DOT && isPlainAsciiDomain(text, at + 1);
+}
+
+/** Whether it may stand in a local part and has no other case. */
+function isPlainAtext(code: number): boolean {
+  return ATEXT[code] === true && (code < 0x41 || code > 0x5a);
 }

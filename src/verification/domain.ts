@@ -17,17 +17,18 @@ const HYPHEN = 0x2d;
 /**
  * Whether `host` is a host name in the letters-digits-hyphen form of RFC 1123 2.1, with at least one dot, in ASCII and
  * lower case. A last label that does not begin with a letter is none: it would make the name an IP address (RFC 3696 2).
+ * @param from where in the text it begins
  */
-export function isHostName(host: string): boolean {
-  const length = host.length;
-  if (length < 4 || length > MAX_DOMAIN_LENGTH) return false;
-  let labelStart = 0;
+export function isHostName(text: string, from = 0): boolean {
+  const length = text.length;
+  if (length - from < 4 || length - from > MAX_DOMAIN_LENGTH) return false;
+  let labelStart = from;
   let dots = 0;
-  for (let i = 0; i <= length; i++) {
-    const c = i === length ? DOT : host.charCodeAt(i);
+  for (let i = from; i <= length; i++) {
+    const c = i === length ? DOT : text.charCodeAt(i);
     if (c === DOT) {
       const size = i - labelStart;
-      if (size === 0 || size > MAX_LABEL_LENGTH || host.charCodeAt(i - 1) === HYPHEN) return false;
+      if (size === 0 || size > MAX_LABEL_LENGTH || text.charCodeAt(i - 1) === HYPHEN) return false;
       if (i < length) {
         dots++;
         labelStart = i + 1;
@@ -39,7 +40,7 @@ export function isHostName(host: string): boolean {
     }
   }
   if (dots === 0 || length - labelStart < 2) return false;
-  const first = host.charCodeAt(labelStart);
+  const first = text.charCodeAt(labelStart);
   return first >= 0x61 && first <= 0x7a;
 }
 
@@ -63,6 +64,16 @@ export function toAsciiDomain(domain: string): string | null {
   if (host.includes('xn--') && domainToUnicode(host).includes('xn--')) return null;
   if (host.endsWith('.')) host = host.slice(0, -1);
   return isHostName(host) ? host : null;
+}
+
+/** Whether a text is such a domain already, as most are; false: it may be one all the same. @param from where in the text it begins */
+export function isPlainAsciiDomain(text: string, from = 0): boolean {
+  return isHostName(text, from) && !text.includes('xn--', from);
+}
+
+/** Whether a text is already what `normaliseDomain` makes of it; false: it may be all the same. */
+export function isPlainDomain(text: string): boolean {
+  return isPlainAsciiDomain(text) && !text.startsWith('www.');
 }
 
 /**

@@ -6,9 +6,13 @@ const SCHEME = /^(?:https?:)?\/\//i;
 /** `de.linkedin.com`, `www.linkedin.com` and `linkedin.com` show the same profile. */
 const REGIONAL = /^(?:[a-z]{2,3}|www)\.(?=linkedin\.com$)/;
 
+/** As most are written: what is behind the scheme is the key. */
+const PLAIN = /^https:\/\/(?!www\.|[a-z]{2,3}\.linkedin\.com\/)[a-z\d-]+(?:\.[a-z\d-]+)+(?:\/[a-z\d_.~-]+)+$/;
+
 /** Host and path in lower case without scheme, query, country and trailing slash; null when there is no host with a path in it. */
 export function profileKey(url: string): string | null {
   if (url.length > MAX_LENGTH) return null;
+  if (PLAIN.test(url)) return url.slice('https://'.length);
   let rest = url.trim().replace(SCHEME, '');
   const end = rest.search(/[?#\s]/);
   if (end !== -1) rest = rest.slice(0, end);

@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { normaliseEmail } from '../../src/verification/address.ts';
 import { normaliseDomain } from '../../src/verification/domain.ts';
+import { profileKey } from '../../src/verification/profile-url.ts';
 
 describe('normaliseEmail', () => {
   it.each([
@@ -81,5 +82,21 @@ describe('normaliseDomain', () => {
       }),
       { numRuns: 2_000 },
     );
+  });
+});
+
+describe('what is in its one form already, and is not looked at twice', () => {
+  const piece = fc.constantFrom('jane', 'a.b', '.', '-', 'x+y', '@', 'acme', '.example', 'www.', 'xn--', 'xn--mnchen-3ya', 'Ä', 'J', '1', '"', '_', '/', 'https://', 'de.', 'linkedin.com', '%41', '?q', '~');
+  const text = fc.oneof(fc.array(piece, { maxLength: 7 }).map((pieces) => pieces.join('')), fc.tuple(fc.integer({ min: 60, max: 70 }), fc.integer({ min: 180, max: 260 })).map(([local, domain]) => `${'a'.repeat(local)}@${'b.'.repeat(domain / 2)}example`));
+
+  // Spaces around a text change nothing, but with them it is not in that form.
+  it('comes out the same as with spaces around it', () => {
+    for (const [known, normalise] of [['jane@acme.example', normaliseEmail], ['acme.example', normaliseDomain], ['https://profiles.example/in/jane', profileKey]] as const) {
+      const same = (given: string): void => {
+        expect(normalise(given)).toBe(normalise(` ${given} `));
+      };
+      same(known);
+      fc.assert(fc.property(text, same), { numRuns: 5_000 });
+    }
   });
 });

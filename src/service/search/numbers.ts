@@ -1,4 +1,5 @@
 /** Numbers as sets of rows, one for each binary digit, so that a range is found by a few operations on sets. Pure. */
+import { DAY_MS, plainDay } from '../days.ts';
 
 /** Digits kept of each number; a larger one is kept as the largest. `bias` is added first, for numbers that may be negative. */
 export const NUMBERS = {
@@ -21,11 +22,11 @@ export const NUMBERS = {
 } as const;
 export type NumberName = keyof typeof NUMBERS;
 
-export const DAY_MS = 86_400_000;
-
 /** Days since 1970 of an ISO date or time; null when it is none. Days before count as the first. */
 export function dayOf(text: unknown): number | null {
   if (typeof text !== 'string') return null;
+  const plain = plainDay(text);
+  if (plain !== null) return Math.max(0, plain);
   const ms = Date.parse(text.slice(0, 10));
   return Number.isNaN(ms) ? null : Math.max(0, Math.floor(ms / DAY_MS));
 }

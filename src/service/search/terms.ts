@@ -1,9 +1,10 @@
 /** What a person and a company can be found by, as numbers of terms: `field=value` as values are compared, `field~word`, numbers, and flags. Pure. */
+import { DAY_MS } from '../days.ts';
 import { alike } from '../fold.ts';
 import type { SparseRecord } from '../records.ts';
 import { isObject, textOrNull } from '../values.ts';
 import { NumberField, termNumber, TextField } from './dictionary.ts';
-import { DAY_MS, dayOf, NUMBERS, type NumberName } from './numbers.ts';
+import { dayOf, NUMBERS, type NumberName } from './numbers.ts';
 
 /** On both sides; every row has it. */
 export const EVERY = '*';

@@ -23,6 +23,7 @@ export function addressesOf(person: SparseRecord): string[] {
 
 /** Addresses of a person beside their main one. */
 export function otherAddressesOf(person: SparseRecord): string[] {
+  if (person['emails'] === undefined && person['personal_emails'] === undefined) return [];
   return addressesOf(person).filter((address) => address !== person['email']);
 }
 

@@ -10,6 +10,7 @@ const MOBILE: readonly string[] = ['mobile', 'cell', 'cellular', 'cellphone'];
 
 /** Every number of a person (E.164), the mobile one first. `type`: those of `phones` that are said to be so alone. */
 export function numbersOf(person: SparseRecord, type: 'mobile' | null = null): string[] {
+  if (person['phones'] === undefined) return typeof person['mobile'] === 'string' ? [person['mobile']] : [];
   const found = new Set<string>();
   // It is kept as a key already.
   if (typeof person['mobile'] === 'string') found.add(person['mobile']);
@@ -26,6 +27,7 @@ function isMobile(type: unknown): boolean {
 
 /** Numbers of a person beside their mobile one. */
 export function otherNumbersOf(person: SparseRecord): string[] {
+  if (person['phones'] === undefined) return [];
   return numbersOf(person).filter((number) => number !== person['mobile']);
 }
 

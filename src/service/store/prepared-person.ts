@@ -1,6 +1,7 @@
 /** A person made ready for the store: all that does not depend on what the store has, so that it can be done elsewhere and ahead. Pure. */
 import { profileKey } from '../../verification/profile-url.ts';
 import { cleanOwn } from '../clean-record.ts';
+import { plainMidnight } from '../days.ts';
 import { PERSON_TYPES } from '../field-types.ts';
 import { fold } from '../fold.ts';
 import { hasWholeName, nameOf, withName } from '../person-name.ts';
@@ -99,7 +100,7 @@ function identityOf({ email, profile, id, name, domain }: PersonKeys): string {
 
 function facetsOf(doc: SparseRecord): PersonFacets {
   const verified = doc['email_verified_at'];
-  const verifiedMs = typeof verified === 'string' ? Date.parse(verified) : NaN;
+  const verifiedMs = typeof verified === 'string' ? (plainMidnight(verified) ?? Date.parse(verified)) : NaN;
   return { mobile: textOrNull(doc['mobile']), nameKey: nameKey(doc), status: textOrNull(doc['email_status']), verifiedMs: Number.isNaN(verifiedMs) ? null : verifiedMs, rank: rankOf(doc), lacks: lackingInPerson(doc) };
 }
 

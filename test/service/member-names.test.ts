@@ -1,0 +1,33 @@
+import * as fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { memberNames } from '../../src/service/member-names.ts';
+
+it('names mean the same on every way through objects', () => {
+  const names = memberNames<string | null>(null, (name) => `<${name}>`);
+  const name = fc.oneof(fc.constantFrom('a', 'b', 'c', '', '__proto__', 'constructor'), fc.string());
+  fc.assert(
+    fc.property(fc.array(name), (way) => {
+      let at = names;
+      for (const one of way) {
+        at = at.to(one);
+        expect(at).toMatchObject({ name: one, means: `<${one}>` });
+      }
+    }),
+  );
+});
+
+it('more names than are remembered are asked for again, and the first ones are not', () => {
+  const asked: string[] = [];
+  const names = memberNames<null>(null, (name) => {
+    asked.push(name);
+    return null;
+  });
+  const through = (): void => {
+    let at = names;
+    for (let name = 0; name < 10_010; name++) at = at.to(String(name));
+  };
+  through();
+  expect(asked).toHaveLength(10_010);
+  through();
+  expect(asked.slice(10_010).every((name) => Number(name) >= 10_000)).toBe(true);
+});

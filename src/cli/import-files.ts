@@ -6,6 +6,7 @@ import { Worker } from 'node:worker_threads';
 import { EXIT, MillraceError } from '../errors.ts';
 import { spool } from '../reader/spool.ts';
 import type { PreparedFile } from '../service/import/import-rows.ts';
+import { unpacked } from '../service/import/packed-batch.ts';
 import type { PreparedBatch } from '../service/import/prepared-rows.ts';
 import { EXPECTS_NEWS, fromFailure, ROOM, toFailure, type FromThread, type ThreadTask } from './import-messages.ts';
 
@@ -94,7 +95,7 @@ async function* filesOf(messages: AsyncGenerator<Message, void, void>, expect: P
       if (next.value.type !== 'file') throw new Error('rows without a file');
       const { name, header } = next.value;
       const batches = async function* (): AsyncGenerator<PreparedBatch, void, void> {
-        for (next = await messages.next(); next.done !== true && next.value.type === 'batch'; next = await messages.next()) yield next.value.batch;
+        for (next = await messages.next(); next.done !== true && next.value.type === 'batch'; next = await messages.next()) yield unpacked(next.value.batch);
       };
       yield { name, header, batches: batches(), expect };
     }

@@ -2,7 +2,7 @@
 import { MillraceError, type ExitCode } from '../errors.ts';
 import type { openFiles } from '../reader/one-file.ts';
 import type { ImportKind } from '../service/import/names.ts';
-import type { PreparedBatch } from '../service/import/prepared-rows.ts';
+import type { PackedBatch } from '../service/import/packed-batch.ts';
 
 /** How many messages may still be said before one of them is taken: the one thread takes them off, the other puts them back. */
 export const ROOM = 0;
@@ -27,7 +27,7 @@ export interface ThreadTask {
 /** Of each file its name and header, then its rows. */
 export type FromThread =
   | { readonly type: 'file'; readonly name: string; readonly header: readonly string[] }
-  | { readonly type: 'batch'; readonly batch: PreparedBatch }
+  | { readonly type: 'batch'; readonly batch: PackedBatch }
   | { readonly type: 'end' }
   | { readonly type: 'failed'; readonly failure: Failure };
 

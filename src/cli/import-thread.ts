@@ -3,6 +3,7 @@ import { isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { ALIASES, plainName } from '../reader/aliases.ts';
 import { openFiles } from '../reader/one-file.ts';
 import type { InputRecord } from '../reader/types.ts';
+import { packed } from '../service/import/packed-batch.ts';
 import { rowPreparer, type ImportRow } from '../service/import/prepared-rows.ts';
 import { readerOf } from '../service/import/row-values.ts';
 import { EXPECTS_NEWS, ROOM, toFailure, type FromThread, type ThreadTask } from './import-messages.ts';
@@ -17,8 +18,8 @@ async function work(task: ThreadTask, post: (message: FromThread, moved: ArrayBu
     post({ type: 'file', name: file.uri === '-' ? 'standard input' : file.uri, header: file.header }, []);
     const rows = rowPreparer({ kind: task.kind, header: file.header, reader, asOfMs: task.asOfMs, nowMs: task.nowMs, expectsNews: () => Atomics.load(task.shared, EXPECTS_NEWS) === 1 });
     const hand = (): void => {
-      const batch = rows.take();
-      post({ type: 'batch', batch }, [batch.personTerms.numbers.buffer, batch.companyTerms.numbers.buffer, batch.texts.buffer]);
+      const { message, moved } = packed(rows.take());
+      post({ type: 'batch', batch: message }, moved);
     };
     for await (const records of file.batches) {
       for (const record of records) rows.add(rowOf(record));

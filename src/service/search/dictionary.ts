@@ -1,7 +1,7 @@
 /** Terms by number, so that one that was met lately is told again without its text being made. The numbers are this thread's own. */
 import { ownText } from '../own-text.ts';
 import { wordsIn } from '../fold.ts';
-import { digitsOf, digitTerm, keptNumber, numberStem, type NumberName } from './numbers.ts';
+import { digitTerm, forEachDigit, keptNumber, NUMBERS, numberStem, type NumberName } from './numbers.ts';
 
 /** As many terms, and as many values of which it is known what terms they have, are remembered. */
 const MAX_REMEMBERED = 400_000;
@@ -105,26 +105,36 @@ export class TextField {
   }
 }
 
+/** Stands for a term that was not met yet. */
+const UNKNOWN = -1;
 /** The values of one number as terms. */
 export class NumberField {
   readonly #name: NumberName;
-  /** By what tells apart numbers of one kind, such as departments: the term of a number that is known, then those of its digits, as far as they were met. */
-  readonly #known = memory<string, (number | undefined)[]>();
+  /** By what tells apart numbers of one kind, such as departments: the term of a number that is known, then those of its digits. */
+  readonly #known = memory<string, number[]>();
 
   constructor(name: NumberName) {
     this.#name = name;
   }
 
-  terms(value: number, of = ''): readonly number[] {
+  /** Puts the terms of a number behind those that are in `terms`. Most numbers come once: their terms are put together of those of their digits, and no text is made. */
+  add(terms: number[], value: number, of = ''): void {
+    const known = this.#termsOf(of);
+    terms.push(known[0] as number);
+    forEachDigit(keptNumber(this.#name, value), (digit) => {
+      if (known[digit + 1] === UNKNOWN) known[digit + 1] = termNumber(digitTerm(numberStem(this.#name, of), digit));
+      terms.push(known[digit + 1] as number);
+    });
+  }
+
+  #termsOf(of: string): number[] {
     let known = this.#known.get(of);
     if (known === undefined) {
-      known = [];
-      this.#known.set(of, known);
-      remembered++;
+      known = Array.from({ length: NUMBERS[this.#name].bits + 1 }, () => UNKNOWN);
+      known[0] = termNumber(numberStem(this.#name, of));
+      this.#known.set(ownText(of), known);
+      remembered += known.length;
     }
-    const terms = [(known[0] ??= termNumber(numberStem(this.#name, of)))];
-    // Most numbers come once: their terms are put together of those of their digits, and no text is made.
-    for (const digit of digitsOf(keptNumber(this.#name, value))) terms.push((known[digit + 1] ??= termNumber(digitTerm(numberStem(this.#name, of), digit))));
-    return terms;
+    return known;
   }
 }

@@ -37,11 +37,15 @@ export function keptNumber(name: NumberName, value: number): number {
   return Math.max(0, Math.min(2 ** bits - 1, Math.round(value) + bias));
 }
 
-/** The binary digits of a kept number that are 1, from the lowest. */
-export function digitsOf(kept: number): number[] {
-  const digits: number[] = [];
-  for (let bit = 0, rest = kept; rest > 0; bit++, rest = Math.floor(rest / 2)) if (rest % 2 === 1) digits.push(bit);
-  return digits;
+/** Below so many digits V8 reckons with whole numbers. */
+const LOW_DIGITS = 30;
+const LOW_SIZE = 2 ** LOW_DIGITS;
+
+/** Tells the binary digits of a kept number that are 1, from the lowest. */
+export function forEachDigit(kept: number, tell: (digit: number) => void): void {
+  for (let digit = 0, rest = kept % LOW_SIZE; rest !== 0; digit++, rest >>>= 1) if ((rest & 1) === 1) tell(digit);
+  if (kept < LOW_SIZE) return;
+  for (let digit = LOW_DIGITS, rest = Math.floor(kept / LOW_SIZE); rest !== 0; digit++, rest >>>= 1) if ((rest & 1) === 1) tell(digit);
 }
 
 /** Beside the stem, which says that a number is known, there is a term for each of its digits that is 1. */

@@ -1,6 +1,7 @@
 /** What a person and a company can be found by, as numbers of terms: `field=value` as values are compared, `field~word`, numbers, and flags. Pure. */
 import { DAY_MS } from '../days.ts';
 import { alike } from '../fold.ts';
+import { memberNames } from '../member-names.ts';
 import type { SparseRecord } from '../records.ts';
 import { isObject, textOrNull } from '../values.ts';
 import { NumberField, termNumber, TextField } from './dictionary.ts';
@@ -37,108 +38,131 @@ const NUMBER_FIELDS = Object.fromEntries((Object.keys(NUMBERS) as NumberName[]).
 class Terms {
   readonly list: number[] = [termNumber(EVERY)];
 
-  exact(name: TextName, value: unknown): void {
-    if (typeof value === 'string') {
-      if (value !== '') this.#add(TEXTS[name].exact(value));
-    } else if (Array.isArray(value)) {
-      for (const item of value as readonly unknown[]) if (typeof item === 'string' && item !== '') this.#add(TEXTS[name].exact(item));
-    }
+  exact(field: TextField, value: unknown): void {
+    if (typeof value === 'string') this.#exact(field, value);
+    else if (Array.isArray(value)) for (const item of value as readonly unknown[]) if (typeof item === 'string') this.#exact(field, item);
   }
 
-  words(name: TextName, value: unknown): void {
-    if (typeof value === 'string') this.#addAll(TEXTS[name].words(value));
-    else if (Array.isArray(value)) for (const item of value as readonly unknown[]) if (typeof item === 'string') this.#addAll(TEXTS[name].words(item));
+  words(field: TextField, value: unknown): void {
+    if (typeof value === 'string') this.#words(field, value);
+    else if (Array.isArray(value)) for (const item of value as readonly unknown[]) if (typeof item === 'string') this.#words(field, item);
   }
 
-  number(name: NumberName, value: unknown, of = ''): void {
-    if (typeof value === 'number' && Number.isFinite(value)) this.#addAll(NUMBER_FIELDS[name].terms(value, of));
+  number(field: NumberField, value: unknown, of = ''): void {
+    if (typeof value !== 'number' || !Number.isFinite(value) || this.list.length >= MAX_TERMS) return;
+    field.add(this.list, value, of);
+    if (this.list.length > MAX_TERMS) this.list.length = MAX_TERMS;
   }
 
   flag(name: 'has_email' | 'has_mobile' | 'has_linkedin', set: boolean): void {
     if (set) this.#add(termNumber(name));
   }
 
+  #exact(field: TextField, value: string): void {
+    if (value !== '') this.#add(field.exact(value));
+  }
+
+  #words(field: TextField, value: string): void {
+    for (const term of field.words(value)) this.#add(term);
+  }
+
   #add(term: number): void {
     if (this.list.length < MAX_TERMS) this.list.push(term);
   }
+}
 
-  #addAll(terms: readonly number[]): void {
-    for (const term of terms) this.#add(term);
-  }
+const PERSON_TEXTS = fieldsOf('title', 'seniority', 'department', 'sub_department', 'email_status', 'skills', 'languages');
+const PLACE_TEXTS = fieldsOf('region', 'city', 'postal_code');
+const COMPANY_TEXTS = fieldsOf('industry', 'type', 'ticker', 'parent_domain', 'email_provider', 'keywords');
+const CODES = fieldsOf('naics', 'sic');
+
+/** Fields whose terms go by their own names. */
+function fieldsOf(...names: readonly TextName[]): readonly { readonly name: TextName; readonly field: TextField }[] {
+  return names.map((name) => ({ name, field: TEXTS[name] }));
 }
 
 /** @param companyName of an employer that has no record of its own; null otherwise */
 export function personTerms(person: SparseRecord, companyName: string | null, updatedMs: number): readonly number[] {
   const terms = new Terms();
-  terms.words('name', person['name']);
-  terms.words('name', person['name_aliases']);
-  terms.exact('first_name', person['first_name']);
-  terms.exact('last_name', person['last_name']);
-  terms.words('title', person['title']);
-  for (const field of ['title', 'seniority', 'department', 'sub_department', 'email_status', 'skills', 'languages'] as const) terms.exact(field, person[field]);
+  terms.words(TEXTS.name, person['name']);
+  terms.words(TEXTS.name, person['name_aliases']);
+  terms.exact(TEXTS.first_name, person['first_name']);
+  terms.exact(TEXTS.last_name, person['last_name']);
+  terms.words(TEXTS.title, person['title']);
+  for (const { name, field } of PERSON_TEXTS) terms.exact(field, person[name]);
   for (const { school, degree } of objects(person['education'])) {
-    terms.words('school', school);
-    terms.exact('degree', degree);
+    terms.words(TEXTS.school, school);
+    terms.exact(TEXTS.degree, degree);
   }
-  for (const past of objects(person['employment_history']).filter((job) => !isCurrent(job))) {
-    terms.words('past_title', past['title']);
-    terms.words('past_company', isObject(past['company']) ? past['company']['name'] : (past['company'] ?? past['company_name']));
+  const jobs = objects(person['employment_history']);
+  for (const past of jobs) {
+    if (isCurrent(past)) continue;
+    terms.words(TEXTS.past_title, past['title']);
+    terms.words(TEXTS.past_company, isObject(past['company']) ? past['company']['name'] : (past['company'] ?? past['company_name']));
   }
   const place = isObject(person['location']) ? person['location'] : {};
-  terms.exact('country', place['country_code']);
-  for (const part of ['region', 'city', 'postal_code'] as const) terms.exact(part, place[part]);
-  if (typeof place['lat'] === 'number' && typeof place['lng'] === 'number') terms.exact('place', placeName(place['lat'], place['lng']));
+  terms.exact(TEXTS.country, place['country_code']);
+  for (const { name, field } of PLACE_TEXTS) terms.exact(field, place[name]);
+  if (typeof place['lat'] === 'number' && typeof place['lng'] === 'number') terms.exact(TEXTS.place, placeName(place['lat'], place['lng']));
   terms.flag('has_email', textOrNull(person['email']) !== null);
   terms.flag('has_mobile', textOrNull(person['mobile']) !== null);
   terms.flag('has_linkedin', textOrNull(person['linkedin_url']) !== null);
-  terms.words('employer', companyName);
-  terms.number('years_experience', person['years_experience']);
-  terms.number('role_started', dayOf(person['role_started_on']));
-  terms.number('company_since', companySince(person));
-  terms.number('job_changed', dayOf(person['job_changed_at']));
-  if (updatedMs > 0) terms.number('updated', Math.floor(updatedMs / DAY_MS));
+  terms.words(TEXTS.employer, companyName);
+  terms.number(NUMBER_FIELDS.years_experience, person['years_experience']);
+  const roleStarted = dayOf(person['role_started_on']);
+  terms.number(NUMBER_FIELDS.role_started, roleStarted);
+  terms.number(NUMBER_FIELDS.company_since, companySince(jobs) ?? roleStarted);
+  terms.number(NUMBER_FIELDS.job_changed, dayOf(person['job_changed_at']));
+  if (updatedMs > 0) terms.number(NUMBER_FIELDS.updated, Math.floor(updatedMs / DAY_MS));
   return terms.list;
 }
 
-/** Since when somebody is with their employer: as their history says, else since their role began. */
-function companySince(person: SparseRecord): number | null {
-  const starts = objects(person['employment_history']).filter(isCurrent).map(({ started_on: start }) => dayOf(start)).filter((day) => day !== null);
-  return starts.length > 0 ? Math.min(...starts) : dayOf(person['role_started_on']);
+/** Since when somebody is with their employer, as their history says; null: it does not. */
+function companySince(jobs: readonly SparseRecord[]): number | null {
+  if (jobs.length === 0) return null;
+  const starts = jobs.filter(isCurrent).map(({ started_on: start }) => dayOf(start)).filter((day) => day !== null);
+  return starts.length > 0 ? Math.min(...starts) : null;
 }
 
 export function companyTerms(company: SparseRecord, signals: SignalFacts): readonly number[] {
   const terms = new Terms();
-  terms.words('company', company['name']);
-  terms.words('company', company['legal_name']);
-  for (const field of ['industry', 'type', 'ticker', 'parent_domain', 'email_provider', 'keywords'] as const) terms.exact(field, company[field]);
-  for (const field of ['naics', 'sic'] as const) for (const code of strings(company[field])) for (let length = 2; length <= Math.min(code.length, 6); length++) terms.exact(field, code.slice(0, length));
+  terms.words(TEXTS.company, company['name']);
+  terms.words(TEXTS.company, company['legal_name']);
+  for (const { name, field } of COMPANY_TEXTS) terms.exact(field, company[name]);
+  for (const { name, field } of CODES) for (const code of strings(company[name])) for (let length = 2; length <= Math.min(code.length, 6); length++) terms.exact(field, code.slice(0, length));
   const hq = isObject(company['hq']) ? company['hq'] : {};
-  terms.exact('hq_country', hq['country_code']);
-  terms.exact('hq_region', hq['region']);
-  terms.exact('hq_city', hq['city']);
-  terms.exact('technology', company['stack']);
+  terms.exact(TEXTS.hq_country, hq['country_code']);
+  terms.exact(TEXTS.hq_region, hq['region']);
+  terms.exact(TEXTS.hq_city, hq['city']);
+  terms.exact(TEXTS.technology, company['stack']);
   for (const { name, category } of objects(company['technologies'])) {
-    terms.exact('technology', name);
-    terms.exact('technology_category', category);
+    terms.exact(TEXTS.technology, name);
+    terms.exact(TEXTS.technology_category, category);
   }
-  terms.number('employees', company['employees']);
-  terms.number('revenue', company['revenue_usd']);
-  terms.number('founded', company['founded_year']);
+  terms.number(NUMBER_FIELDS.employees, company['employees']);
+  terms.number(NUMBER_FIELDS.revenue, company['revenue_usd']);
+  terms.number(NUMBER_FIELDS.founded, company['founded_year']);
   const growth = isObject(company['headcount_growth']) ? company['headcount_growth']['m12'] : null;
-  if (typeof growth === 'number') terms.number('growth_12m', growth * 1_000);
-  for (const [department, size] of departmentSizes(company['employees_by_department'])) terms.number('department_size', size, department);
+  if (typeof growth === 'number') terms.number(NUMBER_FIELDS.growth_12m, growth * 1_000);
+  for (const [department, size] of departmentSizes(company['employees_by_department'])) terms.number(NUMBER_FIELDS.department_size, size, department);
   fundingTerms(terms, company['funding']);
   hiringTerms(terms, company['hiring'], signals.hiring);
-  for (const [type, day] of Object.entries(signals.days)) terms.number('signal_day', day, type);
+  for (const [type, day] of Object.entries(signals.days)) terms.number(NUMBER_FIELDS.signal_day, day, type);
   return terms.list;
 }
+
+const departments = memberNames('', alike);
 
 /** By names as they are compared: of those that are alike the greatest counts, for the digits of two numbers would be those of a third. */
 function departmentSizes(sizes: unknown): ReadonlyMap<string, number> {
   const greatest = new Map<string, number>();
-  for (const [department, size] of Object.entries(isObject(sizes) ? sizes : {})) {
+  if (!isObject(sizes)) return greatest;
+  let at = departments;
+  for (const department in sizes) {
+    at = at.to(department);
+    const size = sizes[department];
     if (typeof size !== 'number' || !Number.isFinite(size)) continue;
-    const name = alike(department);
+    const name = at.means;
     greatest.set(name, Math.max(size, greatest.get(name) ?? size));
   }
   return greatest;
@@ -146,24 +170,24 @@ function departmentSizes(sizes: unknown): ReadonlyMap<string, number> {
 
 function fundingTerms(terms: Terms, funding: unknown): void {
   if (!isObject(funding)) return;
-  terms.exact('funding_stage', funding['last_stage']);
-  terms.exact('investor', funding['investors']);
-  terms.number('funding_total', funding['total_usd']);
-  terms.number('last_funding', funding['last_amount_usd']);
-  terms.number('last_funded', dayOf(funding['last_date']));
+  terms.exact(TEXTS.funding_stage, funding['last_stage']);
+  terms.exact(TEXTS.investor, funding['investors']);
+  terms.number(NUMBER_FIELDS.funding_total, funding['total_usd']);
+  terms.number(NUMBER_FIELDS.last_funding, funding['last_amount_usd']);
+  terms.number(NUMBER_FIELDS.last_funded, dayOf(funding['last_date']));
 }
 
 function hiringTerms(terms: Terms, hiring: unknown, signals: readonly SparseRecord[]): void {
   const known = isObject(hiring) ? hiring : {};
-  terms.number('open_roles', known['open_roles']);
-  terms.number('hiring_posted', dayOf(known['last_posted_on']));
-  for (const [part, term] of [['by_department', 'hiring_department'], ['by_country', 'hiring_location']] as const) {
-    if (isObject(known[part])) terms.exact(term, Object.keys(known[part]));
+  terms.number(NUMBER_FIELDS.open_roles, known['open_roles']);
+  terms.number(NUMBER_FIELDS.hiring_posted, dayOf(known['last_posted_on']));
+  for (const [part, field] of [['by_department', TEXTS.hiring_department], ['by_country', TEXTS.hiring_location]] as const) {
+    if (isObject(known[part])) terms.exact(field, Object.keys(known[part]));
   }
   for (const { titles, departments, locations } of signals) {
-    terms.words('hiring_title', titles);
-    terms.exact('hiring_department', departments);
-    terms.exact('hiring_location', locations);
+    terms.words(TEXTS.hiring_title, titles);
+    terms.exact(TEXTS.hiring_department, departments);
+    terms.exact(TEXTS.hiring_location, locations);
   }
 }
 
@@ -176,10 +200,12 @@ function isCurrent(job: SparseRecord): boolean {
   return job['is_current'] === true || ((job['is_current'] ?? null) === null && (job['ended_on'] ?? null) === null);
 }
 
+const NONE: readonly never[] = [];
+
 function objects(value: unknown): readonly SparseRecord[] {
-  return Array.isArray(value) ? (value as readonly unknown[]).filter(isObject) : [];
+  return Array.isArray(value) ? (value as readonly unknown[]).filter(isObject) : NONE;
 }
 
 function strings(value: unknown): readonly string[] {
-  return Array.isArray(value) ? (value as readonly unknown[]).filter((item) => typeof item === 'string') : [];
+  return Array.isArray(value) ? (value as readonly unknown[]).filter((item) => typeof item === 'string') : NONE;
 }

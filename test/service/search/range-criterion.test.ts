@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { BLOCK, emptyBits, numbersIn, setBit } from '../../../src/service/search/bitmap.ts';
-import { digitsOf, digitTerm, numberStem } from '../../../src/service/search/numbers.ts';
+import { digitTerm, forEachDigit, numberStem } from '../../../src/service/search/numbers.ts';
 import { PostingReader } from '../../../src/service/search/posting-reader.ts';
 import { PostingWriter } from '../../../src/service/search/postings.ts';
 import { rangeCriterion } from '../../../src/service/search/range-criterion.ts';
@@ -19,7 +19,8 @@ it('finds the numbers from one to another, however the rows of a digit are kept,
   transaction(store, () => {
     for (const row of ROWS) {
       const value = valueOf(row);
-      const terms = value === null ? [] : [stem, ...digitsOf(value).map((digit) => digitTerm(stem, digit))];
+      const terms = value === null ? [] : [stem];
+      if (value !== null) forEachDigit(value, (digit) => terms.push(digitTerm(stem, digit)));
       writer.change(row, null, { terms, numbers: Uint32Array.from(terms.keys()) }, { from: 0, to: terms.length });
     }
     writer.flush();

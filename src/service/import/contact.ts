@@ -85,6 +85,9 @@ function statusOf(verdict: unknown): (typeof STATUS_OF)[Verdict] | null {
   return typeof verdict === 'string' && Object.hasOwn(STATUS_OF, verdict) ? STATUS_OF[verdict as Verdict] : null;
 }
 
+/** In the place of a member it would be what an object has all others from. */
+const NO_FIELD = '__proto__';
+
 /** A company's fields from flat ones (`hq.city`) and whole ones; null when nothing but its domain is known. */
 export function companyOf(values: SparseRecord): Record<string, unknown> | null {
   const record = wholeCompany(values) ?? companyOfParts(values);
@@ -120,7 +123,7 @@ function companyOfParts(values: SparseRecord): Record<string, unknown> {
     const value = values[field];
     if (value === undefined || field === 'hq') continue;
     if (at.means !== null) seat[at.means] = value;
-    else if (!isEmpty(value)) record[field] = value;
+    else if (!isEmpty(value) && field !== NO_FIELD) record[field] = value;
   }
   const place = placeOf(seat);
   if (place !== null) record['hq'] = place;
@@ -149,7 +152,7 @@ function placeOf(given: SparseRecord): SparseRecord | null {
   const place: Record<string, unknown> = {};
   for (const part in given) {
     const value = part === 'lat' || part === 'lng' ? numberOf(given[part]) : given[part];
-    if (!isEmpty(value)) place[part] = value;
+    if (!isEmpty(value) && part !== NO_FIELD) place[part] = value;
   }
   const code = countryCode(textOrNull(place['country_code']) ?? textOrNull(place['country']) ?? '');
   if (code !== null) {
@@ -162,7 +165,7 @@ function placeOf(given: SparseRecord): SparseRecord | null {
 function isGoodPlace(place: SparseRecord): boolean {
   for (const part in place) {
     const value = place[part];
-    if (isEmpty(value) || ((part === 'lat' || part === 'lng') && typeof value !== 'number')) return false;
+    if (isEmpty(value) || part === NO_FIELD || ((part === 'lat' || part === 'lng') && typeof value !== 'number')) return false;
   }
   const { country_code: code, country } = place;
   return typeof code === 'string' && countryCode(code) === code && countryName(code) === country;

@@ -29,3 +29,10 @@ it('a row says the same whether its values are taken as they are or one by one',
     { numRuns: 5_000 },
   );
 });
+
+it('a row has no field from what it says its prototype is', () => {
+  const company = JSON.parse('{"domain":"acme.example","hq.city":"Ulm","hq":{"__proto__":{"region":"none"}},"__proto__":{"id":"not its own"}}') as SparseRecord;
+  const record = companyOf(company) ?? {};
+  expect([record['id'], (record['hq'] as SparseRecord)['region']]).toEqual([undefined, undefined]);
+  expect(record).toMatchObject({ domain: 'acme.example', hq: { city: 'Ulm' } });
+});

@@ -1,17 +1,35 @@
+import { globSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { defineConfig } from 'vitest/config';
+import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
+import { needsOwnWorker } from './test/support/own-worker.ts';
+
+const files = globSync('test/**/*.test.ts', { cwd: import.meta.dirname }).toSorted();
+const alone = new Set(files.filter((file) => needsOwnWorker(join(import.meta.dirname, file))));
+
+/** Files that are run alike. The set-up below is the whole run's, so that both kinds have the same servers. */
+function project(name: string, isolate: boolean, include: readonly string[]): TestProjectInlineConfiguration {
+  return {
+    test: {
+      name,
+      isolate,
+      setupFiles: isolate ? [] : ['test/support/left-behind.ts'],
+      include: [...include],
+      testTimeout: 60_000,
+      hookTimeout: 60_000,
+      // The suite starts the command a thousand times; compiled once, each start costs an eighth less.
+      env: { NODE_COMPILE_CACHE: join(tmpdir(), 'millrace-test-compiled') },
+    },
+  };
+}
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
     globalSetup: ['test/services/services.ts'],
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
     // Two cores are enough for three: many tests wait for leases, outages and servers.
     maxWorkers: 3,
-    // The suite starts the command a thousand times; compiled once, each start costs an eighth less.
-    env: { NODE_COMPILE_CACHE: join(tmpdir(), 'millrace-test-compiled') },
     reporters: ['default', './test/support/closing-line.ts'],
+    // In this order: the longest are those with a worker of their own.
+    projects: [project('alone', true, [...alone]), project('together', false, files.filter((file) => !alone.has(file)))],
   },
 });

@@ -1,0 +1,26 @@
+/** Set-up for the files that share a worker: the one that leaves it changed fails, and not by chance another that comes after it. */
+import { afterAll, expect, vi } from 'vitest';
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGPIPE', 'SIGUSR2', 'uncaughtException', 'unhandledRejection', 'beforeExit'];
+
+/** By name: what later files would find changed. */
+function worker(): Map<string, unknown> {
+  return new Map<string, unknown>([
+    ['the folder', process.cwd()],
+    ['the exit code', process.exitCode],
+    ['fake clocks', vi.isFakeTimers()],
+    ...Object.entries(process.env).map(([name, value]) => [`the variable ${name}`, value] as const),
+    ...SIGNALS.map((name) => [`listeners for ${name}`, process.listenerCount(name)] as const),
+    ...Object.entries({ Date, setTimeout, setInterval, setImmediate, queueMicrotask }),
+    ['Date.now', Date.now],
+    ['Math.random', Math.random],
+  ]);
+}
+
+const before = worker();
+afterAll(() => {
+  const after = worker();
+  // By name alone: a variable may be a secret.
+  const changed = [...new Set([...before.keys(), ...after.keys()])].filter((name) => before.get(name) !== after.get(name));
+  expect(changed, 'what the file leaves changed for the next').toEqual([]);
+});

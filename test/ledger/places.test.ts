@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { Ledger } from '../../src/ledger/ledger.ts';
+import { casesOf } from '../support/sample.ts';
 
 /** So few that a handful of answers goes through memory, a batch under way and the index. */
 const PLACE_AT = 12;
@@ -71,7 +72,7 @@ it('finds the newest answer to every key, wherever it stands, whoever wrote it, 
         rmSync(folder, { recursive: true });
       }
     }),
-    { numRuns: 60 },
+    { numRuns: casesOf(30, 60) },
   );
 });
 

@@ -1,14 +1,15 @@
 /**
  * The quota model before every kind of limiter, in virtual time. Seeds are fixed so that a run can be repeated;
- * `SIM_SEED=n SIM_RUNS=n` tries others.
+ * `SIM_SEED=n SIM_RUNS=n` tries others, `EVERY_CASE=1` twice as many.
  */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MINUTE_MS } from '../../src/limiter/told-answers.ts';
+import { casesOf, SAMPLE_SEED, sampleOf } from '../support/sample.ts';
 import { simulate, WINDOWS, type Outcome, type Scenario } from './simulator.ts';
 
 const SEED = Number(process.env['SIM_SEED'] ?? 20_360_715);
-const RUNS = Number(process.env['SIM_RUNS'] ?? 120);
+const RUNS = Number(process.env['SIM_RUNS'] ?? casesOf(60, 120));
 
 const kinds = { fixed: 'whole', sliding: 'whole', bucket: 'tenth', gcra: 'none' } as const;
 const UNITS = ['delta s', 'delta ms', 'epoch s', 'epoch ms', 'http date'] as const;
@@ -70,7 +71,7 @@ const causesNone = (outcome: Outcome): void => expect(outcome.ours, outcome.firs
 const jitterMs = fc.oneof(fc.integer({ min: 1, max: 300 }), fc.integer({ min: 300, max: 3_000 }));
 
 // So long for machines that do much else: each takes seconds.
-describe(`the quota model, seed ${SEED}`, { timeout: 300_000 }, () => {
+describe(`the quota model, seed ${SEED} (SAMPLE_SEED=${SAMPLE_SEED})`, { timeout: 300_000 }, () => {
   it('uses 99 % and causes no 429, whatever the limiter, the unit, the latency and the clock', () => {
     holds(scenarios({}), (outcome, scenario) => {
       causesNone(outcome);
@@ -127,7 +128,7 @@ describe(`the quota model, seed ${SEED}`, { timeout: 300_000 }, () => {
       const [share, aMinute] = scenario.burst === 'whole' ? [0.01, 2] : [0.06, 10];
       expect(outcome.theirs).toBeLessThanOrEqual(share * outcome.admitted + 3 * inFlightOf(scenario) + aMinute * WINDOWS);
       expect(outcome.paused).toBeLessThanOrEqual(scenario.burst === 'whole' ? 0.05 : 0.25);
-    }, RUNS / 4);
+    }, RUNS / 2);
   });
 
   it('is stopped by one flock of 429s, no more, where a sliding window is reckoned from two counters and gives back what nobody can foresee', () => {
@@ -162,15 +163,15 @@ describe(`the quota model, seed ${SEED}`, { timeout: 300_000 }, () => {
     const lines = ['', 'share of what was available, ten windows, 429s of ours / of others, share of the time for which they asked to wait; latency ms + spread ms'];
     const latencies = [[5, 0], [300, 0], [3_000, 0], [100, 300], [500, 2_500]] as const;
     lines.push(`${''.padEnd(40)}${latencies.map(([latency, spread]) => `${latency}+${spread}`.padStart(24)).join('')}`);
-    for (const [kind, burst] of [['fixed', kinds.fixed], ['sliding', kinds.sliding], ['counter', 'whole'], ['bucket', 'whole'], ['bucket', kinds.bucket], ['gcra', kinds.gcra]] as const) {
-      for (const [neighbour, bursts] of [[0, false], [0.3, false], [0.7, false], [0.7, true]] as const) {
-        const cells = latencies.map(([latency, spread]) => {
-          const outcome = simulate({ seed: SEED, kind, burst, rpm: 1_000, unit: 'delta s', latencyMs: latency, jitterMs: spread, before: 0.5, clockMs: 90_000, neighbour, bursts, faults: 'none', hung: 0, retryAfter: 'permit', gateMs: 0, lateMs: 0 });
-          if (kind !== 'counter') causesNone(outcome);
-          return `${(outcome.share * 100).toFixed(1)} % ${outcome.ours} / ${outcome.theirs}, ${(outcome.paused * 100).toFixed(0)} %`.padStart(24);
-        });
-        lines.push(`${kind}, burst ${burst}, neighbour ${neighbour * 100} %${bursts ? ' in bursts' : ''}`.padEnd(40) + cells.join(''));
-      }
+    const limiters = [['fixed', kinds.fixed], ['sliding', kinds.sliding], ['counter', 'whole'], ['bucket', 'whole'], ['bucket', kinds.bucket], ['gcra', kinds.gcra]] as const;
+    const neighbours = [[0, false], [0.3, false], [0.7, false], [0.7, true]] as const;
+    for (const [[kind, burst], [neighbour, bursts]] of sampleOf(limiters.flatMap((limiter) => neighbours.map((beside) => [limiter, beside] as const)), 8)) {
+      const cells = latencies.map(([latency, spread]) => {
+        const outcome = simulate({ seed: SEED, kind, burst, rpm: 1_000, unit: 'delta s', latencyMs: latency, jitterMs: spread, before: 0.5, clockMs: 90_000, neighbour, bursts, faults: 'none', hung: 0, retryAfter: 'permit', gateMs: 0, lateMs: 0 });
+        if (kind !== 'counter') causesNone(outcome);
+        return `${(outcome.share * 100).toFixed(1)} % ${outcome.ours} / ${outcome.theirs}, ${(outcome.paused * 100).toFixed(0)} %`.padStart(24);
+      });
+      lines.push(`${kind}, burst ${burst}, neighbour ${neighbour * 100} %${bursts ? ' in bursts' : ''}`.padEnd(40) + cells.join(''));
     }
     process.stdout.write(`${lines.join('\n')}\n`);
   });

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Splitter } from '../../src/reader/splitter.ts';
+import { casesOf } from '../support/sample.ts';
 
 interface Found {
   kind: string;
@@ -130,7 +131,7 @@ describe('Splitter', () => {
         const bytes = Buffer.from(text, 'latin1');
         expect(split(bytes, chunk, { quoted, record })).toEqual(model(text, { quoted, record }));
       }),
-      { numRuns: 20_000 },
+      { numRuns: casesOf(10_000, 20_000) },
     );
   });
 
@@ -178,7 +179,7 @@ describe('Splitter', () => {
     const long = new Splitter({ delimiter: COMMA, measure: (_b, a, z) => z - a, offset: 0, line: 1 });
     const chunk = Buffer.alloc(65_536, 'x');
     let most = 0;
-    for (let at = 0; at < 1000; at += 1) {
+    for (let at = 0; at < 200; at += 1) {
       long.push(chunk);
       expect(long.next()).toBe(false);
       most = Math.max(most, long.held.length);
@@ -186,7 +187,7 @@ describe('Splitter', () => {
     expect(most).toBeLessThan(2 ** 22 + 2 * 65_536);
     long.push(Buffer.from('\nnext\n'));
     expect(long.next()).toBe(true);
-    expect(long).toMatchObject({ kind: 'overlong', line: 1, nextLine: 2, nextOffset: 65_536_001 });
+    expect(long).toMatchObject({ kind: 'overlong', line: 1, nextLine: 2, nextOffset: 13_107_201 });
     expect(long.head.toString()).toBe('x'.repeat(4096));
   });
 

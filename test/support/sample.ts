@@ -7,6 +7,11 @@ import { seeded } from './leads.ts';
 /** Told in the names of the tests that are sampled. */
 export const SAMPLE_SEED = Number(process.env['SAMPLE_SEED'] ?? Date.now() % 1_000_000);
 
+/** How many cases a property takes whose cases are slow: `some` in each run of the suite, `all` in a sweep. */
+export function casesOf(some: number, all: number): number {
+  return process.env['EVERY_CASE'] === '1' ? all : some;
+}
+
 /** `count` of `all`, in their order. */
 export function sampleOf<T>(all: readonly T[], count: number, seed: number = SAMPLE_SEED): readonly T[] {
   if (process.env['EVERY_CASE'] === '1') return all;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Ended, Folder } from '../support/cli.ts';
 import { leads, toCsv } from '../support/leads.ts';
+import { SAMPLE_SEED, sampleOf } from '../support/sample.ts';
 import { flags, makeFolder, makeWorld, type World } from '../support/world.ts';
 
 const ROWS = leads(200, 77);
@@ -136,7 +137,7 @@ describe('purge', () => {
   });
 });
 
-test.each([
+test.each(sampleOf([
   [[], 64, /needs to know what to do: stats or purge/],
   [['purgee'], 64, /no command "ledger purgee"; did you mean purge\?/],
   [['stats'], 64, /Nothing says which ledger is meant/],
@@ -157,7 +158,7 @@ test.each([
   [['stats', '--fresh', '--ledger', 'none.ledger'], 64, /--fresh is a flag of `millrace run`/],
   [['stats', 'none.yaml'], 78, /none\.yaml/],
   [['stats', '--ledger', 'text.ledger'], 78, /text\.ledger cannot be used/],
-] as const)('millrace ledger %j is refused with %i', async (args, code, words) => {
+] as const, 8))(`millrace ledger %j is refused with %i (SAMPLE_SEED=${SAMPLE_SEED})`, async (args, code, words) => {
   const folder = await makeFolder();
   await writeFile(join(folder.path, 'text.ledger'), 'a text of some length, and no database'.repeat(100));
   const before = await folder.files();

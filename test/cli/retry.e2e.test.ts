@@ -126,11 +126,11 @@ async function contents(folder: Folder): Promise<Map<string, string>> {
   return new Map(await Promise.all(names.map(async (name) => [name, await folder.read(name)] as const)));
 }
 
-describe('what cannot be retried is refused, and stays as it is', () => {
+describe(`what cannot be retried is refused, and stays as it is (RETRY_SEED=${SEED})`, () => {
   test('an input, an output or an errors file that changed or is gone; another definition', async () => {
     const { folder, service, line } = await finished();
     const before = await contents(folder);
-    for (const [name, change, words] of [
+    for (const [name, change, words] of sampleOf([
       ['in.csv', (path: string) => appendFile(path, 'x,x@works1.example,,\n'), /the input is not what the job has read: in\.csv had \d+ bytes/],
       ['in.csv', rm, /the input is not what the job has read: in\.csv is no longer there/],
       ['out.csv', (path: string) => appendFile(path, 'x\n'), /out\.csv is no longer as this job wrote it/],
@@ -138,7 +138,7 @@ describe('what cannot be retried is refused, and stays as it is', () => {
       ['out.csv.errors.jsonl', (path: string) => writeFile(path, ''), /errors\.jsonl is no longer as this job wrote it/],
       ['out.csv.errors.jsonl', rm, /errors\.jsonl is gone\n.*which records failed/],
       ['out.csv.checkpoint.json', rm, /has never run: there is no checkpoint at .*\n.*millrace run/],
-    ] as const) {
+    ] as const, 4, SEED)) {
       await change(folder.at(name));
       expect(await folder.run(line('retry'))).toMatchObject({ code: 65, stderr: expect.stringMatching(words) });
       await writeFile(folder.at(name), before.get(name) ?? '');

@@ -1,10 +1,10 @@
 import { globSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, sep } from 'node:path';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 import { needsOwnWorker } from './test/support/own-worker.ts';
 
-const files = globSync('test/**/*.test.ts', { cwd: import.meta.dirname }).toSorted();
+const files = globSync('test/**/*.test.ts', { cwd: import.meta.dirname }).map((file) => file.replaceAll(sep, '/')).toSorted();
 const alone = new Set(files.filter((file) => needsOwnWorker(join(import.meta.dirname, file))));
 
 /** Files that are run alike. The set-up below is the whole run's, so that both kinds have the same servers. */

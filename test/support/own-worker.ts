@@ -1,6 +1,6 @@
 /**
- * Which test files need a worker of their own. To start one and to load what a file imports costs half a second of a core,
- * more than most files' tests, so files that leave nothing behind share a few. vitest.config.ts asks, for each file anew:
+ * Which test files need a worker of their own. To start one and to load what a file imports costs a quarter of a second of a
+ * core, more than most files' tests, so files that leave nothing behind share a few. vitest.config.ts asks, for each file anew:
  * there is no list to be kept.
  */
 import { existsSync, readFileSync } from 'node:fs';
@@ -11,12 +11,12 @@ const LEAVES_SOMETHING = [
   /\bvi\.(?!fn\b)/,
   /\bprocess\.(?:chdir|umask|emit|on|once|exitCode|title|setUncaughtExceptionCaptureCallback)\b/,
   /\bprocess\.env(?:\[[^\]]*\]|\.\w+)? (?:\?\?)?=(?!=)/,
-  /\bglobalThis\b|\bsyncBuiltinESMExports\b|\bglobal-agent\b|\bsetGlobalDispatcher\b|\bsetFlagsFromString\b/,
+  /\bglobalThis\b|\bsyncBuiltinESMExports\b|\bsetGlobalDispatcher\b|\bsetFlagsFromString\b/,
   /'node:(?:child_process|worker_threads|cluster|vm)'/,
 ];
 
 /** Long with or without: simulations, and what starts the command or asks a real server. */
-const LONG = /\.(?:e2e|sim)\.test\.ts$|\/services\/needed\.ts$/;
+const LONG = /\.(?:e2e|sim)\.test\.ts$|[\\/]services[\\/]needed\.ts$/;
 
 /** Whether the file, or a helper below test/ that it imports, does any of this. */
 export function needsOwnWorker(file: string, seen = new Set<string>()): boolean {
@@ -30,5 +30,5 @@ export function needsOwnWorker(file: string, seen = new Set<string>()): boolean 
 
 function helpersOf(file: string, text: string): string[] {
   const imported = [...text.matchAll(/(?:from|import\()\s*'(\.[^']+\.ts)'/g)].map(([, path = '']) => resolve(dirname(file), path));
-  return imported.filter((path) => path.includes('/test/') && existsSync(path));
+  return imported.filter((path) => /[\\/]test[\\/]/.test(path) && existsSync(path));
 }

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { SEMI_SPACES } from '../support/cli.ts';
 import { csvJob } from '../support/crash-jobs.ts';
 import { leads, seeded } from '../support/leads.ts';
 import { prepare } from './crashed-job.ts';
@@ -37,7 +38,7 @@ test.each([
 
 test.each([12, 14].flatMap((rows) => [8, 15].map((flushMs) => ({ rows, flushMs }))))('a claim that is still being written when the last of $rows rows is done keeps nobody from finishing (flushes of $flushMs ms)', async ({ rows, flushMs }) => {
   const { folder, args } = await prepare(csvJob(leads(rows, 5), { steps: 'enrich', 'max-calls': '150', 'checkpoint.everyMs': '600000' }));
-  const slow = { NODE_OPTIONS: `--import=${new URL('../support/slow-flush.ts', import.meta.url).href}`, FLUSH_MS: String(flushMs) };
+  const slow = { NODE_OPTIONS: `${SEMI_SPACES} --import=${new URL('../support/slow-flush.ts', import.meta.url).href}`, FLUSH_MS: String(flushMs) };
   expect(await folder.run(args, { env: slow })).toMatchObject({ code: 0, stderr: '' });
   expect(await folder.json('out.csv.checkpoint.json')).toMatchObject({ state: 'finished' });
 });

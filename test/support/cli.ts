@@ -9,6 +9,9 @@ import { API_KEY } from './scripted-service.ts';
 /** The build: `npm test` makes it first. */
 export const CLI = fileURLToPath(new URL('../../dist/cli/millrace.js', import.meta.url));
 
+/** With the size given, a run does not start Node again to give it (src/cli/heap.ts): that is a start more for each of a thousand. `NODE_OPTIONS: ''` leaves the restart to the run. */
+export const SEMI_SPACES = '--max-semi-space-size=16';
+
 export interface Ended {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -131,5 +134,6 @@ export class Folder {
 
 /** Nothing of the machine's own settings. */
 function cleanEnv(): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(MILLRACE_|HTTPS?_PROXY$|ALL_PROXY$)/i.test(name)));
+  const kept = Object.entries(process.env).filter(([name]) => !/^(MILLRACE_|HTTPS?_PROXY$|ALL_PROXY$|NODE_OPTIONS$)/i.test(name));
+  return { ...Object.fromEntries(kept), NODE_OPTIONS: SEMI_SPACES };
 }

@@ -2,7 +2,7 @@
 import { watch } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { Ended, Folder, Started } from './cli.ts';
+import { SEMI_SPACES, type Ended, type Folder, type Started } from './cli.ts';
 import { afterKill, Checkpoints, isFault, lastWords, readLedger } from './crash-site.ts';
 import type { Exchanged, ScriptedService } from './scripted-service.ts';
 
@@ -73,7 +73,7 @@ export async function killThrough(folder: Folder, service: ScriptedService, args
   for (const moment of endlessly(moments)) {
     const since = service.exchanges.length;
     const checkpoints = new Checkpoints(folder, `${output}.checkpoint.json`);
-    const started = folder.start(args, moment?.kind === 'step' ? { env: atStep(moment) } : {});
+    const started = folder.start(args, { env: environmentOf(moment) });
     const stopWatching = moment === null ? (): void => undefined : endAt(moment, folder, service, started);
     const ended = await started.ended;
     stopWatching();
@@ -94,6 +94,12 @@ export async function killThrough(folder: Folder, service: ScriptedService, args
     for (const [name, exchanged] of last) before.set(name, exchanged);
   }
   return { ...sum, sites, late, paidTwice };
+}
+
+/** A random moment may fall into the restart for a smaller heap as well. */
+function environmentOf(moment: Moment | null): Record<string, string> {
+  if (moment?.kind === 'step') return atStep(moment);
+  return moment?.kind === 'time' ? { NODE_OPTIONS: '' } : {};
 }
 
 function* endlessly(moments: Iterable<Moment>): Generator<Moment | null> {
@@ -122,7 +128,7 @@ const HOOK = new URL('at-step.ts', import.meta.url);
 
 /** The environment in which a run gets the signal right before that step, and writes all its steps to `log`. */
 export function atStep({ call = '', file = '', holding = '', nth }: Step, signal: NodeJS.Signals = 'SIGKILL', log = ''): Record<string, string> {
-  return { NODE_OPTIONS: `--import=${fileURLToPath(HOOK)}`, STEP_CALL: call, STEP_FILE: file, STEP_HOLDING: holding, STEP_NTH: String(nth), STEP_SIGNAL: signal, STEP_LOG: log };
+  return { NODE_OPTIONS: `${SEMI_SPACES} --import=${fileURLToPath(HOOK)}`, STEP_CALL: call, STEP_FILE: file, STEP_HOLDING: holding, STEP_NTH: String(nth), STEP_SIGNAL: signal, STEP_LOG: log };
 }
 
 function endAt(moment: Moment, folder: Folder, service: ScriptedService, started: Started): () => void {

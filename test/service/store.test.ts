@@ -9,6 +9,7 @@ import { loadCompanies, loadPeople, loadSignals, parseJsonLines } from '../../sr
 import { openDirectory } from '../../src/service/store/directory.ts';
 import { MIGRATIONS } from '../../src/service/store/migrations.ts';
 import { openStore } from '../../src/service/store/open-store.ts';
+import type { Store } from '../../src/service/store/store.ts';
 import { forgetLog, suppress } from '../../src/service/store/suppress.ts';
 import { transaction } from '../../src/sqlite/transaction.ts';
 import { makeStore, temporaryFolder } from './harness.ts';
@@ -22,6 +23,21 @@ describe('the store', () => {
     const db = new DatabaseSync(path);
     expect(db.prepare('PRAGMA user_version').get()).toEqual({ user_version: MIGRATIONS.length });
     db.close();
+  });
+
+  it('has larger pages than older ones, which keep theirs, and a log of as many bytes', async () => {
+    const pragma = (store: Store, name: string): unknown => Object.values(store.prepare(`PRAGMA ${name}`).get() ?? {})[0];
+    const folder = await temporaryFolder();
+    const older = new DatabaseSync(join(folder, 'older.sqlite'));
+    older.exec('PRAGMA page_size = 4096; CREATE TABLE any (n INTEGER); DROP TABLE any');
+    older.close();
+    for (const [name, bytes] of [['new.sqlite', 8_192], ['older.sqlite', 4_096]] as const) {
+      const store = openStore(join(folder, name));
+      expect(pragma(store, 'page_size')).toBe(bytes);
+      expect(pragma(store, 'journal_mode')).toBe('wal');
+      expect(pragma(store, 'wal_autocheckpoint')).toBe(2 ** 24 / bytes);
+      store.close();
+    }
   });
 
   it('has its migrations numbered from 1 without a gap', () => {

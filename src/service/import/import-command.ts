@@ -3,7 +3,7 @@ import { closeSync, existsSync, openSync, readSync, rmSync, writeSync } from 'no
 import { EXIT, InputError, UsageError, type ExitCode } from '../../errors.ts';
 import { nearest } from '../nearest.ts';
 import { storeFailure } from '../store/failure.ts';
-import { openStore } from '../store/open-store.ts';
+import { boundLog, openStore } from '../store/open-store.ts';
 import type { Store } from '../store/store.ts';
 import { ImportCounts, type Rejection } from './counts.ts';
 import { importRows, type PreparedFile } from './import-rows.ts';
@@ -26,7 +26,7 @@ export interface ImportSettings {
 const WAIT_MS = 60_000;
 /** An import touches pages all over the file, the same ones again and again: they are kept in memory, and moved from the log to the file seldom. */
 const CACHE_KIB = 131_072;
-const CHECKPOINT_PAGES = 32_768;
+const LOG_BYTES = 128 * 1024 * 1024;
 
 /**
  * Imports and prints one line of JSON with the counts of each kind. The exit code is 0 also when rows were rejected; 65 when all were.
@@ -37,7 +37,8 @@ export async function importCommand(settings: ImportSettings, signal: AbortSigna
   const rejected = new RejectedFile(settings.rejectedPath);
   const store = openStore(settings.store, WAIT_MS);
   try {
-    store.exec(`PRAGMA cache_size = -${CACHE_KIB}; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+    store.exec(`PRAGMA cache_size = -${CACHE_KIB}`);
+    boundLog(store, LOG_BYTES);
     const result: Record<string, unknown> = {};
     let rows = 0;
     let lost = 0;

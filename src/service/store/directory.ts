@@ -6,6 +6,7 @@ import { companyText, type SparseRecord } from '../records.ts';
 import { aliasReader } from './domain-aliases.ts';
 import { numbersOf, numberTest } from './other-numbers.ts';
 import { PERSON_COLUMNS, PersonRow, updatedAt, type PersonValues } from './person-row.ts';
+import { RowHints } from './row-hints.ts';
 import { suppressionTest, type Traces } from './suppressions.ts';
 import type { Store } from './store.ts';
 import { atOnce, type Turn } from './turn.ts';
@@ -109,17 +110,34 @@ export function openDirectory(store: Store, turn: Turn = atOnce(store)): Directo
   };
 }
 
-/** A row as it is read: its text, when it is of, the signals that it shows, and which fields it lacks. */
-type CompanyValues = readonly [doc: string, observedMs: number, signals: string | null, lacking: number | null];
+/** A row as it is read: its text, when it is of, the signals that it shows, which fields it lacks, and by what it is found. */
+type CompanyValues = readonly [doc: string, observedMs: number, signals: string | null, lacking: number | null, domain: string, seq: number];
 
 function companyReader(store: Store, turn: Turn): (domain: string) => string | null {
-  const company = turn.prepare('SELECT doc, observed_at, shown_signals, lacks FROM companies WHERE domain = ?');
+  const find = companyFinder(turn);
   const aliasOf = aliasReader(store);
   return (domain) => {
-    const row = (company(domain) ?? company(aliasOf(domain))) as CompanyValues | undefined;
+    const row = find(domain) ?? find(aliasOf(domain));
     if (row === undefined) return null;
     const [doc, observedMs, signals, lacking] = row;
     return companyText(doc, { signals, updatedAt: updatedAt(observedMs) }, lacking);
+  };
+}
+
+/** Many people work at the same companies: one that was found before is read without its index being gone through. */
+function companyFinder(turn: Turn): (domain: string | null) => CompanyValues | undefined {
+  const one = 'SELECT doc, observed_at, shown_signals, lacks, domain, seq FROM companies WHERE';
+  const byDomain = turn.prepare(`${one} domain = ?`);
+  const bySeq = turn.prepare(`${one} seq = ?`);
+  const hints = new RowHints();
+  return (domain) => {
+    if (domain === null) return undefined;
+    const hint = hints.find(domain);
+    const guessed = hint === 0 ? undefined : (bySeq(hint) as CompanyValues | undefined);
+    if (guessed?.[4] === domain) return guessed;
+    const row = byDomain(domain) as CompanyValues | undefined;
+    if (row !== undefined) hints.put(domain, row[5]);
+    return row;
   };
 }
 

@@ -9,8 +9,10 @@ import type { Store } from './store.ts';
 /** A writer waits this long for another process's transaction. The event loop waits with it, so not long. */
 const BUSY_TIMEOUT_MS = 2_000;
 
-/** Pages of 4 KiB in the write-ahead log before they are moved: rows under random digests touch many, again and again. */
-const CHECKPOINT_PAGES = 4_000;
+/** Of a file that is made here: records have one to three thousand bytes, and fewer of them are spread over several pages than with SQLite's 4 KiB. */
+const PAGE_BYTES = 8_192;
+/** Bytes of the write-ahead log before its pages are moved: rows under random digests touch many, again and again. */
+const LOG_BYTES = 16 * 1024 * 1024;
 
 /**
  * Opens `path`, creating the file (0600: it holds personal data) when it is missing. Write-ahead log: readers go on while someone writes.
@@ -24,7 +26,8 @@ export function openStore(path: string, timeoutMs: number = BUSY_TIMEOUT_MS): St
     db = new DatabaseSync(path, { timeout: timeoutMs });
     // NORMAL: a power cut may lose the last moments, never the file.
     // Who was erased or changed is overwritten with zeros: nothing of them stays in the file's free space.
-    db.exec(`PRAGMA secure_delete = ON; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536;`);
+    db.exec(`PRAGMA page_size = ${PAGE_BYTES}; PRAGMA secure_delete = ON; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536;`);
+    boundLog(db, LOG_BYTES);
     migrate(db, path);
     return db;
   } catch (error) {
@@ -35,6 +38,12 @@ export function openStore(path: string, timeoutMs: number = BUSY_TIMEOUT_MS): St
       cause: error,
     });
   }
+}
+
+/** Has the log's pages moved into the file whenever it has come to so many bytes, whatever pages the file has. */
+export function boundLog(db: Store, bytes: number): void {
+  const page = db.prepare('PRAGMA page_size').get()?.['page_size'] as number;
+  db.exec(`PRAGMA wal_autocheckpoint = ${Math.ceil(bytes / page)}`);
 }
 
 /**

@@ -1,9 +1,7 @@
-/** Finds, bounds and parses a job file. */
+/** Finds and bounds a job file, and has it parsed. */
 import { open, readdir, stat } from 'node:fs/promises';
 import { basename, extname, join, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { isMap, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml';
-import type { Node } from 'yaml';
 import { ConfigError } from '../../errors.ts';
 import type { JobFile } from './layers.ts';
 import { didYouMean, nearest } from './nearest.ts';
@@ -11,10 +9,6 @@ import { show } from './origin.ts';
 
 /** A job file is a page of text; what is larger is something else. */
 export const MAX_JOB_BYTES = 1024 * 1024;
-/** Aliases may multiply a document: at most this many times one anchor. */
-const MAX_ALIASES = 100;
-/** Deeper than any key, and shallow enough for every recursion. */
-const MAX_DEPTH = 64;
 const EXTENSIONS = ['.yaml', '.yml', '.json'];
 /** Jobs that come with the package: the same distance from the source and from the build. */
 const PACKAGE_JOBS = fileURLToPath(new URL('../../../jobs', import.meta.url));
@@ -28,6 +22,8 @@ const PACKAGE = fileURLToPath(new URL('../../..', import.meta.url));
  */
 export async function loadJobFile(ref: string): Promise<JobFile> {
   const path = await findJob(ref);
+  // A run that is made of flags alone starts without the parser, which takes a while to load.
+  const { parseJob } = await import('./parse-job.ts');
   const { value, lines } = parseJob(await readBounded(path), path);
   if (resolve(path).startsWith(PACKAGE_JOBS + sep)) await findInPackage(value);
   const extension = extname(path);
@@ -100,75 +96,5 @@ async function readBounded(path: string): Promise<string> {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(0, length));
   } catch (cause) {
     throw new ConfigError('job_syntax', `${path} is not UTF-8 text`, { cause, hint: 'Save it as UTF-8.' });
-  }
-}
-
-/** Parses YAML or JSON; a missing document is an empty job. Exported for tests. */
-export function parseJob(text: string, path: string): { value: unknown; lines: ReadonlyMap<string, number> } {
-  const refuse = (line: number | null, problem: string, cause?: unknown): ConfigError =>
-    new ConfigError('job_syntax', `${path}${line === null ? '' : `, line ${line}`}: ${problem}`, {
-      cause,
-      hint: 'A job file is one YAML or JSON mapping. Values that begin with * { [ | or a comma are put in quotes: "*.csv".',
-    });
-  const deep = tooDeep(text);
-  if (deep !== null) throw refuse(deep, `brackets are nested more than ${MAX_DEPTH} deep`);
-  const counter = new LineCounter();
-  try {
-    // uniqueKeys compares each key with each: quadratic. collectLines finds repeated keys instead.
-    const document = parseDocument(text, { version: '1.2', schema: 'core', uniqueKeys: false, strict: true, prettyErrors: false, lineCounter: counter });
-    const problem = document.errors[0] ?? document.warnings[0];
-    if (problem !== undefined) throw refuse(counter.linePos(problem.pos[0]).line, inWords(problem));
-    visit(document, {
-      Alias: (_, alias) => {
-        if (alias.resolve(document) !== undefined) return;
-        const line = alias.range ? counter.linePos(alias.range[0]).line : null;
-        throw refuse(line, `*${alias.source.slice(0, 100)} is an alias of nothing`);
-      },
-    });
-    const lines = new Map<string, number>();
-    collectLines(document.contents, '', lines, (range) => (range ? counter.linePos(range[0]).line : null), refuse);
-    return { value: document.toJS({ maxAliasCount: MAX_ALIASES }) as unknown, lines };
-  } catch (cause) {
-    if (cause instanceof ConfigError) throw cause;
-    throw refuse(null, cause instanceof Error ? cause.message : String(cause), cause);
-  }
-}
-
-/** The line where brackets first nest too deep, quotes and comments aside (so: at most that deep), or null. */
-function tooDeep(text: string): number | null {
-  let depth = 0;
-  let line = 1;
-  for (const char of text) {
-    if (char === '\n') line += 1;
-    else if (char === '[' || char === '{') depth += 1;
-    else if (char === ']' || char === '}') depth -= 1;
-    if (depth > MAX_DEPTH) return line;
-  }
-  return null;
-}
-
-/** The parser's words, except where they speak to programmers. */
-function inWords(problem: { code: string; message: string }): string {
-  if (problem.code === 'MULTIPLE_DOCS') return 'a second document begins here: a job file holds one job';
-  if (problem.message.includes('call stack')) return 'it is nested too deep';
-  return problem.message;
-}
-
-type Refuse = (line: number | null, problem: string) => ConfigError;
-type LineOf = (range: Node['range']) => number | null;
-
-/** Notes the line of each key. Throws where a mapping has a key twice, or one that is no plain word. */
-function collectLines(node: Node | null, path: string, lines: Map<string, number>, lineOf: LineOf, refuse: Refuse): void {
-  // Mappings in lists are no keys of a job, so they need no path; each has its own names.
-  if (isSeq(node)) for (const item of node.items) collectLines(item as Node | null, '', new Map(), lineOf, refuse);
-  if (!isMap(node)) return;
-  for (const { key, value } of node.items) {
-    if (!isScalar(key)) throw refuse(lineOf(node.range), 'a key must be plain text: put it in quotes');
-    const name = path === '' ? String(key.value) : `${path}.${String(key.value)}`;
-    const line = lineOf(key.range);
-    const first = lines.get(name);
-    if (first !== undefined) throw refuse(line, `the key ${name.slice(0, 100)} is given twice, first on line ${first}`);
-    lines.set(name, line ?? 0);
-    collectLines(value as Node | null, name, lines, lineOf, refuse);
   }
 }

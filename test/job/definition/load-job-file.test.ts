@@ -6,7 +6,8 @@ import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { MillraceError } from '../../../src/errors.ts';
 import { compileJob, loadJobFile } from '../../../src/job/definition/compile-job.ts';
-import { MAX_JOB_BYTES, parseJob } from '../../../src/job/definition/load-job-file.ts';
+import { MAX_JOB_BYTES } from '../../../src/job/definition/load-job-file.ts';
+import { parseJob } from '../../../src/job/definition/parse-job.ts';
 import { refusalOf } from './support.ts';
 
 let folder = '';

@@ -5,6 +5,7 @@ import type { Verdict } from '../../verification/types.ts';
 import { STATUS_OF } from '../email-status.ts';
 import { domainOf, numberOf } from '../field-types.ts';
 import { memberNames } from '../member-names.ts';
+import { ownText } from '../own-text.ts';
 import type { SparseRecord } from '../records.ts';
 import { isEmpty, isObject, textOrNull } from '../values.ts';
 import { countryCode, countryName } from './countries.ts';
@@ -183,7 +184,7 @@ function workDomain(email: unknown): string | null {
   if (free === undefined) {
     free = isFreeProvider(domain);
     if (freeProviders.size >= MAX_REMEMBERED) freeProviders.clear();
-    freeProviders.set(domain, free);
+    freeProviders.set(ownText(domain), free);
   }
   return free ? null : domain;
 }

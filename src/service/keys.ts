@@ -56,9 +56,8 @@ export function createKey(store: Store, wanted: NewKey, nowMs: number = Date.now
   const region = wanted.region ?? 'us';
   const id = `key_${randomBytes(9).toString('base64url')}`;
   const key = newSecret(region);
-  store
-    .prepare('INSERT INTO keys (id, hash, label, plan, region, credits, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)')
-    .run(id, keyHash(key), wanted.label ?? null, wanted.plan, region, wanted.credits ?? null, nowMs);
+  const add = store.prepare('INSERT INTO keys (id, hash, label, plan, region, credits, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)');
+  transaction(store, () => add.run(id, keyHash(key), wanted.label ?? null, wanted.plan, region, wanted.credits ?? null, nowMs));
   return { id, key };
 }
 
@@ -69,7 +68,8 @@ export function listKeys(store: Store): KeyRow[] {
 
 /** Revokes a key from now on. False: there is no such key, or it was revoked before. */
 export function revokeKey(store: Store, id: string, nowMs: number = Date.now()): boolean {
-  return store.prepare('UPDATE keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL').run(nowMs, id).changes === 1;
+  const revoke = store.prepare('UPDATE keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL');
+  return transaction(store, () => revoke.run(nowMs, id).changes === 1);
 }
 
 /**

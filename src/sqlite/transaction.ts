@@ -8,11 +8,51 @@ export function beforeWriting(db: DatabaseSync, end: () => void): void {
   readers.set(db, end);
 }
 
+/** SQLite itself tries ten times a second, and would miss most of the moments for which an import lets go of the store. Milliseconds. */
+const TRY_AGAIN_MS = 2;
+const nobody = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+
+/**
+ * Begins a write transaction, once nobody else writes; the thread waits meanwhile.
+ * @throws what SQLite says when the store is busy for longer than its `busy_timeout`
+ */
+export function beginWriting(db: DatabaseSync): void {
+  const waitMs = Number(db.prepare('PRAGMA busy_timeout').get()?.['timeout']);
+  if (waitMs === 0) {
+    db.exec('BEGIN IMMEDIATE');
+    return;
+  }
+  const endMs = performance.now() + waitMs;
+  db.exec('PRAGMA busy_timeout = 0');
+  try {
+    while (!hasBegun(db, performance.now() < endMs)) Atomics.wait(nobody, 0, 0, TRY_AGAIN_MS);
+  } finally {
+    db.exec(`PRAGMA busy_timeout = ${waitMs}`);
+  }
+}
+
+function hasBegun(db: DatabaseSync, mayWait: boolean): boolean {
+  try {
+    db.exec('BEGIN IMMEDIATE');
+    return true;
+  } catch (error) {
+    if (!mayWait || !isBusy(error)) throw error;
+    return false;
+  }
+}
+
+/** sqlite.org/rescode.html: the lowest byte of what it fails with. */
+const SQLITE_BUSY = 5;
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' && (error.errcode & 0xff) === SQLITE_BUSY;
+}
+
 /** Runs `work` in one write transaction, or as part of the one that is open: all of it, or nothing when it throws. */
 export function transaction<T>(db: DatabaseSync, work: () => T): T {
   readers.get(db)?.();
   if (db.isTransaction) return work();
-  db.exec('BEGIN IMMEDIATE');
+  beginWriting(db);
   try {
     const result = work();
     db.exec('COMMIT');

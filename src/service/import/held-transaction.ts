@@ -1,6 +1,6 @@
 /** Transactions of an import: as long as others who use the store can bear, and when there are none, as long as pays. */
 import { setTimeout } from 'node:timers/promises';
-import { rollback } from '../../sqlite/transaction.ts';
+import { beginWriting, rollback } from '../../sqlite/transaction.ts';
 import type { Store } from '../store/store.ts';
 
 /** How long one may take in all while others write, too: answers that cost something wait for it. Milliseconds. */
@@ -47,7 +47,7 @@ export class HeldTransaction {
 
   async begin(): Promise<void> {
     if (this.#seenVersion !== null) await setTimeout(LEFT_MS);
-    this.#store.exec('BEGIN IMMEDIATE');
+    beginWriting(this.#store);
     this.#begunMs = this.#now();
     const version = this.#version.get()?.['data_version'];
     if (this.#seenVersion !== null && version !== this.#seenVersion) this.#aloneFromMs = this.#begunMs + REMEMBERED_MS;

@@ -1,0 +1,84 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beginWriting, rollback, transaction } from '../../src/sqlite/transaction.ts';
+
+/** Has the file most of the time, and lets go of it for so short a moment that one who looks ten times a second misses it. */
+const HOLDER = `
+  const { workerData } = require('node:worker_threads');
+  const db = new (require('node:sqlite').DatabaseSync)(workerData.path);
+  const nap = (ms) => Atomics.wait(workerData.state, 1, 0, ms);
+  while (Atomics.load(workerData.state, 0) === 0) {
+    db.exec('BEGIN IMMEDIATE');
+    Atomics.add(workerData.state, 2, 1);
+    Atomics.notify(workerData.state, 2);
+    nap(90);
+    db.exec('COMMIT');
+    nap(8);
+  }
+  db.close();
+`;
+const [STOP, , ROUNDS] = [0, 1, 2];
+
+describe('beginWriting', () => {
+  let folder = '';
+  let path = '';
+  let db: DatabaseSync;
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'millrace-transaction-'));
+    path = join(folder, 'some.sqlite');
+    db = new DatabaseSync(path, { timeout: 60_000 });
+    db.exec('PRAGMA journal_mode = WAL; CREATE TABLE notes (text TEXT)');
+  });
+  afterEach(() => {
+    db.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('finds the moments between the transactions of somebody who writes all the time', async () => {
+    const state = new Int32Array(new SharedArrayBuffer(3 * Int32Array.BYTES_PER_ELEMENT));
+    const holder = new Worker(HOLDER, { eval: true, workerData: { path, state } });
+    const ended = new Promise((resolve) => holder.on('exit', resolve));
+    await Atomics.waitAsync(state, ROUNDS, 0).value;
+    let most = 0;
+    for (let turn = 0; turn < 4; turn++) {
+      // The other one has just begun.
+      Atomics.wait(state, ROUNDS, Atomics.load(state, ROUNDS));
+      const before = Atomics.load(state, ROUNDS);
+      transaction(db, () => db.exec("INSERT INTO notes VALUES ('mine')"));
+      most = Math.max(most, Atomics.load(state, ROUNDS) - before);
+    }
+    Atomics.store(state, STOP, 1);
+    await ended;
+    expect(db.prepare('SELECT count(*) AS notes FROM notes').get()).toEqual({ notes: 4 });
+    // SQLite by itself lets a dozen go by.
+    expect(most).toBeLessThanOrEqual(5);
+  });
+
+  it('gives up when its time is over, waits not at all where that is none, and leaves the time as it was', () => {
+    const other = new DatabaseSync(path);
+    beginWriting(other);
+    for (const waitMs of [0, 20]) {
+      db.exec(`PRAGMA busy_timeout = ${waitMs}`);
+      expect(() => beginWriting(db)).toThrow(/locked/);
+      expect(db.prepare('PRAGMA busy_timeout').get()).toEqual({ timeout: waitMs });
+      expect(db.isTransaction).toBe(false);
+    }
+    rollback(other);
+    beginWriting(db);
+    expect(db.isTransaction).toBe(true);
+    expect(db.prepare('PRAGMA busy_timeout').get()).toEqual({ timeout: 20 });
+    rollback(db);
+    other.close();
+  });
+
+  it('tells at once what is no matter of waiting', () => {
+    beginWriting(db);
+    expect(() => beginWriting(db)).toThrow(/within a transaction/);
+    rollback(db);
+  });
+});

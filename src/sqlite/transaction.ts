@@ -1,5 +1,5 @@
 /** Writing to an SQLite file: all or nothing. What the ledger and the service's store share. */
-import type { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
 
 const readers = new WeakMap<DatabaseSync, () => void>();
 
@@ -10,6 +10,7 @@ export function beforeWriting(db: DatabaseSync, end: () => void): void {
 
 /** SQLite itself tries ten times a second, and would miss most of the moments for which an import lets go of the store. Milliseconds. */
 const TRY_AGAIN_MS = 2;
+const timeouts = new WeakMap<DatabaseSync, StatementSync>();
 const nobody = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
 
 /**
@@ -17,7 +18,7 @@ const nobody = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT
  * @throws what SQLite says when the store is busy for longer than its `busy_timeout`
  */
 export function beginWriting(db: DatabaseSync): void {
-  const waitMs = Number(db.prepare('PRAGMA busy_timeout').get()?.['timeout']);
+  const waitMs = busyTimeoutOf(db);
   if (waitMs === 0) {
     db.exec('BEGIN IMMEDIATE');
     return;
@@ -29,6 +30,15 @@ export function beginWriting(db: DatabaseSync): void {
   } finally {
     db.exec(`PRAGMA busy_timeout = ${waitMs}`);
   }
+}
+
+function busyTimeoutOf(db: DatabaseSync): number {
+  let statement = timeouts.get(db);
+  if (statement === undefined) {
+    statement = db.prepare('PRAGMA busy_timeout');
+    timeouts.set(db, statement);
+  }
+  return Number(statement.get()?.['timeout']);
 }
 
 function hasBegun(db: DatabaseSync, mayWait: boolean): boolean {

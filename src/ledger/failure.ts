@@ -1,13 +1,11 @@
 import { ConfigError, EXIT, MillraceError, StorageError, storageHint } from '../errors.ts';
+import { isBusy } from '../sqlite/busy.ts';
 
 /** What SQLite says of a file that is no database (sqlite.org/rescode.html). */
 const NOT_A_LEDGER = 26;
 
 /** A database that is damaged; SQLite says so as well of a disk that could not read it (there SQLITE_IOERR_CORRUPTFS). */
 const CORRUPT = 11;
-
-/** Another connection holds the lock for longer than we wait. */
-const BUSY = 5;
 
 /** What the system calls those that SQLite has words of its own for. */
 const SYSTEM_CODES: Readonly<Record<number, string>> = { 8: 'EROFS', 13: 'ENOSPC' };
@@ -27,7 +25,7 @@ export function ledgerFailure(path: string, error: unknown): MillraceError {
   if (resultCode === NOT_A_LEDGER || message.startsWith('it ')) {
     return new ConfigError('ledger_unreadable', `the ledger ${path} cannot be used: ${message}`, { hint: 'Move it away, or name another file with --ledger.', cause: error });
   }
-  if (resultCode === BUSY) {
+  if (isBusy(error)) {
     return new MillraceError(EXIT.stopped, 'ledger_busy', `another process keeps the ledger ${path} locked: it may be paused in the middle of writing`, { hint: 'End or wake it, then run the same command: the job resumes.', cause: error });
   }
   if (resultCode === CORRUPT) {

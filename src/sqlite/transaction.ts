@@ -1,5 +1,6 @@
 /** Writing to an SQLite file: all or nothing. What the ledger and the service's store share. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { isBusy } from './busy.ts';
 
 const readers = new WeakMap<DatabaseSync, () => void>();
 
@@ -49,13 +50,6 @@ function hasBegun(db: DatabaseSync, mayWait: boolean): boolean {
     if (!mayWait || !isBusy(error)) throw error;
     return false;
   }
-}
-
-/** sqlite.org/rescode.html: the lowest byte of what it fails with. */
-const SQLITE_BUSY = 5;
-
-function isBusy(error: unknown): boolean {
-  return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' && (error.errcode & 0xff) === SQLITE_BUSY;
 }
 
 /** Runs `work` in one write transaction, or as part of the one that is open: all of it, or nothing when it throws. */

@@ -15,9 +15,9 @@ const DOT = 0x2e;
 const HYPHEN = 0x2d;
 
 /**
- * Whether `host` is a host name in the letters-digits-hyphen form of RFC 1123 2.1, with at least one dot, in ASCII and
+ * Whether a text is a host name in the letters-digits-hyphen form of RFC 1123 2.1, with at least one dot, in ASCII and
  * lower case. A last label that does not begin with a letter is none: it would make the name an IP address (RFC 3696 2).
- * @param from where in the text it begins
+ * @param from where in the text that begins
  */
 export function isHostName(text: string, from = 0): boolean {
   const length = text.length;

@@ -46,9 +46,12 @@ export async function importRows(store: Store, file: PreparedFile, options: Impo
       options.signal.throwIfAborted();
     }
   } finally {
-    // Also what was read before the file came to a bad end.
-    writer.commit();
-    await batches.return?.();
+    try {
+      // Also what was read before the file came to a bad end.
+      writer.commit();
+    } finally {
+      await batches.return?.();
+    }
   }
   return counts;
 }

@@ -107,6 +107,7 @@ export class TextField {
 
 /** Stands for a term that was not met yet. */
 const UNKNOWN = -1;
+
 /** The values of one number as terms. */
 export class NumberField {
   readonly #name: NumberName;

@@ -2,6 +2,7 @@
  * What is written down for answers: collected, then written in one transaction at the end of the event loop's turn, because one transaction a request would
  * take more time than most requests. An answer that owes something waits for `written`, so that nothing is given that a crash could make undone.
  */
+import { isBusy } from '../../sqlite/busy.ts';
 import { transaction } from '../../sqlite/transaction.ts';
 import type { Store } from './store.ts';
 
@@ -110,7 +111,7 @@ export class Journal {
 
   #failed(error: unknown): void {
     this.#failingSinceMs ??= this.#clock();
-    const busy = error instanceof Error && /locked|busy/i.test(error.message);
+    const busy = isBusy(error);
     if (!this.#told && (!busy || this.stuckMs >= TELL_AFTER_MS)) {
       this.#told = true;
       this.#onError(error);

@@ -3,6 +3,7 @@ import { closeSync, existsSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { InputError, StorageError } from '../../errors.ts';
 import { MIGRATIONS } from './migrations.ts';
+import { isBusy } from '../../sqlite/busy.ts';
 import { transaction } from '../../sqlite/transaction.ts';
 import type { Store } from './store.ts';
 
@@ -91,7 +92,7 @@ function migrate(db: DatabaseSync, path: string): void {
 
 /** Who cannot begin meets somebody who writes, and for long only while a store is brought up to date. */
 function busyOr(error: unknown, path: string): unknown {
-  if (!/locked|busy/i.test(reason(error))) return error;
+  if (!isBusy(error)) return error;
   return new StorageError('store_busy', `another process writes to the store ${path}`, { hint: 'it is being brought up to date or imported into; try again when that is done', cause: error });
 }
 

@@ -1,5 +1,5 @@
 /** Companies that were made ready, as columns. Pure. */
-import { Packer, Unpacker, type PackedRecords } from './packed.ts';
+import { NO_LIST, packedRecords, unpackedRecords, type PackedRecords, type Packer, type Unpacker } from './packed.ts';
 import type { PreparedCompany } from './prepared-company.ts';
 
 /** Of a company, the number that says this of it first. */
@@ -8,12 +8,8 @@ const TOO_LARGE = 1;
 const ALIASES = 2;
 const DROPPED = 4;
 
-const NONE: readonly string[] = [];
-
 export function packedCompanies(companies: readonly PreparedCompany[]): PackedRecords {
-  const packer = new Packer(companies.length * NUMBERS);
-  for (const company of companies) pack(packer, company);
-  return packer.records;
+  return packedRecords(companies, NUMBERS, pack);
 }
 
 function pack(packer: Packer, company: PreparedCompany): void {
@@ -37,10 +33,7 @@ function pack(packer: Packer, company: PreparedCompany): void {
 }
 
 export function unpackedCompanies(packed: PackedRecords): PreparedCompany[] {
-  const unpacker = new Unpacker(packed);
-  const companies: PreparedCompany[] = [];
-  while (!unpacker.isAtEnd) companies.push(unpack(unpacker));
-  return companies;
+  return unpackedRecords(packed, unpack);
 }
 
 function unpack(from: Unpacker): PreparedCompany {
@@ -50,6 +43,6 @@ function unpack(from: Unpacker): PreparedCompany {
   const [country, industry, emailPattern, domain, id] = [from.textOrNull(), from.textOrNull(), from.textOrNull(), from.text(), from.textOrNull()];
   return {
     country, industry, acceptsAll, emailPattern, employees, lacks, domain, id, newId: from.text(id), namesAliases: (flags & ALIASES) !== 0, isTooLarge: (flags & TOO_LARGE) !== 0, atMs,
-    dropped: (flags & DROPPED) !== 0 ? from.list() : NONE, from: termsFrom, to: termsTo, textFrom, textTo,
+    dropped: (flags & DROPPED) !== 0 ? from.list() : NO_LIST, from: termsFrom, to: termsTo, textFrom, textTo,
   };
 }

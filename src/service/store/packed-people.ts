@@ -1,5 +1,5 @@
 /** People who were made ready, as columns. Pure. */
-import { Packer, Unpacker, type PackedRecords } from './packed.ts';
+import { NO_LIST, packedRecords, unpackedRecords, type PackedRecords, type Packer, type Unpacker } from './packed.ts';
 import type { PreparedPerson } from './prepared-person.ts';
 
 /** Of a person, the number that says this of them first. */
@@ -9,12 +9,8 @@ const TOO_LARGE = 1;
 const ONE_MOBILE = 2;
 const LISTS = 4;
 
-const NONE: readonly string[] = [];
-
 export function packedPeople(people: readonly PreparedPerson[]): PackedRecords {
-  const packer = new Packer(people.length * NUMBERS);
-  for (const person of people) pack(packer, person);
-  return packer.records;
+  return packedRecords(people, NUMBERS, pack);
 }
 
 function pack(packer: Packer, person: PreparedPerson): void {
@@ -44,10 +40,7 @@ function pack(packer: Packer, person: PreparedPerson): void {
 }
 
 export function unpackedPeople(packed: PackedRecords): PreparedPerson[] {
-  const unpacker = new Unpacker(packed);
-  const people: PreparedPerson[] = [];
-  while (!unpacker.isAtEnd) people.push(unpack(unpacker));
-  return people;
+  return unpackedRecords(packed, unpack);
 }
 
 function unpack(from: Unpacker): PreparedPerson {
@@ -57,10 +50,10 @@ function unpack(from: Unpacker): PreparedPerson {
   const [email, profile, id, name, domain, mobile] = [from.textOrNull(), from.textOrNull(), from.textOrNull(), from.textOrNull(), from.textOrNull(), from.textOrNull()];
   const [nameKey, status, newId] = [from.text(name), from.textOrNull(), from.text(id)];
   const hasLists = (flags & LISTS) !== 0;
-  const others = hasLists ? from.list() : NONE;
-  const listed = hasLists ? from.list() : NONE;
+  const others = hasLists ? from.list() : NO_LIST;
+  const listed = hasLists ? from.list() : NO_LIST;
   const mobiles = (flags & ONE_MOBILE) !== 0 ? [mobile as string] : listed;
-  const [otherNumbers, dropped] = hasLists ? [from.list(), from.list()] : [NONE, NONE];
+  const [otherNumbers, dropped] = hasLists ? [from.list(), from.list()] : [NO_LIST, NO_LIST];
   return {
     email, profile, id, name, domain, mobile, nameKey, status, verifiedMs, rank, lacks, newId, others, mobiles, otherNumbers, isTooLarge: (flags & TOO_LARGE) !== 0, dropped, atMs, learntMs,
     from: termsFrom, to: termsTo, textFrom, textTo,

@@ -45,6 +45,9 @@ export class Packer {
   }
 }
 
+/** What most lists are: one that is the same for all. */
+export const NO_LIST: readonly string[] = [];
+
 /** Takes the values out again, in the order in which they were put in. */
 export class Unpacker {
   readonly #records: PackedRecords;
@@ -81,4 +84,19 @@ export class Unpacker {
   list(): readonly string[] {
     return this.#records.lists[this.#list++] as readonly string[];
   }
+}
+
+/** @param numbers how many a record has @param pack puts one record's values in */
+export function packedRecords<T>(records: readonly T[], numbers: number, pack: (packer: Packer, record: T) => void): PackedRecords {
+  const packer = new Packer(records.length * numbers);
+  for (const record of records) pack(packer, record);
+  return packer.records;
+}
+
+/** @param unpack takes them out, in the same order */
+export function unpackedRecords<T>(packed: PackedRecords, unpack: (from: Unpacker) => T): T[] {
+  const unpacker = new Unpacker(packed);
+  const records: T[] = [];
+  while (!unpacker.isAtEnd) records.push(unpack(unpacker));
+  return records;
 }

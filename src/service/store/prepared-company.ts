@@ -11,7 +11,7 @@ import { digest, wantedId } from './ids.ts';
 import { fieldSources } from './kept-columns.ts';
 import type { Texts, TextSpan } from './kept-texts.ts';
 import type { KeptRecord } from './merge.ts';
-import { handed, type Collectors, type ColumnValue } from './prepared.ts';
+import type { Collectors, ColumnValue } from './prepared.ts';
 import { MAX_DOC, type Refusal } from './put.ts';
 
 export const COMPANY_KEPT_COLUMNS = ['accepts_all', 'email_pattern', 'employees', 'country', 'industry', 'doc', 'lacks', 'source', 'observed_at', 'field_sources'] as const;
@@ -60,7 +60,7 @@ export function prepareCompany(record: Record<string, unknown>, atMs: number, { 
   const { textFrom, textTo } = texts.add(text);
   const { country, industry, acceptsAll, emailPattern, employees, lacks } = facetsOf(record);
   return {
-    country, industry, acceptsAll, emailPattern, employees, lacks, domain, id, newId, namesAliases: record['domain_aliases'] !== undefined, isTooLarge: text.length > MAX_DOC, atMs, dropped: handed(dropped),
+    country, industry, acceptsAll, emailPattern, employees, lacks, domain, id, newId, namesAliases: record['domain_aliases'] !== undefined, isTooLarge: text.length > MAX_DOC, atMs, dropped,
     from, to, textFrom, textTo,
   };
 }

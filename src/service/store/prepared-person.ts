@@ -16,7 +16,7 @@ import { bytesIn, type Texts, type TextSpan } from './kept-texts.ts';
 import type { KeptRecord } from './merge.ts';
 import { otherAddressesOf } from './other-addresses.ts';
 import { numbersOf, otherNumbersOf } from './other-numbers.ts';
-import { handed, type Collectors, type ColumnValue } from './prepared.ts';
+import type { Collectors, ColumnValue } from './prepared.ts';
 import { MAX_DOC, type Refusal } from './put.ts';
 
 /** What a person is known by. */
@@ -81,8 +81,8 @@ export function preparePerson(record: Record<string, unknown>, { atMs, learntMs 
   const { from, to } = terms?.add(termsOf(record, atMs)) ?? LEFT_OUT;
   const { textFrom, textTo } = texts.add(text);
   return {
-    email, profile, id, name, domain, mobile, nameKey: kept, status, verifiedMs, rank, lacks, newId, others: handed(otherAddressesOf(record)), mobiles: handed(numbersOf(record, 'mobile')),
-    otherNumbers: handed(otherNumbersOf(record)), isTooLarge: text.length > MAX_DOC, dropped: handed(dropped), atMs, learntMs, from, to, textFrom, textTo,
+    email, profile, id, name, domain, mobile, nameKey: kept, status, verifiedMs, rank, lacks, newId, others: otherAddressesOf(record), mobiles: numbersOf(record, 'mobile'),
+    otherNumbers: otherNumbersOf(record), isTooLarge: text.length > MAX_DOC, dropped, atMs, learntMs, from, to, textFrom, textTo,
   };
 }
 

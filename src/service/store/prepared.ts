@@ -16,10 +16,3 @@ export interface Collected {
   readonly terms: TermTable;
   readonly texts: Texts;
 }
-
-const NONE: readonly string[] = [];
-
-/** A list to be handed from thread to thread. Most are empty: one that is the same for all is handed once. */
-export function handed(list: readonly string[]): readonly string[] {
-  return list.length === 0 ? NONE : list;
-}

@@ -1,4 +1,5 @@
 /** Asynchronous verifications as the store has them: they outlive the process. Compressed: a thousand results are megabytes of JSON. */
+import { isBusy } from '../../sqlite/busy.ts';
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { VerifyMode } from '../../verification/types.ts';
 import { suppressedResult, type AddressResult } from '../suppressed-result.ts';
@@ -83,7 +84,7 @@ export class VerificationRows implements Pending {
     try {
       this.#dropOld.run(startedUpToMs, most);
     } catch (error) {
-      if (!(error instanceof Error && /locked|busy/i.test(error.message))) throw error;
+      if (!isBusy(error)) throw error;
     }
   }
 

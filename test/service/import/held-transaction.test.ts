@@ -118,4 +118,36 @@ describe('importing while others write', () => {
     expect(kept()).toBe(30);
     expect(closed).toEqual(['the file']);
   });
+
+  it('lets go of the file also when the last rows cannot be kept', async () => {
+    const closed: string[] = [];
+    await expect(importRows(ours(), {
+      name: 'crm.csv', header: [], expect: () => undefined,
+      batches: (async function* () {
+        try {
+          yield batch(0, 10);
+          ours().exec(`PRAGMA max_page_count = ${Number(ours().prepare('PRAGMA page_count').get()?.['page_count'])}`);
+          yield batch(10, 3_000);
+        } finally {
+          closed.push('the file');
+        }
+      })(),
+    }, { nowMs: Date.parse('2026-06-01'), signal: new AbortController().signal, onReject: () => undefined })).rejects.toThrow('full');
+    expect(closed).toEqual(['the file']);
+    await expect(importRows(ours(), {
+      name: 'crm.csv', header: [],
+      expect: () => {
+        throw new Error('nobody listens');
+      },
+      batches: (async function* () {
+        try {
+          yield batch(0, 1);
+          yield batch(1, 1);
+        } finally {
+          closed.push('another');
+        }
+      })(),
+    }, { nowMs: Date.parse('2026-06-01'), signal: AbortSignal.abort(new Error('enough')), onReject: () => undefined })).rejects.toThrow('nobody listens');
+    expect(closed).toEqual(['the file', 'another']);
+  });
 });

@@ -1,6 +1,7 @@
 /** The Redis client: a connection from a URI, with every wait bounded. Whoever uses it decides what a failure means. */
-import { isIP } from 'node:net';
-import { Redis } from 'ioredis';
+import { connect, isIP, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { AbstractConnector, Redis } from 'ioredis';
 import { ConfigError } from '../errors.ts';
 import { parseRedisUri, withoutSecret } from './uri.ts';
 
@@ -10,6 +11,8 @@ const CONNECT_MS = 5_000;
 /** An answer that takes longer is not coming: the connection may be half open. */
 export const COMMAND_MS = 5_000;
 const RECONNECT_MOST_MS = 1_000;
+/** A connection that is closed and stays open is cut after this long. */
+const CLOSE_MS = 2_000;
 
 /**
  * Connects, and again whenever the connection is lost. A command that cannot be sent at once, or is not answered in time,
@@ -26,7 +29,9 @@ export function openRedis(uri: string): Redis {
     db: database,
     ...(username === null ? {} : { username }),
     ...(password === null ? {} : { password }),
-    ...(tls ? { tls: isIP(host) === 0 ? { servername: host } : {} } : {}),
+    // By this the client knows to wait for the handshake.
+    ...(tls ? { tls: {} } : {}),
+    Connector: connectorTo(() => (tls ? connectTls({ host, port, ...(isIP(host) === 0 ? { servername: host } : {}) }) : connect({ host, port }))),
     // Every server since 2.6 speaks it.
     protocol: 2,
     connectTimeout: CONNECT_MS,
@@ -41,4 +46,19 @@ export function openRedis(uri: string): Redis {
   // Its failures come to whoever sends a command; without a listener they would end the process.
   client.on('error', () => undefined);
   return client;
+}
+
+/** ioredis hears the first error of a connection, and TLS may tell of a second: of the server's alert after a certificate that we refused. Nobody would hear that one, and it would end the process. */
+function connectorTo(open: () => Socket): new () => AbstractConnector {
+  return class extends AbstractConnector {
+    constructor() {
+      super(CLOSE_MS);
+    }
+
+    override async connect(): Promise<Socket> {
+      this.stream = open();
+      this.stream.on('error', () => undefined);
+      return this.stream;
+    }
+  };
 }

@@ -108,7 +108,8 @@ export class SmtpConnection {
         this.#settle();
         resolve();
       });
-      secure.once('error', (error) => this.#fail(new SmtpFailure('tls', error.message)));
+      // More than one may come, and one that nobody hears would end the process.
+      secure.on('error', (error) => this.#fail(new SmtpFailure('tls', error.message)));
       secure.once('close', () => this.#fail(new SmtpFailure('tls', 'the connection ended during the TLS handshake')));
     });
     secure.removeAllListeners('close').removeAllListeners('error');

@@ -1,7 +1,6 @@
 /** What searches have to find, by looking at everybody once. */
 import type { SparseRecord } from '../../src/service/records.ts';
 import { NO_HEADCOUNT, rankOf, type Sort } from '../../src/service/search/sort-keys.ts';
-import { Recent } from './recent.ts';
 import type { Store } from '../../src/service/store/store.ts';
 import { meetsAll, type Employee } from '../../test/service/plain-scan.ts';
 
@@ -22,8 +21,6 @@ export interface PlainAnswer {
   readonly places: readonly Place[];
 }
 
-const COMPANIES_REMEMBERED = 50_000;
-
 export class PlainSearch {
   readonly #store: Store;
   readonly #most: number;
@@ -38,9 +35,10 @@ export class PlainSearch {
 
   answers(questions: readonly Question[]): readonly PlainAnswer[] {
     const found = questions.map((question) => ({ question, total: 0, places: [] as Place[] }));
+    const companies = companiesOf(this.#store);
     for (const row of this.#store.prepare('SELECT * FROM people').iterate()) {
       this.people++;
-      const one = this.#employee(row);
+      const one = this.#employee(row, companies);
       for (const answer of found) {
         if (!meetsAll(answer.question.filters, one)) continue;
         answer.total++;
@@ -50,19 +48,9 @@ export class PlainSearch {
     return found;
   }
 
-  readonly #companies = new Recent<SparseRecord>(COMPANIES_REMEMBERED);
-
-  #employee(row: Readonly<Record<string, unknown>>): Employee {
+  #employee(row: Readonly<Record<string, unknown>>, companies: ReadonlyMap<unknown, SparseRecord>): Employee {
     const person = { ...(JSON.parse(row['doc'] as string) as SparseRecord), updated_at: new Date(row['observed_at'] as number).toISOString() };
-    const domain = row['company_domain'] as string | null;
-    if (domain === null) return { person, company: {}, signals: [], today: this.#today };
-    let company = this.#companies.get(domain);
-    if (company === undefined) {
-      const doc = this.#store.prepare('SELECT doc FROM companies WHERE domain = ?').get(domain)?.['doc'] as string | undefined;
-      company = JSON.parse(doc ?? '{}') as SparseRecord;
-      this.#companies.put(domain, company);
-    }
-    return { person, company, signals: [], today: this.#today };
+    return { person, company: companies.get(row['company_domain']) ?? {}, signals: [], today: this.#today };
   }
 
   #insert(places: Place[], place: Place, sign: 1 | -1): void {
@@ -72,6 +60,16 @@ export class PlainSearch {
     places.splice(at === -1 ? places.length : at, 0, place);
     if (places.length > this.#most) places.pop();
   }
+}
+
+/** By domain; of each what is asked of companies here, and no more: all of them are kept in memory, since looking one up for each of its people would take longer than all else. */
+function companiesOf(store: Store): ReadonlyMap<unknown, SparseRecord> {
+  const companies = new Map<unknown, SparseRecord>();
+  for (const { domain, doc } of store.prepare('SELECT domain, doc FROM companies').iterate()) {
+    const { name, legal_name, employees, revenue_usd, industry, stack, founded_year } = JSON.parse(doc as string) as SparseRecord;
+    companies.set(domain, { name, legal_name, employees, revenue_usd, industry, stack, founded_year });
+  }
+  return companies;
 }
 
 /** What somebody is sorted by. */

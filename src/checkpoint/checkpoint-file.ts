@@ -1,5 +1,6 @@
 import { InputError, MillraceError, StorageError, storageHint } from '../errors.ts';
 import type { Spent } from '../limiter/quota-model.ts';
+import type { KeptSlots } from '../job/call-slots.ts';
 import type { Shard } from '../job/types.ts';
 import type { InputRange } from '../reader/cuts.ts';
 import type { InputManifest } from '../reader/types.ts';
@@ -23,6 +24,8 @@ export interface RunTotals {
   readonly latency: Readonly<Record<string, number>>;
   /** Time spent running, over all resumes. */
   readonly activeMs: number;
+  /** When the calls were sent. Left out by versions of before. */
+  readonly series?: KeptSlots;
 }
 
 /** What a finished output is. */

@@ -3,12 +3,13 @@ import type { CallResult } from '../client/types.ts';
 import type { ThrottledWait } from '../limiter/limiter.ts';
 import type { PoolEvents } from '../pool/call-pool.ts';
 import type { Outcome } from '../processor/result.ts';
+import type { CallSeries } from './call-series.ts';
 import { LatencyHistogram } from './latency-histogram.ts';
 import { Meter } from './meter.ts';
 import type { Step } from './types.ts';
 
 /** What the calls add up to, over all resumes. The only place that counts calls. */
-export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retrying'> {
+export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retrying' | 'wentDown' | 'cameBack'> {
   readonly calls: Record<string, number>;
   retries: number;
   throttledEvents: number;
@@ -25,9 +26,10 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
   readonly #activeBefore: number;
   readonly #startedAt: number;
   readonly #now: () => number;
+  readonly #series: CallSeries | null;
 
-  /** @param now monotonic milliseconds */
-  constructor(from: RunTotals | null, now: () => number) {
+  /** @param now monotonic milliseconds. @param series null: nobody asks when the calls were sent */
+  constructor(from: RunTotals | null, now: () => number, series: CallSeries | null = null) {
     this.calls = { ...from?.calls };
     this.retries = from?.retries ?? 0;
     this.throttledEvents = from?.throttled.events ?? 0;
@@ -36,6 +38,7 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
     this.latency = new LatencyHistogram(from?.latency);
     this.#activeBefore = from?.activeMs ?? 0;
     this.#now = now;
+    this.#series = series;
     this.#startedAt = now();
   }
 
@@ -48,6 +51,7 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
   sent(step: Step): void {
     this.calls[step] = (this.calls[step] ?? 0) + 1;
     this.callsNow++;
+    this.#series?.sent(this.#now());
   }
 
   answered(step: Step, result: CallResult<unknown>): void {
@@ -69,11 +73,20 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
   throttled({ untilMs, isNew }: ThrottledWait): void {
     if (isNew) this.throttledEvents++;
     const now = this.#now();
+    this.#series?.throttled(now, untilMs);
     if (now >= this.#waitsUntil) {
       this.#waitedMs = this.waitedMs;
       this.#waitsFrom = now;
     }
     this.#waitsUntil = Math.max(this.#waitsUntil, untilMs);
+  }
+
+  wentDown(): void {
+    this.#series?.down(this.#now(), true);
+  }
+
+  cameBack(): void {
+    this.#series?.down(this.#now(), false);
   }
 
   /** Waited because the service said "later", up to now: a run that is stopped in the middle of a wait has not waited all of it. */
@@ -91,6 +104,7 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
       credits: this.credits,
       latency: this.latency.toJSON(),
       activeMs: this.#activeBefore + Math.round(this.#now() - this.#startedAt),
+      ...(this.#series === null ? {} : { series: this.#series.keep(this.#now()) }),
     };
   }
 }

@@ -11,7 +11,9 @@ import type { FinishedRows } from '../writer/output-writer.ts';
 import type { Tally } from '../writer/tally.ts';
 import { dropSpool } from './frozen-input.ts';
 import type { JobPaths } from './paths.ts';
-import { buildReport, writeReport, type Report } from './report.ts';
+import { buildReport, writeReports, type Report } from './report.ts';
+import { pageData } from './report-page/page-data.ts';
+import { reportPage } from './report-page/report-page.ts';
 import { ownRpm } from './shards/shard-job.ts';
 import { exists, isUnchanged } from './start-checks.ts';
 import type { CompiledJob } from './types.ts';
@@ -47,11 +49,11 @@ export async function markFinishing(job: CompiledJob, paths: JobPaths, latest: C
   return checkpoint;
 }
 
-/** Output and errors take their names, the report is written, and the checkpoint says finished. @throws StorageError, or 75 when the job was lost */
+/** Output and errors take their names, the report and its page are written, and the checkpoint says finished. @throws StorageError, or 75 when the job was lost */
 export async function putInPlace(job: CompiledJob, paths: JobPaths, checkpoint: Checkpoint, commit: () => Promise<void>, fence: Fence): Promise<Report> {
   await commit();
   const report = buildReport(checkpoint, job.output.uri, ownRpm(job, checkpoint));
-  await writeReport(paths.report, report, fence);
+  await writeReports(paths, report, reportPage(pageData(job, checkpoint, report)), fence);
   await writeCheckpoint(paths.checkpoint, { ...checkpoint, state: 'finished', retry: null, result: await inPlace(paths, checkpoint.result) }, fence);
   await dropRemains(paths, checkpoint, fence);
   return report;

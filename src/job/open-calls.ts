@@ -59,8 +59,14 @@ export function openCalls(parts: JobParts, onFatal: (error: unknown) => void): C
       sent: (step) => counters.sent(step),
       answered: (step, result) => counters.answered(step, result),
       retrying: (step) => counters.retrying(step),
-      wentDown: (code, detail) => notices.wentDown(code, detail),
-      cameBack: (downMs) => notices.cameBack(downMs),
+      wentDown: (code, detail) => {
+        counters.wentDown();
+        notices.wentDown(code, detail);
+      },
+      cameBack: (downMs) => {
+        counters.cameBack();
+        notices.cameBack(downMs);
+      },
     },
     onFatal,
     monotonicNow,

@@ -13,6 +13,8 @@ export interface JobPaths {
   readonly output: string;
   readonly errors: string;
   readonly report: string;
+  /** The same for people. */
+  readonly reportPage: string;
   readonly checkpoint: string;
   readonly lock: string;
   /** How the job is shared out, while it is done in shards. */
@@ -42,6 +44,7 @@ export function jobPaths(job: CompiledJob, options: Pick<RunOptions, 'scratch'>)
     output,
     errors: `${output}.errors.jsonl`,
     report: `${output}.report.json`,
+    reportPage: `${output}.report.html`,
     checkpoint,
     lock: `${checkpoint}.lock`,
     shards: `${checkpoint}.shards`,
@@ -75,17 +78,16 @@ function absolute(uri: string): string {
 
 /** Files of the job that take their names when they are whole. */
 export function namedFiles(paths: JobPaths): string[] {
-  return [paths.output, paths.errors, paths.report, paths.checkpoint, paths.spool];
+  return [paths.output, paths.errors, paths.report, paths.reportPage, paths.checkpoint, paths.spool];
 }
 
 /** Tells the job's own files, which its input glob must never match. */
 export function ownFiles(paths: JobPaths): (absolutePath: string) => boolean {
-  const own = new Set([paths.output, paths.errors, paths.report, paths.checkpoint, paths.lock, paths.ledger, paths.spool]);
-  const prefixes = [paths.report, paths.checkpoint, paths.lock, paths.ledger, paths.spool].map((path) => `${path}.`);
+  const own = new Set([paths.output, paths.errors, paths.report, paths.reportPage, paths.checkpoint, paths.lock, paths.ledger, paths.spool]);
+  const prefixes = [paths.report, paths.reportPage, paths.checkpoint, paths.lock, paths.ledger, paths.spool].map((path) => `${path}.`);
   if (paths.sharedLedger !== null) prefixes.push(`${paths.sharedLedger.replace(/\/+$/, '')}/`);
   for (const path of [paths.output, paths.errors]) own.add(partialPath(path));
   for (const suffix of ['-wal', '-shm', '-journal']) own.add(`${paths.ledger}${suffix}`);
-  for (const suffix of ['', '.tmp']) own.add(`${paths.output}.report.html${suffix}`);
   return (path) => own.has(path) || own.has(temporaryOf(path) ?? partOf(path)?.finalPath ?? '') || isShard(path, paths.output) || prefixes.some((prefix) => path.startsWith(prefix));
 }
 

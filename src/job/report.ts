@@ -3,6 +3,7 @@ import type { Fence } from '../checkpoint/fence.ts';
 import { MillraceError, StorageError, storageHint } from '../errors.ts';
 import { storageOf } from '../storage/storages.ts';
 import { LatencyHistogram } from './latency-histogram.ts';
+import type { JobPaths } from './paths.ts';
 
 /** `report.json`. Totals cover all resumes; the outcomes sum to `records.total`. */
 export interface Report {
@@ -49,10 +50,15 @@ export function buildReport(checkpoint: Checkpoint, uri: string, rpm: number | n
   };
 }
 
-/** @throws StorageError, or 75 when the job was lost */
-export async function writeReport(path: string, report: Report, fence: Fence): Promise<void> {
+/** Both forms of the report: `report.json`, then the page. @throws StorageError, or 75 when the job was lost */
+export async function writeReports(paths: Pick<JobPaths, 'report' | 'reportPage'>, report: Report, page: string, fence: Fence): Promise<void> {
+  await write(paths.report, `${JSON.stringify(report, null, 2)}\n`, fence);
+  await write(paths.reportPage, page, fence);
+}
+
+async function write(path: string, text: string, fence: Fence): Promise<void> {
   try {
-    await (await storageOf(path)).replaceText(path, `${JSON.stringify(report, null, 2)}\n`, fence);
+    await (await storageOf(path)).replaceText(path, text, fence);
   } catch (error) {
     if (error instanceof MillraceError) throw error;
     throw new StorageError('report_failed', `the report ${path} could not be written: ${(error as Error).message}`, { hint: storageHint(error, 'the rest is done'), cause: error });

@@ -10,6 +10,7 @@ import { loadKeys } from '../processor/load-keys.ts';
 import { OutputWriter } from '../writer/output-writer.ts';
 import { rowFormat, type RowFormat } from '../writer/row-format.ts';
 import { CallBudget } from './call-budget.ts';
+import { CallSeries } from './call-series.ts';
 import { Counters } from './counters.ts';
 import { errorLine } from './error-line.ts';
 import { commitAgain, dropRemains, markFinishing, putInPlace, refuseChangedInput } from './finish.ts';
@@ -147,7 +148,11 @@ async function execute(job: CompiledJob, paths: JobPaths, start: Start & { kind:
   await writeCheckpoint(paths.checkpoint, checkpoint, lock);
   const abort = AbortSignal.any([context.abort, lost]);
   const ledger = await openRunLedger(jobLedger(job, paths), { ...ledgerRights(job, checkpoint), mayWrite: lock.checkNow, tell: reporter, drain: context.drain, abort });
-  const counters = new Counters(checkpoint.totals, () => performance.now());
+  const monotonicNow = (): number => performance.now();
+  const share = 1 / (checkpoint.shard?.of ?? 1);
+  const { rpm } = job.service;
+  const series = new CallSeries({ from: checkpoint.totals.series, rpm: rpm === null ? null : rpm * share, nowMs: monotonicNow(), wallMs: Date.now() });
+  const counters = new Counters(checkpoint.totals, monotonicNow, series);
   const budget = new CallBudget({ maxCalls: job.limits.maxCalls, counters, uncounted: Math.max(0, checkpoint.callsAtMost - counters.allCalls), record: () => keep({}) });
   // A shard counts its own: the others write to the same ledger.
   const totals = (): RunTotals => (checkpoint.shard === null ? counters.totals(ledger.totals(), checkpoint.retry?.forgotten) : counters.totals(ledger.added(), checkpoint.totals.lookups));
@@ -182,7 +187,7 @@ async function execute(job: CompiledJob, paths: JobPaths, start: Start & { kind:
         budget,
         reporter,
         quota,
-        share: 1 / (checkpoint.shard?.of ?? 1),
+        share,
         retry: checkpoint.retry === null ? null : retryParts(job, paths, checkpoint.manifest, checkpoint.retry),
         keysOf,
         vouched: context.vouched,

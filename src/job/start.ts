@@ -107,7 +107,7 @@ export async function refuseOthersFiles(paths: JobPaths): Promise<void> {
 
 /** @throws InputError 65 */
 export async function refuseForeignOutput(paths: JobPaths): Promise<void> {
-  for (const path of [paths.output, paths.errors, paths.report]) {
+  for (const path of [paths.output, paths.errors, paths.report, paths.reportPage]) {
     const there = (await exists(path)) ? path : await (await storageOf(path)).unfinished(path);
     if (there !== null) {
       throw new InputError('output_not_ours', `${there} exists, and there is no checkpoint (${paths.checkpoint}) that says it is this job's`, { hint: 'Move it away, or name another output.' });

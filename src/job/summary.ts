@@ -21,7 +21,7 @@ export function summaryTable(report: Report, paths: Pick<JobPaths, 'report' | 'e
   const lines = ['', ...rows.map(([name, value, note]) => `${name.padEnd(width)}  ${value.padStart(10)}  ${note}`.trimEnd()), ''];
   if (paths !== null) {
     lines.push(`Result: ${report.output.uri}`);
-    lines.push(`Report: ${report.output.uri}.report.json`);
+    lines.push(`Report: ${report.output.uri}.report.html (.report.json for programs)`);
     if (records.failed + records.invalid > 0) lines.push(`Errors: ${report.output.uri}.errors.jsonl`);
     if (records.failed > 0) lines.push('To ask again for the failed ones, and for nothing else: millrace retry, with the same job and flags.');
   }

@@ -84,6 +84,8 @@ export class ConditionalObjects {
   }
 
   #write(place: S3Place, bytes: Buffer, condition: { readonly IfMatch?: string; readonly IfNoneMatch?: string }): Promise<string> {
-    return putSmall(this.#access, place, bytes, condition);
+    // A browser shows a page only if it is told that it is one.
+    const type = place.key.endsWith('.html') ? { ContentType: 'text/html; charset=utf-8' } : {};
+    return putSmall(this.#access, place, bytes, { ...condition, ...type });
   }
 }

@@ -170,7 +170,7 @@ export class OutputWriter {
   #format(record: InputRecord, result: RecordResult): string | null {
     this.#push(this.#options.format.row(record, result));
     if (record.finished === undefined) this.#tallying.add(result);
-    else this.#tallying.replaceFailed(result);
+    else this.#tallying.replaceFailed(result, record.finished.error);
     return this.#options.errorLine(record, result);
   }
 

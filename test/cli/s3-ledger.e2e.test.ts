@@ -75,7 +75,7 @@ await describeWith('s3', `a ledger in S3 (CRASH_SEED=${SEED})`, async (server) =
     expect(await folder.run(run, { env })).toMatchObject({ code: 0, stderr: '' });
     expect(service.repeated).toBe(8);
     expect((await folder.files()).filter((name) => !name.startsWith('scratch/'))).toEqual(['in.csv']);
-    expect((await bucket.names('all/')).filter((name) => !name.includes('.ledger/')).sort()).toEqual(['all/out.csv', 'all/out.csv.checkpoint.json', 'all/out.csv.errors.jsonl', 'all/out.csv.report.json']);
+    expect((await bucket.names('all/')).filter((name) => !name.includes('.ledger/')).sort()).toEqual(['all/out.csv', 'all/out.csv.checkpoint.json', 'all/out.csv.errors.jsonl', 'all/out.csv.report.html', 'all/out.csv.report.json']);
   });
 
   test('a copy that is still there is not fetched again; one that is damaged is made anew', async () => {

@@ -33,7 +33,7 @@ await describeWith('s3', 'output in S3', async (server) => {
   }
 
   test.each([
-    ['the output in S3 and its checkpoint on a disk', (): Record<string, string> => ({ output: at('out.csv'), checkpoint: 'checkpoint.json' }), ['out.csv', 'out.csv.errors.jsonl', 'out.csv.report.json']],
+    ['the output in S3 and its checkpoint on a disk', (): Record<string, string> => ({ output: at('out.csv'), checkpoint: 'checkpoint.json' }), ['out.csv', 'out.csv.errors.jsonl', 'out.csv.report.html', 'out.csv.report.json']],
     ['the output on a disk and its checkpoint in S3', (): Record<string, string> => ({ output: 'out.csv', checkpoint: at('checkpoint.json') }), ['checkpoint.json']],
   ])('%s: the same, and a second run has nothing to do', async (_what, where, left) => {
     const world = await makeWorld(INPUT);
@@ -67,7 +67,7 @@ await describeWith('s3', 'output in S3', async (server) => {
     expect((await get('out.csv')).equals(expected)).toBe(true);
     const whole = proxy.relayed.filter(({ method, url, sent, fault }: Relayed) => method === 'PUT' && /\.partial\.[0-9a-f]{8}\.\d+\?/.test(url) && sent >= 8 * MIB && fault === null);
     expect(whole.reduce((sum, { sent }) => sum + sent, 0)).toBeLessThanOrEqual(expected.length);
-    expect([await names(), await bucket.uploads()]).toEqual([['out.csv', 'out.csv.checkpoint.json', 'out.csv.report.json'], []]);
+    expect([await names(), await bucket.uploads()]).toEqual([['out.csv', 'out.csv.checkpoint.json', 'out.csv.report.html', 'out.csv.report.json'], []]);
   });
 
   test('a second run waits and leaves with 75, naming the first; status says who runs', async () => {

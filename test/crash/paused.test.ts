@@ -77,5 +77,5 @@ async function wakesInVain(folder: Folder, holder: Started): Promise<void> {
 async function finishes(folder: Folder, run: Started): Promise<void> {
   expect(await run.ended).toMatchObject({ code: 0, stderr: '' });
   expect(await resultOf(folder, JOB)).toEqual(await expected());
-  expect((await folder.files()).filter((name) => !/^(?:in|out)\.csv$|\.(?:ledger|checkpoint\.json|report\.json|errors\.jsonl)$/.test(name))).toEqual([]);
+  expect((await folder.files()).filter((name) => !/^(?:in|out)\.csv$|\.(?:ledger|checkpoint\.json|report\.(?:json|html)|errors\.jsonl)$/.test(name))).toEqual([]);
 }

@@ -25,7 +25,7 @@ const WIDE = csvJob(WIDE_ROWS, { 'checkpoint.everyMs': '60000' });
 const OTHER = csvJob(leads(50, (SEED + 1) % 1_000));
 const PATIENT = { timeout: 300_000 };
 /** What a job leaves that is finished. */
-const LEFT = ['out.csv', 'out.csv.checkpoint.json', 'out.csv.errors.jsonl', 'out.csv.report.json'];
+const LEFT = ['out.csv', 'out.csv.checkpoint.json', 'out.csv.errors.jsonl', 'out.csv.report.html', 'out.csv.report.json'];
 
 await describeWith('s3', `in S3 (CRASH_SEED=${SEED})`, async (server) => {
   const bucket = await makeBucket(server);
@@ -158,6 +158,7 @@ await describeWith('s3', `in S3 (CRASH_SEED=${SEED})`, async (server) => {
     ['the word that its output is about to appear', /^PUT .*out\.csv\.partial\.[0-9a-f]{8}\.upload\?/, 2, 75],
     ['the copy of a part', /^PUT .*out\.csv\?.*partNumber=1/, 1, 75],
     ['its report', /^PUT .*out\.csv\.report\.json\?/, 1, 75],
+    ['the page of its report', /^PUT .*out\.csv\.report\.html\?/, 1, 75],
     // The other one has written the very same, so there is nothing to complain of.
     ['its last checkpoint', /^PUT .*out\.csv\.checkpoint\.json\?/, -1, 0],
   ];
@@ -170,8 +171,8 @@ await describeWith('s3', `in S3 (CRASH_SEED=${SEED})`, async (server) => {
     let [seen, reported] = [0, false];
     let request: Relayed | undefined;
     proxy.faultFor = (one) => {
-      reported ||= /^PUT .*report\.json/.test(`${one.method} ${one.url}`);
-      // The last checkpoint is the one after the report.
+      reported ||= /^PUT .*report\.html/.test(`${one.method} ${one.url}`);
+      // The last checkpoint is the one after the report's page.
       if (!pattern.test(`${one.method} ${one.url}`) || (nth === -1 ? !reported : ++seen !== nth)) return null;
       proxy.faultFor = () => null;
       holder.kill('SIGSTOP');

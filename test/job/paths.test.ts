@@ -13,6 +13,7 @@ describe('the files of a job', () => {
       output: '/data/out.csv',
       errors: '/data/out.csv.errors.jsonl',
       report: '/data/out.csv.report.json',
+      reportPage: '/data/out.csv.report.html',
       checkpoint: '/data/out.csv.checkpoint.json',
       lock: '/data/out.csv.checkpoint.json.lock',
       ledger: '/data/out.csv.ledger',
@@ -27,7 +28,7 @@ describe('the files of a job', () => {
   it('lie in S3 with it; what grows, and the copy of the ledger, are on this machine, named after the job', () => {
     const output = 's3://bucket/a b/out.csv';
     const paths = pathsOf({ output });
-    expect(paths).toMatchObject({ output, errors: `${output}.errors.jsonl`, report: `${output}.report.json`, checkpoint: `${output}.checkpoint.json`, lock: `${output}.checkpoint.json.lock` });
+    expect(paths).toMatchObject({ output, errors: `${output}.errors.jsonl`, report: `${output}.report.json`, reportPage: `${output}.report.html`, checkpoint: `${output}.checkpoint.json`, lock: `${output}.checkpoint.json.lock` });
     expect([dirname(paths.ledger), dirname(paths.spool)]).toEqual([ownTemporaryFolder(), ownTemporaryFolder()]);
     expect(paths.sharedLedger).toBe(`${output}.ledger`);
     expect(pathsOf({ output }).ledger).toBe(paths.ledger);
@@ -35,7 +36,7 @@ describe('the files of a job', () => {
     expect(dirname(pathsOf({ output }, '/scratch').ledger)).toBe('/scratch');
     expect(pathsOf({ output, ledger: '/data/l', checkpoint: '/data/c' })).toMatchObject({ ledger: '/data/l', checkpoint: '/data/c' });
     const isOwn = ownFiles(paths);
-    const own = [output, `${output}.partial`, `${output}.partial.0a1b2c3d.17`, `${output}.partial.0a1b2c3d.upload`, `${output}.errors.jsonl.partial.0a1b2c3d.1`, paths.lock, paths.report];
+    const own = [output, `${output}.partial`, `${output}.partial.0a1b2c3d.17`, `${output}.partial.0a1b2c3d.upload`, `${output}.errors.jsonl.partial.0a1b2c3d.1`, paths.lock, paths.report, paths.reportPage];
     expect(own.filter((path) => !isOwn(path))).toEqual([]);
     expect(['s3://bucket/a b/in.csv', `${output}.partial.17`, 's3://other/a b/out.csv', 's3://bucket/a b/in.csv.partial.0a1b2c3d.17'].filter((path) => isOwn(path))).toEqual([]);
   });
@@ -69,7 +70,7 @@ describe('the job\'s own files', () => {
     const own = [
       paths.output, `${paths.output}.partial`, paths.errors, `${paths.errors}.partial`,
       `${paths.output}.0a1b2c3d.tmp`, `${paths.output}.partial.0a1b2c3d.tmp`, `${paths.errors}.0a1b2c3d.tmp`, `${paths.errors}.partial.0a1b2c3d.tmp`,
-      paths.report, `${paths.report}.0a1b2c3d.tmp`, `${paths.output}.report.html`, `${paths.output}.report.html.tmp`, paths.checkpoint, `${paths.checkpoint}.0a1b2c3d.tmp`,
+      paths.report, `${paths.report}.0a1b2c3d.tmp`, paths.reportPage, `${paths.reportPage}.0a1b2c3d.tmp`, paths.checkpoint, `${paths.checkpoint}.0a1b2c3d.tmp`,
       paths.lock, `${paths.lock}.1b4e.tmp`, `${paths.lock}.1b4e.stale`, `${paths.lock}.1b4e.next`, `${paths.lock}.1b4e.next.77.removal`,
       paths.ledger, `${paths.ledger}-wal`, `${paths.ledger}-shm`, `${paths.ledger}-journal`, paths.spool, paths.arriving, `${paths.spool}.0a1b2c3d.tmp`,
       paths.shards, `${paths.shards}.0a1b2c3d.tmp`, `${paths.checkpoint}.shard-0-of-4`, `${paths.checkpoint}.shard-0-of-4.lock`,

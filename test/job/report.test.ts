@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Counters } from '../../src/job/counters.ts';
-import { buildReport, writeReport } from '../../src/job/report.ts';
+import { buildReport, writeReports } from '../../src/job/report.ts';
 import { ALONE } from '../support/fence.ts';
 import type { RecordResult } from '../../src/processor/result.ts';
 import { NO_ANSWERS } from '../../src/processor/result.ts';
@@ -73,22 +73,25 @@ describe('the report', () => {
   });
 });
 
-describe('report.json', () => {
+describe('the files of the report', () => {
+  const report = buildReport(CHECKPOINT, 'out.csv', null);
   let folder: string;
+  let paths: { report: string; reportPage: string };
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'report-'));
+    paths = { report: join(folder, 'r.json'), reportPage: join(folder, 'r.html') };
   });
   afterEach(() => rm(folder, { recursive: true }));
 
-  it('is the report, for its owner alone', async () => {
-    const report = buildReport(CHECKPOINT, 'out.csv', null);
-    await writeReport(join(folder, 'r.json'), report, ALONE);
-    expect(JSON.parse(await readFile(join(folder, 'r.json'), 'utf8'))).toEqual(report);
-    expect((await stat(join(folder, 'r.json'))).mode & 0o777).toBe(0o600);
+  it('are the report and its page, for their owner alone', async () => {
+    await writeReports(paths, report, '<!doctype html>', ALONE);
+    expect(JSON.parse(await readFile(paths.report, 'utf8'))).toEqual(report);
+    expect(await readFile(paths.reportPage, 'utf8')).toBe('<!doctype html>');
+    for (const path of Object.values(paths)) expect((await stat(path)).mode & 0o777).toBe(0o600);
   });
 
-  it('a disk that refuses: 74, naming it', async () => {
-    await mkdir(join(folder, 'r.json', 'in the way'), { recursive: true });
-    await expect(writeReport(join(folder, 'r.json'), buildReport(CHECKPOINT, 'out.csv', null), ALONE)).rejects.toMatchObject({ exitCode: 74, code: 'report_failed', message: expect.stringContaining('r.json') });
+  it.each(['r.json', 'r.html'])('a disk that refuses %s: 74, naming it', async (name) => {
+    await mkdir(join(folder, name, 'in the way'), { recursive: true });
+    await expect(writeReports(paths, report, '', ALONE)).rejects.toMatchObject({ exitCode: 74, code: 'report_failed', message: expect.stringContaining(name) });
   });
 });

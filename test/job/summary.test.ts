@@ -36,7 +36,7 @@ throttled                 3  61 s waited
 latency             20.5 ms  p95 80 ms, p99 120 ms
 
 Result: out.csv
-Report: out.csv.report.json
+Report: out.csv.report.html (.report.json for programs)
 Errors: out.csv.errors.jsonl
 To ask again for the failed ones, and for nothing else: millrace retry, with the same job and flags.`);
   });

@@ -188,7 +188,8 @@ export function finishingMoments(output: string): readonly { readonly name: stri
     { name: 'after the last row, before the checkpoint says finishing', moment: before(`${output}.checkpoint.json`, '"state":"finishing"') },
     { name: 'before the output takes its name', moment: before(output) },
     { name: 'between the renames of output and errors file', moment: before(`${output}.errors.jsonl`) },
-    { name: 'after both, before the report', moment: before(`${output}.report.json`) },
-    { name: 'after the report, before the checkpoint says finished', moment: before(`${output}.checkpoint.json`, '"state":"finished"') },
+    { name: 'after output and errors file, before the report', moment: before(`${output}.report.json`) },
+    { name: 'between the report and its page', moment: before(`${output}.report.html`) },
+    { name: 'after report and page, before the checkpoint says finished', moment: before(`${output}.checkpoint.json`, '"state":"finished"') },
   ];
 }

@@ -2,6 +2,8 @@
 import type { Checkpoint, RunTotals } from '../../checkpoint/checkpoint-file.ts';
 import type { Spent } from '../../limiter/quota-model.ts';
 import { EMPTY_TALLY, Tallying } from '../../writer/tally.ts';
+import { MOST_SLOTS } from '../call-series.ts';
+import { joinSlots, keepSlots, readSlots } from '../call-slots.ts';
 import type { JobPaths } from '../paths.ts';
 import { newCheckpoint } from '../start.ts';
 import type { CompiledJob } from '../types.ts';
@@ -43,6 +45,7 @@ function addTotals(all: readonly RunTotals[], of: number): RunTotals {
     latency: addCounts(all.map(({ latency }) => latency)),
     // Each shard may use its share of the plan only: so many at once take what one alone takes in the sum of their times, divided by all.
     activeMs: Math.round(sum(({ activeMs }) => activeMs) / of),
+    series: keepSlots(joinSlots(all.map(({ series }) => readSlots(series)), MOST_SLOTS)),
   };
 }
 

@@ -1,6 +1,6 @@
 /** An example as a command. Pure. */
 import type { ExampleRequest } from '../example-requests.ts';
-import { escape } from './html.ts';
+import { escape } from '../../../html.ts';
 
 /** HTML: the origin stands in an element of its own, so that the page can put its own address there. */
 export function curlCommand({ operation, url, body }: ExampleRequest): string {

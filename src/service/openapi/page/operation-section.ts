@@ -6,7 +6,7 @@ import type { Operation } from '../operation.ts';
 import { problemsOf } from '../problems.ts';
 import type { Schema } from '../schema.ts';
 import { curlCommand } from './curl.ts';
-import { escape, folded, prose, table } from './html.ts';
+import { escape, folded, prose, table } from '../../../html.ts';
 import { schemaTable, typeText } from './schema-table.ts';
 
 interface ParameterObject {

@@ -5,7 +5,7 @@ import { OPERATIONS } from '../../operations/operations.ts';
 import type { OpenApiDocument } from '../document.ts';
 import { HEADERS, POST_HEADERS } from '../headers.ts';
 import { PROBLEM_NOTES } from '../problems.ts';
-import { escape, paragraphs, prose, table } from './html.ts';
+import { escape, paragraphs, prose, table } from '../../../html.ts';
 import { operationSection } from './operation-section.ts';
 import { schemaTable } from './schema-table.ts';
 import { SCRIPT } from './script.ts';

@@ -1,6 +1,6 @@
 /** A schema of the document as a table of its fields. Pure. */
 import type { Schema } from '../schema.ts';
-import { escape, prose, table } from './html.ts';
+import { escape, prose, table } from '../../../html.ts';
 
 /** The fields of an object, with those of objects within it. */
 export function schemaTable(schema: Schema): string {

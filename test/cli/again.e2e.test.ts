@@ -235,7 +235,7 @@ describe(`a stopped job (SAMPLE_SEED=${SAMPLE_SEED})`, () => {
 });
 
 describe('what is not this job\'s stays as it is', () => {
-  test.each(sampleOf(['out.csv', 'out.csv.partial', 'out.csv.errors.jsonl', 'out.csv.errors.jsonl.partial', 'out.csv.report.json'], 2))('%s', async (name) => {
+  test.each(sampleOf(['out.csv', 'out.csv.partial', 'out.csv.errors.jsonl', 'out.csv.errors.jsonl.partial', 'out.csv.report.json', 'out.csv.report.html'], 2))('%s', async (name) => {
     const { folder, service, args } = await makeWorld(toCsv(ROWS));
     await writeFile(folder.at(name), 'precious');
     const refused = await folder.run(args());

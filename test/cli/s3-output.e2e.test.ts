@@ -1,6 +1,7 @@
 /** The real command on outputs, checkpoints and locks in S3, with a proxy in between that counts and breaks. */
 import { randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
+import { HeadObjectCommand } from '@aws-sdk/client-s3';
 import { beforeEach, expect, test } from 'vitest';
 import { faultyBucket } from '../s3/faulty-bucket.ts';
 import { SLOW_DOWN, type Relayed } from '../services/fault-proxy.ts';
@@ -43,6 +44,8 @@ await describeWith('s3', 'output in S3', async (server) => {
     expect(await folder.run(command, { env })).toMatchObject({ code: 0, stderr: '' });
     expect((left.includes('out.csv') ? await get('out.csv') : await readFile(folder.at('out.csv'))).equals(expected)).toBe(true);
     expect(await names()).toEqual(left);
+    // A browser shows the page where it lies.
+    if (left.includes('out.csv')) expect((await bucket.client.send(new HeadObjectCommand({ Bucket: bucket.name, Key: `${prefix}out.csv.report.html` }))).ContentType).toBe('text/html; charset=utf-8');
     const asked = service.requests.length;
     expect((await folder.run(command, { env })).code).toBe(0);
     expect(service.requests.length).toBe(asked);

@@ -2,6 +2,7 @@ import { setTimeout as later } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { Folder } from '../support/cli.ts';
 import { leads, toCsv } from '../support/leads.ts';
+import { requestsIn } from '../support/report-page.ts';
 import { makeWorld } from '../support/world.ts';
 
 const ROWS = leads(600, 3);
@@ -34,6 +35,11 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (name) => {
     expect([...service.asked].filter(([, times]) => times > 1)).toEqual([]);
     const report = await folder.json('out.csv.report.json');
     expect(report['calls']).toEqual(service.callsMade);
+    const page = await folder.read('out.csv.report.html');
+    const made = Object.values(service.callsMade).reduce((sum, calls) => sum + calls, 0);
+    expect(requestsIn(page)).toEqual({ said: made, inTable: made });
+    // Nothing of a row: no address, and no name.
+    expect(page).not.toMatch(/\w@\w|Näme/);
     expect(await folder.read('out.csv')).toBe(await wholeOutput());
   });
 });

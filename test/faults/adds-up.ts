@@ -1,9 +1,10 @@
-/** Whether a finished job's numbers agree: the report's with the output's rows, those with the input's, and the errors file with both. */
+/** Whether a finished job's numbers agree: the report's with the output's rows, those with the input's, the errors file with both, and the page with all. */
 import { resolve } from 'node:path';
 import { expect } from 'vitest';
 import type { InputRecord } from '../../src/reader/types.ts';
 import { freeze, readAll } from '../reader/helpers.ts';
 import type { Folder } from '../support/cli.ts';
+import { requestsIn, sectionsOf } from '../support/report-page.ts';
 
 export interface Report {
   readonly records: Record<string, number>;
@@ -34,6 +35,11 @@ export async function addsUp(folder: Folder, rows: number, input = 'in.csv'): Pr
   const errors = (await folder.read('out.csv.errors.jsonl').catch(() => '')).split('\n').filter((line) => line !== '').map((line) => JSON.parse(line) as { line: number; code: string; step: string | null });
   // The row says at which step, where that is not the first.
   expect(errors.map(({ line, code }) => ({ line, code }))).toEqual(bad.map(({ line, error }) => ({ line, code: error?.replace(/^\w+:/, '') })));
+  const page = await folder.read('out.csv.report.html');
+  const calls = Object.values(found.calls).reduce((sum, n) => sum + n, 0);
+  expect(requestsIn(page)).toEqual({ said: calls, inTable: calls });
+  const counts = [...(sectionsOf(page)['Errors'] ?? '').matchAll(/<tr><td>[^<]*<code>[^<]*<\/code><\/td><td>([\d,]+)<\/td>/g)].map(([, n = '']) => Number(n.replaceAll(',', '')));
+  expect(counts.reduce((sum, n) => sum + n, 0)).toBe(bad.length);
   return found;
 }
 

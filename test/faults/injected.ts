@@ -15,7 +15,7 @@ export interface Faulted extends Ended {
 }
 
 /** The job's folder, its input, and everything that it writes. */
-const FILES = ['', 'in.csv', ...['', '.partial', '.errors.jsonl', '.errors.jsonl.partial', '.checkpoint.json', '.checkpoint.json.tmp', '.checkpoint.json.lock', '.ledger', '.ledger-wal', '.ledger-shm', '.report.json', '.report.json.tmp'].map((end) => `out.csv${end}`)];
+const FILES = ['', 'in.csv', ...['', '.partial', '.errors.jsonl', '.errors.jsonl.partial', '.checkpoint.json', '.checkpoint.json.tmp', '.checkpoint.json.lock', '.ledger', '.ledger-wal', '.ledger-shm', '.report.json', '.report.json.tmp', '.report.html'].map((end) => `out.csv${end}`)];
 
 export async function runWithFault(folder: Folder, args: readonly string[], { call, error, nth }: Fault): Promise<Faulted> {
   const paths = FILES.flatMap((name) => ['-P', folder.at(name).replace(/\/$/, '')]);

@@ -1,6 +1,7 @@
 /** A service that goes away in the middle of a job: the job waits, fails nothing, loses nothing, and hardly asks meanwhile. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { sectionsOf } from '../support/report-page.ts';
 import type { ScriptedService } from '../support/scripted-service.ts';
 import { makeWorld } from '../support/world.ts';
 import { expectAllFound, expectOneKeyPerBody, logOf, people } from './people.ts';
@@ -59,6 +60,7 @@ test('for 30 s: nothing failed, nothing lost, and it is asked a few times only',
       await expectAllFound(folder, RECORDS);
       expectOneKeyPerBody(service);
       const { calls, records } = (await folder.json('out.csv.report.json')) as { calls: { enrich: number }; records: { total: number } };
+      expect(sectionsOf(await folder.read('out.csv.report.html'))['Requests against quota']).toMatch(/<path class="down" d="M.*the service was down/s);
       return { name: way.name, code, during, attemptsMore: calls.enrich - records.total, log: logOf(stderr) };
     }),
   );

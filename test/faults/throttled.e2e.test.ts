@@ -1,6 +1,7 @@
 /** A service that says "later", although the run keeps to its quota. */
 import { expect, test } from 'vitest';
 import type { ServerResponse } from 'node:http';
+import { sectionsOf } from '../support/report-page.ts';
 import { problem, type Reply, type ScriptedService } from '../support/scripted-service.ts';
 import { makeWorld } from '../support/world.ts';
 import { expectAllFound, expectOneKeyPerBody, logOf, people } from './people.ts';
@@ -53,6 +54,7 @@ test.each([429, 503])('a flock of %d with Retry-After in the middle of a job: on
   expect(throttled.waitedMs).toBeGreaterThanOrEqual(WAIT_S * 1_000);
   // From the first of the flock to the last and the wait that this one asked for.
   expect(throttled.waitedMs).toBeLessThan(2 * WAIT_S * 1_000);
+  expect(sectionsOf(await folder.read('out.csv.report.html'))['Requests against quota']).toMatch(/<path class="later" d="M.*the service said "later"/s);
 });
 
 test('a service that only ever answers 429: 69 with a checkpoint, few requests; healed, the job finishes as if nothing had been', async () => {

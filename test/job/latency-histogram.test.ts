@@ -32,6 +32,24 @@ describe('LatencyHistogram', () => {
     );
   });
 
+  it('has each answer in one range that holds it, in few ranges that follow each other', () => {
+    fc.assert(
+      fc.property(latencies, fc.integer({ min: 1, max: 60 }), (ms, most) => {
+        const ranges = filled(ms).ranges(most);
+        expect(ranges.length).toBeLessThanOrEqual(most);
+        for (const [i, { fromMs }] of ranges.entries()) expect(fromMs).toBe(i === 0 ? fromMs : ranges[i - 1]?.toMs);
+        // Where two ranges meet, rounding decides.
+        const within = (low: number, high: number): number => ms.filter((one) => one >= low && one < high).length;
+        for (const { fromMs, toMs, answers } of ranges) {
+          expect(answers).toBeGreaterThanOrEqual(within(fromMs * (1 + 1e-9), toMs * (1 - 1e-9)));
+          expect(answers).toBeLessThanOrEqual(within(fromMs * (1 - 1e-9), toMs * (1 + 1e-9)));
+        }
+        expect(ranges.reduce((sum, { answers }) => sum + answers, 0)).toBe(ms.length);
+      }),
+    );
+    expect(new LatencyHistogram().ranges(10)).toEqual([]);
+  });
+
   it('has no percentile before the first answer, and takes an answer of no time at all', () => {
     expect(new LatencyHistogram().percentile(0.5)).toBeNull();
     expect(filled([0]).percentile(0.99)).toBe(0.1);

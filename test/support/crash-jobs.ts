@@ -7,6 +7,7 @@ import { STEPS } from '../../src/job/steps.ts';
 import { readPieces } from '../../src/reader/pieces.ts';
 import type { Folder } from './cli.ts';
 import { PROFILE_COLUMNS, toCsv, toJsonl, withProfiles, type Lead } from './leads.ts';
+import { sectionsOf } from './report-page.ts';
 import type { ScriptedService } from './scripted-service.ts';
 
 export interface Job {
@@ -35,7 +36,8 @@ export async function resultOf(folder: Folder, { output }: Job): Promise<{ reado
   const bytes = await readFile(folder.at(output));
   const { records, verification, output: file, lookups, exitCode } = await folder.json(`${output}.report.json`);
   const errors = (await folder.read(`${output}.errors.jsonl`)).trimEnd().split('\n').map((line) => ({ ...(JSON.parse(line) as object), requestId: null, attempts: null }));
-  return { bytes: bytes.toString('base64'), errors, numbers: { records, verification, file, lookups, exitCode } };
+  const { Outcomes, Verdicts, Errors } = sectionsOf(await folder.read(`${output}.report.html`));
+  return { bytes: bytes.toString('base64'), errors, numbers: { records, verification, file, lookups, exitCode, page: [Outcomes, Verdicts, Errors] } };
 }
 
 /** What the output's records are called, in its order: no two leads have one name. */

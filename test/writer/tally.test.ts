@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { NO_ANSWERS } from '../../src/processor/result.ts';
+import { invalid, NO_ANSWERS } from '../../src/processor/result.ts';
 import { EMPTY_TALLY, Tallying } from '../../src/writer/tally.ts';
 import { result } from './samples.ts';
 
@@ -44,6 +44,23 @@ describe('Tallying', () => {
         }
         // As text: the order counts as well.
         expect(JSON.stringify(joined.snapshot())).toBe(JSON.stringify(whole.snapshot()));
+      }),
+    );
+  });
+
+  it('knows why rows failed or are invalid, also after a retry has replaced some', () => {
+    const failed = (code: string): Parameters<Tallying['add']>[0] => ({ outcome: 'failed', error: code, ...NO_ANSWERS, failure: { step: 'enrich', key: 'a', code, attempts: 5, requestId: null } });
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom('http_500', 'timeout', 'bad_row'), { maxLength: 40 }), fc.array(fc.constantFrom('mended', 'timeout'), { maxLength: 40 }), (codes, after) => {
+        const tallying = new Tallying(EMPTY_TALLY);
+        for (const code of codes) tallying.add(code === 'bad_row' ? invalid(code) : failed(code));
+        const lasting = codes.filter((code) => code !== 'bad_row');
+        const retried = lasting.slice(0, after.length);
+        for (const [i, code] of retried.entries()) tallying.replaceFailed(after[i] === 'mended' ? verdict('risky') : failed('timeout'), { step: 'enrich', code });
+        const now = [...lasting.slice(after.length), ...after.slice(0, retried.length).filter((code) => code !== 'mended')];
+        const times = (of: readonly string[], code: string): number => of.filter((one) => one === code).length;
+        const expected = { 'enrich:http_500': times(now, 'http_500'), 'enrich:timeout': times(now, 'timeout'), 'input:bad_row': times(codes, 'bad_row') };
+        expect(tallying.snapshot().errors).toEqual(Object.fromEntries(Object.entries(expected).filter(([, n]) => n > 0)));
       }),
     );
   });

@@ -64,14 +64,14 @@ export function cost({ report: { credits, calls, lookups, retries, throttled } }
     ['Times the service said "later"', count(throttled.events)],
     ...(throttled.events > 0 ? [['waited for that', duration(throttled.waitedMs)]] : []),
   ];
-  return numbers(['', 'Over all runs of the job'], rows);
+  return numbers(['What', 'Over all runs of the job'], rows);
 }
 
 export function sumOf(counts: Readonly<Record<string, number>>): number {
   return Object.values(counts).reduce((sum, n) => sum + n, 0);
 }
 
-/** The most first; none that is nothing. */
+/** The most first, then by name; none that is nothing. */
 function inOrder(counts: Readonly<Record<string, number>>): [string, number][] {
-  return Object.entries(counts).filter(([, n]) => n > 0).sort(([, one], [, other]) => other - one);
+  return Object.entries(counts).filter(([, n]) => n > 0).sort(([name, n], [otherName, other]) => other - n || (name < otherName ? -1 : 1));
 }

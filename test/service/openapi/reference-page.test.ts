@@ -4,6 +4,7 @@ import { ERRORS } from '../../../src/service/errors.ts';
 import { OPERATIONS } from '../../../src/service/operations/operations.ts';
 import { exampleRequests } from '../../../src/service/openapi/example-requests.ts';
 import { referencePage } from '../../../src/service/openapi/page/reference-page.ts';
+import { expectClosed } from '../../support/html.ts';
 import { DOCUMENT } from '../answers.ts';
 import { serveStore, type Reply } from '../harness.ts';
 
@@ -31,13 +32,7 @@ describe('GET /docs', () => {
   });
 
   it('has each element closed, and every link leads to a place that is there once', () => {
-    const open: string[] = [];
-    for (const [, close, name = ''] of html.replaceAll(/<(style|script)>[^<]*<\/\1>/g, '').matchAll(/<(\/?)([a-z]\w*)\b[^>]*>/g)) {
-      if (['meta', 'input', 'br'].includes(name)) continue;
-      if (close === '') open.push(name);
-      else expect(open.pop()).toBe(name);
-    }
-    expect(open).toEqual([]);
+    expectClosed(html);
     const ids = [...html.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id);
     expect(new Set(ids).size).toBe(ids.length);
     for (const [, target] of html.matchAll(/href="#([^"]*)"/g)) expect(ids).toContain(target);

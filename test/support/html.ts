@@ -1,0 +1,19 @@
+/** HTML as a test looks at it. */
+import { expect } from 'vitest';
+
+/** Each element is closed by its own end, but for those that have none. */
+export function expectClosed(html: string): void {
+  const open: string[] = [];
+  for (const [, close, name = '', alone] of html.replaceAll(/<(style|script)>[^<]*<\/\1>/g, '').matchAll(/<(\/?)([a-z]\w*)\b[^>]*?(\/?)>/g)) {
+    if (alone === '/' || ['meta', 'input', 'br'].includes(name)) continue;
+    if (close === '') open.push(name);
+    else expect(open.pop()).toBe(name);
+  }
+  expect(open).toEqual([]);
+}
+
+/** What a reader sees of a text without elements. */
+export function unescaped(html: string): string {
+  const signs: Readonly<Record<string, string>> = { '&lt;': '<', '&gt;': '>', '&quot;': '"', '&#39;': "'", '&amp;': '&' };
+  return html.replaceAll(/&(?:lt|gt|quot|#39|amp);/g, (entity) => signs[entity] ?? entity);
+}

@@ -1,0 +1,14 @@
+/** The report's page as a test reads it. */
+
+/** Its sections by title: HTML. */
+export function sectionsOf(page: string): Readonly<Record<string, string>> {
+  return Object.fromEntries([...page.matchAll(/<section>\n<h2>([^<]+)<\/h2>\n(.*?)\n<\/section>/gs)].map(([, title = '', content = '']) => [title, content]));
+}
+
+/** How many requests there were by the words above the chart, and by its table. */
+export function requestsIn(page: string): { readonly said: number; readonly inTable: number } {
+  const text = sectionsOf(page)['Requests against quota'] ?? '';
+  const number = (digits = ''): number => Number(digits.replaceAll(',', ''));
+  const rows = [...text.matchAll(/<tr><td>\d{4}-[^<]+<\/td><td>([\d,]+)<\/td>/g)];
+  return { said: number(/<p>([\d,]+) requests/.exec(text)?.[1]), inTable: rows.reduce((sum, [, calls]) => sum + number(calls), 0) };
+}

@@ -2,8 +2,10 @@
 import { appendFile, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
+import type { Checkpoint } from '../../src/checkpoint/checkpoint-file.ts';
 import type { Folder } from '../support/cli.ts';
 import { leads, toCsv } from '../support/leads.ts';
+import { requestsIn } from '../support/report-page.ts';
 import { SAMPLE_SEED, sampleOf } from '../support/sample.ts';
 import { makeWorld, type World } from '../support/world.ts';
 
@@ -178,10 +180,17 @@ describe(`a pilot (SAMPLE_SEED=${SAMPLE_SEED})`, () => {
 });
 
 describe(`a stopped job (SAMPLE_SEED=${SAMPLE_SEED})`, () => {
-  test('goes on with another rpm, plan, concurrency, timeout and limits', async () => {
+  test('goes on with another rpm, plan, concurrency, timeout and limits, also when an earlier version began it', async () => {
     const { folder, args } = await stopped();
+    const { totals: { series: _, ...totals }, mark: { tally: { errors: __, ...tally }, ...mark }, ...checkpoint } = (await folder.json('out.csv.checkpoint.json')) as unknown as Checkpoint;
+    await writeFile(folder.at('out.csv.checkpoint.json'), JSON.stringify({ ...checkpoint, totals, mark: { ...mark, tally } }));
     const other = { plan: false, rpm: '100000', concurrency: '3', 'timeout-ms': '5000', 'max-calls': '100000', 'limits.maxWaitMs': '1000', 'limits.maxOutageMs': '1000', 'limits.trustMisses': true, progress: 'log', 'log-level': 'warn', 'max-errors': '99%' } as const;
     expect(await folder.run(args(other))).toMatchObject({ code: 0 });
+    const page = await folder.read('out.csv.report.html');
+    const { said, inTable } = requestsIn(page);
+    const before = Object.values(totals.calls).reduce((sum, calls) => sum + calls, 0);
+    expect(said - inTable).toBe(before);
+    expect(page).toContain(`<p class="note">${before} of them are not below: an earlier version of Millrace sent them`);
   });
 
   test('does not go on with any other key changed, and names it', async () => {

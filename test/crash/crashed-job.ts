@@ -5,6 +5,7 @@ import { killThrough, type Chain, type Moment } from '../support/crash-chain.ts'
 import { argsOf, fail, namesIn, resultOf, writeInput, type Job } from '../support/crash-jobs.ts';
 import { namesOf } from '../support/crash-site.ts';
 import type { Lead } from '../support/leads.ts';
+import { requestsIn } from '../support/report-page.ts';
 import type { ScriptedService } from '../support/scripted-service.ts';
 import { makeFolder, startService } from '../support/world.ts';
 
@@ -36,6 +37,10 @@ export async function killed(job: Job, expected: unknown, moments: Iterable<Mome
 /** What no crash may change, once the job has finished: its result, what was paid for, and that nothing is left lying about. */
 export async function expectUnharmed(job: Job, expected: unknown, folder: Folder, service: ScriptedService, chain: Chain): Promise<void> {
   expect(await resultOf(folder, job)).toEqual(expected);
+  // What a kill has lost is lost to both.
+  const { calls } = (await folder.json(`${job.output}.report.json`)) as { calls: Record<string, number> };
+  const made = Object.values(calls).reduce((sum, n) => sum + n, 0);
+  expect(requestsIn(await folder.read(`${job.output}.report.html`))).toEqual({ said: made, inTable: made });
   expect(chain.paidTwice).toEqual([]);
   expect(chain.late).toEqual([]);
   expect(chain.repeated).toBeLessThanOrEqual(chain.bound);

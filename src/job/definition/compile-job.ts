@@ -266,7 +266,7 @@ function checkDistinct(job: Omit<CompiledJob, 'fingerprint'>, scene: Scene): voi
     if (other !== undefined && other !== key) {
       const origin = scene.originOf(key) ?? scene.originOf(other);
       const message = `${key} and ${other} are the same file, ${show(uri)}`;
-      const hint = 'Name another file for one of them. Beside the output stand .partial, .errors.jsonl and .report.json.';
+      const hint = 'Name another file for one of them. Beside the output stand .partial, .errors.jsonl, .report.json and .report.html.';
       throw origin === null ? new ConfigError('same_file', message, { hint }) : refusal(origin, 'same_file', message, hint);
     }
     seen.set(path, key);

@@ -8,6 +8,7 @@ import type { ShardPlan } from '../../../src/job/shards/shard-plan.ts';
 import { csvJob } from '../../support/crash-jobs.ts';
 import { oneIn, refusing } from '../../support/failing.ts';
 import { leads } from '../../support/leads.ts';
+import { requestsIn } from '../../support/report-page.ts';
 import { InProcess } from './world.ts';
 
 const ROWS = leads(120, 31);
@@ -126,6 +127,7 @@ test('limits.maxCalls is shared by records: the shards together never send more'
   expect(world.service.requests).toHaveLength(31);
   for (const index of [0, 1, 2]) expect(await world.run('out.csv', { index, of: 3 }, { 'max-calls': '1000' })).toBe(EXIT.ok);
   expect(await world.folder.json('out.csv.report.json')).toMatchObject({ calls: { enrich: world.service.requests.length } });
+  expect(requestsIn(await world.folder.read('out.csv.report.html'))).toEqual({ said: world.service.requests.length, inTable: world.service.requests.length });
 });
 
 test('a file that is not the job’s is not touched', async () => {

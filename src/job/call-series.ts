@@ -33,7 +33,6 @@ export class CallSeries {
     this.#atMs = wallMs;
     this.#take(readSlots(from));
     this.#now = this.#slotAt(wallMs);
-    this.#goTo(nowMs);
   }
 
   sent(nowMs: number): void {

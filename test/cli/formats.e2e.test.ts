@@ -106,6 +106,6 @@ test('the sample job needs no account, and shows where its result is', async () 
   const ended = await folder.run(['run', 'sample', '--input', input, '--output', 'out.csv', '--plan', 'enterprise', '--progress', 'bar'], { env: { MILLRACE_API_KEY: '' } });
   expect(ended.code).toBe(0);
   expect(ended.stderr).toMatch(/records +2,500/);
-  expect(ended.stderr).toMatch(/Result: out\.csv\nReport: out\.csv\.report\.json\nErrors: out\.csv\.errors\.jsonl\n\n.*result\.outcome?/);
+  expect(ended.stderr).toMatch(/Result: out\.csv\nReport: out\.csv\.report\.html \(\.report\.json for programs\)\nErrors: out\.csv\.errors\.jsonl\n\n.*result\.outcome?/);
   expect((await folder.json('out.csv.report.json'))['records']).toMatchObject({ total: 2_500, failed: 0 });
 });

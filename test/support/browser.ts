@@ -22,7 +22,7 @@ export interface Shown {
 interface Message {
   readonly id?: number;
   readonly method?: string;
-  readonly params?: { readonly request?: { readonly url: string }; readonly entry?: { readonly text: string; readonly url?: string }; readonly exceptionDetails?: { readonly text: string } };
+  readonly params?: { readonly request?: { readonly url: string }; readonly entry?: { readonly text: string }; readonly exceptionDetails?: { readonly text: string } };
   readonly result?: { readonly targetId?: string; readonly sessionId?: string; readonly result?: { readonly value: unknown } };
   readonly error?: { readonly message: string };
 }
@@ -38,6 +38,8 @@ export async function showPage(url: string, width: number): Promise<Shown> {
     const [, , , input, output] = browser.stdio as unknown as [null, null, null, Writable, Readable];
     const heard: Message[] = [];
     const wake = new Set<() => void>();
+    // One that has ended takes no words: whoever waits for an answer hears of that.
+    input.on('error', () => undefined);
     let rest = '';
     output.setEncoding('utf8').on('data', (text: string) => {
       const parts = (rest + text).split('\0');

@@ -21,7 +21,7 @@ svg { display: block; width: 100%; }
 .chart { height: 9rem; } .stack { height: 1.25rem; margin-bottom: .5rem; } .key { display: inline-block; width: .8em; height: .8em; }
 .axis { display: flex; justify-content: space-between; gap: 1rem; color: var(--soft); font-size: .85rem; font-variant-numeric: tabular-nums; }
 .matched { fill: var(--good); } .no_match { fill: var(--soft); } .invalid { fill: var(--warn); } .suppressed { fill: var(--other); } .failed { fill: var(--bad); }
-.bar { fill: var(--accent); } .cut { fill: var(--bad); } .later { fill: var(--warn); opacity: .3; } .down { fill: var(--bad); opacity: .3; }
+.bar { fill: var(--accent); } .cut { fill: var(--bad); } .later { fill: var(--warn); opacity: .25; } .down { fill: var(--bad); opacity: .5; }
 .plan, .gap { fill: none; vector-effect: non-scaling-stroke; stroke-width: 1.5; stroke-dasharray: 4 3; } .plan { stroke: currentColor; } .gap { stroke: var(--soft); stroke-dasharray: 1 3; }
 summary { cursor: pointer; padding: .35rem 0; }
 @media (max-width: 30rem) { dl { grid-template-columns: 1fr; } dd { margin-bottom: .4rem; } th, td { padding-right: .6rem; } }
@@ -29,6 +29,6 @@ summary { cursor: pointer; padding: .35rem 0; }
   :root { color-scheme: light; }
   body { max-width: none; padding: 0; font-size: 10pt; }
   details::details-content { content-visibility: visible; height: auto; }
-  h2 { break-after: avoid; } tr, figure { break-inside: avoid; }
+  h2 { break-after: avoid; } tr, svg, .axis { break-inside: avoid; }
 }
 `;

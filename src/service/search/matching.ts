@@ -12,6 +12,9 @@ import { EVERY } from './terms.ts';
 /** Looking up where somebody works and what is known of it takes as long as reading so many blocks. */
 const LOOK_UP_COST = 3;
 
+/** Bytes of sets that are kept as they were read: there are about four people to a company. */
+const ROOM = { people: 40 * 1024 * 1024, companies: 12 * 1024 * 1024 };
+
 /** Who meets it all. */
 export interface Matches {
   readonly found: Bits;
@@ -32,8 +35,8 @@ export class Matcher {
   #everybody: Pick<Matches, 'found' | 'total'> | null = null;
 
   constructor(store: Store, employers: EmployerReader) {
-    this.#people = new PostingReader(store, 'person');
-    this.#companies = new PostingReader(store, 'company');
+    this.#people = new PostingReader(store, 'person', ROOM.people);
+    this.#companies = new PostingReader(store, 'company', ROOM.companies);
     this.#employers = employers;
     this.#lastPerson = store.prepare('SELECT max(seq) AS n FROM people');
     this.#lastCompany = store.prepare('SELECT max(id) AS n FROM domains');
@@ -42,6 +45,8 @@ export class Matcher {
   /** The store has changed. */
   forget(): void {
     this.#everybody = null;
+    this.#people.forget();
+    this.#companies.forget();
   }
 
   matching(clauses: readonly Clause[]): Matches {

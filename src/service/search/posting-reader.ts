@@ -1,10 +1,13 @@
 /** Reads sets of rows by term, block by block; and the terms of one row. */
 import type { Store } from '../store/store.ts';
 import { BLOCK, emptyBits, readBlock, wordsOf, type Bits } from './bitmap.ts';
+import { KeptPostings } from './kept-postings.ts';
 import type { Side } from './postings.ts';
 
 /** A block of so few bytes comes with the list of blocks; a larger one is read when it is needed. */
 const SMALL = 256;
+/** About what it takes in memory that a posting is there, and each of its blocks, bytes. */
+const [OF_POSTING, OF_BLOCK] = [1_024, 64];
 /** A block that is kept as bits is taken to have one in so many. */
 const BITS_SHARE = 4;
 
@@ -31,8 +34,11 @@ export class PostingReader {
   readonly #whole;
   readonly #like;
   readonly #termsOf;
+  readonly #kept: KeptPostings;
 
-  constructor(store: Store, side: Side) {
+  /** @param room bytes of what was read that are kept until `forget` */
+  constructor(store: Store, side: Side, room = 0) {
+    this.#kept = new KeptPostings(room);
     this.#find = store.prepare(`SELECT id FROM ${side}_terms WHERE term = ?`);
     this.#list = store.prepare(`SELECT at, length(bits) AS size, iif(length(bits) <= ${SMALL}, bits, NULL) AS bits FROM ${side}_postings WHERE at BETWEEN ? AND ?`);
     this.#read = store.prepare(`SELECT bits FROM ${side}_postings WHERE at = ?`);
@@ -41,23 +47,34 @@ export class PostingReader {
     this.#termsOf = store.prepare(side === 'person' ? 'SELECT terms FROM person_term_lists WHERE person = ?' : 'SELECT terms FROM domains JOIN companies USING (domain) WHERE domains.id = ?');
   }
 
+  /** The store has changed. */
+  forget(): void {
+    this.#kept.clear();
+  }
+
   posting(term: string): Posting {
+    const known = this.#kept.get(term);
+    if (known !== undefined) return known;
     const id = this.numberOf(term);
     if (id === null) return NOBODY;
     const from = id * BLOCK;
-    const kept = new Map<number, Uint8Array | null>();
-    let about = 0;
+    const blocks = new Map<number, Uint8Array | null>();
+    let [about, bytes] = [0, OF_POSTING];
     for (const { at, size, bits } of this.#list.all(from, from + BLOCK - 1)) {
-      kept.set((at as number) - from, bits as Uint8Array | null);
+      blocks.set((at as number) - from, bits as Uint8Array | null);
       about += size === BLOCK / 8 ? BLOCK / BITS_SHARE : (size as number) / 2;
+      bytes += OF_BLOCK + (bits === null ? 0 : (size as number));
     }
     const read = (block: number): Uint8Array | undefined => {
-      const known = kept.get(block);
-      return known === null ? (this.#read.get(from + block)?.['bits'] as Uint8Array | undefined) : known;
+      const there = blocks.get(block);
+      if (there !== null) return there;
+      const bits = this.#read.get(from + block)?.['bits'] as Uint8Array | undefined;
+      if (bits !== undefined && this.#kept.grow(term, posting, bits.length)) blocks.set(block, bits);
+      return bits;
     };
-    return {
+    const posting: Posting = {
       id,
-      blocks: kept.size,
+      blocks: blocks.size,
       about,
       addTo(block, into) {
         const bits = read(block);
@@ -72,6 +89,8 @@ export class PostingReader {
         return room;
       },
     };
+    this.#kept.put(term, posting, bytes);
+    return posting;
   }
 
   /** A term's number; null: nobody has it. */

@@ -39,7 +39,7 @@ it('keeps what was asked for last, and of all together no more than there is roo
           expect(kept.grow(one.term, posting(), one.bytes)).toBe(false);
         }
       }
-      for (const { term, posting: expected } of [...model]) expect(kept.get(term)).toBe(expected);
+      for (const { term, posting: expected } of model) expect(kept.get(term)).toBe(expected);
       kept.clear();
       for (const { term } of model) expect(kept.get(term)).toBeUndefined();
     }),

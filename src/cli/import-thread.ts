@@ -21,11 +21,15 @@ async function work(task: ThreadTask, post: (message: FromThread, moved: ArrayBu
       const { message, moved } = packed(rows.take());
       post({ type: 'batch', batch: message }, moved);
     };
-    for await (const records of file.batches) {
-      for (const record of records) rows.add(rowOf(record));
-      if (rows.count >= ROWS || rows.size >= CHARACTERS) hand();
+    try {
+      for await (const records of file.batches) {
+        for (const record of records) rows.add(rowOf(record));
+        if (rows.count >= ROWS || rows.size >= CHARACTERS) hand();
+      }
+    } finally {
+      // Also what was read before the file came to a bad end.
+      if (rows.count > 0) hand();
     }
-    if (rows.count > 0) hand();
   }
   post({ type: 'end' }, []);
 }

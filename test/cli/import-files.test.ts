@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { importFiles, messagesOf } from '../../src/cli/import-files.ts';
 import type { ThreadTask } from '../../src/cli/import-messages.ts';
@@ -81,6 +82,18 @@ describe('the thread that reads for an import', () => {
   it('hands over the errors of the files as they are', async () => {
     const stop = new AbortController();
     await expect(importInto(await emptyStore(), join(await temporaryFolder(), 'none.csv'), stop.signal, () => undefined)).rejects.toMatchObject({ name: 'MillraceError', exitCode: 65, code: 'input_missing', hint: expect.any(String) as string });
+  });
+
+  it('hands over what was read of a file that comes to a bad end', async () => {
+    const path = join(await temporaryFolder(), 'cut.jsonl.gz');
+    const { lines } = linesOf(ROWS);
+    await writeFile(path, Buffer.concat([gzipSync(`${lines.join('\n')}\n`), gzipSync('{}').subarray(0, -4)]));
+    const store = await emptyStore();
+    suppress(store, ['gone@acme.example'], 0);
+    const rejected: Rejection[] = [];
+    await expect(importInto(store, path, new AbortController().signal, (rows) => rejected.push(...rows))).rejects.toMatchObject({ exitCode: 65 });
+    expect([...exportRecords(store, 'contacts', true)].length + rejected.length).toBe(lines.length);
+    store.close();
   });
 
   it('hands over all of the rows, the bad ones in their order; an import that was stopped is gone on with by another', async () => {

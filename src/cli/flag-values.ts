@@ -1,4 +1,5 @@
 /** Flags of commands that take no job: known or not, given once, with a value. */
+import { resolve } from 'node:path';
 import { UsageError } from '../errors.ts';
 import { didYouMean, nearest } from '../job/definition/nearest.ts';
 import type { Invocation } from './invocation.ts';
@@ -25,7 +26,15 @@ export function textOf({ flags }: Invocation, flag: string): string | null {
 export function storeOf(command: string, invocation: Invocation): string {
   const store = textOf(invocation, 'store');
   if (store !== null) return store;
-  throw new UsageError('no_store', `millrace ${command} needs to know which store`, { hint: 'Name its file: --store service.sqlite (made when missing).' });
+  throw new UsageError('no_store', `millrace ${command} needs to know which store`, { hint: 'Name its file: --store service.sqlite.' });
+}
+
+/** Two flags that name one file, of which one would take the other's place. @throws UsageError naming both */
+export function checkApart(files: readonly { readonly flag: string; readonly path: string }[], hint: string): void {
+  files.forEach(({ flag, path }, index) => {
+    const taken = files.slice(0, index).find((other) => resolve(other.path) === resolve(path));
+    if (taken !== undefined) throw new UsageError('same_file', `--${flag} and --${taken.flag} name the same file: ${path}`, { hint });
+  });
 }
 
 /** A whole number from 0. @throws UsageError */

@@ -133,6 +133,17 @@ it('the report of rejected rows takes no other file\'s place', async () => {
   expect((await folder.files()).filter((name) => name.startsWith('n.sqlite.rejected'))).toEqual([]);
 });
 
+it('two kinds of records do not share a file, and standard input is not read twice', async () => {
+  const made = await folder.run(['import', '--store', 'two.csv', '--contacts', 'crm.csv']);
+  expect(made.code).toBe(0);
+  for (const [one, other] of [['both.jsonl', './both.jsonl'], ['-', '-'], ['both.csv', 'two.csv']] as const) {
+    expect(await folder.run(['export', '--store', 'two.csv', '--contacts', one, '--companies', other])).toMatchObject({ code: 64, stdout: '', stderr: expect.stringContaining('name the same file') });
+  }
+  expect((await folder.files()).filter((name) => name.startsWith('both'))).toEqual([]);
+  expect((await folder.run(['export', '--store', 'two.csv', '--contacts', '-'])).stdout).toContain('ada@acme.example');
+  expect(await folder.run(['import', '--store', 'two.csv', '--contacts', '-', '--companies', '-'], { stdin: CRM })).toMatchObject({ code: 64, stdout: '', stderr: expect.stringContaining('Standard input can be read once') });
+});
+
 it.each([
   ['suppress', 'ada@acme.example'],
   ['export', '--contacts', '-'],

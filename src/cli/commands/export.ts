@@ -1,7 +1,7 @@
 /** `millrace export` */
 import { EXIT, UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../errors.ts';
-import { checkFlags, storeOf, textOf } from '../flag-values.ts';
+import { checkApart, checkFlags, storeOf, textOf } from '../flag-values.ts';
 import type { Invocation } from '../invocation.ts';
 import { withStopSignals } from '../signals.ts';
 
@@ -24,7 +24,7 @@ export async function exportStore(invocation: Invocation): Promise<ExitCode> {
     return EXIT.ok;
   }
   if (outputs.length === 0) throw new UsageError('nothing_to_export', 'Nothing says what to export', { hint: 'Say --contacts FILE, --companies FILE or --signals FILE (- is standard output), or --backup FILE for a copy of the whole store.' });
-  if (outputs.filter(({ path }) => path === '-').length > 1) throw new UsageError('repeated_output', 'Only one kind can go to standard output');
+  checkApart([{ flag: 'store', path: store }, ...outputs.map(({ kind, path }) => ({ flag: kind, path }))], 'Give each a file of its own; standard output (-) takes one kind.');
   await withStopSignals(async ({ drain }) => {
     const [{ exportCommand }, { csvRow }] = await Promise.all([import('../../service/export/export-command.ts'), import('../../writer/csv-format.ts')]);
     await exportCommand({ store, outputs, withSources: invocation.flags.get('sources') === true, csvRow: csvRow(',') }, drain);

@@ -1,8 +1,7 @@
 /** `millrace import` */
-import { resolve } from 'node:path';
 import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../errors.ts';
-import { checkFlags, storeOf, textOf, wordOf } from '../flag-values.ts';
+import { checkApart, checkFlags, storeOf, textOf, wordOf } from '../flag-values.ts';
 import type { Invocation } from '../invocation.ts';
 import { withStopSignals } from '../signals.ts';
 
@@ -23,14 +22,16 @@ export async function importFilesCommand(invocation: Invocation): Promise<ExitCo
     return uri === null ? [] : [{ kind, uri }];
   });
   if (named.length === 0) throw new UsageError('nothing_to_import', 'Nothing says what to import', { hint: 'Say --contacts FILE, --companies FILE, --signals FILE or --deliveries FILE.' });
+  if (named.filter(({ uri }) => uri === '-').length > 1) throw new UsageError('repeated_input', 'Standard input can be read once, and is named for several kinds', { hint: 'Give all but one of them as files.' });
   const shape = {
     format: wordOf(invocation, 'input.format', ['csv', 'tsv', 'jsonl']),
     delimiter: textOf(invocation, 'input.delimiter'),
     encoding: wordOf(invocation, 'input.encoding', ['utf-8', 'utf-16', 'windows-1252']),
   };
   const rejectedPath = textOf(invocation, 'rejected') ?? `${store}.rejected.jsonl`;
-  const taken = [['store', store], ...named.map(({ kind, uri }) => [kind, uri])].find(([, path]) => path !== undefined && resolve(path) === resolve(rejectedPath));
-  if (taken !== undefined) throw new UsageError('same_file', `--rejected and --${taken[0]} name the same file: ${rejectedPath}`, { hint: 'Give the rejected rows a file of their own.' });
+  for (const { flag, path } of [{ flag: 'store', path: store }, ...named.map(({ kind, uri }) => ({ flag: kind, path: uri }))]) {
+    checkApart([{ flag, path }, { flag: 'rejected', path: rejectedPath }], 'Give the rejected rows a file of their own.');
+  }
   return withStopSignals(async ({ drain }) => {
     const [{ importCommand }, { importFiles }, { ALIASES, plainName }] = await Promise.all([import('../../service/import/import-command.ts'), import('../import-files.ts'), import('../../reader/aliases.ts')]);
     const inputs = named.map(({ kind, uri }) => ({ kind, files: (nowMs: number) => importFiles({ kind, uri, shape, columns, asOfMs, nowMs }, drain) }));

@@ -126,6 +126,9 @@ it('the report of rejected rows takes no other file\'s place', async () => {
     expect(await folder.run(['import', '--store', 'n.sqlite', '--contacts', 'crm.csv', '--rejected', `./${path}`])).toMatchObject({ code: 64, stderr: expect.stringContaining(`--rejected and --${flag} name the same file`) });
   }
   expect(await folder.read('crm.csv')).toBe(CRM);
+  // Neither a folder's; and where it cannot be made, it is not the store that is to blame.
+  expect(await folder.run(['import', '--store', 'n.sqlite', '--contacts', 'crm.csv', '--rejected', '.'])).toMatchObject({ code: 65, stderr: expect.stringContaining('. exists, and is no report of rejected rows') });
+  expect(await folder.run(['import', '--store', 'n.sqlite', '--contacts', 'crm.csv', '--rejected', 'gone/rows.jsonl'])).toMatchObject({ code: 74, stderr: expect.stringMatching(/^millrace: the report of rejected rows gone\/rows\.jsonl could not be written: ENOENT.*\n  Put the folder back/) });
   // An earlier report is replaced, and goes when nothing is rejected.
   await writeFile(folder.at('clean.csv'), 'email\nzoe@acme.example\n');
   const into = (file: string): Promise<{ code: number | null }> => folder.run(['import', '--store', 'n.sqlite', '--contacts', file]);

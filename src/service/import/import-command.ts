@@ -1,6 +1,6 @@
 /** `millrace import`: files into a store, and what became of their rows. */
-import { closeSync, existsSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
-import { EXIT, InputError, UsageError, type ExitCode } from '../../errors.ts';
+import { closeSync, existsSync, openSync, readSync, rmSync, statSync, writeSync } from 'node:fs';
+import { EXIT, InputError, StorageError, storageHint, UsageError, type ExitCode } from '../../errors.ts';
 import { nearest } from '../nearest.ts';
 import { storeFailure } from '../store/failure.ts';
 import { boundLog, openStore } from '../store/open-store.ts';
@@ -108,21 +108,24 @@ class RejectedFile {
   #file: number | null = null;
   rows = 0;
 
-  /** @throws InputError when something else lies there */
+  /** @throws InputError when something else lies there; StorageError when that cannot be told */
   constructor(path: string) {
     this.#path = path;
-    if (existsSync(path) && !isRejections(path)) {
+    if (existsSync(path) && !this.#tried(() => isRejections(path))) {
       throw new InputError('output_not_ours', `${path} exists, and is no report of rejected rows`, { hint: 'Name another file with --rejected, or move that one away.' });
     }
   }
 
+  /** @throws StorageError */
   write(rejections: readonly Rejection[]): void {
-    if (this.#file === null) {
-      rmSync(this.#path, { force: true });
-      this.#file = openSync(this.#path, 'wx', 0o600);
-    }
-    this.rows += rejections.length;
-    writeSync(this.#file, rejections.map((one) => `${JSON.stringify(one)}\n`).join(''));
+    this.#tried(() => {
+      if (this.#file === null) {
+        rmSync(this.#path, { force: true });
+        this.#file = openSync(this.#path, 'wx', 0o600);
+      }
+      this.rows += rejections.length;
+      writeSync(this.#file, rejections.map((one) => `${JSON.stringify(one)}\n`).join(''));
+    });
   }
 
   close(): void {
@@ -132,7 +135,16 @@ class RejectedFile {
 
   /** All is loaded and nothing was rejected: an earlier report would be taken for this one's. */
   dropOld(): void {
-    if (this.rows === 0) rmSync(this.#path, { force: true });
+    if (this.rows === 0) this.#tried(() => rmSync(this.#path, { force: true }));
+  }
+
+  /** A failure here is none of the store's. */
+  #tried<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      throw new StorageError('report_failed', `the report of rejected rows ${this.#path} could not be written: ${(error as Error).message}`, { hint: storageHint(error, 'it goes on where it can'), cause: error });
+    }
   }
 }
 
@@ -141,6 +153,7 @@ const LOOKED_AT_BYTES = 4_096;
 
 /** An empty file, or one that begins as ours do. */
 function isRejections(path: string): boolean {
+  if (!statSync(path).isFile()) return false;
   const file = openSync(path, 'r');
   try {
     const bytes = Buffer.alloc(LOOKED_AT_BYTES);

@@ -37,12 +37,22 @@ async function listDirectory(uri: string): Promise<string[]> {
   }
 }
 
+/** Throws `input_unreadable`. */
 async function matchGlob(pattern: string, signal: AbortSignal | undefined): Promise<string[]> {
   const names: string[] = [];
   for await (const name of glob(pattern)) {
     signal?.throwIfAborted();
-    // What vanished since, and what is no file, is not meant.
-    if ((await statSource(name, name).catch(() => null))?.kind === 'file') names.push(name);
+    if (await isFile(name)) names.push(name);
   }
   return names;
+}
+
+/** What vanished since, and what is no file, is not meant; what cannot be looked at may be. Throws `input_unreadable`. */
+async function isFile(name: string): Promise<boolean> {
+  try {
+    return (await statSource(name, name)).kind === 'file';
+  } catch (error) {
+    if (error instanceof InputError && error.code === 'input_missing') return false;
+    throw error;
+  }
 }

@@ -1,4 +1,4 @@
-import { chmod, readFile, rename, symlink, utimes } from 'node:fs/promises';
+import { chmod, readFile, rename, rm, symlink, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
@@ -31,6 +31,16 @@ describe('finding files', () => {
     const manifest = await freeze([join(folder, 'glob/2.csv'), join(folder, 'glob/*.csv')], { isOwn: (path) => path === out });
     expect(manifest.files.map(({ uri }) => uri.slice(folder.length))).toEqual(['/glob/2.csv', '/glob/1.csv', '/glob/10.csv']);
     expect(manifest.files.map(({ start }) => start.file)).toEqual([0, 1, 2]);
+  });
+
+  it('takes no glob for whole of which a match cannot be looked at', async () => {
+    await put(folder, 'partly/1.csv', ROW);
+    await symlink('2.csv', join(folder, 'partly/2.csv'));
+    await symlink('gone.csv', join(folder, 'partly/3.csv'));
+    await expect(freeze([join(folder, 'partly/*.csv')])).rejects.toMatchObject({ code: 'input_unreadable', message: expect.stringContaining('partly/2.csv') });
+    // What is not there is not meant.
+    await rm(join(folder, 'partly/2.csv'));
+    expect((await freeze([join(folder, 'partly/*.csv')])).files).toHaveLength(1);
   });
 
   it('prefers a file whose name looks like a glob', async () => {

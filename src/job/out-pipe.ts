@@ -1,15 +1,18 @@
-import { StorageError } from '../errors.ts';
+import { StorageError, storageHint } from '../errors.ts';
 
 const HIGH_WATER_BYTES = 1024 * 1024;
 
-/** Standard output for rows: bounded, and it knows when nobody reads any more. */
+/** Standard output for rows: bounded, and it knows when nobody reads any more, or the disk behind it fails. */
 export class OutPipe {
   #failure: StorageError | null = null;
 
   /** @param hint what whoever stopped reading may do instead */
   constructor(hint: string) {
-    process.stdout.on('error', (error) => {
-      this.#failure = new StorageError('output_closed', `standard output was closed before the last row: ${error.message}`, { hint });
+    process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+      this.#failure =
+        error.code === 'EPIPE'
+          ? new StorageError('output_closed', `standard output was closed before the last row: ${error.message}`, { hint })
+          : new StorageError('output_failed', `standard output could not be written: ${error.message}`, { hint: storageHint(error, 'it starts over'), cause: error });
     });
   }
 

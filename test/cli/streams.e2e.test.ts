@@ -1,5 +1,7 @@
 /** Standard input and standard output as input and output. */
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { CLI } from '../support/cli.ts';
@@ -118,5 +120,13 @@ describe('standard output', () => {
     expect(stdout.join('').split('\n').length).toBe(4);
     expect({ code, stderr: stderr.join('') }).toEqual({ code: 74, stderr: expect.stringMatching(/^millrace: standard output was closed before the last row: .*EPIPE.*\n  [^\n]+\n$/) });
     expect(service.requests.length).toBeLessThan(3_000);
+  });
+
+  test.runIf(existsSync('/dev/full'))('a full disk is told of as that, and not as a reader that went away', async () => {
+    const { folder, args } = await makeWorld(toCsv(ROWS));
+    const line = args({ ...LENIENT, output: '-', 'checkpoint.everyMs': false });
+    const shell = spawn('bash', ['-c', '"$0" "$@" > /dev/full', process.execPath, CLI, ...line], { cwd: folder.path, env: { ...process.env, MILLRACE_API_KEY: API_KEY }, stdio: ['ignore', 'ignore', 'pipe'] });
+    const [stderr, [code]] = await Promise.all([shell.stderr.setEncoding('utf8').toArray(), once(shell, 'close')]);
+    expect({ code: code as unknown, stderr: stderr.join('') }).toEqual({ code: 74, stderr: expect.stringMatching(/^millrace: standard output could not be written: ENOSPC[^\n]*\n  Free some space, then run the same command: it starts over\.\n$/) });
   });
 });

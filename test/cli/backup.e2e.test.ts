@@ -1,7 +1,9 @@
 /** A backup taken while the store is served and written, and what it is good for. */
-import { copyFile, rm, stat, writeFile } from 'node:fs/promises';
+import { copyFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { ensureRoot } from '../services/debian.ts';
+import { mountSmallDisk } from '../services/tmpfs.ts';
 import { Folder } from '../support/cli.ts';
 import { createKey, serve } from '../support/served.ts';
 
@@ -67,4 +69,13 @@ it('says what is wrong: no store, the store itself, no room to write', async () 
     codes.push((await folder.run(['export', ...args])).code);
   }
   expect(codes).toEqual([65, 64, 74, 64]);
+});
+
+it.skipIf(!ensureRoot())('leaves nothing of itself on a disk that was too small for it', async () => {
+  // More than SQLite keeps in memory before it writes: only then is a journal left behind.
+  await writeFile(folder.at('many.csv'), `email,name\n${Array.from({ length: 18_000 }, (_, n) => `p${n}@many.example,Person ${n}\n`).join('')}`);
+  await folder.run(['import', '--store', 'large.sqlite', '--contacts', 'many.csv']);
+  const disk = mountSmallDisk(folder.at('small'), '64k');
+  expect(await folder.run(['export', '--store', 'large.sqlite', '--backup', 'small/b.sqlite'])).toMatchObject({ code: 74, stderr: expect.stringContaining('cannot copy the store to small/b.sqlite') });
+  expect(await readdir(disk.path)).toEqual([]);
 });

@@ -21,7 +21,7 @@ export async function backupCommand(from: string, to: string, signal: AbortSigna
     // All pages of one moment: what is written meanwhile would begin the copy again and again.
     store.exec('BEGIN');
     store.prepare('SELECT 1 FROM companies LIMIT 1').get();
-    await rm(partial, { force: true });
+    await discard(partial);
     await (await open(partial, 'wx', 0o600)).close();
     await backup(store, partial, { rate: PAGES_AT_ONCE, progress: () => signal.throwIfAborted() });
     signal.throwIfAborted();
@@ -31,12 +31,17 @@ export async function backupCommand(from: string, to: string, signal: AbortSigna
     await flush(dirname(to));
     process.stdout.write(`${JSON.stringify({ backup: to, bytes: size })}\n`);
   } catch (error) {
-    await rm(partial, { force: true });
+    await discard(partial);
     signal.throwIfAborted();
     throw new StorageError('backup_failed', `cannot copy the store to ${to}: ${error instanceof Error ? error.message : String(error)}`, { hint: storageHint(error, 'it starts over'), cause: error });
   } finally {
     store.close();
   }
+}
+
+/** What was copied so far, and the journal that SQLite leaves beside it when it could not even undo that. */
+async function discard(partial: string): Promise<void> {
+  for (const path of [partial, `${partial}-journal`]) await rm(path, { force: true });
 }
 
 async function flush(path: string): Promise<void> {

@@ -1,4 +1,4 @@
-/** Days as most records write them, read without the engine's parser of dates. Pure. */
+/** Days as most records write them, read without the engine's parser of dates; and the moments of others. Pure. */
 
 export const DAY_MS = 86_400_000;
 
@@ -21,6 +21,30 @@ export function plainMidnight(text: string): number | null {
   if (text.length !== 20 || !text.endsWith(MIDNIGHT)) return null;
   const day = plainDay(text);
   return day === null ? null : day * DAY_MS;
+}
+
+/** A day alone, or with a time after it. */
+const MOMENT = /^(\d{4}-\d{2}-\d{2})(?:$|[T ])/;
+const ZONE = /(?:z|[+-]\d{2}:?\d{2})$/i;
+/** As all times of the years 0 to 9999 are written by the engine, which gives others a sign. */
+const ISO_LENGTH = 24;
+
+/** Epoch milliseconds of an ISO 8601 day or time. Without an offset it is UTC, whatever zone the machine is in. Null: it is none, the calendar has no such day, or RFC 3339 cannot write it. */
+export function momentOf(text: string): number | null {
+  const plain = plainMidnight(text);
+  if (plain !== null) return plain;
+  const [, day] = MOMENT.exec(text) ?? [];
+  if (day === undefined || !isDay(day)) return null;
+  const isDayAlone = text.length === day.length;
+  const ms = Date.parse(isDayAlone ? day : `${text.replace(' ', 'T')}${ZONE.test(text.slice(day.length)) ? '' : 'Z'}`);
+  return Number.isNaN(ms) || new Date(ms).toISOString().length !== ISO_LENGTH ? null : ms;
+}
+
+/** The engine takes the 30th of February for the 2nd of March. */
+function isDay(day: string): boolean {
+  if (plainDay(day) !== null) return true;
+  const ms = Date.parse(day);
+  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(day);
 }
 
 function twoDigits(text: string, at: number): number {

@@ -1,7 +1,7 @@
 /** What each field of a person and a company record holds, as the definitions say; what cannot be such a value is not kept. Pure. */
 import { normaliseEmail } from '../verification/address.ts';
 import { isPlainDomain, normaliseDomain } from '../verification/domain.ts';
-import { plainDay, plainMidnight } from './days.ts';
+import { momentOf, plainDay, plainMidnight } from './days.ts';
 import { remembering } from './fold.ts';
 import type { COMPANY_FIELDS, PERSON_FIELDS } from './records.ts';
 
@@ -108,9 +108,8 @@ export function timeOf(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined;
   // As times are kept; most are at midnight.
   if (plainMidnight(value) !== null) return value;
-  if (!/^\d{4}-\d{2}-\d{2}(?:$|[T ])/.test(value)) return undefined;
-  const ms = Date.parse(value.length === 10 ? value : value.replace(' ', 'T'));
-  return Number.isNaN(ms) ? undefined : new Date(ms).toISOString().replace('.000Z', 'Z');
+  const ms = momentOf(value);
+  return ms === null ? undefined : new Date(ms).toISOString().replace('.000Z', 'Z');
 }
 
 /** E.164 (ITU-T): a plus and up to 15 digits. A number without its country is nobody's in particular. */

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
-import { expect, it } from 'vitest';
-import { DAY_MS, plainDay, plainMidnight } from '../../src/service/days.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DAY_MS, momentOf, plainDay, plainMidnight } from '../../src/service/days.ts';
 
 const two = (max: number) => fc.integer({ min: 0, max }).map((number) => String(number).padStart(2, '0'));
 const year = fc.oneof(fc.integer({ min: 0, max: 10_000 }).map((number) => String(number).padStart(4, '0')), fc.constantFrom('20x6', '-026', '２０２６'));
@@ -24,4 +24,49 @@ it('what is taken for a plain day is the day that it is for the engine, and a pl
 it.each(['2026-02-28', '1000-01-01', '9999-12-01'])('%s is a plain day, and of no other form', (text) => {
   expect(plainDay(text)).not.toBeNull();
   for (const other of [text.slice(1), ` ${text}`, text.replace('-', '/'), text.slice(0, 8), `${text.slice(0, 8)}29`]) expect(plainDay(other)).toBeNull();
+});
+
+describe('a moment, on a machine that is not in UTC', () => {
+  const { TZ: before } = process.env;
+  beforeAll(() => {
+    process.env['TZ'] = 'Asia/Kathmandu';
+    expect(new Date(0).getTimezoneOffset()).not.toBe(0);
+  });
+  afterAll(() => {
+    if (before === undefined) delete process.env['TZ'];
+    else process.env['TZ'] = before;
+  });
+
+  const moment = fc.date({ min: new Date('0001-01-01T00:00:00Z'), max: new Date('9998-12-31T00:00:00Z'), noInvalidDate: true });
+
+  it('is of UTC, unless it says how far from it', () => {
+    fc.assert(
+      fc.property(moment, fc.integer({ min: -14 * 60, max: 14 * 60 }), fc.constantFrom('T', ' '), fc.constantFrom(':', ''), (date, minutes, between, colon) => {
+        const text = date.toISOString().replace('T', between);
+        const away = Math.abs(minutes);
+        const offset = `${minutes < 0 ? '-' : '+'}${[Math.floor(away / 60), away % 60].map((part) => String(part).padStart(2, '0')).join(colon)}`;
+        expect(momentOf(text)).toBe(date.getTime());
+        expect(momentOf(text.slice(0, -1))).toBe(date.getTime());
+        expect(momentOf(text.replace('Z', offset))).toBe(date.getTime() - minutes * 60_000);
+        expect(momentOf(text.slice(0, 10))).toBe(Math.floor(date.getTime() / DAY_MS) * DAY_MS);
+      }),
+    );
+  });
+
+  it('is of a day that the calendar has', () => {
+    let days = 0;
+    fc.assert(
+      fc.property(day, fc.constantFrom('', 'T12:30', ' 12:30:00Z'), (text, rest) => {
+        const ms = momentOf(text + rest);
+        const there = /^\d{4}(?:-\d{2}){2}$/.test(text) && new Date(Date.UTC(2000, 0)).setUTCFullYear(...(text.split('-').map((part, at) => Number(part) - (at === 1 ? 1 : 0)) as [number, number, number]));
+        const exists = there !== false && new Date(there).toISOString().startsWith(text);
+        expect(ms === null ? null : new Date(ms).toISOString().slice(0, 10)).toBe(exists ? text : null);
+        if (exists) days++;
+      }),
+      { numRuns: 2_000 },
+    );
+    expect(days).toBeGreaterThan(100);
+  });
+
+  it.each(['2026-02-30', '2026-02-29T10:00:00Z', '2026-04-31 10:00', '9999-12-31T23:59:59-14:00', '0000-01-01T00:00:00+01:00', '2026-01-31T', '2026-01-31x', '31.01.2026', ''])('%j is none', (text) => expect(momentOf(text)).toBeNull());
 });

@@ -51,6 +51,14 @@ describe('GET /v1/contacts/search', () => {
     expect([...seen].sort()).toEqual(Array.from({ length: 30 }, (_, n) => `s_${String(n).padStart(2, '0')}`));
   });
 
+  it('links to the next page of a question that has question marks within', async () => {
+    const first = await find('domain=https://acme.example/?from=mail&name=sam&limit=29');
+    const [, next = ''] = /^<(.*)>; rel="next"$/.exec(first.headers.get('link') ?? '') ?? [];
+    const last = await service.request(next, { headers: AUTH });
+    expect([last.status, meta(last)]).toEqual([200, { total: 30, total_relation: 'eq', limit: 29, next_cursor: null }]);
+    expect([...ids(first), ...ids(last)].sort()).toEqual(Array.from({ length: 30 }, (_, n) => `s_${String(n).padStart(2, '0')}`));
+  });
+
   it('ORs values, repeated or with commas, and a body has them whole', async () => {
     expect(meta(await find('title=engineer&title=sales&limit=1'))['total']).toBe(30);
     expect(meta(await find('title=engineer,cto&limit=1'))['total']).toBe(16);

@@ -1,5 +1,6 @@
 /** Opaque cursors: where a page ended, and of which question it was a page. Pure. */
 import { hash } from 'node:crypto';
+import { pathOf } from '../api-route.ts';
 
 /** Tells one question from any other: a cursor belongs to one. */
 export function questionId(question: unknown): string {
@@ -25,8 +26,9 @@ export const BAD_CURSOR = 'cursor is none of this search: pass next_cursor as it
 
 /** The path and query of the next page. */
 export function nextUrl(url: string, cursor: string): string {
-  const [path = '', query = ''] = url.split('?');
-  const parameters = new URLSearchParams(query);
+  const path = pathOf(url);
+  // A question mark within the query is a character like any other, as in the address of a profile.
+  const parameters = new URLSearchParams(url.slice(path.length + 1));
   parameters.set('cursor', cursor);
   return `${path}?${parameters.toString()}`;
 }

@@ -87,6 +87,15 @@ describe('POST /v1/contacts/reveal', () => {
     expect([bare.status, charged(bare), bare.json['credits_charged']]).toEqual([200, '0', 0]);
   });
 
+  it.each([{ emails: ['per@acme.example'] }, { emails: [{ email: 'per@acme.example', type: 'work' }] }, { personal_emails: ['per@home.example'] }])('charges for an address that is not the main one: %j', async (known) => {
+    const open = openStore(store);
+    loadPeople(open, [{ id: 'pe_other', name: 'Per Other', linkedin_url: 'linkedin.com/in/per', ...known }], 'test');
+    open.close();
+    const reply = await service.post('/v1/contacts/reveal', { id: 'pe_other', reveal_mobile: false });
+    expect(reply.text).toMatch(/per@/);
+    expect([charged(reply), reply.json['credits_charged'], reply.json['email']]).toEqual(['1', 1, null]);
+  });
+
   it('asks anew for the verdict on the address when told to, which costs a credit more', async () => {
     const revealed = async (id = 'pe_a'): Promise<unknown[]> => {
       const reply = await service.post('/v1/contacts/reveal', { id, verify: true });

@@ -5,6 +5,10 @@ import { findPerson, PERSON_FORMS, readLookup, type Lookup } from '../lookup.ts'
 import { REVEAL_BODY } from '../operations/reveal.ts';
 import { fillPerson } from '../records.ts';
 import { BodyReader } from '../validate.ts';
+import { isEmpty } from '../values.ts';
+
+/** What is not shown elsewhere, and is paid for. */
+const REVEALED = ['email', 'emails', 'personal_emails', 'mobile', 'phones'] as const;
 
 /** A contact of whom there is something to reveal costs one, a fresh verdict on the address one more; a verdict that is `unknown` is free. */
 export function revealEndpoint(context: Pick<ServiceContext, 'directory' | 'verifier' | 'evidence'>): Endpoint {
@@ -14,7 +18,7 @@ export function revealEndpoint(context: Pick<ServiceContext, 'directory' | 'veri
     const person = fillPerson(row.person, match);
     if (!withMobile) Object.assign(person, { mobile: null, phones: null });
     const email = typeof person['email'] === 'string' ? person['email'] : null;
-    let credits = email !== null || typeof person['mobile'] === 'string' || isList(person['phones']) ? 1 : 0;
+    let credits = REVEALED.some((field) => !isEmpty(person[field])) ? 1 : 0;
     if (verify && email !== null) {
       const verdict = await freshVerdict(context, call, email);
       Object.assign(person, verdict);
@@ -26,10 +30,6 @@ export function revealEndpoint(context: Pick<ServiceContext, 'directory' | 'veri
     const text = `${JSON.stringify({ ...person, credits_charged: credits }).slice(0, -1)},"company":${company ?? 'null'}}`;
     return { status: 200, text, credits, again: true };
   };
-}
-
-function isList(value: unknown): boolean {
-  return Array.isArray(value) && value.length > 0;
 }
 
 function readRequest(body: unknown): { lookup: Exclude<Lookup, { by: 'domain' }>; withMobile: boolean; verify: boolean } {

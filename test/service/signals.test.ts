@@ -125,6 +125,10 @@ describe('GET /v1/signals', () => {
     expect((await get('', { accept: 'text/event-stream', 'last-event-id': 'x' })).json).toMatchObject({ status: 400, errors: [{ parameter: 'Last-Event-ID' }] });
   });
 
+  it('goes on from now on after an event that the store has not come to, such as one of a store that was put back', async () => {
+    expect(await events(1, '', { 'last-event-id': '999999' }, () => tell(signal(8)))).toMatchObject([{ event: 'funding', signal: 'sg_8' }]);
+  });
+
   it('ends with the service, and keeps it from closing no longer than others', async () => {
     const response = await fetch(`${service.url}/v1/signals`, { headers: { ...AUTH, accept: 'text/event-stream' } });
     const [text] = await Promise.all([response.text(), service.close()]);

@@ -1,10 +1,18 @@
 /** Sums of money as the specification shows them: `$12M`. Pure. */
 
+const GREATEST = [1e9, 'B'] as const;
+const UNITS = [[1, ''], [1e3, 'K'], [1e6, 'M'], GREATEST] as const;
+
 /** `$12M`, `$1.4B`, `$950K`, `$80`. @param usd US dollars */
 export function formatUsd(usd: number): string {
-  const [unit, suffix]: readonly [number, string] = usd >= 1e9 ? [1e9, 'B'] : usd >= 1e6 ? [1e6, 'M'] : usd >= 1e3 ? [1e3, 'K'] : [1, ''];
-  const value = usd / unit;
-  return `$${value >= 10 ? Math.round(value) : Math.round(value * 10) / 10}${suffix}`;
+  // As it is shown: 999,999 is a million, and not a thousand thousands.
+  const [unit, suffix] = UNITS.find(([size]) => rounded(usd / size) < 1_000) ?? GREATEST;
+  return `$${rounded(usd / unit)}${suffix}`;
+}
+
+/** To two digits at the least. */
+function rounded(value: number): number {
+  return value >= 10 ? Math.round(value) : Math.round(value * 10) / 10;
 }
 
 /** US dollars in a text such as `$12M`, `12,000,000` or `$1.4 billion`; null when it is none, or in another currency. */

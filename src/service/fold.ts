@@ -3,9 +3,13 @@ import { ownText } from './own-text.ts';
 
 const SPACE = 0x20;
 const TILDE = 0x7e;
-const MARKS = /\p{M}+/gu;
+/** Accents, and signs over the letters of alphabets that leave vowels out. Where marks are vowels, as in Devanagari and Thai, or make another letter, as in Kana, another word is another. */
+const MARKS = /[[\p{M}&&[\p{Script=Inherited}\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}]]--[\u3099\u309a]]+/gv;
+/** Letters that are written as others by whoever lacks them, and have no mark that could be taken off. */
+const LETTERS: Readonly<Record<string, string>> = { ß: 'ss', ø: 'o', ł: 'l', đ: 'd', ı: 'i' };
+const OTHER_LETTERS = /[ßøłđı]/g;
 /** Signs that belong to a word, as in C++, C# and .NET. It begins where no dot stands before: a row of dots is looked at once, and not from each of them. */
-const WORD = /(?<!\.)[\p{L}\p{N}.]*[\p{L}\p{N}][+#]*/gu;
+const WORD = /(?<!\.)[\p{L}\p{M}\p{N}.]*[\p{L}\p{M}\p{N}][+#]*/gu;
 
 /** Titles, skills and places come again and again: what was folded lately is remembered, where it is short. */
 const MAX_REMEMBERED = 20_000;
@@ -60,6 +64,6 @@ export const words: (text: string) => readonly string[] = remembering(wordsIn);
 
 function folded(text: string): string {
   // Most text is ASCII, and then case is all there is to it.
-  const plain = /^[\0-\x7f]*$/.test(text) ? text : text.normalize('NFKD').replaceAll(MARKS, '').replaceAll('ß', 'ss').replaceAll(/[øØ]/g, 'o').replaceAll(/[łŁ]/g, 'l');
-  return plain.toLowerCase().replaceAll(/\s+/g, ' ').trim();
+  const plain = /^[\0-\x7f]*$/.test(text) ? text.toLowerCase() : text.normalize('NFKD').replaceAll(MARKS, '').toLowerCase().replaceAll(OTHER_LETTERS, (letter) => LETTERS[letter] ?? letter);
+  return plain.replaceAll(/\s+/g, ' ').trim();
 }

@@ -28,6 +28,13 @@ describe('importing', () => {
     store.close();
   });
 
+  it('keeps apart two of one company whose names differ by a mark that is a vowel or makes another letter', async () => {
+    const store = await emptyStore();
+    await load(store, ['कमल शर्मा', 'कमला शर्मा', 'ハンダ', 'パンダ', 'Zoë Ruiz', 'Zoe Ruiz'].map((name) => ({ name, company_domain: 'acme.example' })), { name: 'people.jsonl' });
+    expect(all(store, 'contacts').map(({ name }) => name)).toEqual(['कमल शर्मा', 'कमला शर्मा', 'ハンダ', 'パンダ', 'Zoe Ruiz']);
+    store.close();
+  });
+
   it('takes a verdict of an enriched output as of when it was learnt, whatever the order of loading', async () => {
     const output = (learnt: string): SparseRecord => ({
       input: { Mail: 'ada@acme.example' }, result: { outcome: 'matched' }, enrich: { email: 'ada@acme.example', title: 'CTO', email_status: 'risky', email_verified_at: '2024-01-01T00:00:00Z', updated_at: '2026-02-01T00:00:00Z' },

@@ -2,6 +2,7 @@
 import type { Store } from '../../src/service/store/store.ts';
 
 const UNDO: Readonly<Record<number, string>> = {
+  13: '',
   12: 'DROP TABLE person_name_tails; ALTER TABLE person_name_heads RENAME TO person_names',
   11: 'DROP TABLE other_numbers',
   10: 'ALTER TABLE people DROP COLUMN lacks; ALTER TABLE companies DROP COLUMN lacks; ALTER TABLE companies DROP COLUMN shown_signals',

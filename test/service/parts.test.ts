@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { cleanRecord } from '../../src/service/clean-record.ts';
 import { COMPANY_TYPES, PERSON_TYPES } from '../../src/service/field-types.ts';
 import type { SparseRecord } from '../../src/service/records.ts';
+import { fold } from '../../src/service/fold.ts';
 import { exportRecords } from '../../src/service/export/export-records.ts';
 import { FILTERS } from '../../src/service/search/filters.ts';
 import { SearchIndex } from '../../src/service/search/search-index.ts';
@@ -103,6 +104,30 @@ describe('a store of before', () => {
     // Terms are numbered anew.
     const asFound = (row: Readonly<Record<string, unknown>>): unknown => inOrder('terms' in row ? { ...row, terms: null } : row);
     expect(found.map(asFound)).toEqual(today.map((row) => asFound(row['domain'] === 'whole.example' ? { ...row, field_sources: '{"funding":[1,8]}' } : row)));
+    again.close();
+  });
+});
+
+describe('a store of before marks could be vowels', () => {
+  it('has its people and companies under what names and words are compared as today', async () => {
+    const path = join(await temporaryFolder(), 'store.sqlite');
+    const store = openStore(path);
+    loadCompanies(store, [{ domain: 'kana.example', name: 'がき' }], 'test');
+    loadPeople(store, [{ email: 'kamala@kana.example', name: 'कमला', company_domain: 'kana.example' }, { email: 'ada@kana.example', name: 'Ada', company_domain: 'kana.example' }], 'test');
+    loadSignals(store, [{ type: 'hiring', domain: 'kana.example', occurred_at: '2026-01-02', data: { titles: ['パン'] } }], 'test');
+    const asked = [['name', 'कमला'], ['company', 'がき'], ['hiring_title', 'パン']] as const;
+    const both = ['ada@kana.example', 'kamala@kana.example'];
+    const today = [['kamala@kana.example'], both, both];
+    const found = (open: Store): unknown[] => asked.map(([name, value]) => searchIn(open, name, value));
+    const names = (open: Store): unknown[] => open.prepare('SELECT name_key FROM people ORDER BY email').all().map(({ name_key: name }) => name);
+    expect([found(store), names(store)]).toEqual([today, ['ada', fold('कमला')]]);
+    for (const [table, now, before] of [['person', 'name~कमला', 'name~कमल'], ['company', `company~${fold('がき')}`, 'company~かき'], ['company', `hiring_title~${fold('パン')}`, 'hiring_title~ハン']]) store.prepare(`UPDATE ${table}_terms SET term = ? WHERE term = ?`).run(before ?? '', now ?? '');
+    store.exec("UPDATE people SET name_key = 'कमल' WHERE name_key <> 'ada'");
+    expect(found(store)).toEqual([[], [], []]);
+    backTo(store, 12);
+    store.close();
+    const again = openStore(path);
+    expect([found(again), names(again)]).toEqual([today, ['ada', fold('कमला')]]);
     again.close();
   });
 });

@@ -1,5 +1,5 @@
 /** The store's schema as numbered steps. A step that was released is never edited: a change is a new step. */
-import { cleanAgain } from './clean-again.ts';
+import { cleanAgain, foldAgain } from './clean-again.ts';
 import { putAliases } from './domain-aliases.ts';
 import { putOtherAddresses } from './other-addresses.ts';
 import { putAgain } from './put-again.ts';
@@ -289,5 +289,11 @@ export const MIGRATIONS: readonly Migration[] = [
       ) STRICT;
     `,
     run: putNameTails,
+  },
+  {
+    version: 13,
+    name: 'names and words of all scripts as they are compared today',
+    sql: '',
+    run: foldAgain,
   },
 ];

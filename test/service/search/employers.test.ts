@@ -49,6 +49,6 @@ it('leaves of people who work at companies, few or many, whether they are looked
     }),
     { numRuns: 200 },
   );
-  expect([lookUp.mock.calls.length, lookThrough.mock.calls.length, lookUp.mock.results.filter(({ value }) => value === null).length].map((calls) => calls > 5)).toEqual([true, true, true]);
+  expect([lookUp.mock.calls.length, lookThrough.mock.calls.length, lookUp.mock.results.filter(({ value }) => value === null).length].map((calls) => calls > 0)).toEqual([true, true, true]);
   vi.restoreAllMocks();
 });

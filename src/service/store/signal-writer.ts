@@ -2,7 +2,7 @@
 import { normaliseEmail } from '../../verification/address.ts';
 import { normaliseDomain } from '../../verification/domain.ts';
 import { cleanRecord, withParts } from '../clean-record.ts';
-import type { FieldType } from '../field-types.ts';
+import { phoneOf, type FieldType } from '../field-types.ts';
 import { profileKey } from '../../verification/profile-url.ts';
 import type { SparseRecord } from '../records.ts';
 import type { IndexWriter } from '../search/index-writer.ts';
@@ -11,6 +11,8 @@ import { SIGNAL_TYPES, signalType, type SignalType } from '../signal-types.ts';
 import { isEmpty, isObject, textOrNull } from '../values.ts';
 import { digest } from './ids.ts';
 import { timeText } from './kept-columns.ts';
+import { addressesOf } from './other-addresses.ts';
+import { numbersOf } from './other-numbers.ts';
 import { MAX_DOC, TOO_LARGE, type Put } from './put.ts';
 import { suppressionTest } from './suppressions.ts';
 import type { Store } from './store.ts';
@@ -40,9 +42,9 @@ export function signalWriter(store: Store, index: IndexWriter): PutSignal {
     if (record['occurred_at'] === undefined) return { kind: 'rejected', code: 'bad_time', detail: 'a signal needs to say when it occurred, as 2026-01-31 or 2026-01-31T12:00:00Z' };
     const person = (record['person'] ?? null) as SparseRecord | null;
     const personId = textOrNull(person?.['id']);
-    const email = person === null ? null : normaliseEmail(textOrNull(person['email']) ?? '');
+    const { email, addresses, mobiles } = person === null ? NOBODY : namedBy(person);
     const profile = person === null ? null : profileKey(textOrNull(person['linkedin_url']) ?? '');
-    if (isSuppressed({ emails: email === null ? [] : [email], profile, id: personId })) return { kind: 'rejected', code: 'suppressed', detail: 'the person of this signal asked to be removed' };
+    if (isSuppressed({ emails: addresses, profile, mobiles, id: personId })) return { kind: 'rejected', code: 'suppressed', detail: 'the person of this signal asked to be removed' };
     const named = isEmpty(about['name']) ? {} : { name: about['name'] };
     const { type: _type, company: _company, ...others } = record;
     // Last, wherever a row has them: a signal is known again by its text.
@@ -55,12 +57,20 @@ export function signalWriter(store: Store, index: IndexWriter): PutSignal {
     if (json.length > MAX_DOC) return TOO_LARGE;
     if (before?.['doc'] === json) return { kind: 'put', change: 'same', dropped };
     const at = company.get(domain);
-    put.run(id, type, Date.parse(record['occurred_at'] as string), domain, (at?.['country'] as string | undefined) ?? null, (at?.['industry'] as string | undefined) ?? null, personId, email, profile, json);
+    put.run(id, type, Date.parse(record['occurred_at'] as string), domain, (at?.['country'] as string | undefined) ?? null, (at?.['industry'] as string | undefined) ?? null, personId, addresses[0] ?? null, profile, json);
     index.company(domain);
     // One that has moved is no longer the other company's.
     if (before !== undefined && before['company_domain'] !== domain) index.company(before['company_domain'] as string);
     return { kind: 'put', change: before === undefined ? 'new' : 'fields', dropped };
   };
+}
+
+const NOBODY = { email: null, addresses: [], mobiles: [] } as const;
+
+/** The main address of whom a signal is about, all of them, that one first, and mobile numbers. */
+function namedBy(person: SparseRecord): { readonly email: string | null; readonly addresses: readonly string[]; readonly mobiles: readonly string[] } {
+  const email = normaliseEmail(textOrNull(person['email']) ?? '');
+  return { email, addresses: addressesOf({ ...person, email }), mobiles: numbersOf({ ...person, mobile: phoneOf(person['mobile']) }, 'mobile') };
 }
 
 /** What a signal tells, with null for what it does not. Signals are recognised by what they tell, so this comes after that. */

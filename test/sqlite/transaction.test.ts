@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { tmpdir } from 'node:os';
@@ -9,7 +10,7 @@ import { beginWriting, rollback, transaction } from '../../src/sqlite/transactio
 /** Has the file most of the time, and lets go of it for so short a moment that one who looks ten times a second misses it. */
 const HOLDER = `
   const { workerData } = require('node:worker_threads');
-  const db = new (require('node:sqlite').DatabaseSync)(workerData.path);
+  const db = new (require('node:sqlite').DatabaseSync)(workerData.path, { timeout: 60_000 });
   const nap = (ms) => Atomics.wait(workerData.state, 1, 0, ms);
   while (Atomics.load(workerData.state, 0) === 0) {
     db.exec('BEGIN IMMEDIATE');
@@ -22,6 +23,8 @@ const HOLDER = `
   db.close();
 `;
 const [STOP, , ROUNDS] = [0, 1, 2];
+/** A holder that died is not waited for. */
+const WAIT_MS = 10_000;
 
 describe('beginWriting', () => {
   let folder = '';
@@ -42,12 +45,12 @@ describe('beginWriting', () => {
   it('finds the moments between the transactions of somebody who writes all the time', async () => {
     const state = new Int32Array(new SharedArrayBuffer(3 * Int32Array.BYTES_PER_ELEMENT));
     const holder = new Worker(HOLDER, { eval: true, workerData: { path, state } });
-    const ended = new Promise((resolve) => holder.on('exit', resolve));
-    await Atomics.waitAsync(state, ROUNDS, 0).value;
+    const ended = once(holder, 'exit');
+    await Atomics.waitAsync(state, ROUNDS, 0, WAIT_MS).value;
     let most = 0;
     for (let turn = 0; turn < 4; turn++) {
       // The other one has just begun.
-      Atomics.wait(state, ROUNDS, Atomics.load(state, ROUNDS));
+      Atomics.wait(state, ROUNDS, Atomics.load(state, ROUNDS), WAIT_MS);
       const before = Atomics.load(state, ROUNDS);
       transaction(db, () => db.exec("INSERT INTO notes VALUES ('mine')"));
       most = Math.max(most, Atomics.load(state, ROUNDS) - before);

@@ -13,7 +13,7 @@ import { EVERY } from './terms.ts';
 const LOOK_UP_COST = 3;
 
 /** Bytes of sets that are kept as they were read: there are about four people to a company. */
-const ROOM = { people: 40 * 1024 * 1024, companies: 12 * 1024 * 1024 };
+const ROOM = { people: 24 * 1024 * 1024, companies: 8 * 1024 * 1024 };
 
 /** Who meets it all. */
 export interface Matches {

@@ -108,7 +108,7 @@ export function buildApp(context: ServiceContext): App {
     }
     try {
       letIn(context, request);
-      refuseNoHost(request);
+      refuseOddHost(request);
       // Before its body is read: whatever that is, there is nothing that takes it.
       if (request.is404) throw noSuchRoute(methods, request);
       admit(context, request);
@@ -193,10 +193,22 @@ export function buildApp(context: ServiceContext): App {
   };
 }
 
-/** RFC 9112 3.2. @throws ServiceError */
-function refuseNoHost({ headers, raw }: FastifyRequest): void {
-  if (headers.host !== undefined || raw.httpVersion !== '1.1') return;
-  throw new ServiceError('invalid_parameter', 'a request of HTTP/1.1 has a Host header', { errors: [{ parameter: 'Host', code: 'required', detail: 'Host is missing' }] });
+/** RFC 9112 3.2: a request of HTTP/1.1 has one Host, and none has more. @throws ServiceError */
+function refuseOddHost({ headers, raw }: FastifyRequest): void {
+  const isMissing = headers.host === undefined;
+  if (isMissing ? raw.httpVersion !== '1.1' : !hasTwoHosts(raw.rawHeaders)) return;
+  const [code, detail] = isMissing ? ['required', 'Host is missing'] : ['format', 'Host is there more than once'];
+  throw new ServiceError('invalid_parameter', 'a request of HTTP/1.1 has one Host header', { errors: [{ parameter: 'Host', code, detail }] });
+}
+
+/** @param rawHeaders names and values in turn */
+function hasTwoHosts(rawHeaders: readonly string[]): boolean {
+  let hosts = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] as string;
+    if (name.length === 'host'.length && name.toLowerCase() === 'host') hosts++;
+  }
+  return hosts > 1;
 }
 
 function tellBug({ log }: ServiceContext, { call }: FastifyRequest, error: unknown): void {

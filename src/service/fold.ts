@@ -5,9 +5,9 @@ const SPACE = 0x20;
 const TILDE = 0x7e;
 /** Accents, and signs over the letters of alphabets that leave vowels out. Where marks are vowels, as in Devanagari and Thai, or make another letter, as in Kana, another word is another. */
 const MARKS = /[[\p{M}&&[\p{Script=Inherited}\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}]]--[\u3099\u309a]]+/gv;
-/** Letters that are written as others by whoever lacks them, and have no mark that could be taken off. */
-const LETTERS: Readonly<Record<string, string>> = { ß: 'ss', ø: 'o', ł: 'l', đ: 'd', ı: 'i' };
-const OTHER_LETTERS = /[ßøłđı]/g;
+/** Letters and apostrophes that are written as others by whoever lacks them, and have no mark that could be taken off. */
+const LETTERS: Readonly<Record<string, string>> = { ß: 'ss', ø: 'o', ł: 'l', đ: 'd', ı: 'i', '\u2018': "'", '\u2019': "'", '\u02bc': "'" };
+const OTHER_LETTERS = /[ßøłđı\u2018\u2019\u02bc]/g;
 /** Signs that belong to a word, as in C++, C# and .NET. It begins where no dot stands before: a row of dots is looked at once, and not from each of them. */
 const WORD = /(?<!\.)[\p{L}\p{M}\p{N}.]*[\p{L}\p{M}\p{N}][+#]*/gu;
 

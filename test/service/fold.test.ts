@@ -15,7 +15,7 @@ it('a text is folded the same whether it is plain or has spaces around it', () =
 });
 
 it.each([
-  ['Žluťoučký Kůň', 'zlutoucky kun'], ['STRAẞE', 'Straße'], ['IŞIK', 'Işık'], ['Đức', 'DUC'], ['Łódź', 'lodz'], ['مُحَمَّد', 'محمد'], ['שָׁלוֹם', 'שלום'], ['ｶﾞｽ', 'ガス'], ['ΟΔΟΣ', 'οδός'],
+  ['Žluťoučký Kůň', 'zlutoucky kun'], ['STRAẞE', 'Straße'], ['IŞIK', 'Işık'], ['Đức', 'DUC'], ['Łódź', 'lodz'], ['مُحَمَّد', 'محمد'], ['שָׁלוֹם', 'שלום'], ['ｶﾞｽ', 'ガス'], ['ΟΔΟΣ', 'οδός'], ["O\u2019Brien", "o'brien"], ["D\u02bcArcy", "D'Arcy"],
 ])('%s and %s are the same', (one, other) => expect(fold(one)).toBe(fold(other)));
 
 it.each([['कमल', 'कमला'], ['かき', 'がき'], ['ハス', 'パス'], ['มา', 'มี'], ['কমল', 'কমলা']])('%s and %s are not: a mark may be a vowel, or make another letter', (one, other) => {

@@ -64,6 +64,7 @@ const CASES: readonly (readonly [name: string, bytes: string | Buffer, status: n
   ['a tunnel', 'CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n', 405, 'method_not_allowed'],
   ['no target', `OPTIONS * HTTP/1.1\r\nHost: x\r\n${CLOSE}\r\n`, 404, 'not_found'],
   ['no host', `GET /v1/signals HTTP/1.1\r\n${AUTH}${CLOSE}\r\n`, 400, 'invalid_parameter'],
+  ['two hosts', get('/v1/signals', 'host: y\r\n'), 400, 'invalid_parameter'],
   ['a zero byte in a header', get('/v1/signals', 'X: a\0b\r\n'), 400, 'invalid_parameter'],
   ['a folded header', get('/v1/signals', 'X: a\r\n b\r\n'), 400, 'invalid_parameter'],
   ['a space before the colon', 'GET / HTTP/1.1\r\nHost : x\r\n\r\n', 400, 'invalid_parameter'],

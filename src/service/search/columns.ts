@@ -74,27 +74,46 @@ export class ColumnWriter {
 export class ColumnReader {
   #numbers = NO_NUMBERS;
   #chunk: number | null = null;
+  /** Those that were read first: to let go of one for another would be of no use to whoever reads all of them in turn. */
+  readonly #kept = new Map<number, Coded>();
+  readonly #most: number;
+  #room: number;
   #known: ReadonlyMap<number, Extent> | null = null;
   readonly #read;
   readonly #extents;
 
-  constructor(store: Store, name: ColumnName) {
+  /** @param most bytes of numbers that are kept, beside the last that were asked for */
+  constructor(store: Store, name: ColumnName, most = 0) {
     this.#read = store.prepare(`SELECT least, unit, codes FROM ${name} WHERE chunk = ?`);
     this.#extents = store.prepare(`SELECT chunk, least, most FROM ${name}`);
+    this.#most = most;
+    this.#room = most;
   }
 
-  /** The numbers of `CHUNK` rows. The last that were asked for are not read again. */
+  /** The numbers of `CHUNK` rows. */
   chunk(chunk: number): Coded {
     if (chunk === this.#chunk) return this.#numbers;
-    const kept = this.#read.get(chunk) as unknown as Packed | undefined;
-    this.#numbers = kept === undefined ? NO_NUMBERS : coded(kept);
+    this.#numbers = this.#kept.get(chunk) ?? this.#readChunk(chunk);
     this.#chunk = chunk;
     return this.#numbers;
+  }
+
+  #readChunk(chunk: number): Coded {
+    const packed = this.#read.get(chunk) as unknown as Packed | undefined;
+    const numbers = packed === undefined ? NO_NUMBERS : coded(packed);
+    const { byteLength } = numbers.codes;
+    if (byteLength <= this.#room) {
+      this.#room -= byteLength;
+      this.#kept.set(chunk, numbers);
+    }
+    return numbers;
   }
 
   forget(): void {
     this.#chunk = null;
     this.#numbers = NO_NUMBERS;
+    this.#kept.clear();
+    this.#room = this.#most;
     this.#known = null;
   }
 

@@ -26,6 +26,8 @@ export function plainMidnight(text: string): number | null {
 /** A day alone, or with a time after it. */
 const MOMENT = /^(\d{4}-\d{2}-\d{2})(?:$|[T ])/;
 const ZONE = /(?:z|[+-]\d{2}:?\d{2})$/i;
+/** ISO 8601 permits it, databases write it (`+00`), and the engine does not read it. */
+const HOURS_ALONE = /[+-]\d{2}$/;
 /** As all times of the years 0 to 9999 are written by the engine, which gives others a sign. */
 const ISO_LENGTH = 24;
 
@@ -35,8 +37,9 @@ export function momentOf(text: string): number | null {
   if (plain !== null) return plain;
   const [, day] = MOMENT.exec(text) ?? [];
   if (day === undefined || !isDay(day)) return null;
-  const isDayAlone = text.length === day.length;
-  const ms = Date.parse(isDayAlone ? day : `${text.replace(' ', 'T')}${ZONE.test(text.slice(day.length)) ? '' : 'Z'}`);
+  const time = text.slice(day.length).replace(' ', 'T');
+  const missing = time === '' || ZONE.test(time) ? '' : HOURS_ALONE.test(time) ? ':00' : 'Z';
+  const ms = Date.parse(`${day}${time}${missing}`);
   return Number.isNaN(ms) || new Date(ms).toISOString().length !== ISO_LENGTH ? null : ms;
 }
 

@@ -76,6 +76,13 @@ export function storageHint(error: unknown, then = 'the job resumes'): string {
   return `${typeof remedy === 'string' ? remedy : remedyFor(code)}, then run the same command: ${then}.`;
 }
 
+/** What to tell of standard output that could not be written: whoever read it has gone, or the disk behind it fails. @param hint what to do in the first case */
+export function standardOutputFailure(error: NodeJS.ErrnoException, hint: string): StorageError {
+  return error.code === 'EPIPE'
+    ? new StorageError('output_closed', `standard output was closed before the last row: ${error.message}`, { hint })
+    : new StorageError('output_failed', `standard output could not be written: ${error.message}`, { hint: storageHint(error, 'it starts over'), cause: error });
+}
+
 function remedyFor(code: unknown): string {
   switch (code) {
     case 'ENOSPC':

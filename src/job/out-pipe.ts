@@ -1,4 +1,4 @@
-import { StorageError, storageHint } from '../errors.ts';
+import { standardOutputFailure, type StorageError } from '../errors.ts';
 
 const HIGH_WATER_BYTES = 1024 * 1024;
 
@@ -9,10 +9,7 @@ export class OutPipe {
   /** @param hint what whoever stopped reading may do instead */
   constructor(hint: string) {
     process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-      this.#failure =
-        error.code === 'EPIPE'
-          ? new StorageError('output_closed', `standard output was closed before the last row: ${error.message}`, { hint })
-          : new StorageError('output_failed', `standard output could not be written: ${error.message}`, { hint: storageHint(error, 'it starts over'), cause: error });
+      this.#failure = standardOutputFailure(error, hint);
     });
   }
 

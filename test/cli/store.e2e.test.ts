@@ -1,7 +1,9 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { stat, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startMailWorld, type RunningWorld } from '../../src/service/mail-world/start-world.ts';
-import { Folder } from '../support/cli.ts';
+import { CLI, Folder } from '../support/cli.ts';
 
 const CRM = `Full Name,Work Email,Company,Website,Job Title,Mobile
 Ada Example,ada@acme.example,Acme,acme.example,CTO,+12125550100
@@ -145,6 +147,17 @@ it('two kinds of records do not share a file, and standard input is not read twi
   expect((await folder.files()).filter((name) => name.startsWith('both'))).toEqual([]);
   expect((await folder.run(['export', '--store', 'two.csv', '--contacts', '-'])).stdout).toContain('ada@acme.example');
   expect(await folder.run(['import', '--store', 'two.csv', '--contacts', '-', '--companies', '-'], { stdin: CRM })).toMatchObject({ code: 64, stdout: '', stderr: expect.stringContaining('Standard input can be read once') });
+});
+
+it.runIf(existsSync('/dev/full'))('an export to standard output: what fails there is told of as that, and not as the store', async () => {
+  await writeFile(folder.at('many.csv'), `email\n${Array.from({ length: 3_000 }, (_, n) => `p${n}@many.example\n`).join('')}`);
+  await folder.run(['import', '--store', 'many.sqlite', '--contacts', 'many.csv']);
+  const said = (to: string): unknown => {
+    const { status, stderr } = spawnSync('bash', ['-c', `"$0" "$@" ${to}; exit "\${PIPESTATUS[0]}"`, process.execPath, CLI, 'export', '--store', 'many.sqlite', '--contacts', '-'], { cwd: folder.path, encoding: 'utf8', timeout: 30_000 });
+    return { status, stderr };
+  };
+  expect(said('> /dev/full')).toEqual({ status: 74, stderr: expect.stringMatching(/^millrace: standard output could not be written: ENOSPC[^\n]*\n  Free some space, then run the same command: it starts over\.\n$/) });
+  expect(said('| true')).toEqual({ status: 74, stderr: expect.stringMatching(/^millrace: standard output was closed before the last row: [^\n]*EPIPE[^\n]*\n  [^\n]+\n$/) });
 });
 
 it.each([

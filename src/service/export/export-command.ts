@@ -5,7 +5,7 @@ import { rename, rm } from 'node:fs/promises';
 import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { createGzip, createZstdCompress } from 'node:zlib';
-import { StorageError, storageHint } from '../../errors.ts';
+import { standardOutputFailure, StorageError, storageHint } from '../../errors.ts';
 import { storeFailure } from '../store/failure.ts';
 import { openExistingStore } from '../store/open-store.ts';
 import type { Store } from '../store/store.ts';
@@ -22,6 +22,7 @@ export interface ExportSettings {
 
 /** Bytes handed over at once. */
 const CHUNK = 64 * 1024;
+const CLOSED_HINT = 'Whoever read it stopped reading; name a file instead of - to have it whole.';
 
 /** Writes every output, all of one moment; files appear at their names when they are whole (0600). Prints the counts unless standard output has records. @throws StorageError */
 export async function exportCommand(settings: ExportSettings, signal: AbortSignal): Promise<void> {
@@ -67,18 +68,23 @@ function* linesOf(store: Store, { kind, format }: ExportSettings['outputs'][numb
   }
 }
 
-/** Returns how many lines it were. */
+/** Returns how many lines it were. @throws StorageError when it is standard output that fails; of others what they fail with */
 async function pour(lines: Iterable<Uint8Array>, target: Writable, signal: AbortSignal): Promise<number> {
   let count = 0;
   let waiting: Uint8Array[] = [];
   let bytes = 0;
   const hand = async (): Promise<void> => {
     signal.throwIfAborted();
-    if (target.destroyed) throw target.errored ?? new Error('it was closed');
-    const room = target.write(Buffer.concat(waiting));
+    const chunk = Buffer.concat(waiting);
     waiting = [];
     bytes = 0;
-    if (!room) await once(target, 'drain', { signal });
+    try {
+      if (target.destroyed) throw target.errored ?? new Error('it was closed');
+      if (!target.write(chunk)) await once(target, 'drain', { signal });
+    } catch (error) {
+      signal.throwIfAborted();
+      throw target === process.stdout ? standardOutputFailure(error as NodeJS.ErrnoException, CLOSED_HINT) : error;
+    }
   };
   for (const line of lines) {
     count++;

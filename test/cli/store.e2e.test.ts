@@ -1,4 +1,5 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { stat, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -149,9 +150,28 @@ it('two kinds of records do not share a file, and standard input is not read twi
   expect(await folder.run(['import', '--store', 'two.csv', '--contacts', '-', '--companies', '-'], { stdin: CRM })).toMatchObject({ code: 64, stdout: '', stderr: expect.stringContaining('Standard input can be read once') });
 });
 
-it.runIf(existsSync('/dev/full'))('an export to standard output: what fails there is told of as that, and not as the store', async () => {
+/** More than a pipe takes that nobody reads. */
+async function importMany(): Promise<void> {
   await writeFile(folder.at('many.csv'), `email\n${Array.from({ length: 3_000 }, (_, n) => `p${n}@many.example\n`).join('')}`);
   await folder.run(['import', '--store', 'many.sqlite', '--contacts', 'many.csv']);
+}
+
+it('an export that is stopped while it waits for its reader: 75, and no bug', async () => {
+  await importMany();
+  const running = spawn(process.execPath, [CLI, 'export', '--store', 'many.sqlite', '--contacts', '-'], { cwd: folder.path, stdio: ['ignore', 'pipe', 'pipe'] });
+  const ended = once(running, 'close');
+  await once(running.stdout, 'readable');
+  running.kill('SIGTERM');
+  const stderr: string[] = [];
+  running.stderr.setEncoding('utf8').on('data', (text: string) => stderr.push(text));
+  await once(running.stderr, 'data');
+  running.stdout.resume();
+  const [code] = await ended;
+  expect({ code: code as unknown, stderr: stderr.join('') }).toEqual({ code: 75, stderr: expect.stringMatching(/^millrace: stopped by SIGTERM\n  [^\n]+\n$/) });
+});
+
+it.runIf(existsSync('/dev/full'))('an export to standard output: what fails there is told of as that, and not as the store', async () => {
+  await importMany();
   const said = (to: string): unknown => {
     const { status, stderr } = spawnSync('bash', ['-c', `"$0" "$@" ${to}; exit "\${PIPESTATUS[0]}"`, process.execPath, CLI, 'export', '--store', 'many.sqlite', '--contacts', '-'], { cwd: folder.path, encoding: 'utf8', timeout: 30_000 });
     return { status, stderr };

@@ -92,17 +92,18 @@ describe('what an erasure takes beside the person', () => {
     store.close();
   });
 
-  it('takes signals that list an address of theirs among others, and lets none in again', async () => {
+  it('takes signals of any company that list an address of theirs among others or have their mobile number alone, and lets none in again', async () => {
     const store = await emptyStore();
-    const signal = (id: string, person: SparseRecord): SparseRecord => ({ id, type: 'executive_move', domain: 'acme.example', occurred_at: '2026-01-01', person });
+    const signal = (id: string, person: SparseRecord, domain = 'acme.example'): SparseRecord => ({ id, type: 'executive_move', domain, occurred_at: '2026-01-01', person });
     loadPeople(store, [{ email: 'ada@acme.example', personal_emails: ['ada@home.example'], mobile: '+12125550100', company_domain: 'acme.example' }], 'crm');
     const signals = [
       signal('first', { name: 'A', emails: [{ email: 'ADA@home.example' }] }), signal('second', { emails: ['x@acme.example', 'ada@acme.example'] }), signal('beside', { email: 'y@acme.example', personal_emails: ['ada@home.example'] }),
       signal('other', { emails: ['max@acme.example'], mobile: '+12125550199' }),
+      signal('elsewhere', { emails: ['x@acme.example', 'ada@home.example'] }, 'other.example'), signal('cell', { phones: [{ type: 'Cell', number: '+1 (212) 555-0100' }] }, 'other.example'),
     ];
     loadSignals(store, signals, 'crm');
-    expect(suppress(store, ['ada@acme.example'], 7)).toMatchObject({ people: 1, signals: 3 });
-    expect(await load(store, [...signals, signal('number', { mobile: '+1 212 555 0100' })], { kind: 'signals' })).toMatchObject({ counts: { unchanged: 1, rejected: { suppressed: 4 } } });
+    expect(suppress(store, ['ada@acme.example'], 7)).toMatchObject({ people: 1, signals: 5 });
+    expect(await load(store, [...signals, signal('number', { mobile: '+1 212 555 0100' })], { kind: 'signals' })).toMatchObject({ counts: { unchanged: 1, rejected: { suppressed: 6 } } });
     expect([...exportRecords(store, 'signals', false)].map(({ id }) => id)).toEqual(['other']);
     store.close();
   });

@@ -39,7 +39,7 @@ export function cleanAgain(store: Store): void {
 }
 
 /** Whether a text may have letters that are folded otherwise than they were before step 13: with marks that are vowels or make another letter, or apostrophes. None is Latin, but for a few. */
-const FOLDED_ANEW = /[đĐı\u02bc\u0370-\uffff]/;
+const FOLDED_ANEW = /[đĐıŉ\u02bc\u0370-\uffff]/;
 
 /** Part of a migration: names and words of scripts other than Latin are found by what they are folded to today. Most records have none, and are left as they are. */
 export function foldAgain(store: Store): void {

@@ -1,12 +1,12 @@
-/** Signals about somebody who is erased: those that name them by an id, an address or a profile, and those of where they work that name them by name alone or list an address of theirs among others. */
-import { splitAddress } from '../../verification/address.ts';
+/** Signals about somebody who is erased: those that name them by an id, an address, a mobile number or a profile, and those of where they work that name them by name alone. */
 import { fold } from '../fold.ts';
 import { nameOf } from '../person-name.ts';
 import type { SparseRecord } from '../records.ts';
 import { textOrNull } from '../values.ts';
-import { addressesOf } from './other-addresses.ts';
 import type { SamePerson } from './same-person.ts';
+import { namedBy } from './signal-person.ts';
 import type { Store } from './store.ts';
+import type { Traces } from './suppressions.ts';
 
 /** Erases them, once the person's own rows are gone; returns the domain of the company of each. */
 export function signalEraser(store: Store): (person: SamePerson) => string[] {
@@ -16,8 +16,6 @@ export function signalEraser(store: Store): (person: SamePerson) => string[] {
   const named = store.prepare(`
     SELECT seq, doc ->> '$.person.name' AS name FROM signals WHERE company_domain = ? AND doc ->> '$.person.name' IS NOT NULL
     AND NOT EXISTS (SELECT 1 FROM people WHERE id = person_id) AND NOT EXISTS (SELECT 1 FROM people WHERE email = person_email) AND NOT EXISTS (SELECT 1 FROM people WHERE profile = person_profile)`);
-  // By the first address that a signal names it is found at any company.
-  const listing = store.prepare("SELECT seq, doc -> '$.person' AS person FROM signals WHERE company_domain = ? AND (doc -> '$.person.emails' IS NOT NULL OR doc -> '$.person.personal_emails' IS NOT NULL)");
   return ({ rows, addresses, profiles }) => {
     const erased = [
       ...rows.flatMap(({ person }) => (typeof person['id'] === 'string' ? byId.all(person['id']) : [])),
@@ -29,11 +27,25 @@ export function signalEraser(store: Store): (person: SamePerson) => string[] {
       if (names.size === 0) continue;
       for (const { seq, name } of named.all(companyDomain)) if (typeof name === 'string' && names.has(fold(name))) erased.push(...bySeq.all(seq as number));
     }
-    const employers = new Set([...rows.map(({ companyDomain }) => companyDomain), ...addresses.map((address) => splitAddress(address)?.domain)]);
-    for (const domain of employers) {
-      for (const { seq, person } of listing.all(domain ?? null)) if (addressesOf(JSON.parse(person as string) as SparseRecord).some((address) => addresses.includes(address))) erased.push(...bySeq.all(seq as number));
-    }
     return erased.map((row) => row['company_domain'] as string);
+  };
+}
+
+/**
+ * Erases signals that are found by no index: those whose person has an address of a suppressed one beside another, or no more than their mobile number. So it looks at all
+ * that name their person by such, once they are suppressed; returns the domain of the company of each.
+ */
+export function unindexedSignalEraser(store: Store, isSuppressed: (traces: Traces) => boolean): () => string[] {
+  const members = ['emails', 'personal_emails', 'mobile', 'phones'].map((name) => `doc -> '$.person.${name}' IS NOT NULL`);
+  const naming = store.prepare(`SELECT seq, doc -> '$.person' AS person FROM signals WHERE ${members.join(' OR ')}`);
+  const erase = store.prepare('DELETE FROM signals WHERE seq = ? RETURNING company_domain');
+  return () => {
+    const found: number[] = [];
+    for (const { seq, person } of naming.iterate()) {
+      const { addresses, mobiles } = namedBy(JSON.parse(person as string) as SparseRecord);
+      if (isSuppressed({ emails: addresses, mobiles })) found.push(seq as number);
+    }
+    return found.flatMap((seq) => erase.all(seq)).map((row) => row['company_domain'] as string);
   };
 }
 

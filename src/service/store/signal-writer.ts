@@ -1,8 +1,7 @@
 /** Buying signals into the store: recognised by their id, or by what they say. */
-import { normaliseEmail } from '../../verification/address.ts';
 import { normaliseDomain } from '../../verification/domain.ts';
 import { cleanRecord, withParts } from '../clean-record.ts';
-import { phoneOf, type FieldType } from '../field-types.ts';
+import type { FieldType } from '../field-types.ts';
 import { profileKey } from '../../verification/profile-url.ts';
 import type { SparseRecord } from '../records.ts';
 import type { IndexWriter } from '../search/index-writer.ts';
@@ -11,9 +10,8 @@ import { SIGNAL_TYPES, signalType, type SignalType } from '../signal-types.ts';
 import { isEmpty, isObject, textOrNull } from '../values.ts';
 import { digest } from './ids.ts';
 import { timeText } from './kept-columns.ts';
-import { addressesOf } from './other-addresses.ts';
-import { numbersOf } from './other-numbers.ts';
 import { MAX_DOC, TOO_LARGE, type Put } from './put.ts';
+import { namedBy, type NamedPerson } from './signal-person.ts';
 import { suppressionTest } from './suppressions.ts';
 import type { Store } from './store.ts';
 
@@ -65,13 +63,7 @@ export function signalWriter(store: Store, index: IndexWriter): PutSignal {
   };
 }
 
-const NOBODY = { email: null, addresses: [], mobiles: [] } as const;
-
-/** The main address of whom a signal is about, all of them, that one first, and mobile numbers. */
-function namedBy(person: SparseRecord): { readonly email: string | null; readonly addresses: readonly string[]; readonly mobiles: readonly string[] } {
-  const email = normaliseEmail(textOrNull(person['email']) ?? '');
-  return { email, addresses: addressesOf({ ...person, email }), mobiles: numbersOf({ ...person, mobile: phoneOf(person['mobile']) }, 'mobile') };
-}
+const NOBODY: NamedPerson = { email: null, addresses: [], mobiles: [] };
 
 /** What a signal tells, with null for what it does not. Signals are recognised by what they tell, so this comes after that. */
 export function wholeData(type: SignalType, data: unknown): { readonly data?: SparseRecord } {

@@ -2,7 +2,7 @@
 import { normaliseEmail } from '../../verification/address.ts';
 import { IndexWriter } from '../search/index-writer.ts';
 import { textOrNull } from '../values.ts';
-import { signalEraser } from './erase-signals.ts';
+import { signalEraser, unindexedSignalEraser } from './erase-signals.ts';
 import { forgetAnswers } from './forget-answers.ts';
 import { numbersOf, numberTest } from './other-numbers.ts';
 import { samePersonFinder } from './same-person.ts';
@@ -36,6 +36,7 @@ export function suppress(store: Store, emails: Iterable<string>, nowMs: number):
   const put = store.prepare('INSERT INTO suppressions (email_sha256, at) VALUES (?, ?) ON CONFLICT DO UPDATE SET at = max(at, excluded.at)');
   const index = new IndexWriter(store);
   const erase = eraser(store, index);
+  const eraseUnindexed = unindexedSignalEraser(store, isKnown);
   const done = transaction(store, () => {
     const count = { suppressed: 0, people: 0, signals: 0, deliveries: 0, invalid: [] as string[] };
     for (const address of emails) {
@@ -51,6 +52,9 @@ export function suppress(store: Store, emails: Iterable<string>, nowMs: number):
       count.deliveries += deliveries;
       for (const key of traces.flatMap(suppressionKeys)) put.run(key, nowMs);
     }
+    const others = eraseUnindexed();
+    count.signals += others.length;
+    for (const domain of others) index.company(domain);
     index.flush();
     return count;
   });

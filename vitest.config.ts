@@ -13,7 +13,7 @@ function project(name: string, isolate: boolean, include: readonly string[]): Te
     test: {
       name,
       isolate,
-      setupFiles: isolate ? [] : ['test/support/left-behind.ts'],
+      setupFiles: ['test/support/clean-up-hook.ts', ...(isolate ? [] : ['test/support/left-behind.ts'])],
       include: [...include],
       testTimeout: 60_000,
       hookTimeout: 60_000,

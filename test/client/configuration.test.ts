@@ -9,11 +9,11 @@ import { MAX_KEY_FILE_BYTES, readApiKey } from '../../src/client/api-key.ts';
 import { parseBaseUrl } from '../../src/client/base-url.ts';
 import { DataServiceClient } from '../../src/client/data-service-client.ts';
 import { ConfigError } from '../../src/errors.ts';
-import { onCleanup } from './servers.ts';
+import { cleanUp } from '../support/clean-up.ts';
 
 function folder(): string {
   const path = mkdtempSync(join(tmpdir(), 'millrace-key-'));
-  onCleanup(() => rmSync(path, { recursive: true, force: true }));
+  cleanUp(() => rmSync(path, { recursive: true, force: true }));
   return path;
 }
 

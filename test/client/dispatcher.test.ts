@@ -3,14 +3,15 @@ import { expect, it } from 'vitest';
 import { parseBaseUrl } from '../../src/client/base-url.ts';
 import { openDispatcher } from '../../src/client/dispatcher.ts';
 import { Exchange } from '../../src/client/exchange.ts';
-import { onCleanup, serve, serveRaw } from './servers.ts';
+import { cleanUp } from '../support/clean-up.ts';
+import { serve, serveRaw } from './servers.ts';
 
 const BEGINNING = 'HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n{';
 
 async function failureOf(baseUrl: string, env: NodeJS.ProcessEnv = {}, timeoutMs = 50): Promise<unknown> {
   const base = parseBaseUrl(baseUrl);
   const dispatcher = openDispatcher(base, { connections: 1, timeoutMs, connectTimeoutMs: 50 }, env);
-  onCleanup(() => dispatcher.destroy());
+  cleanUp(() => dispatcher.destroy());
   const exchange = await new Promise<Exchange>((resolve, reject) => {
     const handler = new Exchange({ finished: () => {}, mayHold: () => true }, 1000, resolve, reject);
     dispatcher.dispatch({ origin: base.origin, path: '/', method: 'POST', body: '{}' }, handler);

@@ -7,7 +7,8 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { DataServiceClient, DataServiceError, MAX_VERIFY_EMAILS } from '../../src/index.ts';
-import { answer, bodyOf, makeClient, onCleanup, PERSON, PERSON_TEXT, serve, serveCanned } from './servers.ts';
+import { cleanUp } from '../support/clean-up.ts';
+import { answer, bodyOf, makeClient, PERSON, PERSON_TEXT, serve, serveCanned } from './servers.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const entry = join(root, 'src/index.ts');
@@ -80,7 +81,7 @@ describe('docs/library.md', () => {
   const examples = [...readFileSync(join(root, 'docs/library.md'), 'utf8').matchAll(/^```ts\n(.*?)^```$/gms)].map((match) => match[1] ?? '');
   const folder = (): string => {
     const path = mkdtempSync(join(tmpdir(), 'millrace-docs-'));
-    onCleanup(() => rmSync(path, { recursive: true, force: true }));
+    cleanUp(() => rmSync(path, { recursive: true, force: true }));
     return path;
   };
 

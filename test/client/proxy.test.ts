@@ -3,7 +3,8 @@ import { createServer, request as httpRequest } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { proxyFor } from '../../src/client/dispatcher.ts';
-import { answer, EMAIL_BODY, makeClient, onCleanup, PERSON_TEXT, serve, urlOf } from './servers.ts';
+import { cleanUp } from '../support/clean-up.ts';
+import { answer, EMAIL_BODY, makeClient, PERSON_TEXT, serve, urlOf } from './servers.ts';
 
 const VARIABLES = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'no_proxy'];
 
@@ -32,7 +33,7 @@ async function startProxy(target: string): Promise<{ url: string; seen: Incoming
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  onCleanup(() => {
+  cleanUp(() => {
     server.closeAllConnections();
     server.close();
   });

@@ -4,19 +4,9 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createServer as createTcpServer } from 'node:net';
 import type { AddressInfo, Server as TcpServer, Socket } from 'node:net';
-import { afterEach } from 'vitest';
 import { DataServiceClient } from '../../src/client/data-service-client.ts';
 import type { ClientOptions } from '../../src/client/data-service-client.ts';
-
-const cleanups: (() => Promise<unknown> | void)[] = [];
-
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
-
-export function onCleanup(cleanup: () => Promise<unknown> | void): void {
-  cleanups.push(cleanup);
-}
+import { cleanUp } from '../support/clean-up.ts';
 
 export function urlOf(server: Server | TcpServer): string {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -28,7 +18,7 @@ type Listener = (request: IncomingMessage, response: ServerResponse) => Promise<
 export async function serve(listener: Listener): Promise<string> {
   const server = createServer((request, response) => void listener(request, response)).listen(0, '127.0.0.1');
   await once(server, 'listening');
-  onCleanup(() => {
+  cleanUp(() => {
     server.closeAllConnections();
     server.close();
   });
@@ -45,7 +35,7 @@ export async function serveRaw(onRequest: (socket: Socket, count: number) => voi
     socket.on('data', () => onRequest(socket, ++count));
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
-  onCleanup(() => {
+  cleanUp(() => {
     for (const socket of sockets) socket.destroy();
     server.close();
   });
@@ -70,7 +60,7 @@ export function answer(response: ServerResponse, { status, body, headers }: Cann
 
 export function makeClient(baseUrl: string, options: Partial<ClientOptions> = {}): DataServiceClient {
   const client = new DataServiceClient({ baseUrl, apiKey: 'test-key-0123456789', timeoutMs: 5_000, ...options });
-  onCleanup(() => client.destroy());
+  cleanUp(() => client.destroy());
   return client;
 }
 

@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { packageVersion } from '../../src/client/version.ts';
-import { answer, bodyOf, EMAIL_BODY, makeClient, onCleanup, PERSON_TEXT, serve, serveCanned, serveRaw } from './servers.ts';
+import { cleanUp } from '../support/clean-up.ts';
+import { answer, bodyOf, EMAIL_BODY, makeClient, PERSON_TEXT, serve, serveCanned, serveRaw } from './servers.ts';
 
 const head = (status: string, ...headers: string[]): string => [`HTTP/1.1 ${status}`, 'content-type: application/json', ...headers, '', ''].join('\r\n');
 
@@ -173,7 +174,7 @@ describe('a hostile or broken service', () => {
       socket.write(part === 'body' ? head('200 OK', 'content-length: 100000') : 'HTTP/1.1 200 OK\r\nx-slow: ');
       const timer = setInterval(() => socket.write(' '), 10);
       socket.on('close', () => clearInterval(timer));
-      onCleanup(() => clearInterval(timer));
+      cleanUp(() => clearInterval(timer));
     });
     const result = await makeClient(url, { timeoutMs: 100 }).callEnrich(EMAIL_BODY);
     expect(result).toMatchObject({ kind: 'retryable', code: 'timeout' });

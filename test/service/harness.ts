@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, expect } from 'vitest';
+import { expect } from 'vitest';
 import type { MailWorld } from '../../src/service/mail-world/world.ts';
 import type { Plan, Region } from '../../src/service/keys.ts';
 import { createKey } from '../../src/service/keys.ts';
@@ -12,6 +12,7 @@ import { openStore } from '../../src/service/store/open-store.ts';
 import { suppress } from '../../src/service/store/suppress.ts';
 import type { Store } from '../../src/service/store/store.ts';
 import type { ServiceLog } from '../../src/service/watch/log.ts';
+import { cleanUp } from '../support/clean-up.ts';
 import { checkAnswer } from './answers.ts';
 
 export interface Reply {
@@ -29,12 +30,6 @@ export interface Served extends RunningService {
   post(path: string, body: unknown, options?: { key?: string | null; headers?: Record<string, string> }): Promise<Reply>;
 }
 
-const cleanups: (() => Promise<void>)[] = [];
-
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
-
 /** One domain with one mailbox; of anybody else its server will not say. */
 const WORLD: MailWorld = {
   hosts: { 'mx.acme.example': {} },
@@ -46,7 +41,7 @@ export const KEY = 'embedded-test-key';
 
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-service-'));
-  cleanups.push(() => rm(folder, { recursive: true, force: true }));
+  cleanUp(() => rm(folder, { recursive: true, force: true }));
   return folder;
 }
 
@@ -81,7 +76,7 @@ export async function serveStore(options: Partial<ServiceOptions> & { rpm?: numb
   const bugs: unknown[] = [];
   const log: ServiceLog = { write: (_level, entry) => void (entry['event'] === 'bug' && bugs.push(entry)), line: () => undefined, takes: () => false };
   const service = await startService({ embeddedKey: { key: KEY, rpm }, ...(rest.sample === true ? {} : { mail: { world: WORLD } }), log, ...rest, store });
-  cleanups.push(async () => {
+  cleanUp(async () => {
     await service.close();
     // Whatever was asked of it: what nobody expected is told of nowhere else.
     expect(bugs).toEqual([]);

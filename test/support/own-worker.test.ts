@@ -35,6 +35,13 @@ describe('a worker of its own', () => {
     expect(await needs("import { stop } from './helper.ts';", { helper: 'export const stop = 1;' })).toBe(false);
   });
 
+  it('has a file whose helper hooks itself in, and none that does so itself or has it done in a function', async () => {
+    const hook = 'afterEach(() => undefined);';
+    expect(await needs("import './helper.ts';", { helper: hook })).toBe(true);
+    expect(await needs(hook)).toBe(false);
+    expect(await needs("import './helper.ts';", { helper: `export function scratch() {\n  ${hook}\n}` })).toBe(false);
+  });
+
   it('has a file that is long anyway', async () => {
     expect(await needs('', { name: 'a.e2e.test.ts' })).toBe(true);
     expect(await needs('', { name: 'a.sim.test.ts' })).toBe(true);

@@ -15,6 +15,9 @@ const LEAVES_SOMETHING = [
   /'node:(?:child_process|worker_threads|cluster|vm)'/,
 ];
 
+/** A helper is loaded once a worker: its own hooks are heard in the first file alone (`clean-up.ts` is for that). */
+const HOOKS_ITSELF = /^(?:before|after)(?:Each|All)\(/m;
+
 /** Long with or without: simulations, and what starts the command or asks a real server. */
 const LONG = /\.(?:e2e|sim)\.test\.ts$|[\\/]services[\\/]needed\.ts$/;
 
@@ -25,10 +28,10 @@ export function needsOwnWorker(file: string, seen = new Set<string>()): boolean 
   if (LONG.test(file)) return true;
   const text = readFileSync(file, 'utf8');
   if (LEAVES_SOMETHING.some((words) => words.test(text))) return true;
-  return helpersOf(file, text).some((helper) => needsOwnWorker(helper, seen));
+  return helpersOf(file, text).some((helper) => HOOKS_ITSELF.test(readFileSync(helper, 'utf8')) || needsOwnWorker(helper, seen));
 }
 
 function helpersOf(file: string, text: string): string[] {
-  const imported = [...text.matchAll(/(?:from|import\()\s*'(\.[^']+\.ts)'/g)].map(([, path = '']) => resolve(dirname(file), path));
+  const imported = [...text.matchAll(/(?:from|import\(?)\s*'(\.[^']+\.ts)'/g)].map(([, path = '']) => resolve(dirname(file), path));
   return imported.filter((path) => /[\\/]test[\\/]/.test(path) && existsSync(path));
 }

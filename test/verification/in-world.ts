@@ -1,23 +1,17 @@
 /** A verifier in the mail world of `fixtures/mail-world.json`, over real sockets, or with DNS that is told what to say. */
 import { readFileSync } from 'node:fs';
-import { afterEach } from 'vitest';
 import { startMailWorld, type RunningWorld } from '../../src/service/mail-world/start-world.ts';
 import type { MailWorld } from '../../src/service/mail-world/world.ts';
 import { platformResolver, type Resolver } from '../../src/verification/dns/resolver.ts';
 import { smtpSettings, type SmtpSettings } from '../../src/verification/smtp/settings.ts';
 import type { EmailVerification, EvidenceSource, VerifyRequest } from '../../src/verification/types.ts';
 import { Verifier, type VerifierOptions } from '../../src/verification/verifier.ts';
+import { cleanUp } from '../support/clean-up.ts';
 import { testTls } from './certificate.ts';
 
 export const WORLD = JSON.parse(readFileSync(new URL('../../fixtures/mail-world.json', import.meta.url), 'utf8')) as MailWorld;
 
 export const NO_EVIDENCE: EvidenceSource = { mailbox: () => [], domain: () => null };
-
-const cleanups: (() => Promise<void> | void)[] = [];
-
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
 
 export interface InWorld {
   readonly world: RunningWorld;
@@ -33,7 +27,7 @@ export const REQUEST: VerifyRequest = { mode: 'full', maxAgeS: null, evidence: N
 export async function inWorld(settings: Partial<SmtpSettings> = {}, options: Partial<VerifierOptions> = {}, declared: MailWorld = WORLD): Promise<InWorld> {
   const time = { nowMs: Date.UTC(2026, 5, 1) };
   const world = await startMailWorld(declared, { tls: testTls(), now: () => time.nowMs });
-  cleanups.push(() => world.close());
+  cleanUp(() => world.close());
   const verifier = new Verifier({
     resolver: platformResolver([world.dnsServer]),
     smtp: smtpSettings({ ehloName: 'verifier.test', connect: world.connect, commandMs: 400, perProviderPerSecond: 1_000, ...settings }),
@@ -42,7 +36,7 @@ export async function inWorld(settings: Partial<SmtpSettings> = {}, options: Par
     now: () => time.nowMs,
     ...options,
   });
-  cleanups.push(() => verifier.close());
+  cleanUp(() => verifier.close());
   const verify: InWorld['verify'] = (emails, request = {}) => verifier.verify(emails, { ...REQUEST, ...request });
   return { world, verifier, time, verify, one: async (email, request) => (await verify([email], request))[0] as EmailVerification };
 }

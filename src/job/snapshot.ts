@@ -17,26 +17,30 @@ export interface Running {
   readonly sink: Pick<RowSink, 'tally'>;
 }
 
-export interface Snapshot {
+/** What is so now. */
+export interface Counts {
   readonly tally: Tally;
+  /** Records read and not yet written. */
+  readonly inProgress: number;
+  readonly retries: number;
+  readonly throttled: { readonly events: number; readonly waitedMs: number };
+  /** How many calls may be in flight at once. */
+  readonly concurrency: number;
+  readonly heldUp: HeldUp | null;
+}
+
+export interface Snapshot extends Counts {
   /**
    * How much of the job is done, 0..1: the mean of what has been read and what has been written. Rows leave in order and
    * verify requests fill up, so either alone would stand still for long and then jump.
    */
   readonly share: number;
-  /** Records read and not yet written. */
-  readonly inProgress: number;
   /** Rows a second since the last snapshot. */
   readonly rowsPerSecond: number;
   readonly callsPerSecond: number;
   /** Calls a minute now, of those the plan allows; null when it is unlimited. */
   readonly quotaShare: number | null;
   readonly etaMs: number | null;
-  readonly retries: number;
-  readonly throttled: { readonly events: number; readonly waitedMs: number };
-  /** How many calls may be in flight at once. */
-  readonly concurrency: number;
-  readonly heldUp: HeldUp | null;
 }
 
 /** Why nothing is sent, and for how long. */
@@ -55,6 +59,17 @@ function heldUp({ limiter, pool }: Running['running']): HeldUp | null {
   return pausedMs > 0 ? { by: 'quota', leftMs: pausedMs } : null;
 }
 
+export function countsOf({ counters, running, sink }: Running): Counts {
+  return {
+    tally: sink.tally,
+    inProgress: running.inProgress,
+    retries: counters.retries,
+    throttled: { events: counters.throttledEvents, waitedMs: counters.waitedMs },
+    concurrency: running.pool.concurrency,
+    heldUp: heldUp(running),
+  };
+}
+
 /** How much of the remembered rate a new reading replaces: the shown rate and ETA stay calm. */
 const SMOOTHING = 0.2;
 
@@ -66,7 +81,6 @@ export function snapshots(source: Running, rpm: number | null, limit: number | n
   let callsPerSecond: number | null = null;
   return () => {
     const at = now();
-    const { tally } = source.sink;
     const seconds = Math.max(0.001, (at - last.at) / 1_000);
     const smooth = (before: number | null, reading: number): number => (before === null ? reading : before + SMOOTHING * (reading - before));
     const rows = rowsOf(source);
@@ -77,17 +91,12 @@ export function snapshots(source: Running, rpm: number | null, limit: number | n
     // While there is something to read, its pace is the calls' pace; after that, what is left is to be written.
     const [done, before] = read < 1 ? [read, begun.read] : [written, begun.written];
     return {
-      tally,
+      ...countsOf(source),
       share: (read + written) / 2,
-      inProgress: source.running.inProgress,
       rowsPerSecond,
       callsPerSecond,
       quotaShare: rpm === null ? null : Math.min(1, (callsPerSecond * 60) / rpm),
       etaMs: done - before > 0.001 ? Math.max(((at - begun.at) / (done - before)) * (1 - done), atPlanMs(source.counters.callsNow - begun.calls, rpm, (1 - done) / (done - before))) : null,
-      retries: source.counters.retries,
-      throttled: { events: source.counters.throttledEvents, waitedMs: source.counters.waitedMs },
-      concurrency: source.running.pool.concurrency,
-      heldUp: heldUp(source.running),
     };
   };
 }

@@ -1,12 +1,13 @@
 /** What a monitor shows, taken from the running parts when somebody looks: nothing runs by itself. */
 import type { Meter } from '../job/meter.ts';
 import { ownRpm } from '../job/shards/shard-job.ts';
-import { bytesBefore, snapshots, type HeldUp, type Running, type Snapshot } from '../job/snapshot.ts';
+import { bytesBefore, countsOf, snapshots, type HeldUp, type Running, type Snapshot } from '../job/snapshot.ts';
 
 /** Rates are taken over at least so long, however many look. */
 const SNAPSHOT_EVERY_MS = 500;
 
 export interface RunView {
+  /** Its counts are those of now. */
   readonly snapshot: Snapshot;
   readonly meter: Meter;
   readonly pool: Pick<Running['running']['pool'], 'concurrency' | 'inFlight' | 'waiting' | 'outage'>;
@@ -43,14 +44,15 @@ export function viewsOf(source: Running, now: () => number): () => RunView {
       lookedAt = at;
     }
     const { lastKept } = running;
+    const counts = countsOf(source);
     return {
-      snapshot,
+      snapshot: { ...snapshot, ...counts },
       meter: counters.meter,
       pool: running.pool,
       rpm: job.service.rpm,
       ownRpm: ownRpm(job, source.checkpoint),
       quota: running.limiter.stated ?? { limit: null, remaining: null },
-      heldUpBy: snapshot.heldUp?.by ?? null,
+      heldUpBy: counts.heldUp?.by ?? null,
       lag: { records: running.inProgress, oldestMs: running.oldestMs },
       checkpointAgeMs: keepsCheckpoint && lastKept !== null ? at - lastKept.atMs : null,
       throttled: { events: counters.throttledEvents - begun.events, waitedMs: counters.waitedMs - begun.waitedMs },

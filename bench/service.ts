@@ -1,6 +1,6 @@
 /**
- * The service under load, on one core, and the load on another: how many lookups by address it answers a second, beside a bare Fastify with a fixed answer of the same size,
- * how long they take at 10,000 a second, whether it stands a burst, how soon it is ready and how much memory it has. Keys, quota, credits and validation are on.
+ * The service under load, on one core, and the load on another: how many lookups by address it answers a second, beside a bare Fastify with a fixed answer of the same size
+ * and beside one that reads the same two rows in the store and does nothing else, how long they take at 10,000 a second, whether it stands a burst, how soon it is ready and how much memory it has. Keys, quota, credits and validation are on.
  * `npx node bench/service.ts [contacts] [STORE] [requests]` after `npm run build`; a STORE that is there already is used as it is, and has 200 keys more afterwards.
  */
 import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
@@ -108,16 +108,16 @@ try {
   const reply = await fetch(`http://127.0.0.1:${service.port}/v1/enrich`, { method: 'POST', headers: { authorization: `Bearer ${keys[0]}`, 'content-type': 'application/json' }, body: first });
   const bytes = Buffer.byteLength(await reply.text());
   const bare = await start([here('support/bare-fastify.ts'), String(bytes)]);
+  const reading = await start([here('support/fastify-over-store.ts'), path]);
   const plan = { path: '/v1/enrich', keys, bodies, connections: CONNECTIONS, requests, rate: null };
-  const fastest: Record<'service' | 'bare', LoadResult[]> = { service: [], bare: [] };
-  load({ ...plan, port: service.port, requests: WARM_UP });
-  load({ ...plan, port: bare.port, requests: WARM_UP });
+  const servers = { bare, reading, service };
+  const fastest: Record<keyof typeof servers, LoadResult[]> = { bare: [], reading: [], service: [] };
+  for (const { port } of Object.values(servers)) load({ ...plan, port, requests: WARM_UP });
   for (let round = 0; round < ROUNDS; round++) {
-    fastest.bare.push(load({ ...plan, port: bare.port }));
-    fastest.service.push(load({ ...plan, port: service.port }));
+    for (const who of ['bare', 'reading', 'service'] as const) fastest[who].push(load({ ...plan, port: servers[who].port }));
   }
-  const speed = (who: 'service' | 'bare'): number => median(fastest[who].map(({ perSecond }) => perSecond));
-  const share = median(fastest.service.map(({ perSecond }, round) => perSecond / (fastest.bare[round]?.perSecond ?? NaN)));
+  const speed = (who: keyof typeof servers): number => median(fastest[who].map(({ perSecond }) => perSecond));
+  const shareOf = (who: keyof typeof servers): number => median(fastest.service.map(({ perSecond }, round) => perSecond / (fastest[who][round]?.perSecond ?? NaN)));
   const steady = load({ ...plan, port: service.port, rate: PEAK_RATE, requests: STEADY_SECONDS * PEAK_RATE });
   const burst = load({ ...plan, port: service.port, rate: PEAK_RATE, requests: PEAK_RATE, connections: 1_000 });
   const line = (...cells: string[]): string => `| ${cells.join(' | ')} |`;
@@ -131,8 +131,10 @@ try {
       line('', 'measured', 'wanted'),
       '|---|---:|---:|',
       line('bare Fastify, a fixed answer: requests a second', whole(speed('bare')), ''),
+      line('Fastify that reads the two rows of an answer, and no more', whole(speed('reading')), ''),
       line('POST /v1/enrich by address: requests a second', whole(speed('service')), '10,000'),
-      line('of the bare one right before', share.toFixed(2), '0.50'),
+      line('of the bare one right before', shareOf('bare').toFixed(2), '0.50'),
+      line('of the one that reads, right before', shareOf('reading').toFixed(2), ''),
       line('p50, p95, p99 ms at that rate', middle === undefined ? '' : latencies(middle), 'p95 20'),
       line(`p50, p95, p99 ms at ${whole(PEAK_RATE)} a second, from when each was due`, latencies(steady), 'p95 20'),
       line(`a burst of ${whole(PEAK_RATE)} in a second over 1,000 connections: answered within s`, burst.seconds.toFixed(2), '1'),

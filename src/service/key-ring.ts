@@ -29,13 +29,17 @@ export interface ActiveKey {
 
 interface Cached {
   readonly key: ActiveKey;
-  readonly untilMs: number;
+  untilMs: number;
+  /** Of the store, before the key was looked for in it. */
+  readonly version: unknown;
 }
 
 export class KeyRing implements Pending {
   readonly #find: (digest: Buffer) => KeyRow | null;
   readonly #revoked: (digest: Buffer) => boolean;
   readonly #write: (id: string, credits: number, calls: number) => void;
+  /** Changes when another process writes to the store: none but those make, revoke or change keys. */
+  readonly #version: () => unknown;
   readonly #journal: Journal;
   readonly #clock: () => number;
   readonly #own = new Map<string, ActiveKey>();
@@ -51,6 +55,8 @@ export class KeyRing implements Pending {
     this.#revoked = revokedTest(store);
     const charge = store.prepare('UPDATE keys SET credits_used = credits_used + ?, calls_used = calls_used + ? WHERE id = ?');
     this.#write = (id, credits, calls) => void charge.run(credits, calls, id);
+    const version = store.prepare('PRAGMA data_version');
+    this.#version = () => version.get()?.['data_version'];
     this.#journal = journal;
     this.#clock = clock;
     journal.join(this);
@@ -67,13 +73,18 @@ export class KeyRing implements Pending {
     const now = this.#clock();
     const cached = this.#cache.get(authorization);
     if (cached !== undefined && cached.untilMs > now) return cached.key;
+    const version = this.#version();
+    if (cached !== undefined && cached.version === version) {
+      cached.untilMs = now + KEY_CACHE_MS;
+      return cached.key;
+    }
     const key = this.#look(authorization);
     if (key === null) {
       this.#cache.delete(authorization);
       return null;
     }
     if (this.#cache.size >= KEY_CACHE_SIZE) this.#cache.clear();
-    this.#cache.set(authorization, { key, untilMs: now + KEY_CACHE_MS });
+    this.#cache.set(authorization, { key, untilMs: now + KEY_CACHE_MS, version });
     return key;
   }
 

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { leads, toCsv } from '../support/leads.ts';
-import { makeWorld } from '../support/world.ts';
+import { makeFolder, makeWorld } from '../support/world.ts';
 
 test.runIf(process.platform === 'linux').each([
   ['starts again with small semi-spaces, and is stopped as if it had always been that one', '', true],
@@ -18,4 +18,15 @@ test.runIf(process.platform === 'linux').each([
   // Two of a kind could arrive as one, and the drain would last its 25 s.
   run.kill('SIGINT');
   expect((await run.ended).code).toBe(75);
+});
+
+test.runIf(process.platform === 'linux')('a service does too, with room for fewer full collections, and is one process', async () => {
+  const folder = await makeFolder();
+  const run = folder.start(['serve', '--sample', '--port', '0'], { env: { NODE_OPTIONS: '' } });
+  await run.says('"serving"');
+  const words = (await readFile(`/proc/${run.child.pid}/cmdline`, 'utf8')).split('\0');
+  expect(words).toEqual(expect.arrayContaining(['--max-semi-space-size=16', '--heap-growing-percent=200']));
+  expect(JSON.parse(run.stdout())).toMatchObject({ pid: run.child.pid });
+  run.kill('SIGTERM');
+  expect((await run.ended).code).toBe(0);
 });

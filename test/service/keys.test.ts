@@ -27,17 +27,36 @@ describe('keys', () => {
   });
 
   it('are refused within a second of being revoked', async () => {
-    const store = openStore(await makeStore());
+    const path = await makeStore();
+    const [store, elsewhere] = [openStore(path), openStore(path)];
     let now = 0;
     const ring = new KeyRing(store, new Journal(store, () => undefined), () => now);
-    const { id, key } = createKey(store, { plan: 'growth' });
+    const { id, key } = createKey(elsewhere, { plan: 'growth' });
     expect(ring.resolve(`Bearer ${key}`)?.id).toBe(id);
     expect(ring.resolve(`bearer ${key}`)?.id).toBe(id);
-    expect(revokeKey(store, id)).toBe(true);
-    expect(revokeKey(store, id)).toBe(false);
+    expect(revokeKey(elsewhere, id)).toBe(true);
+    expect(revokeKey(elsewhere, id)).toBe(false);
     now = 1_001;
     expect(ring.resolve(`Bearer ${key}`)).toBeNull();
     expect(ring.resolve(`Basic ${key}`)).toBeNull();
+    elsewhere.close();
+    store.close();
+  });
+
+  it('are read again after a second only if somebody else has written to the store', async () => {
+    const path = await makeStore();
+    const [store, elsewhere] = [openStore(path), openStore(path)];
+    const { key } = createKey(elsewhere, { plan: 'growth' });
+    let now = 0;
+    const ring = new KeyRing(store, new Journal(store, () => undefined), () => now);
+    const asRead = ring.resolve(`Bearer ${key}`);
+    for (now = 1_001; now < 10_000; now += 1_001) expect(ring.resolve(`Bearer ${key}`)).toBe(asRead);
+    createKey(elsewhere, { plan: 'growth' });
+    now += 1_001;
+    const again = ring.resolve(`Bearer ${key}`);
+    expect(again).toEqual(asRead);
+    expect(again).not.toBe(asRead);
+    elsewhere.close();
     store.close();
   });
 

@@ -8,6 +8,8 @@ const MAX_REMEMBERED = 400_000;
 const MAX_REMEMBERED_CHARACTERS = 32 * 1024 * 1024;
 /** Longer texts hardly come again. */
 const MAX_REMEMBERED_LENGTH = 80;
+/** Texts of a field whose words are remembered: titles and the like come again soon, names hardly ever, and to look for one among very many takes longer than to make its words anew. */
+const MAX_RECENT = 4_096;
 
 let texts: string[] = [];
 const numbers = new Map<string, number>();
@@ -88,8 +90,8 @@ export class TextField {
     const text = ownText(given);
     const found = wordsIn(text).map((word) => this.#word(word));
     if (text.length <= MAX_REMEMBERED_LENGTH) {
+      if (this.#texts.size >= MAX_RECENT) this.#texts.clear();
       this.#texts.set(text, found);
-      remembered++;
     }
     return found;
   }

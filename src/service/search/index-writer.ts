@@ -70,18 +70,24 @@ export class IndexWriter {
   }
 
   /**
-   * The company at this domain, which had no record, has the terms of `span` but for those of its signals; returns them as they are to be kept with
-   * the row. Null: it has signals, or its terms were left out, and it is seen to at the end.
+   * The terms of `span`, but for those of its signals, as they are to be kept with the company at this domain should it have no record yet. Null: it has signals,
+   * or its terms were left out, and it is seen to at the end.
    */
-  newCompany(domain: string, employees: number | null, table: TermTable, span: TermSpan): Uint8Array | null {
+  termsOfNew(domain: string, table: TermTable, span: TermSpan): Uint8Array | null {
     this.#begin();
-    if (isLeftOut(span) || (this.hasSignals() && this.#statements.signal.get(domain) !== undefined)) {
+    if (isLeftOut(span) || (this.hasSignals() && this.#statements.signal.get(domain) !== undefined)) return null;
+    return this.#companies.kept(table, span);
+  }
+
+  /** The company at this domain, which had no record, is kept with `terms`, which `termsOfNew` told right before. */
+  newCompany(domain: string, employees: number | null, terms: Uint8Array | null, table: TermTable, span: TermSpan): void {
+    if (terms === null) {
       this.#changedCompanies.add(domain);
-      return null;
+      return;
     }
     const number = this.#domains.give(domain);
     this.#sorts.company(number, employees);
-    return this.#companies.change(number, null, table, span);
+    this.#companies.add(number, table, span);
   }
 
   /** The company at this domain, or a signal of it, has changed. */

@@ -45,15 +45,28 @@ export class PostingWriter {
 
   /** Row `n`, which had the terms `before`, has those of `span` now (null: none); returns them as they are to be kept with the row. */
   change(n: number, before: Uint8Array | null, table: TermTable | null, span: TermSpan): Uint8Array {
-    const number = Math.floor(n / BLOCK);
-    const row = n % BLOCK;
-    if (before !== null || table !== this.#table || number !== this.#newIn) this.#takeNewRows();
-    const ids = table === null ? new Uint32Array(0) : this.#idsOf(table, span);
     if (before === null && table !== null) {
-      this.#newIn = number;
-      this.#newRows.add(row, table.numbers, span);
-    } else this.#changeKept(this.#block(number), row, before, ids);
+      const kept = this.kept(table, span);
+      this.add(n, table, span);
+      return kept;
+    }
+    this.#takeNewRows();
+    const ids = table === null ? new Uint32Array(0) : this.#idsOf(table, span);
+    this.#changeKept(this.#block(Math.floor(n / BLOCK)), n % BLOCK, before, ids);
     return new Uint8Array(ids.buffer);
+  }
+
+  /** The terms of `span` as they are kept with a row that has them. */
+  kept(table: TermTable, span: TermSpan): Uint8Array {
+    return new Uint8Array(this.#idsOf(table, span).buffer);
+  }
+
+  /** Row `n`, which is new, has the terms of `span`, whose kept form was asked for before. */
+  add(n: number, table: TermTable, span: TermSpan): void {
+    const block = Math.floor(n / BLOCK);
+    if (block !== this.#newIn) this.#takeNewRows();
+    this.#newIn = block;
+    this.#newRows.add(n % BLOCK, table.numbers, span);
   }
 
   /** A row that had terms before. @param ids of what it has now */
@@ -81,6 +94,8 @@ export class PostingWriter {
   /** The terms' own numbers, in order. Each is there once, for a record has no term twice. */
   #idsOf(table: TermTable, { from, to }: TermSpan): Uint32Array<ArrayBuffer> {
     if (table !== this.#table) {
+      // These are numbers of the table before.
+      this.#takeNewRows();
       this.#table = table;
       this.#idsInTable = new Uint32Array(table.terms.length);
     }
@@ -110,8 +125,13 @@ export class PostingWriter {
       if (block === null) {
         this.#drop.run(at);
         emptied.add(Math.floor(at / BLOCK));
-      } else this.#write.run(at, block);
+      } else {
+        this.#write.run(at, block);
+        this.#added.delete(Math.floor(at / BLOCK));
+      }
     }
+    // Of a row that was not put after all.
+    for (const id of this.#added) emptied.add(id);
     this.#changes.clear();
     this.#added.clear();
     // Not before all is written: what a term has lost in one block it may have gained in a later one.

@@ -2,11 +2,11 @@
 import type { StatementSync } from 'node:sqlite';
 import type { IndexWriter } from '../search/index-writer.ts';
 import type { SparseRecord } from '../records.ts';
-import { TermCollector } from '../search/term-table.ts';
+import { TermCollector, type TermTable } from '../search/term-table.ts';
 import { aliasWriter, type AliasWriter } from './domain-aliases.ts';
 import { furtherId } from './ids.ts';
 import { readKept } from './kept-columns.ts';
-import { AS_TEXT, bytesIn, TextCollector, textIn } from './kept-texts.ts';
+import { AS_TEXT, bytesIn, TextCollector, textIn, type Texts } from './kept-texts.ts';
 import { merge, type Provenance } from './merge.ts';
 import type { Collected } from './prepared.ts';
 import { COMPANY_KEPT_COLUMNS, companyColumns, derivedId, newCompanyColumns, placeAndTrade, prepareCompany, type PlaceAndTrade, type PreparedCompany } from './prepared-company.ts';
@@ -35,13 +35,17 @@ export function companyWriter(store: Store, index: IndexWriter, putAliases?: Ali
 /** Puts one company that was made ready; within a transaction, at whose end `index` is flushed. */
 export function preparedCompanyWriter(store: Store, index: IndexWriter, putAliases: AliasWriter = aliasWriter(store)): PutPreparedCompany {
   const find = store.prepare('SELECT * FROM companies WHERE domain = ?');
-  const add = adder(store, index, putAliases);
+  const { add, addWhole } = adder(store, index, putAliases);
+  /** Where one is new, the next one is too, as a rule: then it is not looked for first. */
+  let isNews = true;
   const update = companyUpdate(store);
   const ofSignals = signalUpdater(store, index);
   return (company, source, collected) => {
     const { domain, dropped, atMs } = company;
+    if (isNews && add(company, source, collected)) return { kind: 'put', change: 'new', dropped };
     const found = find.get(domain);
-    if (found === undefined) return add(company, source, collected);
+    isNews = found === undefined;
+    if (found === undefined) return addWhole(company, source, collected);
     const given = textIn(collected.texts, company);
     if (found['doc'] === given && found['observed_at'] === atMs && found['field_sources'] === null) return { kind: 'put', change: 'same', dropped };
     const { record, change } = merge(readKept(found), JSON.parse(given) as SparseRecord, { source, atMs });
@@ -58,24 +62,40 @@ export function preparedCompanyWriter(store: Store, index: IndexWriter, putAlias
   };
 }
 
-/** Puts one whose domain is not known yet. */
-function adder(store: Store, index: IndexWriter, putAliases: AliasWriter): PutPreparedCompany {
+interface Adder {
+  /** Puts one as it came. False: its domain or its id is there already, or it takes more than that, and nothing is changed. */
+  readonly add: (company: PreparedCompany, source: number, collected: Collected) => boolean;
+  /** Puts one whose domain is not there. */
+  readonly addWhole: PutPreparedCompany;
+}
+
+function adder(store: Store, index: IndexWriter, putAliases: AliasWriter): Adder {
   const taken = store.prepare('SELECT 1 FROM companies WHERE id = ?');
-  const insert = store.prepare(`INSERT INTO companies (${COMPANY_KEPT_COLUMNS.join(', ')}, domain, id, terms) VALUES (${COMPANY_KEPT_COLUMNS.map((name) => (name === 'doc' ? AS_TEXT : '?')).join(', ')}, ?, ?, ?)`);
+  const values = COMPANY_KEPT_COLUMNS.map((name) => (name === 'doc' ? AS_TEXT : '?')).join(', ');
+  const insert = store.prepare(`INSERT INTO companies (${COMPANY_KEPT_COLUMNS.join(', ')}, domain, id, terms) VALUES (${values}, ?, ?, ?) ON CONFLICT DO NOTHING`);
   const ofSignals = signalUpdater(store, index);
-  return (company, source, { terms, texts }) => {
-    const { domain, dropped } = company;
-    const isTaken = taken.get(company.newId) !== undefined;
-    const id = isTaken ? freeId(company, (one) => taken.get(one) === undefined) : company.newId;
-    const doc = isTaken || company.namesAliases ? { ...(JSON.parse(textIn(texts, company)) as SparseRecord), id } : null;
-    const text = isTaken ? JSON.stringify(doc) : null;
-    if (text === null ? company.isTooLarge : text.length > MAX_DOC) return TOO_LARGE;
-    const columns = newCompanyColumns(company, source, text ?? bytesIn(texts, company));
-    insert.run(...columns, domain, id, index.newCompany(domain, company.employees, terms, company));
-    if (doc !== null && company.namesAliases) putAliases(domain, doc);
+  const put = (company: PreparedCompany, source: number, table: TermTable, id: string, text: string | Texts): boolean => {
+    const { domain, employees } = company;
+    const terms = index.termsOfNew(domain, table, company);
+    if (insert.run(...newCompanyColumns(company, source, text), domain, id, terms).changes === 0) return false;
+    index.newCompany(domain, employees, terms, table, company);
     // Signals may be there before their company.
     ofSignals(domain, company);
-    return { kind: 'put', change: 'new', dropped };
+    return true;
+  };
+  return {
+    add: (company, source, { terms, texts }) => !company.isTooLarge && !company.namesAliases && put(company, source, terms, company.newId, bytesIn(texts, company)),
+    addWhole(company, source, { terms, texts }) {
+      const { domain, dropped } = company;
+      const isTaken = taken.get(company.newId) !== undefined;
+      const id = isTaken ? freeId(company, (one) => taken.get(one) === undefined) : company.newId;
+      const doc = isTaken || company.namesAliases ? { ...(JSON.parse(textIn(texts, company)) as SparseRecord), id } : null;
+      const text = isTaken ? JSON.stringify(doc) : null;
+      if (text === null ? company.isTooLarge : text.length > MAX_DOC) return TOO_LARGE;
+      put(company, source, terms, id, text ?? bytesIn(texts, company));
+      if (doc !== null && company.namesAliases) putAliases(domain, doc);
+      return { kind: 'put', change: 'new', dropped };
+    },
   };
 }
 

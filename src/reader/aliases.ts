@@ -32,6 +32,13 @@ export function plainName(name: string): string {
   return name.replace(/[\s_\-\ufeff]/g, '').toLowerCase();
 }
 
+const PLAIN_ALIASES: ReadonlySet<string> = new Set(KEY_COLUMNS.flatMap((key) => ALIASES[key].map(plainName)));
+
+/** Whether a column of this name is taken for a key without being told. */
+export function isKeyName(name: string): boolean {
+  return PLAIN_ALIASES.has(plainName(name));
+}
+
 export type KeyNames = Readonly<Record<KeyColumn, string | null>>;
 
 export interface ConfiguredColumns {
@@ -87,7 +94,7 @@ export function describeAliases(): string {
   const lines = [
     '# Columns that are found by themselves',
     '',
-    'Millrace looks for its keys in the header (for JSONL: in the top-level keys of the first 200 objects).',
+    'Millrace looks for its keys in the header (for JSONL: in the top-level keys of the first 200 objects of each file).',
     'Upper and lower case, spaces, `_` and `-` do not count: `Work E-Mail`, `work_email` and `WORKEMAIL` are one name.',
     '',
     'Where a file has several of these columns, the one that stands **earlier in the list** is used. Any other column is named by hand:',

@@ -58,7 +58,7 @@ export async function freezeInput(options: FreezeOptions): Promise<InputManifest
   const format = options.format ?? oneFormat(inspected) ?? 'csv';
   // What is empty says nothing of its own format.
   const files = inspected.map(({ file, format: own }) => (own === null ? { ...file, delimiter: format === 'jsonl' ? null : (file.delimiter ?? ',') } : file));
-  return format === 'jsonl' ? await freezeJsonl({ format, files, columns: [], keyName: NO_KEYS }, inspected.some(({ hasRecords }) => hasRecords), options) : freezeCsv({ format, files }, inspected, options);
+  return format === 'jsonl' ? await freezeJsonl({ format, files, columns: [], keyName: NO_KEYS }, inspected, options) : freezeCsv({ format, files }, inspected, options);
 }
 
 async function findFiles(options: FreezeOptions): Promise<SourceFile[]> {
@@ -115,16 +115,19 @@ function hasKey(columns: readonly string[], options: FreezeOptions): boolean {
   return Object.values(findKeyColumns(columns, options.columns, true)).some((name) => name !== null && columns.includes(name));
 }
 
-async function freezeJsonl(manifest: InputManifest, hasRecords: boolean, options: FreezeOptions): Promise<InputManifest> {
+async function freezeJsonl(manifest: InputManifest, inspected: readonly InspectedFile[], options: FreezeOptions): Promise<InputManifest> {
+  const hasRecords = inspected.some((one) => one.hasRecords);
   const seen = await scanJsonlKeys(manifest, options);
   checkHeader({ uri: manifest.files.length === 1 ? (manifest.files[0]?.uri ?? '') : 'The input', header: seen.columns }, options.reservedColumns);
   if (seen.sampled === 0 && hasRecords) throw noJsonError(manifest.files);
   if (seen.sampled === 0) return { ...manifest, columns: seen.columns };
-  const keyName = findKeyColumns(seen.sampleColumns, options.columns, true);
-  if (!Object.values(keyName).some((name) => name !== null && seen.sampleColumns.includes(name))) {
-    throw noKeyError(manifest.files.length === 1 ? (manifest.files[0]?.uri ?? '') : 'The input', seen.sampleColumns, false);
+  const sampled = unionOf([seen.sampleColumns, ...inspected.map(({ sampledKeys }) => sampledKeys)]);
+  const keyName = findKeyColumns(sampled, options.columns, true);
+  if (!Object.values(keyName).some((name) => name !== null && sampled.includes(name))) {
+    throw noKeyError(manifest.files.length === 1 ? (manifest.files[0]?.uri ?? '') : 'The input', sampled, false);
   }
-  return { ...manifest, columns: seen.columns, keyName };
+  const files = manifest.files.map((file, index) => ({ ...file, keys: keysIn(inspected[index]?.sampledKeys ?? [], options) }));
+  return { ...manifest, files, columns: seen.columns, keyName };
 }
 
 function noJsonError(files: InputManifest['files']): InputError {

@@ -2,7 +2,8 @@
 import { InputError } from '../errors.ts';
 import { readQuoted } from './csv-fields.ts';
 import { readFramed, type FramedRecord } from './framed.ts';
-import { CHUNK_BYTES, SAMPLE_BYTES } from './limits.ts';
+import { parseObject, trimJson } from './jsonl.ts';
+import { CHUNK_BYTES, MAX_COLUMNS, SAMPLE_BYTES, SAMPLE_OBJECTS } from './limits.ts';
 import { formatOfName } from './names.ts';
 import { COMPRESSION_MAGIC_BYTES, findCompression, readPieces, type Readable } from './pieces.ts';
 import { createCodec } from './encoding.ts';
@@ -23,6 +24,8 @@ export interface InspectedFile {
   readonly file: InputFile;
   readonly format: InputFormat | null;
   readonly hasRecords: boolean;
+  /** Which top-level keys its first objects have (jsonl). */
+  readonly sampledKeys: readonly string[];
 }
 
 /** Look at one file. `index` is its place in the manifest. Throws InputError with a code and words for each way in which it is unusable. */
@@ -40,11 +43,25 @@ export async function inspectFile(found: SourceFile, index: number, options: Ins
   const delimiter = format === 'jsonl' ? null : (options.delimiter ?? stated ?? (format === 'tsv' ? '\t' : findDelimiter(firstLine(text))));
   const draft: InputFile = { uri, path, size, digest, compression, encoding, delimiter, header: [], keys: { email: null, domain: null, linkedin_url: null }, start: begin };
   if (format === 'jsonl') refuseJsonArray(uri, text);
-  if (format === null || format === 'jsonl') return { file: draft, format, hasRecords: format !== null && text.trim() !== '' };
+  if (format === null || format === 'jsonl') return { file: draft, format, hasRecords: format !== null && text.trim() !== '', sampledKeys: format === null ? [] : keysOfFirst(text, sample.whole) };
   const above = stated === null ? 0 : 1;
   const [header, first] = (await firstRecords(draft, above + 2, options.signal)).slice(above);
-  if (header === undefined) return { file: draft, format, hasRecords: false };
-  return { file: { ...draft, header: await headerNames(header, draft), start: header.end }, format, hasRecords: first !== undefined };
+  if (header === undefined) return { file: draft, format, hasRecords: false, sampledKeys: [] };
+  return { file: { ...draft, header: await headerNames(header, draft), start: header.end }, format, hasRecords: first !== undefined, sampledKeys: [] };
+}
+
+/** @param whole whether the last line is whole, too */
+function keysOfFirst(text: string, whole: boolean): string[] {
+  const keys = new Set<string>();
+  const lines = text.split('\n', SAMPLE_OBJECTS);
+  // The next line would end it.
+  if (!whole && lines.length < SAMPLE_OBJECTS) lines.pop();
+  for (const line of lines) {
+    const object = parseObject(trimJson(line));
+    if (typeof object === 'string') continue;
+    for (const key of Object.keys(object)) if (keys.size < MAX_COLUMNS) keys.add(key);
+  }
+  return [...keys];
 }
 
 async function compressionOf(file: Omit<Readable, 'compression'>, signal: AbortSignal | undefined): Promise<Compression> {

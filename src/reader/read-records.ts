@@ -24,9 +24,10 @@ export async function* readRecords(
     if (file === undefined) return;
     const start = from !== null && from.file === index ? from : file.start;
     const layout = layoutOf(manifest, index);
+    const keys = { email: file.keys.email ?? manifest.keyName.email, domain: file.keys.domain ?? manifest.keyName.domain, linkedin_url: file.keys.linkedin_url ?? manifest.keyName.linkedin_url };
     for await (const framed of readFramed(file, start, { chunkBytes: options.chunkBytes ?? CHUNK_BYTES, signal })) {
       signal?.throwIfAborted();
-      if (manifest.format === 'jsonl') yield* readJsonlRecords(framed, manifest.keyName, options.withObjects);
+      if (manifest.format === 'jsonl') yield* readJsonlRecords(framed, keys, options.withObjects);
       else yield* readCsvRecords(framed, layout);
     }
   }

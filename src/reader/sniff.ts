@@ -1,6 +1,7 @@
 /** What a file is, by its first bytes (decompressed): text at all, its encoding, its format, its delimiter. Pure. */
 import { isUtf8 } from 'node:buffer';
 import { InputError } from '../errors.ts';
+import { isKeyName } from './aliases.ts';
 import { findBom } from './encoding.ts';
 import type { Encoding, InputFormat } from './types.ts';
 
@@ -149,18 +150,14 @@ export function refuseJsonArray(uri: string, text: string): void {
 
 const DELIMITERS = [',', ';', '\t', '|'] as const;
 
-/** The delimiter that a header uses most outside quotes; a comma when it has none. */
+/** The delimiter that a header uses most outside quotes, of several the one that makes a key's name of a cell; a comma when it has none. */
 export function findDelimiter(header: string): string {
-  let best: string = ',';
-  let most = 0;
   const bare = header.replace(/"[^"]*"/g, '');
-  for (const delimiter of DELIMITERS) {
-    const count = bare.split(delimiter).length - 1;
-    if (count <= most) continue;
-    most = count;
-    best = delimiter;
-  }
-  return best;
+  const counts = DELIMITERS.map((delimiter) => bare.split(delimiter).length - 1);
+  const most = Math.max(...counts);
+  if (most === 0) return ',';
+  const best = DELIMITERS.filter((_, index) => counts[index] === most);
+  return best.find((delimiter) => header.split(delimiter).some((cell) => isKeyName(cell.replace(/^"(.*)"$/, '$1')))) ?? best[0] ?? ',';
 }
 
 /** What Excel is told by a line `sep=;` above the header, which is none of the table; or null. */

@@ -56,7 +56,7 @@ export interface InputFile {
   readonly delimiter: string | null;
   /** Its own header, in order (csv and tsv); empty for jsonl. */
   readonly header: readonly string[];
-  /** Which of its own columns holds which key (csv and tsv): exports of one source need not agree with another's. */
+  /** Which of its own columns holds which key: exports of one source need not agree with another's. Of jsonl, as its first objects have them; null: as those of the whole input do. */
   readonly keys: Readonly<Record<KeyColumn, string | null>>;
   /** The first record. */
   readonly start: Position;
@@ -68,7 +68,7 @@ export interface InputManifest {
   readonly files: readonly InputFile[];
   /** Union of the files' headers in order of first sight; for jsonl the union of top-level keys, or empty where not asked for. */
   readonly columns: readonly string[];
-  /** Which column holds which key, by name; where files differ (csv, tsv), the best name of all. */
+  /** Which column holds which key, by name; where files differ, the best name of all. */
   readonly keyName: Readonly<Record<KeyColumn, string | null>>;
 }
 

@@ -26,6 +26,8 @@ export function plainMidnight(text: string): number | null {
 /** A day alone, or with a time after it. */
 const MOMENT = /^(\d{4}-\d{2}-\d{2})(?:$|[T ])/;
 const ZONE = /(?:z|[+-]\d{2}:?\d{2})$/i;
+/** As databases and people write it: `12:00:00 UTC`, `12:00:00 +01:00`. */
+const SPACED_ZONE = /(?<=:\d{2}(?:\.\d+)?) (?:UTC|GMT|([+-]\d{2}(?::?\d{2})?))$/i;
 /** ISO 8601 permits it, databases write it (`+00`), and the engine does not read it. */
 const HOURS_ALONE = /[+-]\d{2}$/;
 /** As all times of the years 0 to 9999 are written by the engine, which gives others a sign. */
@@ -37,7 +39,7 @@ export function momentOf(text: string): number | null {
   if (plain !== null) return plain;
   const [, day] = MOMENT.exec(text) ?? [];
   if (day === undefined || !isDay(day)) return null;
-  const time = text.slice(day.length).replace(' ', 'T');
+  const time = text.slice(day.length).replace(SPACED_ZONE, (_, offset: string | undefined) => offset ?? 'Z').replace(' ', 'T');
   const missing = time === '' || ZONE.test(time) ? '' : HOURS_ALONE.test(time) ? ':00' : 'Z';
   const ms = Date.parse(`${day}${time}${missing}`);
   return Number.isNaN(ms) || new Date(ms).toISOString().length !== ISO_LENGTH ? null : ms;

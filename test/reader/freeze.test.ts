@@ -79,6 +79,8 @@ describe('what a file is', () => {
     ['no extension, tsv', 'data', 'email\tn\na@x.example\t1\n', 'tsv', '\t'],
     ['no extension, jsonl', 'data', '\n {"email":"a@x.example"}\n', 'jsonl', null],
     ['.ndjson', 'data.ndjson', '{"email":"a@x.example"}\n', 'jsonl', null],
+    ['as often one as another: the one that leaves a known name', 'tie.csv', 'Email;N,M\na@x.example;1,2\n', 'csv', ';'],
+    ['the same, with that name in quotes', 'tied.csv', 'N;M,"Work Email"\n1;2,a@x.example\n', 'csv', ','],
     ['delimiters within quotes do not count', 'q.csv', '"a;b;c;d",email\n1,a@x.example\n', 'csv', ','],
   ])('%s', async (name, file, content, format, delimiter) => {
     const path = await put(folder, `kind/${name}/${file}`, content);
@@ -185,9 +187,22 @@ describe('columns', () => {
     expect(await failure([csv, await put(folder, 'mixed/c.csv', 'name\nAna\n')])).toMatchObject({ code: 'input_no_columns', message: expect.stringContaining('c.csv') as string });
   });
 
-  it('finds jsonl keys in the first 200 objects, over all files', async () => {
+  it('finds the keys of each jsonl file by its own first 200 objects, but for one that is longer than what is looked at', async () => {
+    const own = await put(folder, 'own/a.jsonl', '{"email":"a@x.example","site":"a.example"}\n');
+    const other = await put(folder, 'own/b.jsonl', '{"Work Email":"b@x.example"}\n{"Work Email":"c@x.example","email":"late@x.example"}'.padEnd(300_000));
+    const late = await put(folder, 'own/c.jsonl', `${'{"n":1}\n'.repeat(200)}{"email":"d@x.example","E-MAIL":"e@x.example"}\n`);
+    const manifest = await freeze([own, other, late]);
+    expect(manifest.files.map(({ keys }) => keys.email)).toEqual(['email', 'Work Email', null]);
+    expect(manifest.keyName).toMatchObject({ email: 'email', domain: 'site' });
+    const plain = await freeze([own, await put(folder, 'own/d.jsonl', '{"Work Email":"b@x.example"}\n{"Work Email":"c@x.example"')]);
+    expect(plain.files.map(({ keys }) => keys.email)).toEqual(['email', 'Work Email']);
+    expect((await readAll(plain)).map(({ email }) => email)).toEqual(['a@x.example', 'b@x.example', '']);
+    expect((await freeze([own, other], { columns: { email: 'site' } })).files.map(({ keys }) => keys.email)).toEqual(['site', null]);
+  });
+
+  it('finds jsonl keys in the first 200 objects of a file', async () => {
     const early = await put(folder, 'keys/a.jsonl', '{"n":1}\n'.repeat(150));
-    const late = await put(folder, 'keys/b.jsonl', `${'{"n":1}\n'.repeat(49)}{"E-Mail":"a@x.example"}\n{"website":"x.example","__proto__":1}\n`);
+    const late = await put(folder, 'keys/b.jsonl', `${'{"n":1}\n'.repeat(199)}{"E-Mail":"a@x.example"}\n{"website":"x.example","__proto__":1}\n`);
     expect((await freeze([early, late])).keyName).toEqual({ email: 'E-Mail', domain: null, linkedin_url: null });
     expect((await freeze([early, late], { needColumns: true })).columns).toEqual(['n', 'E-Mail', 'website', '__proto__']);
   });

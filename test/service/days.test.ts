@@ -51,6 +51,9 @@ describe('a moment, on a machine that is not in UTC', () => {
         expect(momentOf(text.replace('Z', offset))).toBe(date.getTime() - minutes * 60_000);
         // ISO 8601 has offsets of whole hours without minutes, too, and databases write them.
         expect(momentOf(text.replace('Z', offset.slice(0, 3)))).toBe(date.getTime() - Math.sign(minutes) * Math.floor(away / 60) * HOUR_MS);
+        // Databases also write a space before it, and people the zone's name.
+        expect(momentOf(text.replace('Z', ` ${offset}`))).toBe(date.getTime() - minutes * 60_000);
+        for (const name of ['UTC', 'GMT', 'utc']) expect(momentOf(text.replace('Z', ` ${name}`))).toBe(date.getTime());
         expect(momentOf(text.slice(0, 10))).toBe(Math.floor(date.getTime() / DAY_MS) * DAY_MS);
       }),
     );
@@ -71,5 +74,5 @@ describe('a moment, on a machine that is not in UTC', () => {
     expect(days).toBeGreaterThan(100);
   });
 
-  it.each(['2026-02-30', '2026-02-29T10:00:00Z', '2026-04-31 10:00', '9999-12-31T23:59:59-14:00', '0000-01-01T00:00:00+01:00', '2026-01-31T', '2026-01-31T12+01', '2026-01-31-05', '2026-01-31x', '31.01.2026', ''])('%j is none', (text) => expect(momentOf(text)).toBeNull());
+  it.each(['2026-02-30', '2026-02-29T10:00:00Z', '2026-04-31 10:00', '9999-12-31T23:59:59-14:00', '0000-01-01T00:00:00+01:00', '2026-01-31T', '2026-01-31T12+01', '2026-01-31-05', '2026-01-31 -05', '2026-01-31 12:00 CET', '2026-01-31 12:00 UTC UTC', '2026-01-31x', '31.01.2026', ''])('%j is none', (text) => expect(momentOf(text)).toBeNull());
 });

@@ -1,14 +1,12 @@
 import { ConfigError, EXIT, MillraceError, StorageError, storageHint } from '../errors.ts';
 import { isBusy } from '../sqlite/busy.ts';
+import { systemCodeOf } from '../sqlite/system-code.ts';
 
 /** What SQLite says of a file that is no database (sqlite.org/rescode.html). */
 const NOT_A_LEDGER = 26;
 
 /** A database that is damaged; SQLite says so as well of a disk that could not read it (there SQLITE_IOERR_CORRUPTFS). */
 const CORRUPT = 11;
-
-/** What the system calls those that SQLite has words of its own for. */
-const SYSTEM_CODES: Readonly<Record<number, string>> = { 8: 'EROFS', 13: 'ENOSPC' };
 
 /** Whether a file is beyond use: damaged, cut off, or none at all. A disk that is full or gone says nothing of the kind. */
 export function isDamage(error: unknown): boolean {
@@ -21,9 +19,8 @@ export function ledgerFailure(path: string, error: unknown): MillraceError {
   if (error instanceof MillraceError) return error;
   const message = error instanceof Error ? error.message : String(error);
   const resultCode = Number((error as { errcode?: unknown }).errcode ?? 0) & 0xff;
-  const systemCode = (error as { code?: unknown }).code;
   if (resultCode === NOT_A_LEDGER || message.startsWith('it ')) {
-    return new ConfigError('ledger_unreadable', `the ledger ${path} cannot be used: ${message}`, { hint: 'Move it away, or name another file with --ledger.', cause: error });
+    return new ConfigError('ledger_unreadable', `the ledger ${path} cannot be used: ${message}`, { hint: 'Move it away and run the same command again, or name another file with --ledger and start over with --fresh.', cause: error });
   }
   if (isBusy(error)) {
     return new MillraceError(EXIT.stopped, 'ledger_busy', `another process keeps the ledger ${path} locked: it may be paused in the middle of writing`, { hint: 'End or wake it, then run the same command: the job resumes.', cause: error });
@@ -32,6 +29,6 @@ export function ledgerFailure(path: string, error: unknown): MillraceError {
     // What was paid for is in it: nobody should move it away because of a disk that failed once.
     return new StorageError('ledger_failed', `the ledger ${path} is damaged, or the disk could not read it: ${message}`, { hint: 'Look after the disk and run the same command. If it says the same again, move the ledger away: what it held is then asked for anew.', cause: error });
   }
-  if (resultCode === 0 && typeof systemCode !== 'string') throw error;
-  return new StorageError('ledger_failed', `the ledger ${path} could not be read or written: ${message}`, { hint: storageHint({ code: systemCode === 'ERR_SQLITE_ERROR' ? SYSTEM_CODES[resultCode] : systemCode }), cause: error });
+  if (resultCode === 0 && typeof (error as { code?: unknown }).code !== 'string') throw error;
+  return new StorageError('ledger_failed', `the ledger ${path} could not be read or written: ${message}`, { hint: storageHint({ code: systemCodeOf(error) }), cause: error });
 }

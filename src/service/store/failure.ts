@@ -1,6 +1,7 @@
 /** A failure of the store's file, in words. */
-import { MillraceError, StorageError } from '../../errors.ts';
+import { MillraceError, StorageError, storageHint } from '../../errors.ts';
 import { isBusy } from '../../sqlite/busy.ts';
+import { systemCodeOf } from '../../sqlite/system-code.ts';
 
 /** What ended a command that uses the store: errors of SQLite and of the disk become a StorageError, all else passes. */
 export function storeFailure(error: unknown, path: string): unknown {
@@ -9,7 +10,7 @@ export function storeFailure(error: unknown, path: string): unknown {
   if (code !== 'ERR_SQLITE_ERROR' && !/^E[A-Z]+$/.test(code ?? '')) return error;
   const busy = isBusy(error);
   return new StorageError(busy ? 'store_busy' : 'store_failed', `the store ${path} could not be ${busy ? 'written: another process has it' : 'used'}: ${error.message}`, {
-    hint: busy ? 'Wait until it has ended, and run the same command again.' : 'Look after the disk, and run the same command again: it goes on where it can.',
+    hint: busy ? 'Wait until it has ended, and run the same command again.' : storageHint({ code: systemCodeOf(error) }, 'it goes on where it can'),
     cause: error,
   });
 }

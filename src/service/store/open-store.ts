@@ -1,9 +1,10 @@
 /** Opens the service's SQLite file: makes it when it is missing, brings its schema up to date, and sets how it is shared. */
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { InputError, StorageError } from '../../errors.ts';
+import { InputError, StorageError, storageHint } from '../../errors.ts';
 import { MIGRATIONS } from './migrations.ts';
 import { isBusy } from '../../sqlite/busy.ts';
+import { isOfDisk, systemCodeOf } from '../../sqlite/system-code.ts';
 import { transaction } from '../../sqlite/transaction.ts';
 import type { Store } from './store.ts';
 
@@ -35,7 +36,7 @@ export function openStore(path: string, timeoutMs: number = BUSY_TIMEOUT_MS): St
     db?.close();
     if (error instanceof StorageError) throw error;
     throw new StorageError('store_unusable', `cannot open the store ${path}: ${reason(error)}`, {
-      hint: 'pass --store with a file that millrace made, or a name in a folder where one may be made',
+      hint: isOfDisk(error) ? storageHint({ code: systemCodeOf(error) }, 'what is in the store is whole') : 'pass --store with a file that millrace made, or a name in a folder where one may be made',
       cause: error,
     });
   }

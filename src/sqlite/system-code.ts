@@ -1,0 +1,25 @@
+/** What the system calls a failure that SQLite has a number of its own for (sqlite.org/rescode.html): read-only, full. */
+const SYSTEM_CODES: Readonly<Record<number, string>> = { 8: 'EROFS', 13: 'ENOSPC' };
+/** Of reading or writing at all; what of, SQLite does not say. */
+const SQLITE_IOERR = 10;
+
+/** It is the disk then, and not the name of the file. */
+const OF_THE_DISK: readonly string[] = ['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EMFILE', 'ENFILE'];
+
+interface Failure {
+  readonly code?: unknown;
+  readonly errcode?: unknown;
+}
+
+/** The system's name of what went wrong with a file, be it SQLite or Node that says so; undefined where it has none. */
+export function systemCodeOf(error: unknown): string | undefined {
+  const { code, errcode } = (error ?? {}) as Failure;
+  if (typeof errcode === 'number') return SYSTEM_CODES[errcode & 0xff];
+  return typeof code === 'string' && /^E[A-Z0-9]+$/.test(code) ? code : undefined;
+}
+
+/** Whether the disk failed, or the machine had nothing left for another file. */
+export function isOfDisk(error: unknown): boolean {
+  const { errcode } = (error ?? {}) as Failure;
+  return (typeof errcode === 'number' && (errcode & 0xff) === SQLITE_IOERR) || OF_THE_DISK.includes(systemCodeOf(error) ?? '');
+}

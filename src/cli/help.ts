@@ -164,14 +164,15 @@ else a JSON object a line in the same order. A bad address is a result: exit 0.
 
 Example: millrace verify --local --mode dns jane@example.com`;
 
-const IMPORT = `Usage: millrace import --store FILE --contacts FILE [flags]
+const IMPORT = `Usage: millrace import --store FILE FILE... [flags]
 
 Loads csv, tsv or jsonl, .gz and .zst too, into the service's store: files of your own, what export
 wrote, or an enriched output of Millrace. Rows about somebody who is there already are merged, field
 by field, the newer first. A running service has them at once. Prints the counts as JSON.
 
   --store FILE        the store; made when missing
-  --contacts FILE     people: path, glob, folder, s3:// or -   --companies FILE   companies
+  FILE, --contacts FILE   people: path, glob, folder, s3:// or -
+  --companies FILE    companies
   --signals FILE      funding, hiring, moves, technologies
   --deliveries FILE   what became of mails: email, event (delivered, bounced), at; SMTP codes
   --columns.FIELD X   the column of a field, such as --columns.email "Primary contact"
@@ -181,7 +182,7 @@ by field, the newer first. A running service has them at once. Prints the counts
 
 Which columns are found by themselves: docs/operating.md. Importing a file again does no harm.
 
-Example: millrace import --store service.sqlite --contacts crm.csv`;
+Example: millrace import --store service.sqlite crm.csv`;
 
 const EXPORT = `Usage: millrace export --store FILE --contacts FILE [flags]
 

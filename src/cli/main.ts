@@ -58,6 +58,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   },
   import: {
     usage: 'import',
+    keys: true,
     options: Object.fromEntries(['store', 'contacts', 'companies', 'signals', 'as-of', 'rejected', 'input.format', 'input.delimiter', 'input.encoding'].map((name) => [name, value])),
     load: async () => (await import('./commands/import.ts')).importFilesCommand,
   },

@@ -33,6 +33,16 @@ async function enrich(email: string, withKey = key): Promise<number> {
   return reply.status;
 }
 
+it('takes files without a flag for people, unless the shell may have made them of another kind\'s glob', async () => {
+  await writeFile(folder.at('more.jsonl'), '{"email":"cleo@acme.example","name":"Cleo Case"}\n');
+  const { code, stdout } = await folder.run(['import', '--store', 'many.sqlite', 'crm.csv', 'more.jsonl', '--contacts', 'crm.csv']);
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({ contacts: { read: 7, added: 3, unchanged: 2, rejected: { no_identity: 2 } } });
+  expect(await folder.run(['import', '--store', 'many.sqlite'])).toMatchObject({ code: 64, stderr: expect.stringContaining('Nothing says what to import') });
+  expect(await folder.run(['import', '--store', 'many.sqlite', '--companies', 'a.csv', 'b.csv'])).toMatchObject({ code: 64, stderr: expect.stringContaining('Quote globs') });
+  expect(await folder.run(['import', '--store', 'many.sqlite', '-', '-'])).toMatchObject({ code: 64, stderr: expect.stringContaining('named several times') });
+});
+
 it('from a CSV of one\'s own to an enriched file through one\'s own service', async () => {
   const imported = await folder.run(['import', '--store', 's.sqlite', '--contacts', 'crm.csv']);
   expect(imported.code).toBe(0);

@@ -17,12 +17,12 @@ export async function importFilesCommand(invocation: Invocation): Promise<ExitCo
   const store = storeOf('import', invocation);
   const columns = new Map([...invocation.flags.keys()].filter((flag) => flag.startsWith(COLUMNS)).map((flag) => [flag.slice(COLUMNS.length), textOf(invocation, flag) ?? '']));
   const asOfMs = dayOf(textOf(invocation, 'as-of'));
-  const named = KINDS.flatMap((kind) => {
-    const uri = textOf(invocation, kind);
-    return uri === null ? [] : [{ kind, uri }];
-  });
-  if (named.length === 0) throw new UsageError('nothing_to_import', 'Nothing says what to import', { hint: 'Say --contacts FILE, --companies FILE, --signals FILE or --deliveries FILE.' });
-  if (named.filter(({ uri }) => uri === '-').length > 1) throw new UsageError('repeated_input', 'Standard input can be read once, and is named for several kinds', { hint: 'Give all but one of them as files.' });
+  // Files without a flag are of people, as most are. Beside another kind's flag they are what the shell made of a glob that was not quoted.
+  const [stray] = KINDS.some((kind) => kind !== 'contacts' && textOf(invocation, kind) !== null) ? invocation.keys : [];
+  if (stray !== undefined) throw new UsageError('extra_argument', `Nothing says what ${JSON.stringify(stray.slice(0, 80))} has in it`, { hint: 'Quote globs: Millrace expands them itself. Beside files of another kind, those of people need --contacts.' });
+  const named = KINDS.flatMap((kind) => [textOf(invocation, kind) ?? [], kind === 'contacts' ? invocation.keys : []].flat().map((uri) => ({ kind, uri })));
+  if (named.length === 0) throw new UsageError('nothing_to_import', 'Nothing says what to import', { hint: 'Name files of people, or say --companies FILE, --signals FILE or --deliveries FILE.' });
+  if (named.filter(({ uri }) => uri === '-').length > 1) throw new UsageError('repeated_input', 'Standard input can be read once, and is named several times', { hint: 'Give all but one of them as files.' });
   const shape = {
     format: wordOf(invocation, 'input.format', ['csv', 'tsv', 'jsonl']),
     delimiter: textOf(invocation, 'input.delimiter'),
@@ -34,7 +34,12 @@ export async function importFilesCommand(invocation: Invocation): Promise<ExitCo
   }
   return withStopSignals(async ({ drain }) => {
     const [{ importCommand }, { importFiles }, { ALIASES, plainName }] = await Promise.all([import('../../service/import/import-command.ts'), import('../import-files.ts'), import('../../reader/aliases.ts')]);
-    const inputs = named.map(({ kind, uri }) => ({ kind, files: (nowMs: number) => importFiles({ kind, uri, shape, columns, asOfMs, nowMs }, drain) }));
+    const inputs = KINDS.filter((kind) => named.some((one) => one.kind === kind)).map((kind) => ({
+      kind,
+      async *files(nowMs: number) {
+        for (const { uri } of named.filter((one) => one.kind === kind)) yield* importFiles({ kind, uri, shape, columns, asOfMs, nowMs }, drain);
+      },
+    }));
     return importCommand({ store, inputs, columns, aliases: ALIASES, plainName, rejectedPath }, drain);
   }, 'What was imported by then stays. Run the same command: it reads the files from the beginning, and what is there already changes nothing.');
 }

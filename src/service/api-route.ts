@@ -47,7 +47,7 @@ function sendFirst(context: ServiceContext, ticket: Ticket | null, found: Outcom
     return sendProblem(reply, found, text);
   }
   const { status, text, again, headers } = found;
-  if (ticket !== null) remember(context, call, ticket, again ? { kind: 'again', status, verdicts: call.verdicts } : { kind: 'text', status, text });
+  if (ticket !== null) remember(context, call, ticket, again ? { kind: 'again', status, verdicts: call.verdicts, missed: call.missed } : { kind: 'text', status, text });
   if (headers !== undefined) void reply.headers(headers);
   return send(reply, call, status, text);
 }
@@ -149,6 +149,7 @@ async function sendReplay(endpoint: Endpoint, answer: FirstAnswer, request: Fast
   call.replayed = true;
   if (answer.kind === 'text') return send(reply.header('idempotency-replayed', 'true'), call, answer.status, answer.text);
   call.verdicts = answer.verdicts;
+  call.missed = answer.missed;
   const again = await attempt(endpoint, request);
   reply.header('idempotency-replayed', 'true');
   if (again instanceof ServiceError) return sendProblem(reply, again, problemText(again, request));

@@ -38,6 +38,7 @@ const STUCK_MS = 10_000;
 const MAX_SHOWN_PATH = 200;
 
 const NO_BODY = Buffer.alloc(0);
+const NONE: readonly never[] = [];
 
 export interface App {
   readonly fastify: FastifyInstance;
@@ -238,7 +239,7 @@ function methodsOf(methods: ReadonlyMap<string, readonly string[]>, path: string
 }
 
 function newCall(requestId: string, startedMs: number): Call {
-  return { requestId, startedMs, key: null, quota: null, tokens: 0, credits: 0, admitted: false, replayed: false, verdicts: {}, owing: false, idempotent: false, undo: null, raw: NO_BODY, fate: null };
+  return { requestId, startedMs, key: null, quota: null, tokens: 0, credits: 0, admitted: false, replayed: false, verdicts: {}, missed: NONE, owing: false, idempotent: false, undo: null, raw: NO_BODY, fate: null };
 }
 
 function quotaOf({ key, quota }: Call): Readonly<Record<string, string>> {

@@ -62,6 +62,8 @@ export interface Call {
   replayed: boolean;
   /** What was found out about addresses for the answer, or for the first one where this is a replay. */
   verdicts: KeptVerdicts;
+  /** Parts of the answer, or of the first one, that found nothing and were free: of a list the places, from 0. */
+  missed: readonly number[];
   /** It has made something that must be in the store before anybody is told of it. */
   owing: boolean;
   /** The answer is kept for an Idempotency-Key, or is one that was. */

@@ -21,9 +21,12 @@ const VALID_KEY = /^[\x20-\x7e]{1,255}$/;
 
 /**
  * An answer as it is remembered. `again`: the first answer was a record of the store, which is not kept twice (a copy would
- * outlive the erasure of the person); the same request reads it again, at no charge. What was asked of mail servers for it is kept.
+ * outlive the erasure of the person); the same request reads it again, at no charge. What was asked of mail servers for it is kept, and which of its parts found
+ * nothing and were free: they stay without, whatever has become known since.
  */
-export type FirstAnswer = { readonly kind: 'text'; readonly status: number; readonly text: string } | { readonly kind: 'again'; readonly status: number; readonly verdicts: KeptVerdicts };
+export type FirstAnswer =
+  | { readonly kind: 'text'; readonly status: number; readonly text: string }
+  | { readonly kind: 'again'; readonly status: number; readonly verdicts: KeptVerdicts; readonly missed: readonly number[] };
 
 export type Begun =
   | { readonly kind: 'new'; readonly ticket: Ticket }
@@ -143,7 +146,10 @@ function digest(data: string | Uint8Array): Buffer {
 }
 
 function encode(answer: FirstAnswer): { kind: 'again' | 'text' | 'zstd'; payload: Uint8Array } {
-  if (answer.kind === 'again') return { kind: 'again', payload: Object.keys(answer.verdicts).length === 0 ? new Uint8Array() : Buffer.from(JSON.stringify(answer.verdicts)) };
+  if (answer.kind === 'again') {
+    const { verdicts, missed } = answer;
+    return { kind: 'again', payload: Object.keys(verdicts).length + missed.length === 0 ? new Uint8Array() : Buffer.from(JSON.stringify([verdicts, missed])) };
+  }
   const bytes = Buffer.from(answer.text);
   return answer.text.length < COMPRESS_FROM ? { kind: 'text', payload: bytes } : { kind: 'zstd', payload: zstdCompressSync(bytes) };
 }
@@ -152,6 +158,11 @@ function encode(answer: FirstAnswer): { kind: 'again' | 'text' | 'zstd'; payload
 export function answerOf(row: Record<string, unknown>): FirstAnswer {
   const status = row['status'] as number;
   const payload = row['payload'] as Uint8Array;
-  if (row['kind'] === 'again') return { kind: 'again', status, verdicts: payload.length === 0 ? {} : (JSON.parse(Buffer.from(payload).toString('utf8')) as KeptVerdicts) };
+  if (row['kind'] === 'again') {
+    const kept = payload.length === 0 ? {} : (JSON.parse(Buffer.from(payload).toString('utf8')) as KeptVerdicts | [KeptVerdicts, number[]]);
+    // Until this was written, there were verdicts alone.
+    const [verdicts, missed] = Array.isArray(kept) ? kept : [kept, []];
+    return { kind: 'again', status, verdicts, missed };
+  }
   return { kind: 'text', status, text: Buffer.from(row['kind'] === 'zstd' ? zstdDecompressSync(payload) : payload).toString('utf8') };
 }

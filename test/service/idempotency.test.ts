@@ -88,6 +88,26 @@ describe('Idempotency-Key', () => {
 });
 
 describe('a replay', () => {
+  it('has nothing that was not known, and was free, when it was asked first; also after a restart', async () => {
+    const store = await makeStore((open) => loadPeople(open, [{ id: 'pe_8', linkedin_url: 'https://profiles.example/in/late', name: 'Late Comer' }], 'test'));
+    const key = await makeKey(store, 'growth');
+    const params = [{ email: 'jane.doe@acme.example' }, { email: 'later@acme.example' }, { email: 'n/a' }];
+    const calls = [['/v1/enrich/bulk', { requests: params.map((one) => ({ params: one })) }, '1'], ['/v1/contacts/reveal', { id: 'pe_8' }, '0']] as const;
+    const before = await serveStore({ store });
+    for (const [path, body, credits] of calls) expect((await before.post(path, body, withKey(key, path))).headers.get('x-credits-charged')).toBe(credits);
+    await before.close();
+    const open = openStore(store);
+    loadPeople(open, [{ id: 'pe_8', email: 'late@acme.example', mobile: '+12125550188' }, { email: 'later@acme.example', mobile: '+12125550199' }], 'later');
+    open.close();
+    const service = await serveStore({ store });
+    const [[bulkPath, bulkBody], [revealPath, revealBody]] = calls;
+    const bulk = await service.post(bulkPath, bulkBody, withKey(key, bulkPath));
+    const reveal = await service.post(revealPath, revealBody, withKey(key, revealPath));
+    expect((bulk.json['data'] as { status: number; record: unknown }[]).map(({ status, record }) => [status, record === null])).toEqual([[200, false], [404, true], [422, true]]);
+    expect(reveal.json).toMatchObject({ id: 'pe_8', email: null, mobile: null, emails: [], phones: [], credits_charged: 0 });
+    expect((await service.post('/v1/contacts/reveal', { id: 'pe_8' }, { key })).json).toMatchObject({ email: 'late@acme.example', credits_charged: 1 });
+  });
+
   it('of a bulk takes one request of the quota, as it is one, and no calls', async () => {
     const store = await makeStore();
     const key = await makeKey(store, 'trial');

@@ -71,7 +71,7 @@ describe('POST /v1/emails/verify', () => {
       },
     };
     const endpoint = verifyEndpoint({ evidence: directory, verifier, directory, now: Date.now }, {} as VerificationJobs);
-    const answer = await endpoint({ emails: ['hired@acme.example', 'Gone@acme.example', 'jane.doe@acme.example'] }, { headers: {} } as FastifyRequest);
+    const answer = await endpoint({ emails: ['hired@acme.example', 'Gone@acme.example', 'jane.doe@acme.example'] }, { headers: {}, call: { replayed: false } } as FastifyRequest);
     const { data } = JSON.parse(answer.text) as { data: EmailVerification[] };
     expect([data.map(({ email, reason }) => [email, reason]), answer.credits]).toEqual([[[null, 'suppressed_person'], ['Gone@acme.example', 'suppressed_person'], ['jane.doe@acme.example', 'accepted']], 1]);
     open.close();
@@ -132,6 +132,9 @@ describe('POST /v1/emails/verify', () => {
     expect(await get(key, '/v1/emails/verify/ver_no-such')).toMatchObject({ status: 404 });
     const replayed = await service.post('/v1/emails/verify', { emails }, { key, headers });
     expect([replayed.status, replayed.headers.get('location'), replayed.headers.get('idempotency-replayed')]).toEqual([202, begun.headers.get('location'), 'true']);
+    // Also to who would have it at once by now: verdicts cost something, and a replay nothing.
+    const atOnce = await service.post('/v1/emails/verify', { emails }, { key, headers: { 'idempotency-key': 'k1' } });
+    expect([atOnce.status, atOnce.headers.get('location'), atOnce.headers.get('idempotency-replayed')]).toEqual([202, begun.headers.get('location'), 'true']);
 
     const single = await service.post('/v1/emails/verify', { email: 'jane@' }, { key, headers: { prefer: 'respond-async' } });
     let one = await get(key, single.headers.get('location') ?? '');

@@ -19,16 +19,19 @@ export function bulkEnrichEndpoint(context: ServiceContext): Endpoint {
     const items = readItems(body);
     if (!request.call.replayed) takeRequests(context, request, items.length - 1);
     let credits = 0;
-    const data = await Promise.all(items.map(async ({ params, metadata }) => {
+    const { call } = request;
+    const data = await Promise.all(items.map(async ({ params, metadata }, at) => {
       const tail = `"metadata":${JSON.stringify(metadata ?? null)}}`;
       try {
-        const answer = await enrichOne(context, request.call, params);
+        const answer = await enrichOne(context, call, params);
+        if (call.replayed && call.missed.includes(at)) throw new ServiceError('no_match', 'nothing was known when this was asked first; ask anew with another Idempotency-Key');
         credits += answer.credits;
         // The record is text already.
         return `{"status":${answer.status},"record":${answer.text},"error":null,${tail}`;
       } catch (error) {
         if (!(error instanceof ServiceError)) throw error;
-        return `{"status":${error.status},"record":null,"error":${problem(error.code, error.message, '/v1/enrich', request.call.requestId, error.errors)},${tail}`;
+        if (!call.replayed) call.missed = [...call.missed, at];
+        return `{"status":${error.status},"record":null,"error":${problem(error.code, error.message, '/v1/enrich', call.requestId, error.errors)},${tail}`;
       }
     }));
     return { status: 200, text: `{"data":[${data.join(',')}]}`, credits, again: true };

@@ -17,8 +17,11 @@ export function revealEndpoint(context: Pick<ServiceContext, 'directory' | 'veri
     const { row, match } = findPerson(context.directory, lookup);
     const person = fillPerson(row.person, match);
     if (!withMobile) Object.assign(person, { mobile: null, phones: null });
+    // Nothing was there to be revealed, so nothing was paid.
+    if (call.replayed && call.missed.length > 0) for (const field of REVEALED) person[field] = null;
     const email = typeof person['email'] === 'string' ? person['email'] : null;
     let credits = REVEALED.some((field) => !isEmpty(person[field])) ? 1 : 0;
+    if (credits === 0) call.missed = [0];
     if (verify && email !== null) {
       const verdict = await freshVerdict(context, call, email);
       Object.assign(person, verdict);

@@ -1,8 +1,10 @@
 /** Signals about somebody who is erased: those that name them by an id, an address, a mobile number or a profile, and those of where they work that name them by name alone. */
+import { normaliseEmail } from '../../verification/address.ts';
 import { fold } from '../fold.ts';
 import { nameOf } from '../person-name.ts';
 import type { SparseRecord } from '../records.ts';
 import { textOrNull } from '../values.ts';
+import { addressesIn } from './addresses-in.ts';
 import type { SamePerson } from './same-person.ts';
 import { namedBy } from './signal-person.ts';
 import type { Store } from './store.ts';
@@ -32,18 +34,19 @@ export function signalEraser(store: Store): (person: SamePerson) => string[] {
 }
 
 /**
- * Erases signals that are found by no index: those whose person has an address of a suppressed one beside another, or no more than their mobile number. So it looks at all
- * that name their person by such, once they are suppressed; returns the domain of the company of each.
+ * Erases signals that are found by no index: those that have an address of a suppressed person anywhere in them, be it in what their source added, and those whose person
+ * has no more than their mobile number. So it looks at all that have such, once they are suppressed; returns the domain of the company of each.
  */
 export function unindexedSignalEraser(store: Store, isSuppressed: (traces: Traces) => boolean): () => string[] {
-  const members = ['emails', 'personal_emails', 'mobile', 'phones'].map((name) => `doc -> '$.person.${name}' IS NOT NULL`);
-  const naming = store.prepare(`SELECT seq, doc -> '$.person' AS person FROM signals WHERE ${members.join(' OR ')}`);
+  const members = ['mobile', 'phones'].map((name) => `doc -> '$.person.${name}' IS NOT NULL`);
+  const naming = store.prepare(`SELECT seq, doc, doc -> '$.person' AS person FROM signals WHERE instr(doc, '@') > 0 OR ${members.join(' OR ')}`);
   const erase = store.prepare('DELETE FROM signals WHERE seq = ? RETURNING company_domain');
   return () => {
     const found: number[] = [];
-    for (const { seq, person } of naming.iterate()) {
-      const { addresses, mobiles } = namedBy(JSON.parse(person as string) as SparseRecord);
-      if (isSuppressed({ emails: addresses, mobiles })) found.push(seq as number);
+    for (const { seq, doc, person } of naming.iterate()) {
+      const { addresses, mobiles } = person === null ? { addresses: [], mobiles: [] } : namedBy(JSON.parse(person as string) as SparseRecord);
+      const others = addressesIn(doc as string).flatMap((address) => normaliseEmail(address) ?? []);
+      if (isSuppressed({ emails: [...addresses, ...others], mobiles })) found.push(seq as number);
     }
     return found.flatMap((seq) => erase.all(seq)).map((row) => row['company_domain'] as string);
   };

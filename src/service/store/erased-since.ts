@@ -1,17 +1,15 @@
 /** Answers are remembered for a day: whether one names somebody who was erased after it was given. */
-import { MAX_ADDRESS_OCTETS, normaliseEmail } from '../../verification/address.ts';
+import { normaliseEmail } from '../../verification/address.ts';
+import { addressesIn } from './addresses-in.ts';
 import { suppressionKey } from './suppressions.ts';
 import type { Store } from './store.ts';
-
-/** What may be an address within JSON or a sentence. Bounded: what is longer is none, and would be looked at again from each of its characters. */
-const ADDRESS = new RegExp(String.raw`[^\s"\\<>,:;]{1,${MAX_ADDRESS_OCTETS}}@[^\s"\\<>,:;]{1,${MAX_ADDRESS_OCTETS}}`, 'g');
 
 export interface ErasedSince {
   /** Whether anybody was erased at that time, epoch milliseconds, or later: nothing else need be asked where nobody was. */
   anybody(atMs: number): boolean;
   /** Whether whoever has this address was, however it is written. */
   address(given: string, atMs: number): boolean;
-  /** Whether somebody was whose address is in the text. */
+  /** Whether somebody was whose address is in the text, which is JSON. */
   text(text: string, atMs: number): boolean;
 }
 
@@ -25,6 +23,6 @@ export function erasedSince(store: Store): ErasedSince {
   return {
     anybody: (atMs) => anybody.get(atMs) !== undefined,
     address,
-    text: (text, atMs) => (text.match(ADDRESS) ?? []).some((email) => address(email, atMs)),
+    text: (text, atMs) => addressesIn(text).some((email) => address(email, atMs)),
   };
 }

@@ -2,6 +2,7 @@
 import type { SparseRecord } from '../../src/service/records.ts';
 import { NO_HEADCOUNT, rankOf, type Sort } from '../../src/service/search/sort-keys.ts';
 import type { Store } from '../../src/service/store/store.ts';
+import { PlainCompanies } from '../../test/service/plain-companies.ts';
 import { meetsAll, type Employee } from '../../test/service/plain-scan.ts';
 
 export interface Question {
@@ -48,9 +49,10 @@ export class PlainSearch {
     return found;
   }
 
-  #employee(row: Readonly<Record<string, unknown>>, companies: ReadonlyMap<unknown, SparseRecord>): Employee {
+  #employee(row: Readonly<Record<string, unknown>>, companies: PlainCompanies): Employee {
     const person = { ...(JSON.parse(row['doc'] as string) as SparseRecord), updated_at: new Date(row['observed_at'] as number).toISOString() };
-    return { person, company: companies.get(row['company_domain']) ?? {}, signals: [], today: this.#today };
+    const domain = row['company_domain'];
+    return { person, company: companies.shownFor(domain) ?? {}, worksAt: (one) => companies.domainOf(one) === companies.domainOf(domain), signals: [], today: this.#today };
   }
 
   #insert(places: Place[], place: Place, sign: 1 | -1): void {
@@ -63,11 +65,11 @@ export class PlainSearch {
 }
 
 /** By domain; of each what is asked of companies here, and no more: all of them are kept in memory, since looking one up for each of its people would take longer than all else. */
-function companiesOf(store: Store): ReadonlyMap<unknown, SparseRecord> {
-  const companies = new Map<unknown, SparseRecord>();
+function companiesOf(store: Store): PlainCompanies {
+  const companies = new PlainCompanies();
   for (const { domain, doc } of store.prepare('SELECT domain, doc FROM companies').iterate()) {
-    const { name, legal_name, employees, revenue_usd, industry, stack, founded_year } = JSON.parse(doc as string) as SparseRecord;
-    companies.set(domain, { name, legal_name, employees, revenue_usd, industry, stack, founded_year });
+    const { domain_aliases: aliases, name, legal_name, employees, revenue_usd, industry, stack, founded_year } = JSON.parse(doc as string) as SparseRecord;
+    companies.add(domain, aliases, { name, legal_name, employees, revenue_usd, industry, stack, founded_year });
   }
   return companies;
 }

@@ -2,6 +2,7 @@
 import type { Store } from '../../src/service/store/store.ts';
 
 const UNDO: Readonly<Record<number, string>> = {
+  14: 'DROP TABLE alias_companies',
   13: '',
   12: 'DROP TABLE person_name_tails; ALTER TABLE person_name_heads RENAME TO person_names',
   11: 'DROP TABLE other_numbers',

@@ -3,7 +3,10 @@ import type { SparseRecord } from '../../src/service/records.ts';
 
 export interface Employee {
   readonly person: SparseRecord;
+  /** The one that is shown for them. */
   readonly company: SparseRecord;
+  /** Whether this is a domain of where they work. */
+  readonly worksAt: (domain: string) => boolean;
   readonly signals: readonly SparseRecord[];
   /** The day it is; `TODAY` where nothing is said. */
   readonly today?: string;
@@ -81,8 +84,8 @@ export const MEETS: Readonly<Record<string, Meets>> = {
   has_mobile: (value, { person }) => flag(value, person['mobile']),
   has_linkedin: (value, { person }) => flag(value, person['linkedin_url']),
   company: (value, { company }) => hasWords(value, [company['name'], company['legal_name']]),
-  domain: (value, { company }) => value === company['domain'],
-  exclude_domain: (value, { company }) => value === company['domain'],
+  domain: (value, { worksAt }) => worksAt(value),
+  exclude_domain: (value, { worksAt }) => worksAt(value),
   company_country: (value, { company }) => is(value, at(company, 'hq', 'country_code')),
   company_region: (value, { company }) => is(value, at(company, 'hq', 'region')),
   company_city: (value, { company }) => is(value, at(company, 'hq', 'city')),

@@ -1,9 +1,9 @@
-/** A number of each row, kept in the store in packed chunks: what is sorted by (docs/decisions/search.md). */
+/** A number of each row, kept in the store in packed chunks, as what is sorted by is (docs/decisions/search.md). */
 import type { Store } from '../store/store.ts';
 import { CHUNK, coded, NO_NUMBERS, pack, unpack, type Coded, type Packed } from './packed.ts';
 
 /** Tables of one shape: by people's rows, and by the numbers of companies' domains. */
-export type ColumnName = 'person_times' | 'person_ranks' | 'person_name_heads' | 'person_name_tails' | 'person_id_heads' | 'person_id_tails' | 'company_sizes';
+export type ColumnName = 'person_times' | 'person_ranks' | 'person_name_heads' | 'person_name_tails' | 'person_id_heads' | 'person_id_tails' | 'company_sizes' | 'alias_companies';
 
 /** Between which numbers those of a chunk are, both included. */
 export interface Extent {

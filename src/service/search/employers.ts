@@ -1,5 +1,6 @@
 /** Who works where, by numbers: a person's row to the number of their company's domain, in chunks, so that a set of companies becomes a set of people. */
 import type { Store } from '../store/store.ts';
+import { AliasReader } from './aliases.ts';
 import { and, andNot, bitsOf, hasAtMost, isEmptyBetween, numbersIn, setBit, wordsOf, type Bits } from './bitmap.ts';
 import { CHUNK } from './packed.ts';
 
@@ -93,11 +94,14 @@ export const PEOPLE_A_CHUNK = 150;
 
 /** Turns sets of companies into sets of the people who work there. */
 export class EmployerReader {
+  /** What the domains where they work stand for. */
+  readonly aliases: AliasReader;
   readonly #kept = new Map<number, Uint32Array>();
   readonly #read;
   readonly #peopleAt;
 
   constructor(store: Store) {
+    this.aliases = new AliasReader(store);
     this.#read = store.prepare('SELECT ids FROM employers WHERE chunk = ?');
     this.#peopleAt = store.prepare('SELECT seq FROM domains JOIN people ON company_domain = domain WHERE domains.id = ? LIMIT ?');
     this.#peopleAt.setReturnArrays(true);
@@ -115,6 +119,7 @@ export class EmployerReader {
 
   /** The store has changed. */
   forget(): void {
+    this.aliases.forget();
     this.#kept.clear();
   }
 

@@ -11,6 +11,7 @@ import type { NumberName } from './numbers.ts';
 export interface FilterContext {
   /** Days since 1970. */
   readonly today: number;
+  /** The number of the company that has this domain, or of the domain by itself; null: nobody has it. */
   domainNumber(domain: string): number | null;
   peopleWithProfile(url: string): readonly number[];
   /** The terms of the places that are within any of the circles, each once. */

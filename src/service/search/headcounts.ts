@@ -100,6 +100,7 @@ export class Headcounts {
       }
     }
     this.#column.forget();
+    this.#employers.aliases.spreadSizes(sizes);
     return sizes;
   }
 }

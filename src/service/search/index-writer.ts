@@ -3,6 +3,7 @@ import type { SparseRecord } from '../records.ts';
 import { onceATransaction } from '../store/once.ts';
 import { shownSignals } from '../store/shown-signals.ts';
 import type { Store } from '../store/store.ts';
+import { AliasWriter } from './aliases.ts';
 import { DomainNumbers, EmployerWriter } from './employers.ts';
 import { dayOf } from './numbers.ts';
 import { PostingWriter } from './postings.ts';
@@ -18,6 +19,7 @@ export class IndexWriter {
   readonly #companies: PostingWriter;
   readonly #domains: DomainNumbers;
   readonly #employers: EmployerWriter;
+  readonly #aliases: AliasWriter;
   readonly #sorts: SortWriter;
   readonly #version;
   #seenVersion: unknown = null;
@@ -36,6 +38,7 @@ export class IndexWriter {
     this.#companies = new PostingWriter(store, 'company');
     this.#domains = new DomainNumbers(store);
     this.#employers = new EmployerWriter(store);
+    this.#aliases = new AliasWriter(store, this.#domains, this);
     this.#shownSignals = shownSignals(store);
     this.#version = store.prepare('PRAGMA data_version');
     this.#statements = {
@@ -81,6 +84,7 @@ export class IndexWriter {
 
   /** The company at this domain, which had no record, is kept with `terms`, which `termsOfNew` told right before. */
   newCompany(domain: string, employees: number | null, terms: Uint8Array | null, table: TermTable, span: TermSpan): void {
+    this.#aliases.newCompany(domain);
     if (terms === null) {
       this.#changedCompanies.add(domain);
       return;
@@ -96,6 +100,12 @@ export class IndexWriter {
     this.#changedCompanies.add(domain);
   }
 
+  /** As another domain of companies, this one has come to one of them, or gone. */
+  alias(domain: string): void {
+    this.#begin();
+    this.#aliases.change(domain);
+  }
+
   /** Writes it all; to be called within the transaction, after its last change. */
   flush(): void {
     for (const domain of this.#changedCompanies) this.#indexCompany(domain);
@@ -103,6 +113,7 @@ export class IndexWriter {
     this.#people.flush();
     this.#companies.flush();
     this.#employers.flush();
+    this.#aliases.flush();
     this.#sorts.flush();
     this.#begun = false;
     this.#transactions++;

@@ -22,7 +22,7 @@ export interface Matches {
   readonly total: number;
   /** How many people there are in all. */
   readonly people: number;
-  /** Companies, by number, at one of which each of them works; 0, which is where nobody works, may be among them. Null: any. */
+  /** Companies, by the numbers of all their domains, at one of which each of them works; 0, which is where nobody works, may be among them. Null: any. */
   readonly companies: Bits | null;
 }
 
@@ -78,15 +78,17 @@ export class Matcher {
     narrow(found, demandsOf(asked, this.#people), found.length * 32, (row) => this.#people.termsOf(row));
   }
 
-  /** The companies that meet it all, of those at least at which somebody of `found` works; 0, which is where nobody works, among them as if it were a company of which nothing is known. */
+  /** The companies that meet it all, of those at least at which somebody of `found` works, by all their domains; 0, which is where nobody works, among them as if it were a company of which nothing is known. */
   #companiesWith(asked: readonly Asked[], found: Bits): Bits {
     const demands = demandsOf(asked, this.#companies);
     const size = Number(this.#lastCompany.get()?.['n'] ?? 0) + 1;
     const cost = demands.reduce((sum, { criterion }) => sum + criterion.cost, 0);
     const companies = emptyBits(size);
-    if (hasAtMost(found, cost / LOOK_UP_COST)) for (const number of this.#employers.numbersOf(found)) setBit(companies, number);
+    const { aliases } = this.#employers;
+    if (hasAtMost(found, cost / LOOK_UP_COST)) for (const number of this.#employers.numbersOf(found)) setBit(companies, aliases.companyOf(number));
     else companies.fill(-1);
     narrow(companies, demands, size, (number) => this.#companies.termsOf(number));
+    aliases.spread(companies);
     return companies;
   }
 

@@ -1,5 +1,6 @@
 /** Search over the store: filters to a set of people, and from the set one page in the order asked for. */
 import { profileKey } from '../../verification/profile-url.ts';
+import { ownerReader } from '../store/domain-aliases.ts';
 import { PERSON_COLUMNS } from '../store/person-row.ts';
 import { snapshot, type Store } from '../store/store.ts';
 import type { Circle } from './bad-value.ts';
@@ -76,13 +77,14 @@ export class SearchIndex {
   #context(): FilterContext {
     const now = this.#now;
     const domains = new DomainNumbers(this.#store);
+    const ownerOf = ownerReader(this.#store);
     const profiles = this.#store.prepare('SELECT seq FROM people WHERE profile = ?');
     const people = new PostingReader(this.#store, 'person');
     return {
       get today() {
         return Math.floor(now() / DAY_MS);
       },
-      domainNumber: (domain) => domains.find(domain),
+      domainNumber: (domain) => domains.find(ownerOf(domain) ?? domain),
       peopleWithProfile(url) {
         const key = profileKey(url);
         return key === null ? [] : profiles.all(key).map(({ seq }) => seq as number);

@@ -3,7 +3,7 @@ import type { StatementSync } from 'node:sqlite';
 import type { IndexWriter } from '../search/index-writer.ts';
 import type { SparseRecord } from '../records.ts';
 import { TermCollector, type TermTable } from '../search/term-table.ts';
-import { aliasWriter, type AliasWriter } from './domain-aliases.ts';
+import { aliasPutter, type PutAliases } from './domain-aliases.ts';
 import { furtherId } from './ids.ts';
 import { readKept } from './kept-columns.ts';
 import { AS_TEXT, bytesIn, TextCollector, textIn, type Texts } from './kept-texts.ts';
@@ -22,9 +22,9 @@ export function companyUpdate(store: Store): StatementSync {
   return store.prepare(`UPDATE companies SET ${COMPANY_KEPT_COLUMNS.map((name) => `${name} = ?`).join(', ')} WHERE domain = ?`);
 }
 
-/** Puts one company as it comes; within a transaction, at whose end `index` is flushed. @param putAliases told of the other domains of each */
-export function companyWriter(store: Store, index: IndexWriter, putAliases?: AliasWriter): PutCompany {
-  const put = preparedCompanyWriter(store, index, putAliases);
+/** Puts one company as it comes; within a transaction, at whose end `index` is flushed. */
+export function companyWriter(store: Store, index: IndexWriter): PutCompany {
+  const put = preparedCompanyWriter(store, index);
   const [terms, texts] = [new TermCollector(), new TextCollector()];
   return (raw, { source, atMs }) => {
     const company = prepareCompany({ ...raw }, atMs, { terms, texts });
@@ -33,7 +33,8 @@ export function companyWriter(store: Store, index: IndexWriter, putAliases?: Ali
 }
 
 /** Puts one company that was made ready; within a transaction, at whose end `index` is flushed. */
-export function preparedCompanyWriter(store: Store, index: IndexWriter, putAliases: AliasWriter = aliasWriter(store)): PutPreparedCompany {
+export function preparedCompanyWriter(store: Store, index: IndexWriter): PutPreparedCompany {
+  const putAliases = aliasPutter(store, index);
   const find = store.prepare('SELECT * FROM companies WHERE domain = ?');
   const { add, addWhole } = adder(store, index, putAliases);
   /** Where one is new, the next one is too, as a rule: then it is not looked for first. */
@@ -69,7 +70,7 @@ interface Adder {
   readonly addWhole: PutPreparedCompany;
 }
 
-function adder(store: Store, index: IndexWriter, putAliases: AliasWriter): Adder {
+function adder(store: Store, index: IndexWriter, putAliases: PutAliases): Adder {
   const taken = store.prepare('SELECT 1 FROM companies WHERE id = ?');
   const values = COMPANY_KEPT_COLUMNS.map((name) => (name === 'doc' ? AS_TEXT : '?')).join(', ');
   const insert = store.prepare(`INSERT INTO companies (${COMPANY_KEPT_COLUMNS.join(', ')}, domain, id, terms) VALUES (${values}, ?, ?, ?) ON CONFLICT DO NOTHING`);

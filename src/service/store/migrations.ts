@@ -3,6 +3,7 @@ import { cleanAgain, foldAgain } from './clean-again.ts';
 import { putAliases } from './domain-aliases.ts';
 import { putOtherAddresses } from './other-addresses.ts';
 import { putAgain } from './put-again.ts';
+import { putAliasCompanies } from './put-alias-companies.ts';
 import { putNameTails, putSortKeys } from './put-sort-keys.ts';
 import { putShownSignals } from './shown-signals.ts';
 import type { Store } from './store.ts';
@@ -295,5 +296,20 @@ export const MIGRATIONS: readonly Migration[] = [
     name: 'names and words of all scripts as they are compared today',
     sql: '',
     run: foldAgain,
+  },
+  {
+    version: 14,
+    name: 'search knows other domains of companies',
+    // By the number of such a domain that of the company, as the columns of what is sorted by are.
+    sql: `
+      CREATE TABLE alias_companies (
+        chunk INTEGER PRIMARY KEY,
+        least INTEGER NOT NULL,
+        most INTEGER NOT NULL,
+        unit INTEGER NOT NULL,
+        codes BLOB NOT NULL
+      ) STRICT;
+    `,
+    run: putAliasCompanies,
   },
 ];

@@ -18,7 +18,7 @@ import { suppress } from '../../../src/service/store/suppress.ts';
 import { emptyStore } from '../loading.ts';
 import { backTo } from '../older-stores.ts';
 
-const COLUMNS = ['person_times', 'person_ranks', 'person_name_heads', 'person_name_tails', 'person_id_heads', 'person_id_tails', 'company_sizes'] as const;
+const COLUMNS = ['person_times', 'person_ranks', 'person_name_heads', 'person_name_tails', 'person_id_heads', 'person_id_tails', 'company_sizes', 'alias_companies'] as const;
 const KEYS: Readonly<Record<Sort, string>> = { relevance: 'rank', updated_at: 'people.observed_at', name: 'name_key', headcount: 'coalesce(employees, -1)' };
 /** Rows on both sides of a border between chunks, and of one between blocks, and in more chunks than headcounts are looked up in one by one: each part begins at a row, and has so many. */
 const PARTS = [[1, 40], [4_080, 40], [65_520, 40], ...Array.from({ length: 12 }, (_, n) => [70_000 + n * 5_000, 6] as const)] as const;
@@ -26,13 +26,17 @@ const PARTS = [[1, 40], [4_080, 40], [65_520, 40], ...Array.from({ length: 12 },
 /** Several are of one size. */
 const COMPANIES = 30;
 const companyName = (n: number): string => `company-${n}.example`;
+/** Some have another domain. */
+const ALIASES = 12;
+const aliasName = (n: number): string => `alias-${n}.example`;
+const WORKPLACE = 'companies ON domain = coalesce((SELECT domain FROM domain_aliases WHERE alias = company_domain), company_domain)';
 
 /** Few different keys, so that many are equal, and names and ids that begin alike. */
 const person = fc.record({
   name: fc.option(fc.constantFrom('Ada', 'Ada Lovelace', 'Ada Lovelace-King', 'Ada Lovelace-Byron', 'Żaneta', '山田', '山田 太郎', '山田 次郎', 'Ёлка', 'Maria de la Concepcion Zeta', 'Maria de la Concepcion Alfa', 'O{x', 'O{y', '\u{20000}'), { nil: undefined }),
   updated_at: fc.option(fc.constantFrom('2026-01-01', '2026-01-02', '2026-01-02T10:00:00.001Z', '1969-12-31'), { nil: undefined }),
   email_status: fc.constantFrom('verified', 'risky'),
-  company_domain: fc.option(fc.oneof(fc.constantFrom('one.example', 'two.example', 'three.example', 'unknown.example'), fc.nat(COMPANIES - 1).map(companyName)), { nil: undefined }),
+  company_domain: fc.option(fc.oneof(fc.constantFrom('one.example', 'two.example', 'three.example', 'unknown.example'), fc.nat(COMPANIES - 1).map(companyName), fc.nat(ALIASES - 1).map(aliasName)), { nil: undefined }),
   id: fc.tuple(fc.constantFrom('', 'contact-of-the-old-crm-', 'é', '00'), fc.stringMatching(/^[0-9A-Za-z]{1,3}$/)).map((parts) => parts.join('')),
 });
 const persons = (seed: number, count: number): SparseRecord[] => fc.sample(person, { seed, numRuns: count }).map((one, n) => ({ ...one, id: `${one.id}.${seed}.${n}`, email: `n${n}.${seed}@acme.example` }));
@@ -44,7 +48,7 @@ let search: SearchIndex;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'millrace-search-'));
   store = openStore(join(folder, 'store.sqlite'));
-  loadCompanies(store, [{ domain: 'one.example', employees: 5 }, { domain: 'two.example', employees: 70_000 }, { domain: 'three.example' }, ...Array.from({ length: COMPANIES }, (_, n) => ({ domain: companyName(n), employees: 10 + (n % 9) }))], 'test');
+  loadCompanies(store, [{ domain: 'one.example', employees: 5 }, { domain: 'two.example', employees: 70_000 }, { domain: 'three.example' }, ...Array.from({ length: COMPANIES }, (_, n) => ({ domain: companyName(n), employees: 10 + (n % 9), ...(n < ALIASES ? { domain_aliases: [aliasName(n)] } : {}) }))], 'test');
   for (const [n, [start, count]] of PARTS.entries()) {
     // Rows are numbered on from the last one.
     if (start > 1) store.prepare("INSERT INTO people (seq, id, name_key, headcount, rank, doc, source, observed_at) VALUES (?, 'gap', '', -1, 0, '{}', 1, 0)").run(start - 1);
@@ -60,7 +64,7 @@ afterAll(async () => {
 
 const idsInOrder = (sort: Sort, descending: boolean): string[] => {
   const order = descending ? 'DESC' : 'ASC';
-  return store.prepare(`SELECT people.id FROM people LEFT JOIN companies ON domain = company_domain ORDER BY ${KEYS[sort]} ${order}, people.id ${order}`).all().map(({ id }) => id as string);
+  return store.prepare(`SELECT people.id FROM people LEFT JOIN ${WORKPLACE} ORDER BY ${KEYS[sort]} ${order}, people.id ${order}`).all().map(({ id }) => id as string);
 };
 
 /** All pages; `between` is called before each but the first. */
@@ -93,7 +97,7 @@ describe.each(SORTS)('people in order of %s', (sort) => {
     const some = fc.oneof(fc.subarray(everybody, { minLength: 1 }), fc.subarray(everybody, { minLength: 1, maxLength: 9 }), fc.uniqueArray(fc.nat(18), { minLength: 1 }).map((tens) => everybody.filter((_, n) => tens.includes(Math.floor(n / 10)))));
     // As if they were some of a million, but at few companies: then an order is walked along, and not all of them are looked at.
     const few = emptyBits(1_000);
-    for (let company = 0; company < 50; company++) setBit(few, company);
+    for (let company = 0; company < 60; company++) setBit(few, company);
     const finder = new PageFinder(store, new EmployerReader(store));
     const seqOf = store.prepare('SELECT seq FROM people WHERE id = ?');
     fc.assert(
@@ -102,7 +106,7 @@ describe.each(SORTS)('people in order of %s', (sort) => {
         for (const id of chosen) setBit(found, seqOf.get(id)?.['seq'] as number);
         const [among, ids] = [new Set(chosen), descending ? everybody.toReversed() : everybody];
         const before = ids[from % (ids.length + 1)];
-        const after = before === undefined ? null : { key: store.prepare(`SELECT ${KEYS[sort]} AS key FROM people LEFT JOIN companies ON domain = company_domain WHERE people.id = ?`).get(before)?.['key'] as string | number, id: before };
+        const after = before === undefined ? null : { key: store.prepare(`SELECT ${KEYS[sort]} AS key FROM people LEFT JOIN ${WORKPLACE} WHERE people.id = ?`).get(before)?.['key'] as string | number, id: before };
         const rest = after === null ? ids : ids.slice(ids.indexOf(after.id) + 1);
         const places = finder.first({ found, total: chosen.length, ...(areMany ? { people: 1_000_000, companies: few } : { people: everybody.length, companies: null }) }, { sort, descending, after, limit });
         expect(places.map(({ id }) => id)).toEqual(rest.filter((id) => among.has(id)).slice(0, limit));
@@ -155,7 +159,7 @@ describe('what is kept of where people work, and how many work there', () => {
 describe('the columns of what is sorted by', () => {
   it('are the same when they are made of a store that had none', () => {
     const before = columns(store);
-    expect(before.map((rows) => (rows as unknown[]).length)).toEqual([...Array<number>(6).fill(4 + PARTS.length - 3), 1]);
+    expect(before.map((rows) => (rows as unknown[]).length)).toEqual([...Array<number>(6).fill(4 + PARTS.length - 3), 1, 1]);
     for (const version of [11, 8]) {
       backTo(store, version);
       const again = openStore(join(folder, 'store.sqlite'));

@@ -1,10 +1,12 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { DomainNumbers } from '../../../src/service/search/employers.ts';
 import { loadCompanies } from '../../../src/service/store/load.ts';
 import type { Store } from '../../../src/service/store/store.ts';
 import { emptyStore } from '../loading.ts';
 
 const DOMAINS = ['a.example', 'b.example', 'c.example', 'd.example'];
+const ALIASES = ['e.example', 'f.example'];
 
 const COMPANY = fc.record(
   {
@@ -13,7 +15,7 @@ const COMPANY = fc.record(
     name: fc.constantFrom('One', 'Two', 'Three'),
     employees: fc.nat(3),
     industry: fc.constantFrom('Retail', 'Banking'),
-    domain_aliases: fc.constantFrom(['e.example'], ['f.example']),
+    domain_aliases: fc.constantFrom(...ALIASES.map((alias) => [alias])),
     updated_at: fc.constantFrom('2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z'),
   },
   { requiredKeys: ['domain', 'updated_at'] },
@@ -30,6 +32,8 @@ it('puts the same, whether the one before was new or not, and leaves nothing of 
   await fc.assert(
     fc.asyncProperty(fc.array(COMPANY, { minLength: 1, maxLength: 12 }), async (companies) => {
       const [together, apart] = [await emptyStore(), await emptyStore()];
+      // In which order other domains are numbered does not matter.
+      for (const store of [together, apart]) for (const domain of [...DOMAINS, ...ALIASES]) new DomainNumbers(store).give(domain);
       expect(loadCompanies(together, companies, 'test')).toEqual({ loaded: companies.length, rejected: 0 });
       // A writer of each one's own takes all for new at first.
       for (const company of companies) loadCompanies(apart, [company], 'test');

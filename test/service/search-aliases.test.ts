@@ -1,0 +1,175 @@
+/** Whoever works at another domain of a company is found as who works there, in whatever order what is known of it comes. */
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { SparseRecord } from '../../src/service/records.ts';
+import { FILTERS } from '../../src/service/search/filters.ts';
+import { SearchIndex } from '../../src/service/search/search-index.ts';
+import type { Sort } from '../../src/service/search/sort-keys.ts';
+import { openDirectory } from '../../src/service/store/directory.ts';
+import { loadCompanies, loadPeople } from '../../src/service/store/load.ts';
+import { openStore } from '../../src/service/store/open-store.ts';
+import { PersonRow } from '../../src/service/store/person-row.ts';
+import type { Store } from '../../src/service/store/store.ts';
+import { suppress } from '../../src/service/store/suppress.ts';
+import { temporaryFolder } from './harness.ts';
+import { load } from './loading.ts';
+import { backTo } from './older-stores.ts';
+import { PlainCompanies } from './plain-companies.ts';
+import { meetsAll, type Employee } from './plain-scan.ts';
+
+const DOMAINS = Array.from({ length: 7 }, (_, n) => `d${n}.example`);
+/** Companies have some of them; nobody else's company is ever told of the rest. */
+const domain = fc.constantFrom(...DOMAINS);
+
+const company = fc.record({
+  kind: fc.constant('company' as const),
+  domain: fc.constantFrom(...DOMAINS.slice(0, 5)),
+  name: fc.constantFrom('Red Works', 'Blue Works'),
+  employees: fc.constantFrom(5, 50, 500),
+  // An empty list says nothing, and the one before stays.
+  domain_aliases: fc.uniqueArray(domain, { maxLength: 3 }),
+});
+const person = fc.record({ kind: fc.constant('person' as const), email: fc.nat(9).map((n) => `n${n}@mail.example`), company_domain: domain });
+const erased = fc.record({ kind: fc.constant('erased' as const), email: fc.nat(9).map((n) => `n${n}@mail.example`) });
+/** What comes in one transaction, and by which way: as an import does, as the sample is loaded, each in one of its own, or over another connection. */
+const step = fc.record({ way: fc.constantFrom('import', 'whole', 'single', 'elsewhere'), news: fc.array(fc.oneof({ weight: 5, arbitrary: company }, { weight: 5, arbitrary: person }, { weight: 1, arbitrary: erased }), { minLength: 1, maxLength: 4 }) });
+type News = { readonly kind: 'company' | 'person' | 'erased' } & SparseRecord;
+
+const ASKED: Readonly<Record<string, readonly string[]>>[] = [
+  {}, { headcount: ['1-10'] }, { headcount: ['40-'] }, { company: ['red'] }, { q: ['blue'] },
+  ...DOMAINS.flatMap((one, n) => [{ domain: [one] }, { exclude_domain: [one] }, { domain: [one, DOMAINS[(n + 2) % DOMAINS.length] as string], headcount: ['1-100'] }]),
+];
+
+/** What was told, as it ought to be known. */
+class Told {
+  readonly companies = new Map<unknown, SparseRecord>();
+  readonly people = new Map<unknown, SparseRecord>();
+  readonly #gone = new Set<unknown>();
+
+  add({ kind, ...record }: News): void {
+    if (kind === 'company') {
+      const before = this.companies.get(record['domain']);
+      this.companies.set(record['domain'], { ...record, ...((record['domain_aliases'] as unknown[]).length === 0 ? { domain_aliases: before?.['domain_aliases'] } : {}) });
+    } else if (kind === 'erased') {
+      this.people.delete(record['email']);
+      this.#gone.add(record['email']);
+    } else if (!this.#gone.has(record['email'])) this.people.set(record['email'], record);
+  }
+
+  employees(): Employee[] {
+    const shown = new PlainCompanies();
+    for (const one of this.companies.values()) shown.add(one['domain'], one['domain_aliases'], one);
+    return [...this.people.values()].map((one) => ({ person: one, company: shown.shownFor(one['company_domain']) ?? {}, worksAt: (other) => shown.domainOf(other) === shown.domainOf(one['company_domain']), signals: [] }));
+  }
+}
+
+async function put(store: Store, path: string, way: string, news: readonly News[]): Promise<void> {
+  const ofKind = (all: readonly News[], kind: News['kind']): SparseRecord[] => all.flatMap(({ kind: its, ...record }) => (its === kind ? [record] : []));
+  if (way === 'import') {
+    for (const kind of new Set(news.map(({ kind: its }) => its))) if (kind !== 'erased') await load(store, ofKind(news, kind), { kind: kind === 'company' ? 'companies' : 'contacts', name: 'crm.jsonl' });
+  } else {
+    const target = way === 'elsewhere' ? openStore(path) : store;
+    for (const some of way === 'single' ? news.map((one) => [one]) : [news]) {
+      loadCompanies(target, ofKind(some, 'company'), 'test');
+      loadPeople(target, ofKind(some, 'person'), 'test');
+    }
+    if (target !== store) target.close();
+  }
+  suppress(store, ofKind(news, 'erased').map(({ email }) => String(email)), 0);
+}
+
+class Searcher {
+  readonly #index: SearchIndex;
+
+  constructor(store: Store) {
+    this.#index = new SearchIndex(store, () => 0);
+  }
+
+  rows(filters: Readonly<Record<string, readonly string[]>>, sort: Sort = 'name', descending = false, limit = 100): readonly Readonly<Record<string, unknown>>[] {
+    const clauses = Object.entries(filters).flatMap(([name, values]) => {
+      const filter = FILTERS[name];
+      if (filter === undefined) throw new Error(name);
+      return [filter.compile(values, this.#index.context, () => [])].flat().map((meaning) => ({ ...meaning, exclude: filter.exclude }));
+    });
+    const rows: Readonly<Record<string, unknown>>[] = [];
+    for (let after = null as { key: string | number; id: string } | null; ; ) {
+      const page = this.#index.find({ clauses, sort, descending, after, limit });
+      rows.push(...page.rows);
+      if (page.next === null) return rows;
+      after = page.next;
+    }
+  }
+
+  emails(...asked: Parameters<Searcher['rows']>): string[] {
+    return this.rows(...asked).map(({ doc }) => (JSON.parse(doc as string) as { email: string }).email);
+  }
+}
+
+/** Search finds what a plain scan of what was told does, and each is shown with the company that they are found by. */
+function check(store: Store, searcher: Searcher, told: Told): void {
+  const employees = told.employees();
+  for (const filters of ASKED) expect([JSON.stringify(filters), ...searcher.emails(filters).sort()]).toEqual([JSON.stringify(filters), ...employees.filter((one) => meetsAll(filters, one)).map(({ person: { email } }) => String(email)).sort()]);
+  const sizeOf = new Map(employees.map(({ person: { email }, company: { employees: size } }) => [email, size ?? -1]));
+  for (const descending of [false, true]) {
+    const sizes = searcher.emails({}, 'headcount', descending, 3).map((email) => sizeOf.get(email) as number);
+    expect(sizes).toEqual([...sizes].sort((one, other) => (descending ? other - one : one - other)));
+    expect(sizes).toHaveLength(employees.length);
+  }
+  const directory = openDirectory(store);
+  const shown = new Map(employees.map(({ person: { email }, company: { domain: own } }) => [email, own]));
+  for (const row of searcher.rows({})) {
+    const found = PersonRow.of(row);
+    const { domain: own, name } = JSON.parse(directory.companyOf(found) ?? '{}') as SparseRecord;
+    expect(name === null ? undefined : own).toBe(shown.get(found.person['email']));
+  }
+}
+
+describe('people who work at another domain of a company', () => {
+  it('are found as its people, as the directory shows them, after whatever has come, gone and moved', async () => {
+    let atAliases = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 8 }), async (steps) => {
+        const path = `${await temporaryFolder()}/store.sqlite`;
+        const store = openStore(path);
+        const [searcher, told] = [new Searcher(store), new Told()];
+        let minute = 0;
+        for (const { way, news } of steps) {
+          const timed = news.map((one): News => ({ ...one, updated_at: new Date(Date.UTC(2026, 0, 1, 0, minute++)).toISOString() }));
+          await put(store, path, way, timed);
+          // Who is erased comes last there, too.
+          for (const one of timed.filter(({ kind }) => kind !== 'erased').concat(timed.filter(({ kind }) => kind === 'erased'))) told.add(one);
+          check(store, searcher, told);
+        }
+        atAliases += told.employees().filter(({ person: one, company: at }) => at['domain'] !== undefined && at['domain'] !== one['company_domain']).length;
+        store.close();
+      }),
+      { numRuns: 25 },
+    );
+    // Else nothing was shown.
+    expect(atAliases).toBeGreaterThan(0);
+  });
+
+  it('are found so in a store of before, whose other domains had no number as long as nobody worked there', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.oneof(company, person), { minLength: 1, maxLength: 16 }), fc.array(person, { maxLength: 4 }), async (before, later) => {
+        const path = `${await temporaryFolder()}/store.sqlite`;
+        const [old, told] = [openStore(path), new Told()];
+        const timed = (news: readonly News[], day: number): News[] => news.map((one, n) => ({ ...one, updated_at: new Date(Date.UTC(2026, 0, day, 0, n)).toISOString() }));
+        const tell = async (store: Store, news: readonly News[], way = 'single'): Promise<void> => {
+          await put(store, path, way, news);
+          for (const one of news) told.add(one);
+        };
+        await tell(old, timed(before, 1), 'whole');
+        backTo(old, 13);
+        old.exec('DELETE FROM domains WHERE domain NOT IN (SELECT domain FROM companies UNION ALL SELECT company_domain FROM people)');
+        old.close();
+        const store = openStore(path);
+        check(store, new Searcher(store), told);
+        await tell(store, timed(later, 2));
+        check(store, new Searcher(store), told);
+        store.close();
+      }),
+      { numRuns: 25 },
+    );
+  });
+});

@@ -1,4 +1,4 @@
-/** Whoever works at another domain of a company is found as who works there, in whatever order what is known of it comes. */
+/** Whoever works at another domain of a company is found as who works there, and its signals are the company's, in whatever order what is known of it comes. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { SparseRecord } from '../../src/service/records.ts';
@@ -6,9 +6,10 @@ import { FILTERS } from '../../src/service/search/filters.ts';
 import { SearchIndex } from '../../src/service/search/search-index.ts';
 import type { Sort } from '../../src/service/search/sort-keys.ts';
 import { openDirectory } from '../../src/service/store/directory.ts';
-import { loadCompanies, loadPeople } from '../../src/service/store/load.ts';
+import { loadCompanies, loadPeople, loadSignals } from '../../src/service/store/load.ts';
 import { openStore } from '../../src/service/store/open-store.ts';
 import { PersonRow } from '../../src/service/store/person-row.ts';
+import { SignalFeed, type SignalFilter } from '../../src/service/store/signal-feed.ts';
 import type { Store } from '../../src/service/store/store.ts';
 import { suppress } from '../../src/service/store/suppress.ts';
 import { temporaryFolder } from './harness.ts';
@@ -26,17 +27,19 @@ const company = fc.record({
   domain: fc.constantFrom(...DOMAINS.slice(0, 5)),
   name: fc.constantFrom('Red Works', 'Blue Works'),
   employees: fc.constantFrom(5, 50, 500),
+  industry: fc.constantFrom('Retail', 'Banking'),
   // An empty list says nothing, and the one before stays.
   domain_aliases: fc.uniqueArray(domain, { maxLength: 3 }),
 });
 const person = fc.record({ kind: fc.constant('person' as const), email: fc.nat(9).map((n) => `n${n}@mail.example`), company_domain: domain });
 const erased = fc.record({ kind: fc.constant('erased' as const), email: fc.nat(9).map((n) => `n${n}@mail.example`) });
+const signal = fc.record({ kind: fc.constant('signal' as const), id: fc.nat(4).map((n) => `sg_${n}`), type: fc.constantFrom('funding', 'hiring'), domain, occurred_at: fc.integer({ min: 10, max: 28 }).map((day) => `2026-01-${day}`), data: fc.constant({ titles: ['Welder'] }) });
 /** What comes in one transaction, and by which way: as an import does, as the sample is loaded, each in one of its own, or over another connection. */
-const step = fc.record({ way: fc.constantFrom('import', 'whole', 'single', 'elsewhere'), news: fc.array(fc.oneof({ weight: 5, arbitrary: company }, { weight: 5, arbitrary: person }, { weight: 1, arbitrary: erased }), { minLength: 1, maxLength: 4 }) });
-type News = { readonly kind: 'company' | 'person' | 'erased' } & SparseRecord;
+const step = fc.record({ way: fc.constantFrom('import', 'whole', 'single', 'elsewhere'), news: fc.array(fc.oneof({ weight: 5, arbitrary: company }, { weight: 5, arbitrary: person }, { weight: 3, arbitrary: signal }, { weight: 1, arbitrary: erased }), { minLength: 1, maxLength: 4 }) });
+type News = { readonly kind: 'company' | 'person' | 'signal' | 'erased' } & SparseRecord;
 
 const ASKED: Readonly<Record<string, readonly string[]>>[] = [
-  {}, { headcount: ['1-10'] }, { headcount: ['40-'] }, { company: ['red'] }, { q: ['blue'] },
+  {}, { headcount: ['1-10'] }, { headcount: ['40-'] }, { company: ['red'] }, { q: ['blue'] }, { signal: ['funding'] }, { signal: ['hiring'] }, { hiring_title: ['welder'] }, { signal_since: ['2026-01-20'] },
   ...DOMAINS.flatMap((one, n) => [{ domain: [one] }, { exclude_domain: [one] }, { domain: [one, DOMAINS[(n + 2) % DOMAINS.length] as string], headcount: ['1-100'] }]),
 ];
 
@@ -44,6 +47,7 @@ const ASKED: Readonly<Record<string, readonly string[]>>[] = [
 class Told {
   readonly companies = new Map<unknown, SparseRecord>();
   readonly people = new Map<unknown, SparseRecord>();
+  readonly signals = new Map<unknown, SparseRecord>();
   readonly #gone = new Set<unknown>();
 
   add({ kind, ...record }: News): void {
@@ -53,25 +57,40 @@ class Told {
     } else if (kind === 'erased') {
       this.people.delete(record['email']);
       this.#gone.add(record['email']);
+    } else if (kind === 'signal') {
+      this.signals.set(record['id'], record);
     } else if (!this.#gone.has(record['email'])) this.people.set(record['email'], record);
   }
 
-  employees(): Employee[] {
+  get shown(): PlainCompanies {
     const shown = new PlainCompanies();
     for (const one of this.companies.values()) shown.add(one['domain'], one['domain_aliases'], one);
-    return [...this.people.values()].map((one) => ({ person: one, company: shown.shownFor(one['company_domain']) ?? {}, worksAt: (other) => shown.domainOf(other) === shown.domainOf(one['company_domain']), signals: [] }));
+    return shown;
+  }
+
+  signalsAt(domain: unknown): SparseRecord[] {
+    const { shown } = this;
+    return [...this.signals.values()].filter((one) => shown.domainOf(one['domain']) === shown.domainOf(domain));
+  }
+
+  employees(): Employee[] {
+    const { shown } = this;
+    return [...this.people.values()].map((one) => ({ person: one, company: shown.shownFor(one['company_domain']) ?? {}, worksAt: (other) => shown.domainOf(other) === shown.domainOf(one['company_domain']), signals: shown.shownFor(one['company_domain']) === null ? [] : this.signalsAt(one['company_domain']) }));
   }
 }
+
+const KINDS = { company: 'companies', person: 'contacts', signal: 'signals' } as const;
 
 async function put(store: Store, path: string, way: string, news: readonly News[]): Promise<void> {
   const ofKind = (all: readonly News[], kind: News['kind']): SparseRecord[] => all.flatMap(({ kind: its, ...record }) => (its === kind ? [record] : []));
   if (way === 'import') {
-    for (const kind of new Set(news.map(({ kind: its }) => its))) if (kind !== 'erased') await load(store, ofKind(news, kind), { kind: kind === 'company' ? 'companies' : 'contacts', name: 'crm.jsonl' });
+    for (const kind of new Set(news.map(({ kind: its }) => its))) if (kind !== 'erased') await load(store, ofKind(news, kind), { kind: KINDS[kind], name: 'crm.jsonl' });
   } else {
     const target = way === 'elsewhere' ? openStore(path) : store;
     for (const some of way === 'single' ? news.map((one) => [one]) : [news]) {
       loadCompanies(target, ofKind(some, 'company'), 'test');
       loadPeople(target, ofKind(some, 'person'), 'test');
+      loadSignals(target, ofKind(some, 'signal'), 'test');
     }
     if (target !== store) target.close();
   }
@@ -124,6 +143,26 @@ function check(store: Store, searcher: Searcher, told: Told): void {
   }
 }
 
+const ANY: SignalFilter = { types: [], since: null, before: null, domains: [], countries: [], industries: [] };
+
+/** Signals are those of the company that is shown for their domain: with its record, by any of its domains, and by what it is. */
+function checkSignals(store: Store, told: Told): void {
+  const { shown } = told;
+  const idsOf = (signals: readonly SparseRecord[]): string[] => signals.map(({ id }) => String(id)).sort();
+  const feed = new SignalFeed(store);
+  const find = (filter: Partial<SignalFilter>): SparseRecord[] => feed.page({ ...ANY, ...filter }, null, 100).map(({ record }) => record);
+  const directory = openDirectory(store);
+  for (const one of DOMAINS) {
+    const record = JSON.parse(directory.companyByDomain(one) ?? '{}') as SparseRecord;
+    const own = told.signalsAt(one);
+    if (record['domain'] !== undefined) expect([one, ...idsOf((record['signals'] ?? []) as SparseRecord[])]).toEqual([one, ...idsOf(own)]);
+    const found = find({ domains: [one] });
+    expect([one, ...idsOf(found)]).toEqual([one, ...idsOf(own)]);
+    for (const { company: about } of found) expect((about as SparseRecord)['domain']).toBe(record['domain'] ?? one);
+  }
+  for (const industry of ['Retail', 'Banking']) expect(idsOf(find({ industries: [industry.toLowerCase()] }))).toEqual(idsOf([...told.signals.values()].filter((each) => shown.shownFor(each['domain'])?.['industry'] === industry)));
+}
+
 describe('people who work at another domain of a company', () => {
   it('are found as its people, as the directory shows them, after whatever has come, gone and moved', async () => {
     let atAliases = 0;
@@ -139,6 +178,7 @@ describe('people who work at another domain of a company', () => {
           // Who is erased comes last there, too.
           for (const one of timed.filter(({ kind }) => kind !== 'erased').concat(timed.filter(({ kind }) => kind === 'erased'))) told.add(one);
           check(store, searcher, told);
+          checkSignals(store, told);
         }
         atAliases += told.employees().filter(({ person: one, company: at }) => at['domain'] !== undefined && at['domain'] !== one['company_domain']).length;
         store.close();
@@ -151,7 +191,7 @@ describe('people who work at another domain of a company', () => {
 
   it('are found so in a store of before, whose other domains had no number as long as nobody worked there', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.oneof(company, person), { minLength: 1, maxLength: 16 }), fc.array(person, { maxLength: 4 }), async (before, later) => {
+      fc.asyncProperty(fc.array(fc.oneof(company, person, signal), { minLength: 1, maxLength: 16 }), fc.array(person, { maxLength: 4 }), async (before, later) => {
         const path = `${await temporaryFolder()}/store.sqlite`;
         const [old, told] = [openStore(path), new Told()];
         const timed = (news: readonly News[], day: number): News[] => news.map((one, n) => ({ ...one, updated_at: new Date(Date.UTC(2026, 0, day, 0, n)).toISOString() }));
@@ -165,6 +205,7 @@ describe('people who work at another domain of a company', () => {
         old.close();
         const store = openStore(path);
         check(store, new Searcher(store), told);
+        checkSignals(store, told);
         await tell(store, timed(later, 2));
         check(store, new Searcher(store), told);
         store.close();

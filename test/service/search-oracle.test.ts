@@ -34,7 +34,7 @@ const people: SparseRecord[] = sample.people.slice(0, SIZE).map(({ record, compa
   ...(n % 2 === 0 ? { company_domain: aliasesOf(sample.companies.indexOf(company))[n % 3] ?? company.domain } : {}),
 }));
 const signals: SparseRecord[] = sample.companies.slice(0, 150).map(({ domain }, n) => ({
-  id: `sg_${n}`, type: (['funding', 'hiring', 'executive_move', 'technology_change'] as const)[n % 4], company: { domain }, occurred_at: `2026-0${1 + (n % 6)}-1${n % 9}`,
+  id: `sg_${n}`, type: (['funding', 'hiring', 'executive_move', 'technology_change'] as const)[n % 4], company: { domain: n % 5 === 2 ? (aliasesOf(n)[0] ?? domain) : domain }, occurred_at: `2026-0${1 + (n % 6)}-1${n % 9}`,
   data: n % 4 === 1 ? { titles: ['Data Engineer', 'QA Lead'].slice(n % 2), departments: ['engineering', 'sales'].slice(n % 2), locations: ['Berlin'] } : {},
 }));
 
@@ -44,7 +44,7 @@ const employees: readonly Employee[] = people.map((person) => ({
   person,
   company: shown.shownFor(person['company_domain']) ?? {},
   worksAt: (domain) => shown.domainOf(domain) === shown.domainOf(person['company_domain']),
-  signals: signals.filter(({ company }) => (company as SparseRecord)['domain'] === shown.domainOf(person['company_domain'])),
+  signals: signals.filter(({ company }) => shown.domainOf((company as SparseRecord)['domain']) === shown.domainOf(person['company_domain'])),
 }));
 
 let store: Store;

@@ -15,7 +15,7 @@ export const SIGNAL_PARAMETERS = {
   type: { ...list, description: 'Kinds of signals; `exec_moves` and `tech_changes` are other names of the last two.', schema: { type: 'string', enum: SIGNAL_NAMES }, example: 'funding' },
   since: { description: 'From this day on.', schema: DATE_VALUE, example: '2025-06-01' },
   until: { description: 'Up to this day, which is included.', schema: DATE_VALUE, example: '2026-06-30' },
-  domain: { ...list, description: 'Of companies with these domains.', schema: TEXT, example: 'bluefin-travel.test' },
+  domain: { ...list, description: 'Of companies with these domains, their own or other ones.', schema: TEXT, example: 'bluefin-travel.test' },
   country: { ...list, description: 'Of companies with their head office there, ISO 3166-1 alpha-2.', schema: COUNTRY, example: 'ES' },
   industry: { ...list, description: 'Of companies of these industries.', schema: TEXT, example: 'Retail' },
   cursor: CURSOR,

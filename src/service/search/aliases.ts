@@ -4,6 +4,7 @@
  */
 import { anyAlias, ownerReader } from '../store/domain-aliases.ts';
 import { onceATransaction } from '../store/once.ts';
+import type { PlaceAndTrade } from '../store/prepared-company.ts';
 import type { Store } from '../store/store.ts';
 import type { Bits } from './bitmap.ts';
 import { ColumnReader, ColumnWriter } from './columns.ts';
@@ -19,6 +20,11 @@ export class AliasWriter {
   readonly #ownerOf;
   readonly #hasAliases: () => boolean;
   readonly #isAlias;
+  readonly #before: ColumnReader;
+  readonly #nameOf;
+  readonly #hasSignals;
+  readonly #placeOf;
+  readonly #putPlace;
 
   /** @param index whose transactions these are */
   constructor(store: Store, domains: DomainNumbers, index: { readonly transactions: number }) {
@@ -28,6 +34,11 @@ export class AliasWriter {
     // Of aliases that come within the transaction, or go, `change` is told.
     this.#hasAliases = onceATransaction(index, anyAlias(store));
     this.#isAlias = store.prepare('SELECT 1 FROM domain_aliases WHERE alias = ? LIMIT 1');
+    this.#before = new ColumnReader(store, 'alias_companies');
+    this.#nameOf = store.prepare('SELECT domain FROM domains WHERE id = ?');
+    this.#hasSignals = store.prepare('SELECT 1 FROM signals WHERE company_domain = ? LIMIT 1');
+    this.#placeOf = store.prepare('SELECT country, industry FROM companies WHERE domain = ?');
+    this.#putPlace = store.prepare('UPDATE signals SET country = ?1, industry = ?2 WHERE company_domain = ?3 AND (country IS NOT ?1 OR industry IS NOT ?2)');
   }
 
   change(domain: string): void {
@@ -39,17 +50,36 @@ export class AliasWriter {
     if (this.#hasAliases() && this.#isAlias.get(domain) !== undefined) this.change(domain);
   }
 
-  /** Within the transaction of the changes. */
-  flush(): void {
+  /** Within the transaction of the changes. @param tell is told of each company that has gained or lost signals with that */
+  flush(tell: (company: string) => void): void {
     for (const domain of this.#changed) {
       const owner = this.#ownerOf(domain);
       // Whoever comes to work there later finds the number that is known.
       const number = owner === null ? this.#domains.find(domain) : this.#domains.give(domain);
+      if (this.#hasSignals.get(domain) !== undefined) this.#moveSignals(domain, number, owner, tell);
       if (number !== null) this.#column.change(number, owner === null ? null : this.#domains.give(owner));
     }
     this.#changed.clear();
+    this.#before.forget();
     this.#column.flush();
   }
+
+  /** Signals of this domain are the new owner's: in filters of signals, and with the companies. */
+  #moveSignals(domain: string, number: number | null, owner: string | null, tell: (company: string) => void): void {
+    const { country = null, industry = null } = (this.#placeOf.get(owner ?? domain) ?? {}) as Partial<PlaceAndTrade>;
+    this.#putPlace.run(country, industry, domain);
+    const owned = number === null ? null : numberAt(this.#before, number);
+    const before = owned === null ? null : (this.#nameOf.get(owned)?.['domain'] as string);
+    if (before === owner) return;
+    for (const company of [before, owner]) if (company !== null) tell(company);
+  }
+}
+
+/** A column's number of a row; null: it has none. */
+function numberAt(column: ColumnReader, row: number): number | null {
+  const { least, unit, codes } = column.chunk(Math.floor(row / CHUNK));
+  const code = codes[row % CHUNK] ?? 0;
+  return code === 0 ? null : least + (code - 1) * unit;
 }
 
 /** Other domains in the order of their numbers, and the number of whose each is. */

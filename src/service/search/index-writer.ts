@@ -1,7 +1,8 @@
 /** Keeps what search looks into in step with the records: collected during a transaction, written at its end. */
 import type { SparseRecord } from '../records.ts';
+import { domainsReader, ownerReader } from '../store/domain-aliases.ts';
 import { onceATransaction } from '../store/once.ts';
-import { shownSignals } from '../store/shown-signals.ts';
+import { newestSignals, shownSignals } from '../store/shown-signals.ts';
 import type { Store } from '../store/store.ts';
 import { AliasWriter } from './aliases.ts';
 import { DomainNumbers, EmployerWriter } from './employers.ts';
@@ -25,7 +26,10 @@ export class IndexWriter {
   #seenVersion: unknown = null;
   #begun = false;
   readonly #changedCompanies = new Set<string>();
-  readonly #shownSignals: (domain: string) => string | null;
+  readonly #shownSignals;
+  readonly #hiring;
+  readonly #domainsOf;
+  readonly #ownerOf;
   readonly #terms = new TermCollector();
   /** Whether there are signals at all; for those that come within the transaction `company` is told of each. */
   readonly hasSignals: () => boolean;
@@ -40,12 +44,14 @@ export class IndexWriter {
     this.#employers = new EmployerWriter(store);
     this.#aliases = new AliasWriter(store, this.#domains, this);
     this.#shownSignals = shownSignals(store);
+    this.#hiring = newestSignals(store, MAX_HIRING_SIGNALS, "type = 'hiring'");
+    this.#domainsOf = domainsReader(store);
+    this.#ownerOf = ownerReader(store);
     this.#version = store.prepare('PRAGMA data_version');
     this.#statements = {
       company: store.prepare('SELECT doc, employees, terms FROM companies WHERE domain = ?'),
       keep: store.prepare('UPDATE companies SET terms = ?, shown_signals = ? WHERE domain = ?'),
       days: store.prepare('SELECT type, max(occurred_at) AS at FROM signals WHERE company_domain = ? GROUP BY type'),
-      hiring: store.prepare(`SELECT doc FROM signals WHERE company_domain = ? AND type = 'hiring' ORDER BY occurred_at DESC, seq DESC LIMIT ${MAX_HIRING_SIGNALS}`),
       signal: store.prepare('SELECT 1 FROM signals WHERE company_domain = ? LIMIT 1'),
     };
     const signals = store.prepare('SELECT 1 FROM signals LIMIT 1');
@@ -108,12 +114,12 @@ export class IndexWriter {
 
   /** Writes it all; to be called within the transaction, after its last change. */
   flush(): void {
+    this.#aliases.flush((company) => this.#changedCompanies.add(company));
     for (const domain of this.#changedCompanies) this.#indexCompany(domain);
     this.#changedCompanies.clear();
     this.#people.flush();
     this.#companies.flush();
     this.#employers.flush();
-    this.#aliases.flush();
     this.#sorts.flush();
     this.#begun = false;
     this.#transactions++;
@@ -131,17 +137,21 @@ export class IndexWriter {
   }
 
   #indexCompany(domain: string): void {
-    const { company, keep, days, hiring } = this.#statements;
+    const { company, keep, days } = this.#statements;
     const row = company.get(domain);
-    // Signals may be there before their company, and it is indexed when it comes.
-    if (row === undefined) return;
-    const facts: SignalFacts = {
-      days: Object.fromEntries(days.all(domain).map(({ type, at }) => [type as string, dayOf(new Date(at as number).toISOString()) ?? 0])),
-      hiring: hiring.all(domain).map(({ doc }) => ((JSON.parse(doc as string) as SparseRecord)['data'] ?? {}) as SparseRecord),
-    };
+    if (row === undefined) {
+      // Signals may be told of by another domain of their company; or be there before it, and it is indexed when it comes.
+      const owner = this.#ownerOf(domain);
+      if (owner !== null) this.#indexCompany(owner);
+      return;
+    }
+    const domains = this.#domainsOf(domain);
+    const newest: Record<string, number> = {};
+    for (const { type, at } of domains.flatMap((one) => days.all(one))) newest[type as string] = Math.max(newest[type as string] ?? 0, dayOf(new Date(at as number).toISOString()) ?? 0);
+    const facts: SignalFacts = { days: newest, hiring: this.#hiring(domains).map((doc) => (doc['data'] ?? {}) as SparseRecord) };
     const span = this.#terms.add(companyTerms(JSON.parse(row['doc'] as string) as SparseRecord, facts));
     const number = this.#domains.give(domain);
-    keep.run(this.#companies.change(number, row['terms'] as Uint8Array | null, this.#terms.take(), span), this.#shownSignals(domain), domain);
+    keep.run(this.#companies.change(number, row['terms'] as Uint8Array | null, this.#terms.take(), span), this.#shownSignals(domains), domain);
     this.#sorts.company(number, row['employees'] as number | null);
   }
 }

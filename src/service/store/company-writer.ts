@@ -3,7 +3,7 @@ import type { StatementSync } from 'node:sqlite';
 import type { IndexWriter } from '../search/index-writer.ts';
 import type { SparseRecord } from '../records.ts';
 import { TermCollector, type TermTable } from '../search/term-table.ts';
-import { aliasPutter, type PutAliases } from './domain-aliases.ts';
+import { aliasPutter, domainsReader, type PutAliases } from './domain-aliases.ts';
 import { furtherId } from './ids.ts';
 import { readKept } from './kept-columns.ts';
 import { AS_TEXT, bytesIn, TextCollector, textIn, type Texts } from './kept-texts.ts';
@@ -109,7 +109,8 @@ function freeId({ domain, id, newId }: PreparedCompany, isFree: (id: string) => 
 /** Filters of signals go by what is known of the company now. */
 function signalUpdater(store: Store, index: IndexWriter): (domain: string, now: PlaceAndTrade) => void {
   const update = store.prepare('UPDATE signals SET country = ?, industry = ? WHERE company_domain = ?');
+  const domainsOf = domainsReader(store);
   return (domain, { country, industry }) => {
-    if (index.hasSignals()) update.run(country, industry, domain);
+    if (index.hasSignals()) for (const one of domainsOf(domain)) update.run(country, industry, one);
   };
 }

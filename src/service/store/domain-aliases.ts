@@ -45,6 +45,14 @@ export function ownerReader(store: Store): (domain: string) => string | null {
   };
 }
 
+/** All domains where a company's record is shown, its own first. */
+export function domainsReader(store: Store): (company: string) => readonly string[] {
+  const others = store.prepare(`
+    SELECT alias FROM domain_aliases AS one WHERE domain = ?1 AND NOT EXISTS (SELECT 1 FROM companies WHERE companies.domain = alias)
+    AND NOT EXISTS (SELECT 1 FROM domain_aliases AS other WHERE other.alias = one.alias AND other.domain <> ?1)`);
+  return (company) => [company, ...others.all(company).map(({ alias }) => alias as string)];
+}
+
 /** Whether any company has another domain. */
 export function anyAlias(store: Store): () => boolean {
   const any = store.prepare('SELECT 1 FROM domain_aliases LIMIT 1');

@@ -5,6 +5,7 @@ import { nameOf } from '../person-name.ts';
 import type { SparseRecord } from '../records.ts';
 import { textOrNull } from '../values.ts';
 import { addressesIn } from './addresses-in.ts';
+import { domainsReader, ownerReader } from './domain-aliases.ts';
 import type { SamePerson } from './same-person.ts';
 import { namedBy } from './signal-person.ts';
 import type { Store } from './store.ts';
@@ -18,6 +19,7 @@ export function signalEraser(store: Store): (person: SamePerson) => string[] {
   const named = store.prepare(`
     SELECT seq, doc ->> '$.person.name' AS name FROM signals WHERE company_domain = ? AND doc ->> '$.person.name' IS NOT NULL
     AND NOT EXISTS (SELECT 1 FROM people WHERE id = person_id) AND NOT EXISTS (SELECT 1 FROM people WHERE email = person_email) AND NOT EXISTS (SELECT 1 FROM people WHERE profile = person_profile)`);
+  const [ownerOf, domainsOf] = [ownerReader(store), domainsReader(store)];
   return ({ rows, addresses, profiles }) => {
     const erased = [
       ...rows.flatMap(({ person }) => (typeof person['id'] === 'string' ? byId.all(person['id']) : [])),
@@ -25,9 +27,10 @@ export function signalEraser(store: Store): (person: SamePerson) => string[] {
       ...profiles.flatMap((profile) => byProfile.all(profile)),
     ];
     for (const { companyDomain, person } of rows) {
-      const names = companyDomain === null ? new Set<string>() : namesOf(person);
-      if (names.size === 0) continue;
-      for (const { seq, name } of named.all(companyDomain)) if (typeof name === 'string' && names.has(fold(name))) erased.push(...bySeq.all(seq as number));
+      const names = namesOf(person);
+      if (companyDomain === null || names.size === 0) continue;
+      const domains = domainsOf(ownerOf(companyDomain) ?? companyDomain);
+      for (const { seq, name } of domains.flatMap((domain) => named.all(domain))) if (typeof name === 'string' && names.has(fold(name))) erased.push(...bySeq.all(seq as number));
     }
     return erased.map((row) => row['company_domain'] as string);
   };

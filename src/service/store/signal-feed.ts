@@ -1,6 +1,7 @@
 /** Buying signals as they are asked for: pages with the newest first, and the stream in the order in which they became known. */
 import type { SignalType } from '../signal-types.ts';
 import type { SparseRecord } from '../records.ts';
+import { domainsReader, ownerReader } from './domain-aliases.ts';
 import type { Store } from './store.ts';
 
 export interface SignalFilter {
@@ -32,21 +33,27 @@ const FIELDS = ['id', 'type', 'subtype', 'occurred_at', 'detected_at', 'confiden
 const COMPANY_FIELDS = ['id', 'name', 'domain', 'employees', 'industry', 'hq'] as const;
 /** Rows of the stream that are looked at in one go: whoever else asks is not kept waiting for a rare one. */
 const WINDOW = 5_000;
+/** A company may have more domains than SQLite takes variables; with few, it goes by an index in order. */
+const MOST_VARIABLES = 1_000;
 
 export class SignalFeed {
   readonly #store: Store;
   readonly #company;
+  readonly #ownerOf;
+  readonly #domainsOf;
   readonly #last;
 
   constructor(store: Store) {
     this.#store = store;
     this.#company = store.prepare('SELECT doc FROM companies WHERE domain = ?');
+    this.#ownerOf = ownerReader(store);
+    this.#domainsOf = domainsReader(store);
     this.#last = store.prepare('SELECT max(seq) AS seq FROM signals');
   }
 
   /** The newest signals after `after`, at most `limit`. */
   page(filter: SignalFilter, after: SignalPlace | null, limit: number): Signal[] {
-    const { conditions, values } = conditionsOf(filter);
+    const { conditions, values } = conditionsOf(this.#byAllDomains(filter));
     if (after !== null) {
       conditions.push('(occurred_at, seq) < (?, ?)');
       values.push(after.occurredMs, after.seq);
@@ -58,7 +65,7 @@ export class SignalFeed {
   following(filter: SignalFilter, seq: number, limit: number): { signals: Signal[]; upTo: number } {
     const end = Math.min(seq + WINDOW, Math.max(seq, this.last()));
     if (end === seq) return { signals: [], upTo: seq };
-    const { conditions, values } = conditionsOf(filter);
+    const { conditions, values } = conditionsOf(this.#byAllDomains(filter));
     const signals = this.#read(`${where([...conditions, 'seq > ?', 'seq <= ?'])} ORDER BY seq LIMIT ?`, [...values, seq, end, limit]);
     return { signals, upTo: signals.length === limit ? (signals.at(-1)?.seq ?? end) : end };
   }
@@ -66,6 +73,11 @@ export class SignalFeed {
   /** The end of the stream; 0 when there is none. */
   last(): number {
     return Number(this.#last.get()?.['seq'] ?? 0);
+  }
+
+  /** A domain stands for its company, by whichever of its domains it was told of. */
+  #byAllDomains(filter: SignalFilter): SignalFilter {
+    return { ...filter, domains: [...new Set(filter.domains.flatMap((domain) => this.#domainsOf(this.#ownerOf(domain) ?? domain)))] };
   }
 
   #read(clause: string, values: readonly (string | number)[]): Signal[] {
@@ -78,7 +90,7 @@ export class SignalFeed {
 
   /** With what is known of the company now. */
   #record(doc: SparseRecord, domain: string): SparseRecord {
-    const row = this.#company.get(domain);
+    const row = this.#company.get(this.#ownerOf(domain) ?? domain);
     const about: SparseRecord = { ...(doc['company'] as SparseRecord), ...(row === undefined ? {} : (JSON.parse(row['doc'] as string) as SparseRecord)) };
     const company = Object.fromEntries(COMPANY_FIELDS.map((field) => [field, about[field] ?? null]));
     return Object.fromEntries(FIELDS.map((field) => [field, field === 'company' ? company : (doc[field] ?? null)]));
@@ -95,8 +107,9 @@ function conditionsOf({ types, since, before, domains, countries, industries }: 
   const values: (string | number)[] = [];
   for (const [column, list] of [['type', types], ['company_domain', domains], ['country', countries], ['industry', industries]] as const) {
     if (list.length === 0) continue;
-    conditions.push(`${column} IN (${list.map(() => '?').join(', ')})`);
-    values.push(...list);
+    const isLong = list.length > MOST_VARIABLES;
+    conditions.push(`${column} IN (${isLong ? 'SELECT value FROM json_each(?)' : list.map(() => '?').join(', ')})`);
+    values.push(...(isLong ? [JSON.stringify(list)] : list));
   }
   if (since !== null) {
     conditions.push('occurred_at >= ?');

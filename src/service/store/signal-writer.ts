@@ -8,6 +8,7 @@ import type { IndexWriter } from '../search/index-writer.ts';
 import { SIGNAL_DATA } from '../part-types.ts';
 import { SIGNAL_TYPES, signalType, type SignalType } from '../signal-types.ts';
 import { isEmpty, isObject, textOrNull } from '../values.ts';
+import { ownerReader } from './domain-aliases.ts';
 import { digest } from './ids.ts';
 import { timeText } from './kept-columns.ts';
 import { MAX_DOC, TOO_LARGE, type Put } from './put.ts';
@@ -26,6 +27,7 @@ export function signalWriter(store: Store, index: IndexWriter): PutSignal {
   const isSuppressed = suppressionTest(store);
   const find = store.prepare('SELECT doc, company_domain FROM signals WHERE id = ?');
   const company = store.prepare('SELECT country, industry FROM companies WHERE domain = ?');
+  const ownerOf = ownerReader(store);
   const put = store.prepare(
     'INSERT INTO signals (id, type, occurred_at, company_domain, country, industry, person_id, person_email, person_profile, doc) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET type = excluded.type, ' +
       'occurred_at = excluded.occurred_at, company_domain = excluded.company_domain, country = excluded.country, industry = excluded.industry, person_id = excluded.person_id, person_email = excluded.person_email, person_profile = excluded.person_profile, doc = excluded.doc',
@@ -54,7 +56,7 @@ export function signalWriter(store: Store, index: IndexWriter): PutSignal {
     const json = JSON.stringify({ ...doc, ...wholeData(type, record['data']), id, detected_at: noticed });
     if (json.length > MAX_DOC) return TOO_LARGE;
     if (before?.['doc'] === json) return { kind: 'put', change: 'same', dropped };
-    const at = company.get(domain);
+    const at = company.get(ownerOf(domain) ?? domain);
     put.run(id, type, Date.parse(record['occurred_at'] as string), domain, (at?.['country'] as string | undefined) ?? null, (at?.['industry'] as string | undefined) ?? null, personId, addresses[0] ?? null, profile, json);
     index.company(domain);
     // One that has moved is no longer the other company's.

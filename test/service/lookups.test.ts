@@ -164,12 +164,15 @@ describe('GET /v1/companies/{domain}', () => {
       { domain: 'acme.example', domain_aliases: ['https://Acme.test/', 'shared.example', 'n/a', 'other.example'] },
       { domain: 'other.example', name: 'Other', domain_aliases: ['shared.example'] },
     ], 'test');
-    loadPeople(open, [{ id: 'pe_u', email: 'uma@acme.test', company_domain: 'acme.test' }], 'test');
+    loadPeople(open, [{ id: 'pe_u', email: 'uma@acme.test', name: 'Uma Else', company_domain: 'acme.test' }], 'test');
     open.close();
     const named = async (domain: string): Promise<unknown> => (await service.request(`/v1/companies/${domain}`, { headers: AUTH })).json['name'] ?? null;
     expect([await named('acme.test'), await named('shop.acme.test'), await named('shared.example'), await named('other.example')]).toEqual(['Acme', 'Acme', null, 'Other']);
     expect((await service.post('/v1/enrich', { domain: 'acme.test' })).json).toMatchObject({ company: { id: 'co_1', domain: 'acme.example' }, verified: false });
     expect((await service.post('/v1/enrich', { id: 'pe_u' })).json).toMatchObject({ company: { id: 'co_1' } });
+    // Somebody known by their name is at the company, whichever of its domains is told.
+    for (const domain of ['acme.example', 'acme.test']) expect((await service.post('/v1/contacts/reveal', { name: 'Uma Else', domain })).json).toMatchObject({ id: 'pe_u' });
+    expect((await service.post('/v1/contacts/reveal', { name: 'Uma Else', domain: 'other.example' })).status).toBe(404);
     // A newer list replaces the older one.
     const again = openStore(store);
     loadCompanies(again, [{ domain: 'acme.example', domain_aliases: ['acme.net'], updated_at: '2026-01-01T00:00:00Z' }], 'test');

@@ -3,7 +3,7 @@ import type { DomainEvidence, EvidenceSource, MailboxEvidence } from '../../veri
 import { phoneOf } from '../field-types.ts';
 import { fold } from '../fold.ts';
 import { companyText, type SparseRecord } from '../records.ts';
-import { aliasReader } from './domain-aliases.ts';
+import { aliasReader, domainsReader, ownerReader } from './domain-aliases.ts';
 import { numbersOf, numberTest } from './other-numbers.ts';
 import { PERSON_COLUMNS, PersonRow, updatedAt, type PersonValues } from './person-row.ts';
 import { RowHints } from './row-hints.ts';
@@ -35,7 +35,7 @@ export interface Directory extends EvidenceSource {
   personByNumber(number: string): NumberOwner | null;
   /** Whether anybody has a number in E.164, however many do. */
   hasNumber(number: string): boolean;
-  /** People of this name (folded), at this domain or, with `company`, at a company of this name (folded). */
+  /** People of this name (folded), at the company with this domain or, with `company`, at a company of this name (folded). */
   peopleByName(nameKey: string, where: { readonly domain: string } | { readonly company: string }): PersonRow[];
   /** The whole company record as JSON text, by normalised domain, its own or another one of it. */
   companyByDomain(domain: string): string | null;
@@ -65,6 +65,7 @@ export function openDirectory(store: Store, turn: Turn = atOnce(store)): Directo
   const domain = store.prepare('SELECT accepts_all, email_pattern FROM companies WHERE domain = ?');
   const probe = store.prepare('SELECT 1 FROM companies LIMIT 1');
   const readCompany = companyReader(store, turn);
+  const [ownerOf, domainsOf] = [ownerReader(store), domainsReader(store)];
 
   const asTold = ({ companyDomain, companyName }: PersonRow): string | null => (companyDomain === null && companyName === null ? null : companyText(JSON.stringify({ name: companyName, domain: companyDomain }), { signals: null, updatedAt: null }, null));
   const companyOf = (row: PersonRow): string | null => (row.companyDomain === null ? null : readCompany(row.companyDomain)) ?? asTold(row);
@@ -85,7 +86,11 @@ export function openDirectory(store: Store, turn: Turn = atOnce(store)): Directo
     },
     hasNumber: numberTest(store),
     peopleByName(nameKey, where) {
-      if ('domain' in where) return byName.all(nameKey, where.domain).flatMap((row) => toPerson(row) ?? []);
+      if ('domain' in where) {
+        // Some of a company's people are known by another domain of it.
+        const rows = domainsOf(ownerOf(where.domain) ?? where.domain).flatMap((domain) => byName.all(nameKey, domain));
+        return rows.slice(0, MAX_NAMESAKES).flatMap((row) => toPerson(row) ?? []);
+      }
       const rows = byNameAlone.all(nameKey).flatMap((row) => toPerson(row) ?? []);
       return rows.filter((row) => companyNameOf(companyOf(row)) === where.company).slice(0, MAX_NAMESAKES);
     },

@@ -38,6 +38,12 @@ export class MillraceError extends Error {
   }
 }
 
+/** The same error where there is no job that could be resumed. @param instead what running again does, after a colon */
+export function withoutResume({ exitCode, code, message, hint, cause }: MillraceError, instead: string | null = null): MillraceError {
+  const plain = hint?.replace(/: the job resumes(?: where it stopped)?\.$/, instead === null ? '.' : `: ${instead}.`);
+  return new MillraceError(exitCode, code, message, { ...(plain === undefined ? {} : { hint: plain }), cause });
+}
+
 /** Bad flags: exit 64. */
 export class UsageError extends MillraceError {
   override readonly name = 'UsageError';

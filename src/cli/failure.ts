@@ -9,12 +9,17 @@ const PLAIN = '\u001b[39m';
 export function describeFailure(error: unknown, colour: boolean): { text: string; exitCode: ExitCode } {
   const head = colour ? `${RED}millrace:${PLAIN}` : 'millrace:';
   if (error instanceof MillraceError) {
-    const hint = error.hint === undefined ? '' : `  ${error.hint}\n`;
-    return { text: `${head} ${error.message}\n${hint}`, exitCode: error.exitCode };
+    const hint = error.hint === undefined ? '' : `  ${shown(error.hint)}\n`;
+    return { text: `${head} ${shown(error.message)}\n${hint}`, exitCode: error.exitCode };
   }
   const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
   const text = `${head} this is a bug in Millrace: please report it with the lines below\n${stack}\n`;
   return { text, exitCode: EXIT.bug };
+}
+
+/** Names of files and columns come from others: what a terminal would obey is shown as JSON writes it. */
+function shown(text: string): string {
+  return text.replaceAll(/[\0-\x08\x0b-\x1f\x7f-\x9f]/g, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 /** Prints an error and sets the exit code; the process ends by itself once all is closed. */

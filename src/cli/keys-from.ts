@@ -48,7 +48,8 @@ async function* fromLines(stdin: Readable): AsyncGenerator<GivenKey> {
     }
     const text = line.toString('utf8');
     const key = (place === 1 && text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text).trim();
-    if (key !== '') yield { place, text: key };
+    // No key has a NUL; UTF-16 that says nothing of itself is full of them.
+    if (key !== '') yield { place, text: key.includes('\0') ? null : key };
   }
 }
 

@@ -7,7 +7,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LowWatermark } from '../checkpoint/low-watermark.ts';
 import { DataServiceClient } from '../client/data-service-client.ts';
-import { MillraceError } from '../errors.ts';
+import { MillraceError, withoutResume } from '../errors.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import { FileLedger, type RunLedger } from '../ledger/run-ledger.ts';
 import { Limiter } from '../limiter/limiter.ts';
@@ -210,10 +210,4 @@ class OneOff {
     this.#stopped();
     this.#moveOn();
   }
-}
-
-/** There is no job here that could be resumed. */
-function withoutResume({ exitCode, code, message, hint, cause }: MillraceError): MillraceError {
-  const plain = hint?.replace(/: the job resumes(?: where it stopped)?\.$/, '.');
-  return new MillraceError(exitCode, code, message, { ...(plain === undefined ? {} : { hint: plain }), cause });
 }

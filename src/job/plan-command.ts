@@ -52,6 +52,8 @@ interface PlanOptions {
   readonly shard: Shard | null;
   /** What a run that starts over would do. */
   readonly fresh: boolean;
+  /** Ends it. */
+  readonly signal: AbortSignal;
 }
 
 /** Checks everything and calls nothing. Reads the whole input once. */
@@ -71,9 +73,9 @@ export async function makePlan(job: CompiledJob, serviceOrigin: string, options:
   }
 }
 
-async function planIn(scratch: string, whole: CompiledJob, serviceOrigin: string, { shard, fresh }: PlanOptions): Promise<Plan> {
+async function planIn(scratch: string, whole: CompiledJob, serviceOrigin: string, { shard, fresh, signal }: PlanOptions): Promise<Plan> {
   const paths = { ...jobPaths(whole, { scratch: null }), spool: join(scratch, 'stdin'), arriving: join(scratch, 'arriving') };
-  const { job, start } = await howItWouldStart(whole, paths, { shard, fresh });
+  const { job, start } = await howItWouldStart(whole, paths, { shard, fresh, signal });
   await adoptSpool(paths, null);
   const { manifest } = start.checkpoint;
   const place = ledgerPlace(job.ledger.uri, isShared(job.ledger.uri) ? join(scratch, 'ledger') : paths.ledger);
@@ -83,7 +85,7 @@ async function planIn(scratch: string, whole: CompiledJob, serviceOrigin: string
     const counting = new PlanCounting(job, await loadKeys(job.steps), seen, ledger, serviceOrigin);
     // A retry has as many records as its output has rows.
     const limit = start.checkpoint.retry?.before.result.tally.total ?? job.limits.limit ?? Infinity;
-    reading: for await (const batch of readRecords(manifest, start.checkpoint.shard?.from ?? null)) {
+    reading: for await (const batch of readRecords(manifest, start.checkpoint.shard?.from ?? null, signal)) {
       await counting.fetch(batch);
       for (const record of batch) {
         if (counting.records >= limit) break reading;
@@ -124,8 +126,8 @@ async function heldBy(job: CompiledJob): Promise<Plan['heldBy']> {
   return holder === null ? null : { host: holder.host, pid: holder.pid, since: holder.since };
 }
 
-async function howItWouldStart(job: CompiledJob, paths: JobPaths, { shard, fresh }: PlanOptions): Promise<{ job: CompiledJob; start: Start }> {
-  const options = { fresh, now: () => new Date(), signal: new AbortController().signal };
+async function howItWouldStart(job: CompiledJob, paths: JobPaths, { shard, fresh, signal }: PlanOptions): Promise<{ job: CompiledJob; start: Start }> {
+  const options = { fresh, now: () => new Date(), signal };
   // Standard output has neither checkpoint nor output to look at.
   if (job.output.uri === '-') return { job, start: await freshStart(job, paths, options) };
   if (shard !== null) return howShardWouldStart(job, paths, shard, options);

@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { MillraceError, withoutResume } from '../errors.ts';
 import type { ExitCode } from '../errors.ts';
 import { openRunLedger } from '../ledger/open-run-ledger.ts';
 import { isShared, ledgerPlace } from '../ledger/place.ts';
@@ -31,43 +32,49 @@ export async function runToStandardOutput(job: CompiledJob, options: RunOptions,
   // What grows (the spool, and a ledger that nobody named) lives in a folder that goes with the run.
   const folder = await scratchFolder(options.scratch);
   try {
-    const paths = { ...jobPaths(job, options), spool: join(folder, 'stdin'), arriving: join(folder, 'arriving') };
-    const { checkpoint } = await freshStart(job, paths, { now: () => new Date(), signal: context.drain });
-    await adoptSpool(paths, null);
-    const own = join(folder, 'ledger');
-    const place = isShared(job.ledger.uri) ? ledgerPlace(job.ledger.uri, own) : ledgerPlace('', job.ledger.maxAgeDays > 0 ? paths.ledger : own);
-    const ledger = await openRunLedger(place, { ...ledgerRights(job, checkpoint), tell: reporter, drain: context.drain, abort: context.abort });
-    try {
-      const counters = new Counters(null, () => performance.now());
-      const sink = new StandardOutput(rowFormat(job, checkpoint.manifest));
-      const keysOf = await loadKeys(job.steps);
-      const quota = await sharedQuotaOf(job, context, reporter, checkpoint);
-      const running = await orClosed(quota, () => new RunningJob({
-        job, checkpoint,
-        wasKilled: false, ledger, sink, counters, reporter, retry: null,
-        keysOf,
-        quota,
-        budget: new CallBudget({ maxCalls: job.limits.maxCalls, counters, uncounted: 0, record: null }),
-        service: { baseUrl: context.baseUrl, origin: serviceOrigin(job), apiKey: context.apiKey },
-        keep: async () => undefined,
-        drain: context.drain,
-        abort: context.abort,
-      }));
-      reporter.start({ job, checkpoint, resumed: false, running, counters, sink });
-      const end = await running.run();
-      reporter.stop();
-      if (end.kind === 'stopped') throw end.error;
-      await sink.finish();
-      await ledger.keep();
-      const { tally } = sink;
-      const exitCode = finishedExitCode(job, tally);
-      reporter.finished(buildReport({ ...checkpoint, state: 'finished', exitCode, finishedAt: new Date().toISOString(), totals: counters.totals(ledger.totals()), result: { tally, bytes: 0, errorBytes: 0, sha256: '', errorsSha256: '' } }, '-', job.service.rpm), null);
-      return exitCode;
-    } finally {
-      await ledger.close();
-    }
+    return await runIn(folder, job, options, context, reporter);
+  } catch (error) {
+    throw error instanceof MillraceError ? withoutResume(error, 'it starts over; a file as --output can be resumed') : error;
   } finally {
     await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function runIn(folder: string, job: CompiledJob, options: RunOptions, context: RunContext, reporter: Reporter): Promise<ExitCode> {
+  const paths = { ...jobPaths(job, options), spool: join(folder, 'stdin'), arriving: join(folder, 'arriving') };
+  const { checkpoint } = await freshStart(job, paths, { now: () => new Date(), signal: context.drain });
+  await adoptSpool(paths, null);
+  const own = join(folder, 'ledger');
+  const place = isShared(job.ledger.uri) ? ledgerPlace(job.ledger.uri, own) : ledgerPlace('', job.ledger.maxAgeDays > 0 ? paths.ledger : own);
+  const ledger = await openRunLedger(place, { ...ledgerRights(job, checkpoint), tell: reporter, drain: context.drain, abort: context.abort });
+  try {
+    const counters = new Counters(null, () => performance.now());
+    const sink = new StandardOutput(rowFormat(job, checkpoint.manifest));
+    const keysOf = await loadKeys(job.steps);
+    const quota = await sharedQuotaOf(job, context, reporter, checkpoint);
+    const running = await orClosed(quota, () => new RunningJob({
+      job, checkpoint,
+      wasKilled: false, ledger, sink, counters, reporter, retry: null,
+      keysOf,
+      quota,
+      budget: new CallBudget({ maxCalls: job.limits.maxCalls, counters, uncounted: 0, record: null }),
+      service: { baseUrl: context.baseUrl, origin: serviceOrigin(job), apiKey: context.apiKey },
+      keep: async () => undefined,
+      drain: context.drain,
+      abort: context.abort,
+    }));
+    reporter.start({ job, checkpoint, resumed: false, running, counters, sink });
+    const end = await running.run();
+    reporter.stop();
+    if (end.kind === 'stopped') throw end.error;
+    await sink.finish();
+    await ledger.keep();
+    const { tally } = sink;
+    const exitCode = finishedExitCode(job, tally);
+    reporter.finished(buildReport({ ...checkpoint, state: 'finished', exitCode, finishedAt: new Date().toISOString(), totals: counters.totals(ledger.totals()), result: { tally, bytes: 0, errorBytes: 0, sha256: '', errorsSha256: '' } }, '-', job.service.rpm), null);
+    return exitCode;
+  } finally {
+    await ledger.close();
   }
 }
 

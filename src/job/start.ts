@@ -137,6 +137,7 @@ async function afterFinish(job: CompiledJob, paths: JobPaths, found: Checkpoint,
   if (outputThere && readsStandardInput(found.manifest) && process.stdin.isTTY) return done;
   const manifest = await freezeJobInput(job, paths, options.signal);
   if (outputThere && spooledBytes(manifest) === 0 && spooledBytes(found.manifest) > 0) return { ...done, because: 'this job had finished, and standard input was empty: its output is kept, and nothing was called' };
+  if (outputThere && manifest.files.length === 0 && found.manifest.files.length > 0) return { ...done, because: 'this job had finished, and nothing matches its input now: its output is kept, and nothing was called' };
   if (compareManifests(found.manifest, manifest) !== null) return go(newCheckpoint(job, paths, manifest, found.generation, options.now()));
   return goOnAfterFinish(job, paths, { ...found, manifest }, done);
 }

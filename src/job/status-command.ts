@@ -30,7 +30,9 @@ export async function statusCommand(job: CompiledJob, options: { json: boolean }
   const holder = await currentHolder(paths.lock, Date.now());
   const state = checkpoint.state === 'finished' ? 'finished' : holder === null ? 'stopped' : 'running';
   const report = buildReport(checkpoint, job.output.uri, job.service.rpm);
-  const share = state === 'finished' ? 1 : shareBefore(checkpoint.manifest, checkpoint.mark.position);
+  // A pilot has finished without its input being at its end.
+  const isWhole = state === 'finished' && (checkpoint.limit === null || report.records.total < checkpoint.limit);
+  const share = isWhole ? 1 : shareBefore(checkpoint.manifest, checkpoint.mark.position);
   const { mark: { position }, retry } = checkpoint;
   const failed = retry?.before.result.tally.outcomes.failed ?? 0;
   if (options.json) {

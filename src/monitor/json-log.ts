@@ -1,5 +1,8 @@
 /** Log lines as JSON by pino, on standard error. */
+import { writeSync } from 'node:fs';
 import { pino } from 'pino';
+
+const STANDARD_ERROR = 2;
 
 /** How much a log may lag behind, characters and milliseconds, where it is not written at once. */
 const BUFFER_CHARACTERS = 64 * 1024;
@@ -17,7 +20,11 @@ export interface JsonLog {
 
 /** @param buffered lines are written some at a time: for a server, to whom a system call a line is too many. Else each at once */
 export function openJsonLog(level: string, buffered: boolean): JsonLog {
-  const destination = pino.destination({ fd: 2, sync: !buffered, maxLength: MOST_WAITING_BYTES });
+  const destination = pino.destination({ fd: STANDARD_ERROR, sync: !buffered, maxLength: MOST_WAITING_BYTES });
+  // A log that cannot be written is lost, and nothing else with it: a full disk must not end who was only telling.
+  let isLost = false;
+  destination.on('error', () => (isLost = true));
+  destination.on('write', () => (isLost = false));
   // The destination's own buffer measures all that waits in it again with each line.
   let waiting = '';
   const pass = (): void => {
@@ -30,10 +37,17 @@ export function openJsonLog(level: string, buffered: boolean): JsonLog {
   };
   const timer = buffered ? setInterval(pass, FLUSH_EVERY_MS) : null;
   timer?.unref();
-  // What comes before a fatal error is what it is looked for in.
+  // What comes before a fatal error is what it is looked for in. Where a write fails the destination would try for ever, and once more when the process
+  // ends: so the last lines go first, by themselves, and it is given up where they do not get through.
   const rescue = (): void => {
-    pass();
-    destination.flushSync();
+    try {
+      if (isLost) throw new Error('no log');
+      writeSync(STANDARD_ERROR, waiting === '' ? '\n' : waiting);
+      waiting = '';
+      destination.flushSync();
+    } catch {
+      destination.destroy();
+    }
   };
   if (buffered) process.on('uncaughtExceptionMonitor', rescue);
   return {

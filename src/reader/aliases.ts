@@ -82,9 +82,13 @@ export function noKeyError(where: string, columns: readonly string[], isTable: b
   });
 }
 
+/** No column is called that; the first row of a table without a header has it, and is somebody's. */
+const ADDRESS = /[^\s@]@[^\s@]+\.[^\s@]/;
+
 /** Names for an error message, capped in number and in length. */
 export function listNames(names: readonly string[]): string {
   if (names.length === 0) return '(none)';
+  if (names.some((name) => ADDRESS.test(name))) return `${names.length}, not shown here, for an e-mail address is among them: the header may be missing`;
   const shown = names.slice(0, MAX_NAMES_SHOWN).map((name) => JSON.stringify(name.length > 60 ? `${name.slice(0, 60)}...` : name));
   return shown.join(', ') + (names.length > shown.length ? ` and ${names.length - shown.length} more` : '');
 }

@@ -356,3 +356,19 @@ describe('{date}', () => {
     expect((await folder.json('out.csv.report.json'))['records']).toMatchObject({ total: 5 });
   });
 });
+
+test('an input that is gone does not make an empty output of a whole one, where nothing to do is no error', async () => {
+  const world = await finished({ input: 'in*.csv', 'input.ifMissing': 'succeed' });
+  await rename(world.folder.at('in.csv'), world.folder.at('archived'));
+  const again = await world.folder.run(world.args({ ...LENIENT, input: 'in*.csv', 'input.ifMissing': 'succeed', progress: 'log' }));
+  expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining('nothing matches its input now: its output is kept') });
+  expect(await readFile(world.folder.at('out.csv'))).toEqual(world.before);
+});
+
+test('a pilot that has finished says how far it is into the input', async () => {
+  const { folder, args } = await finished({ limit: '13' });
+  const { stdout } = await folder.run(['status', ...args({ ...LENIENT, limit: '13' }).slice(1), '--json']);
+  const { state, share } = JSON.parse(stdout) as { state: string; share: number };
+  expect(state).toBe('finished');
+  expect(share).toBeCloseTo(13 / ROWS.length, 1);
+});

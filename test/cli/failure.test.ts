@@ -13,6 +13,11 @@ test('an error of ours is its message and its hint, in red on a terminal only', 
   expect(describeFailure(new MillraceError(75, 'x', 'no hint'), false)).toEqual({ text: 'millrace: no hint\n', exitCode: 75 });
 });
 
+test('what a terminal would obey is shown, wherever it comes from', () => {
+  const error = new ConfigError('some_code', 'a\u001b[31mred.csv\nnext\tline', { hint: 'é\u0000\u009b' });
+  expect(describeFailure(error, false).text).toBe('millrace: a\\u001b[31mred.csv\nnext\tline\n  é\\u0000\\u009b\n');
+});
+
 test('anything else is a bug: 70, with its stack', () => {
   const { text, exitCode } = describeFailure(new TypeError('of undefined'), false);
   expect(exitCode).toBe(70);

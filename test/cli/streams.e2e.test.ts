@@ -122,6 +122,26 @@ describe('standard output', () => {
     expect(service.requests.length).toBeLessThan(3_000);
   });
 
+  test('what stops a run says that it starts over, for nothing of it is kept', async () => {
+    const { folder, args } = await makeWorld(toCsv(ROWS));
+    const ended = await folder.run(args({ ...LENIENT, output: '-', 'checkpoint.everyMs': false, 'max-calls': '2' }));
+    expect(ended).toMatchObject({ code: 77, stderr: expect.stringContaining('Raise --max-calls and run the same command: it starts over; a file as --output can be resumed.\n') });
+  });
+
+  test.runIf(existsSync('/dev/full'))('a log that nobody can write is lost, and nothing else', async () => {
+    const { folder, args } = await makeWorld(toCsv(ROWS));
+    const run = spawn('bash', ['-c', '"$0" "$@" 2> /dev/full', process.execPath, CLI, ...args({ ...LENIENT, progress: 'log' })], { cwd: folder.path, env: { ...process.env, MILLRACE_API_KEY: API_KEY }, stdio: 'ignore' });
+    expect(await once(run, 'close')).toEqual([0, null]);
+    expect(JSON.parse(await folder.read('out.csv.report.json'))).toMatchObject({ records: { total: ROWS.length } });
+    const serve = spawn('bash', ['-c', 'exec "$0" "$@" 2> /dev/full', process.execPath, CLI, 'serve', '--sample', '--port', '0'], { cwd: folder.path, stdio: ['ignore', 'pipe', 'ignore'] });
+    const [ready] = (await once(serve.stdout.setEncoding('utf8'), 'data')) as [string];
+    const { url } = JSON.parse(ready) as { url: string };
+    // Time and again, so that it has had lines to write.
+    for (let n = 0; n < 200; n++) expect((await fetch(`${url}/v1/companies/none.example`, { headers: { authorization: 'Bearer sample-key' } })).status).toBe(404);
+    serve.kill('SIGTERM');
+    expect(await once(serve, 'close')).toEqual([0, null]);
+  });
+
   test.runIf(existsSync('/dev/full'))('a full disk is told of as that, and not as a reader that went away', async () => {
     const { folder, args } = await makeWorld(toCsv(ROWS));
     const line = args({ ...LENIENT, output: '-', 'checkpoint.everyMs': false });

@@ -34,6 +34,8 @@ describe('aliases', () => {
     expect(findKeyColumns(['email', 'other'], { email: 'other' }).email).toBe('other');
     expect(findKeyColumns(['email', '\ufeffOther Mail'], { email: 'other mail' }).email).toBe('\ufeffOther Mail');
     expect(() => findKeyColumns(['email'], { domain: 'site url' })).toThrow('Found columns: "email"');
+    // The first row of a table without a header is somebody's.
+    expect(() => findKeyColumns(['Jane Doe', 'jane@acme.example'], { domain: 'site' })).toThrow(/^((?!Jane|jane).)*an e-mail address is among them: the header may be missing/);
     expect(findKeyColumns(['email'], { domain: 'site url' }, true).domain).toBe('site url');
   });
 

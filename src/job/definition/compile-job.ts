@@ -143,6 +143,7 @@ function compile(raw: RawJob, scene: Scene): Omit<CompiledJob, 'fingerprint'> {
     ledger: { uri: compileStateUri(raw.ledger.uri, 'ledger', output.uri, scene), maxAgeDays: raw.ledger.maxAgeDays },
     limits: { ...raw.limits, maxErrors: compileMaxErrors(raw.limits.maxErrors) },
   };
+  warnOfUnkeptLedger(raw.ledger, output.uri, scene);
   const kept = scene.originOf('ledger.maxAgeDays');
   if (raw.ledger.maxAgeDays > 0 && raw.ledger.uri === null && kept !== null) {
     throw refusal(kept, 'ledger_uri', `${nameOf(kept)}: answers that later jobs may use need a ledger of their own`, 'Say where: --ledger FILE, s3://bucket/name or redis://host, or ledger.uri in the job file.');
@@ -220,6 +221,11 @@ function compileStateUri(uri: string | null, kind: 'checkpoint' | 'ledger', outp
     throw refusal(origin, 'no_checkpoint', `${nameOf(origin)}: rows that go to standard output have no checkpoint`, 'Leave it out, or write to a file.');
   }
   return scene.expand(uri, `${kind}.uri`);
+}
+
+/** No job has a run to standard output again. */
+function warnOfUnkeptLedger({ uri, maxAgeDays }: RawJob['ledger'], output: string, scene: Scene): void {
+  if (output === '-' && uri !== null && maxAgeDays === 0 && !isShared(uri)) scene.warnings.push('ledger.uri: what a run to standard output has paid for is kept for later ones only with ledger.maxAgeDays: --ledger.maxAgeDays 90');
 }
 
 function compileMaxErrors(value: number | string): CompiledJob['limits']['maxErrors'] {

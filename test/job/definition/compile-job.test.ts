@@ -90,6 +90,13 @@ test('a column of a step that is not configured gives a warning', () => {
   expect(warnings).toEqual([expect.stringMatching(/"V" stays empty: the step verify/)]);
 });
 
+test('a ledger of its own is of no use to a run to standard output that keeps answers for nobody, which is said', () => {
+  const warningsOf = (flags: Record<string, string>): string[] => compileJob(sources({ flags: { ...LEAST, output: '-', ...flags } })).warnings;
+  expect(warningsOf({ ledger: 'own.ledger' })).toEqual([expect.stringContaining('ledger.maxAgeDays')]);
+  expect(warningsOf({ ledger: 'own.ledger', 'ledger.maxAgeDays': '90' })).toEqual([]);
+  expect(warningsOf({})).toEqual([]);
+});
+
 /** What the contract lets a resume change. */
 const MAY_CHANGE = ['service.plan', 'service.rpm', 'service.concurrency', 'service.timeoutMs'];
 

@@ -9,9 +9,17 @@ const REGIONAL = /^(?:[a-z]{2,3}|www)\.(?=linkedin\.com$)/;
 /** As most are written: what is behind the scheme is the key. */
 const PLAIN = /^https:\/\/(?!www\.|[a-z]{2,3}\.linkedin\.com\/)[a-z\d-]+(?:\.[a-z\d-]+)+(?:\/[a-z\d_.~-]+)+$/;
 
-/** Host and path in lower case without scheme, query, country and trailing slash; null when there is no host with a path in it. */
+/** What is there beside profiles: pages of companies and schools, of jobs and groups, and where profiles are without one. */
+const NOBODYS = /^linkedin\.com\/(?:(?:company|school|showcase|jobs|feed|groups|sales\/company)(?:\/|$)|(?:in|pub)$)/;
+
+/** Host and path in lower case without scheme, query, country and trailing slash; null when there is no host with a path in it, and for a page that is known to be no person's. */
 export function profileKey(url: string): string | null {
   if (url.length > MAX_LENGTH) return null;
+  const key = pageKey(url);
+  return key !== null && key.startsWith('linkedin.com/') && NOBODYS.test(key) ? null : key;
+}
+
+function pageKey(url: string): string | null {
   if (PLAIN.test(url)) return url.slice('https://'.length);
   let rest = url.trim().replace(SCHEME, '');
   const end = rest.search(/[?#\s]/);

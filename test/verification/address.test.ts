@@ -100,3 +100,13 @@ describe('what is in its one form already, and is not looked at twice', () => {
     }
   });
 });
+
+describe('the key of a profile', () => {
+  it.each(['company/acme', 'school/acme/', 'showcase/acme', 'jobs', 'feed/update/1', 'groups/7', 'sales/company/7', 'in/', 'Company/acme?x=1'])('is none for linkedin.com/%s, which is no person\'s', (path) => {
+    for (const host of ['https://www.linkedin.com', 'https://linkedin.com', 'DE.linkedin.com']) expect(profileKey(`${host}/${path}`)).toBeNull();
+  });
+
+  it('is one for a person whose name begins so', () => {
+    expect(['in/company', 'pub/jobs-a', 'companyman'].map((path) => profileKey(`https://www.linkedin.com/${path}`))).toEqual(['linkedin.com/in/company', 'linkedin.com/pub/jobs-a', 'linkedin.com/companyman']);
+  });
+});

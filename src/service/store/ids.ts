@@ -13,6 +13,11 @@ export function furtherId(derived: string, given: string | null): string {
   return `${derived}_${digest(`${derived}\n${given ?? undefined}`)}`;
 }
 
+/** The id in the place of one that somebody of another name has. @param nameKey as it is compared */
+export function namedId(id: string, nameKey: string): string {
+  return `pe_${digest(`id:${id}\n${nameKey}`)}`;
+}
+
 /** Enough of a SHA-256 to tell any two identities apart. */
 export function digest(identity: string): string {
   return hash('sha256', identity, 'buffer').subarray(0, 12).toString('base64url');

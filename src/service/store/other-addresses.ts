@@ -4,6 +4,11 @@ import type { SparseRecord } from '../records.ts';
 import { onceATransaction } from './once.ts';
 import type { Store } from './store.ts';
 
+type Row = Readonly<Record<string, unknown>>;
+
+/** Of those who have one address, so many are looked at for who is meant: one of more is nobody's in particular. */
+const MAX_SHARING = 20;
+
 /** Every address of a person, the main one first. */
 export function addressesOf(person: SparseRecord): string[] {
   const given: unknown[] = [];
@@ -31,6 +36,7 @@ export function otherAddressesOf(person: SparseRecord): string[] {
 export class OtherAddresses {
   readonly #isAny: () => boolean;
   #added = false;
+  readonly #has;
   readonly #find;
   readonly #add;
   readonly #forget;
@@ -38,14 +44,20 @@ export class OtherAddresses {
   constructor(store: Store, index: { readonly transactions: number }) {
     const any = store.prepare('SELECT 1 FROM other_addresses LIMIT 1');
     this.#isAny = onceATransaction(index, () => any.get() !== undefined);
-    this.#find = store.prepare('SELECT people.* FROM other_addresses JOIN people ON people.seq = person WHERE other_addresses.email = ? ORDER BY person LIMIT 1');
+    this.#has = store.prepare('SELECT 1 FROM other_addresses WHERE email = ?');
+    this.#find = store.prepare(`SELECT people.* FROM other_addresses JOIN people ON people.seq = person WHERE other_addresses.email = ? ORDER BY person LIMIT ${MAX_SHARING}`);
     this.#add = store.prepare('INSERT OR IGNORE INTO other_addresses (email, person) VALUES (?, ?)');
     this.#forget = store.prepare('DELETE FROM other_addresses WHERE person = ?');
   }
 
-  /** The row of somebody who has it. */
-  find(email: string): Readonly<Record<string, unknown>> | undefined {
-    return this.#added || this.#isAny() ? this.#find.get(email) : undefined;
+  /** Whether anybody has it. */
+  has(email: string): boolean {
+    return (this.#added || this.#isAny()) && this.#has.get(email) !== undefined;
+  }
+
+  /** The row of the first who has it and may be who is meant. */
+  find(email: string, mayBe: (row: Row) => boolean): Row | undefined {
+    return this.#added || this.#isAny() ? this.#find.all(email).find(mayBe) : undefined;
   }
 
   /** Those before are to be forgotten first. */

@@ -1,10 +1,12 @@
 /** People's rows, with what is kept beside them: found, added and changed. */
 import type { StatementSync } from 'node:sqlite';
+import { words } from '../fold.ts';
 import type { IndexWriter } from '../search/index-writer.ts';
 import { NO_HEADCOUNT, type SortKeys } from '../search/sort-keys.ts';
 import type { TermSpan, TermTable } from '../search/term-table.ts';
 import { OtherAddresses } from './other-addresses.ts';
 import { otherNumberWriter } from './other-numbers.ts';
+import { namedId } from './ids.ts';
 import { AS_TEXT, type Texts } from './kept-texts.ts';
 import type { ColumnValue } from './prepared.ts';
 import { PERSON_KEPT_COLUMNS, type PersonKeys, type PreparedPerson } from './prepared-person.ts';
@@ -53,12 +55,12 @@ export class PersonRows {
 
   /**
    * Who this is, by the best of what is given: address, profile, id; a name alone is many people's, and one of a company's as a rule. Where a company has
-   * several of that name, it is who was put here by no more than that before.
-   * @param newId of somebody new by these keys
+   * several of that name, it is who was put here by no more than that before. By an address beside the main one, or an id, nobody is found who is called otherwise.
    */
-  find({ email, profile, id, name, domain }: PersonKeys, newId: string): Row | null {
+  find(person: PreparedPerson): Row | null {
+    const { email, profile, id, name, domain, newId } = person;
     const { byEmail, byProfile, byId, byName } = this.#statements;
-    const found = (email === null ? undefined : (byEmail.get(email) ?? this.#addresses.find(email))) ?? (profile === null ? undefined : byProfile.get(profile)) ?? (id === null ? undefined : this.#byId(id, email === null && profile === null ? newId : id));
+    const found = (email === null ? undefined : (byEmail.get(email) ?? this.#addresses.find(email, isCalledSo(person)))) ?? (profile === null ? undefined : byProfile.get(profile)) ?? (id === null ? undefined : this.#byId(person, id));
     if (found !== undefined || email !== null || profile !== null || id !== null) return found ?? null;
     const same = byName.all(name, domain);
     if (same.length === 1) return same[0] ?? null;
@@ -71,16 +73,18 @@ export class PersonRows {
     return email !== null && learntMs === null && this.#statements.same.get(email, text, atMs, domain) !== undefined;
   }
 
-  /** Who has this id, or the one that somebody had to be given instead: some are too long. */
-  #byId(id: string, instead: string): Row | undefined {
+  /** Who has this id, or one that they had to be given instead: some are too long, and some are another's. */
+  #byId(person: PreparedPerson, id: string): Row | undefined {
     const { byId } = this.#statements;
-    return byId.get(id) ?? (instead === id ? undefined : byId.get(instead));
+    const { email, profile, newId, nameKey } = person;
+    const found = byId.get(id) ?? (email === null && profile === null && newId !== id ? byId.get(newId) : undefined);
+    return found === undefined || isCalledSo(person)(found) ? found : byId.get(namedId(id, nameKey));
   }
 
   /** Whether nobody would be found by these keys unless by the main address or the id: `add` sees that by itself. */
   mayBeNew({ email, profile, id }: PersonKeys): boolean {
     if (email === null && id === null) return false;
-    return (email === null || this.#addresses.find(email) === undefined) && (profile === null || this.#statements.hasProfile.get(profile) === undefined);
+    return (email === null || !this.#addresses.has(email)) && (profile === null || this.#statements.hasProfile.get(profile) === undefined);
   }
 
   /** False: somebody has this address or this id, and nothing is changed. */
@@ -103,6 +107,16 @@ export class PersonRows {
     this.#putNumbers(seq, otherNumbers, isNew);
     this.#statements.keepTerms.run(seq, this.#index.person(seq, before, table, span, domain, keys));
   }
+}
+
+/** Whether a row's name may be a person's: one of the two has none, or they have a word in common; some scripts have no blank between words. */
+function isCalledSo({ nameKey }: PreparedPerson): (row: Row) => boolean {
+  const called = words(nameKey);
+  return (row) => {
+    const other = row['name_key'] as string;
+    const others = words(other);
+    return called.length === 0 || others.length === 0 || called.some((word) => others.includes(word)) || nameKey.replaceAll(' ', '') === other.replaceAll(' ', '');
+  };
 }
 
 /** Replaces what is kept of the person in a row, whose `seq` comes last. */

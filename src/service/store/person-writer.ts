@@ -3,7 +3,7 @@ import type { SparseRecord } from '../records.ts';
 import type { IndexWriter } from '../search/index-writer.ts';
 import { isLeftOut, TermCollector } from '../search/term-table.ts';
 import { textOrNull } from '../values.ts';
-import { furtherId } from './ids.ts';
+import { furtherId, namedId } from './ids.ts';
 import { readKept } from './kept-columns.ts';
 import { bytesIn, TextCollector, textIn, type Texts } from './kept-texts.ts';
 import { mergePerson } from './merge-person.ts';
@@ -14,7 +14,7 @@ import { otherNumbersOf } from './other-numbers.ts';
 import { PersonRows, type NewRow, type Row } from './person-rows.ts';
 import type { Collected } from './prepared.ts';
 import { newPersonColumns, personColumns, preparePerson, sortKeysOf, termsOf, type PreparedPerson } from './prepared-person.ts';
-import { MAX_DOC, TOO_LARGE, type Put } from './put.ts';
+import { MAX_DOC, TOO_LARGE, type Put, type Rejected } from './put.ts';
 import { anySuppression, suppressionTest } from './suppressions.ts';
 import type { Store } from './store.ts';
 
@@ -22,6 +22,8 @@ import type { Store } from './store.ts';
 export type PutPerson = (raw: SparseRecord, from: Provenance, learntMs?: number | null) => Put;
 /** @param collected of the person and others: what they are found by when they are new, and their texts */
 export type PutPreparedPerson = (person: PreparedPerson, source: number, collected: Collected) => Put;
+
+const SUPPRESSED: Rejected = { kind: 'rejected', code: 'suppressed', detail: 'this person asked to be removed' };
 
 /** Puts one person as they come; within a transaction, at whose end `index` is flushed. `company_domain` says where one works. */
 export function personWriter(store: Store, index: IndexWriter): PutPerson {
@@ -57,7 +59,12 @@ export function preparedPersonWriter(store: Store, index: IndexWriter): PutPrepa
   // Nobody is found by the id that was given where this is asked. One that was an erased namesake's is not given again.
   const mayHave = (person: PreparedPerson, id: string): boolean => id === person.id || !isSuppressed({ id });
   const addUnknown = (person: PreparedPerson, source: number, collected: Collected): Put => {
-    for (let id = person.newId; ; id = furtherId(id, person.id)) {
+    const first = mayHave(person, person.newId) ? add(person, person.newId, source, collected) : null;
+    if (first !== null) return first;
+    const named = person.id === null || person.nameKey === '' ? null : namedId(person.id, person.nameKey);
+    // They were known by that id and name.
+    if (named !== null && isSuppressed({ id: named })) return SUPPRESSED;
+    for (let id = named ?? furtherId(person.newId, person.id); ; id = furtherId(id, person.id)) {
       const put = mayHave(person, id) ? add(person, id, source, collected) : null;
       if (put !== null) return put;
     }
@@ -69,11 +76,11 @@ export function preparedPersonWriter(store: Store, index: IndexWriter): PutPrepa
   return (person, source, collected) => {
     const { email, profile, id, others, mobiles, dropped, atMs, learntMs } = person;
     const { texts } = collected;
-    if (isSuppressed({ emails: email === null ? others : [email, ...others], profile, mobiles, id })) return { kind: 'rejected', code: 'suppressed', detail: 'this person asked to be removed' };
+    if (isSuppressed({ emails: email === null ? others : [email, ...others], profile, mobiles, id })) return SUPPRESSED;
     const added = isNews && !person.isTooLarge && mayHave(person, person.newId) && rows.mayBeNew(person) ? add(person, person.newId, source, collected) : null;
     if (added !== null) return added;
     if (!isNews && isAgain && rows.isKept(person, bytesIn(texts, person))) return { kind: 'put', change: 'same', dropped };
-    const found = rows.find(person, person.newId);
+    const found = rows.find(person);
     isNews = found === null;
     if (found === null) return addUnknown(person, source, collected);
     isAgain = isSame(found, person, texts);

@@ -68,6 +68,11 @@ export interface PreparedPerson extends PersonKeys, PersonFacets, ReportTimes, T
 export function preparePerson(record: Record<string, unknown>, { atMs, learntMs }: ReportTimes, { terms, texts }: Collectors): PreparedPerson | Refusal {
   const dropped = cleanOwn(record, PERSON_TYPES);
   const keys = keysOf(record);
+  if (keys.profile === null && record['linkedin_url'] !== undefined) {
+    // The page of a company, as a rule. It would hide that there is none, and replace one.
+    record['linkedin_url'] = undefined;
+    dropped.push('linkedin_url');
+  }
   const { email, profile, id, name, domain } = keys;
   if (email === null && profile === null && id === null && (name === null || domain === null)) {
     return { code: dropped.includes('email') ? 'bad_email' : 'no_identity', detail: 'a person needs a good e-mail address, a profile URL, an id, or a whole name and a company domain' };

@@ -17,6 +17,8 @@ export interface Contact {
   readonly company: Record<string, unknown> | null;
   /** When the status of the address was learnt, where a run of Millrace says it: a verdict is of another time than the record that it was bought with. */
   readonly learntAt: unknown;
+  /** Where they work is nothing but the domain of their address. */
+  readonly isEmployerDerived: boolean;
 }
 
 /** Null: a row of an enriched output for which nothing was found, so that it says nothing that was not known. @param row its values become the person's */
@@ -51,9 +53,10 @@ function withEmployer(person: Record<string, unknown>, company: Record<string, u
   const employer = domain ?? workDomain(person['email']);
   if (employer !== null) person['company_domain'] = employer;
   else if (typeof name === 'string') person['company_name'] = name;
-  if (company === null || employer === null || saysNoMore(company)) return { person, company: null };
+  const isEmployerDerived = employer !== null && domain === null && typeof name !== 'string';
+  if (company === null || employer === null || saysNoMore(company)) return { person, company: null, isEmployerDerived };
   company['domain'] = employer;
-  return { person, company: companyOf(company) };
+  return { person, company: companyOf(company), isEmployerDerived };
 }
 
 const NO_COMPANY: SparseRecord = {};

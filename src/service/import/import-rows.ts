@@ -159,7 +159,7 @@ function recordWriter(store: Store, index: IndexWriter, source: number, nowMs: n
   return (row, { personTerms, companyTerms, texts }) => {
     switch (row.kind) {
       case 'contact': {
-        const put = putPerson(row.person, source, { terms: personTerms, texts });
+        const put = putPerson(row.person, source, { terms: personTerms, texts }, row.company);
         // The company of somebody who asked to be removed is nobody's secret, but the row is not kept.
         if (put.kind === 'put' && row.company !== null) counts.company(putCompany(row.company, source, { terms: companyTerms, texts }));
         return put;

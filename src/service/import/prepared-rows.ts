@@ -108,7 +108,7 @@ function preparer({ kind, header, reader, asOfMs, nowMs }: PrepareOptions, peopl
     const learntMs = learnt === undefined ? null : Math.min(Date.parse(learnt), nowMs);
     const atMs = momentOf(found.person);
     const companyMs = found.company !== null && Object.hasOwn(found.company, 'updated_at') ? momentOf(found.company) : atMs;
-    const person = preparePerson(found.person, { atMs, learntMs }, { terms: areNews ? people : null, texts });
+    const person = preparePerson(found.person, { atMs, learntMs, isEmployerDerived: found.isEmployerDerived }, { terms: areNews ? people : null, texts });
     if ('code' in person) return { line, kind: 'refused', refusal: person };
     const company = found.company === null ? null : companyIn(found.company, companyMs, areNews);
     return { line, kind: 'contact', person, company: company === null || 'code' in company ? null : company };

@@ -1,36 +1,138 @@
 /** Two reports of one person made into one. Pure. */
 import type { SparseRecord } from '../records.ts';
-import { merge, stampOf, type KeptRecord, type Merged, type Provenance } from './merge.ts';
+import { textOrNull } from '../values.ts';
+import { employerOf, mergeEmployers, shownEmployer, type Employer, type NameAt } from './employer.ts';
+import { FORMER_EMAILS, FORMER_MOBILES, withFormer, withoutFormer } from './former-keys.ts';
+import { isNews, merge, recordOf, same, stampOf, type Aside, type KeptRecord, type Merged, type Provenance, type Stamp } from './merge.ts';
+import type { ReportFacts } from './prepared-person.ts';
 
 /** What a verdict on the address says. */
 const OF_THE_ADDRESS: readonly string[] = ['email_status', 'email_confidence', 'email_verified_at'];
-/** The greatest first. */
-const CHANGES: readonly Merged['change'][] = ['new', 'fields', 'times', 'same'];
+const EMPLOYER: readonly string[] = ['company_domain', 'company_name'];
+const APART: readonly string[] = [...OF_THE_ADDRESS, ...EMPLOYER, FORMER_EMAILS.list, FORMER_MOBILES.list];
+/** Whose a verdict is that came with no address. */
+const NO_ADDRESS = '';
 
-/**
- * As `merge`, and a name holds until first and last name are both known from later: then they make it (`nameOf`). One of them alone replaces nothing of it.
- * What is kept follows from the fields and their times alone, so that the order in which reports arrive makes no difference.
- * @param learntMs of when the status of the address is, epoch milliseconds; null: of when the report is
- */
-export function mergePerson(kept: KeptRecord | null, incoming: SparseRecord, from: Provenance, learntMs: number | null = null): Merged {
-  if (learntMs === null) return mergeReport(kept, incoming, from);
-  const report = mergeReport(kept, Object.fromEntries(Object.entries(incoming).filter(([field]) => !OF_THE_ADDRESS.includes(field))), from);
-  const verdict = merge(report.record, Object.fromEntries(Object.entries(incoming).filter(([field]) => OF_THE_ADDRESS.includes(field))), { source: from.source, atMs: learntMs });
-  return CHANGES.indexOf(report.change) < CHANGES.indexOf(verdict.change) ? { ...verdict, change: report.change } : verdict;
+/** A record taken apart into what is merged by rules of its own. */
+interface Parts {
+  /** Field by field; lists without former keys. */
+  readonly rest: KeptRecord;
+  /** By the address that they are of; null: nothing is known of it. */
+  readonly verdicts: ReadonlyMap<string, KeptRecord | null>;
+  readonly mobiles: readonly string[];
+  readonly employer: Employer;
 }
 
-function mergeReport(kept: KeptRecord | null, incoming: SparseRecord, from: Provenance): Merged {
-  const merged = merge(kept, kept !== null && isOutgrown(kept, from.atMs) ? without(incoming, 'name') : incoming, from);
-  const { record, change } = merged;
-  if (record.doc['name'] === undefined || !isOutgrown(record, stampOf(record, 'name')[1])) return merged;
-  return { record: { ...record, doc: without(record.doc, 'name'), others: without(record.others, 'name') }, change: change === 'times' ? 'fields' : change };
+/**
+ * As `merge`, but for what belongs together: a verdict stays with its address, an employer's name with its domain, and an address or mobile number that is no longer the main one
+ * among the others. A name holds until first and last name are both known from later: then they make it (`nameOf`). One of them alone replaces nothing of it.
+ * What is kept follows from the reports and their times alone, so that the order in which they arrive makes no difference.
+ */
+export function mergePerson(kept: KeptRecord | null, incoming: SparseRecord, from: Provenance, { learntMs = null, isEmployerDerived = false }: Partial<ReportFacts> = {}, nameAt: NameAt = () => null): Merged {
+  const report = reported(incoming, from, learntMs ?? from.atMs, isEmployerDerived);
+  if (kept === null) return { record: report, change: 'new' };
+  if (isKnown(kept, report)) return { record: kept, change: 'same' };
+  const [one, other] = [takenApart(kept), takenApart(report)];
+  const verdicts = new Map(one.verdicts);
+  for (const [address, verdict] of other.verdicts) {
+    const before = verdicts.get(address) ?? null;
+    verdicts.set(address, verdict === null ? before : merge(before, verdict.doc, { source: from.source, atMs: learntMs ?? from.atMs }).record);
+  }
+  const rest = mergeReport(one.rest, other.rest.doc, from);
+  const record = putTogether({ rest, verdicts, mobiles: [...one.mobiles, ...other.mobiles], employer: mergeEmployers(one.employer, other.employer) }, nameAt, kept);
+  const change = changeOf(kept, record);
+  return { record: change === 'same' ? kept : record, change };
+}
+
+/** Whether a report plainly says nothing that is not known. Most of what comes again does, and then nothing is taken apart. */
+function isKnown(kept: KeptRecord, report: KeptRecord): boolean {
+  const isAnother = (field: string): boolean => report.doc[field] !== undefined && !same(report.doc[field], kept.doc[field]);
+  if ([FORMER_EMAILS, FORMER_MOBILES].some(({ field, list }) => isAnother(field) || isAnother(list))) return false;
+  if (kept.aside?.employer?.isDerived === true && report.aside === undefined && EMPLOYER.some((field) => report.doc[field] !== undefined)) return false;
+  return !Object.keys(report.doc).some((field) => isNews(kept, field, report.doc[field], stampOf(report, field)[1]));
+}
+
+function reported(incoming: SparseRecord, from: Provenance, learntMs: number, isDerived: boolean): KeptRecord {
+  const { record } = merge(null, incoming, from);
+  const isOfOtherTime = learntMs !== from.atMs && OF_THE_ADDRESS.some((field) => record.doc[field] !== undefined);
+  const timed = isOfOtherTime ? recordOf(record.doc, (field) => [from.source, OF_THE_ADDRESS.includes(field) ? learntMs : from.atMs], from) : record;
+  return isDerived ? { ...timed, aside: { employer: { isDerived: true } } } : timed;
+}
+
+function takenApart(record: KeptRecord): Parts {
+  const { doc, aside = {} } = record;
+  const [emails, phones] = [withoutFormer(FORMER_EMAILS, doc), withoutFormer(FORMER_MOBILES, doc)];
+  const lists = { ...(emails.given.length === 0 ? {} : { emails: emails.given }), ...(phones.given.length === 0 ? {} : { phones: phones.given }) };
+  const rest = part(record, { ...without(doc, APART), ...lists });
+  const verdict = part(record, only(doc, OF_THE_ADDRESS));
+  const hasVerdict = Object.keys(verdict.doc).length > 0;
+  const address = textOrNull(doc['email']) ?? NO_ADDRESS;
+  const verdicts = new Map<string, KeptRecord | null>([...emails.former.map((email) => [email, null] as const), ...Object.entries(aside.emails ?? {}), [address, hasVerdict ? verdict : null]]);
+  return { rest, verdicts, mobiles: [...phones.former, ...(aside.mobiles ?? []), ...(typeof doc['mobile'] === 'string' ? [doc['mobile']] : [])], employer: employerOf(record) };
+}
+
+function putTogether({ rest, verdicts, mobiles, employer }: Parts, nameAt: NameAt, kept: KeptRecord): KeptRecord {
+  const { email, mobile } = rest.doc;
+  const verdict = verdicts.get(textOrNull(email) ?? NO_ADDRESS) ?? null;
+  const formerEmails = [...verdicts.keys()].filter((address) => address !== email && address !== NO_ADDRESS);
+  const formerMobiles = [...new Set(mobiles)].filter((number) => number !== mobile).sort();
+  const works = shownEmployer(employer, nameAt);
+  const lists = { emails: withFormer(FORMER_EMAILS, rest.doc, formerEmails, (address) => verdicts.get(address)?.doc['email_status']), phones: withFormer(FORMER_MOBILES, rest.doc, formerMobiles, () => null) };
+  const values: SparseRecord = { ...rest.doc, ...lists, ...verdict?.doc, ...works.fields };
+  // What was there stays where it was: a record that comes again is known by its text.
+  const doc = { ...only(values, Object.keys(kept.doc)), ...only(values, Object.keys(values)) };
+  const stamp = (field: string): Stamp => {
+    if (verdict !== null && OF_THE_ADDRESS.includes(field)) return stampOf(verdict, field);
+    if (works.stamp !== null && EMPLOYER.includes(field)) return works.stamp;
+    // A list of nothing but former ones is of who told of the main one.
+    const of = rest.doc[field] !== undefined ? field : field === 'phones' ? 'mobile' : 'email';
+    return stampOf(rest, of);
+  };
+  const aside: Aside = {
+    ...(works.aside === null ? {} : { employer: works.aside }),
+    ...(formerEmails.length === 0 ? {} : { emails: Object.fromEntries(formerEmails.sort().map((address) => [address, byItself(verdicts.get(address) ?? null)])) }),
+    ...(formerMobiles.length === 0 ? {} : { mobiles: formerMobiles }),
+  };
+  const record = recordOf(doc, stamp, kept.base);
+  return Object.keys(aside).length === 0 ? record : { ...record, aside };
+}
+
+/** A verdict that is of when its own fields are. */
+function byItself(verdict: KeptRecord | null): KeptRecord | null {
+  return verdict === null ? null : recordOf(verdict.doc, (field) => stampOf(verdict, field), verdict.base);
+}
+
+/** What becomes of a record; what comes again changes nothing. */
+function changeOf(kept: KeptRecord, record: KeptRecord): Merged['change'] {
+  const fields = Object.keys(record.doc);
+  if (fields.length !== Object.keys(kept.doc).length || fields.some((field) => !same(record.doc[field], kept.doc[field]))) return 'fields';
+  const areOfThen = fields.every((field) => same(stampOf(record, field), stampOf(kept, field)));
+  return areOfThen && same(record.base, kept.base) && same(record.aside ?? null, kept.aside ?? null) ? 'same' : 'times';
+}
+
+function mergeReport(kept: KeptRecord, incoming: SparseRecord, from: Provenance): KeptRecord {
+  const { record } = merge(kept, isOutgrown(kept, from.atMs) ? without(incoming, ['name']) : incoming, from);
+  return record.doc['name'] !== undefined && isOutgrown(record, stampOf(record, 'name')[1]) ? part(record, without(record.doc, ['name'])) : record;
 }
 
 /** Whether both parts of the name are of after `nameAtMs`. */
 function isOutgrown(record: KeptRecord, nameAtMs: number): boolean {
-  return ['first_name', 'last_name'].every((part) => record.doc[part] !== undefined && stampOf(record, part)[1] > nameAtMs);
+  return ['first_name', 'last_name'].every((name) => record.doc[name] !== undefined && stampOf(record, name)[1] > nameAtMs);
 }
 
-function without<T>(record: Readonly<Record<string, T>>, field: string): Record<string, T> {
-  return Object.fromEntries(Object.entries(record).filter(([name]) => name !== field));
+/** Fields of a record, as of when they are. */
+function part({ base, others }: KeptRecord, doc: SparseRecord): KeptRecord {
+  return { doc, base, others: only(others, Object.keys(doc)) };
+}
+
+function only<T>(record: Readonly<Record<string, T>>, fields: readonly string[]): Record<string, T> {
+  const found: Record<string, T> = {};
+  for (const field of fields) if (record[field] !== undefined) found[field] = record[field];
+  return found;
+}
+
+function without<T>(record: Readonly<Record<string, T>>, fields: readonly string[]): Record<string, T> {
+  const found: Record<string, T> = {};
+  for (const field in record) if (!fields.includes(field)) found[field] = record[field] as T;
+  return found;
 }

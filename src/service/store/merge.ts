@@ -8,11 +8,40 @@ export interface Provenance {
   readonly atMs: number;
 }
 
+/** The provenance of a field. */
+export type Stamp = readonly [source: number, atMs: number];
+
 /** A record as it is kept. Most fields come from one report, so only the others carry their own provenance. */
 export interface KeptRecord {
   readonly doc: SparseRecord;
   readonly base: Provenance;
-  readonly others: Readonly<Record<string, readonly [source: number, atMs: number]>>;
+  readonly others: Readonly<Record<string, Stamp>>;
+  readonly aside?: Aside;
+}
+
+/** What is kept beside a person's fields and never answered: what reports to come have to be merged with. */
+export interface Aside {
+  readonly employer?: EmployerAside;
+  /** Former main addresses, and the verdict on each. */
+  readonly emails?: Readonly<Record<string, KeptRecord | null>>;
+  /** Former main numbers. */
+  readonly mobiles?: readonly string[];
+}
+
+/** What one report says of an employer. */
+export interface EmployerTold {
+  /** The domain, or the name where there is none. */
+  readonly is: string;
+  /** Beside a domain. */
+  readonly name?: string;
+  readonly stamp: Stamp;
+}
+
+/** That the employer who is shown is derived from the address, or what the newest report of the other kind says, by domain or by name alone. */
+export interface EmployerAside {
+  readonly isDerived?: true;
+  readonly domain?: EmployerTold;
+  readonly name?: EmployerTold;
 }
 
 /** Never overwritten: what a record is named by must not change under those who know it by that name. */
@@ -33,7 +62,7 @@ export function merge(kept: KeptRecord | null, incoming: SparseRecord, from: Pro
   // Most of what comes again is known, and then nothing is copied.
   if (!Object.keys(incoming).some((field) => isNews(kept, field, incoming[field], from.atMs))) return { record: kept, change: 'same' };
   const doc: Record<string, unknown> = { ...kept.doc };
-  const stamps: Record<string, readonly [number, number]> = {};
+  const stamps: Record<string, Stamp> = {};
   for (const field of Object.keys(doc)) stamps[field] = stampOf(kept, field);
   let change: Merged['change'] = 'times';
   for (const [field, value] of Object.entries(incoming)) {
@@ -48,12 +77,31 @@ export function merge(kept: KeptRecord | null, incoming: SparseRecord, from: Pro
 }
 
 /** Where a field of a kept record comes from. */
-export function stampOf(kept: KeptRecord, field: string): readonly [source: number, atMs: number] {
+export function stampOf(kept: KeptRecord, field: string): Stamp {
   return kept.others[field] ?? [kept.base.source, kept.base.atMs];
 }
 
+/** A record whose fields have these stamps: it is of when the newest of them is. @param before what it was of, which stays where another source is of the same time */
+export function recordOf(doc: SparseRecord, stamp: (field: string) => Stamp, before: Provenance): KeptRecord {
+  const fields = Object.keys(doc);
+  // The id is of who came first.
+  const telling = fields.some((field) => !FIRST_WINS.includes(field)) ? fields.filter((field) => !FIRST_WINS.includes(field)) : fields;
+  let newest: Stamp | null = null;
+  for (const field of telling) {
+    const of = stamp(field);
+    if (newest === null || of[1] > newest[1] || (of[1] === newest[1] && of[0] === before.source)) newest = of;
+  }
+  const [source, atMs] = newest ?? [before.source, before.atMs];
+  const others: Record<string, Stamp> = {};
+  for (const field of fields) {
+    const of = stamp(field);
+    if (of[0] !== source || of[1] !== atMs) others[field] = of;
+  }
+  return { doc, base: { source, atMs }, others };
+}
+
 /** Whether a field of what comes in is kept, be it only for its time. */
-function isNews(kept: KeptRecord, field: string, value: unknown, atMs: number): boolean {
+export function isNews(kept: KeptRecord, field: string, value: unknown, atMs: number): boolean {
   if (isEmpty(value)) return false;
   if (!Object.hasOwn(kept.doc, field)) return true;
   const [, beforeMs] = stampOf(kept, field);
@@ -66,6 +114,7 @@ function known(record: SparseRecord): SparseRecord {
   return kept;
 }
 
-function same(one: unknown, other: unknown): boolean {
+/** Whether two values are written alike. */
+export function same(one: unknown, other: unknown): boolean {
   return one === other || (typeof one === 'object' && JSON.stringify(one) === JSON.stringify(other));
 }

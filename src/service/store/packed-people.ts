@@ -8,6 +8,7 @@ const TOO_LARGE = 1;
 /** They have their mobile number and no other. */
 const ONE_MOBILE = 2;
 const LISTS = 4;
+const DERIVED_EMPLOYER = 8;
 
 export function packedPeople(people: readonly PreparedPerson[]): PackedRecords {
   return packedRecords(people, NUMBERS, pack);
@@ -17,7 +18,7 @@ function pack(packer: Packer, person: PreparedPerson): void {
   const { email, profile, id, name, domain, mobile, nameKey, status, newId, others, mobiles, otherNumbers, dropped } = person;
   const hasOneMobile = mobiles.length === 1 && mobiles[0] === mobile;
   const hasLists = others.length > 0 || otherNumbers.length > 0 || dropped.length > 0 || (mobiles.length > 0 && !hasOneMobile);
-  packer.number((person.isTooLarge ? TOO_LARGE : 0) + (hasOneMobile ? ONE_MOBILE : 0) + (hasLists ? LISTS : 0));
+  packer.number((person.isTooLarge ? TOO_LARGE : 0) + (hasOneMobile ? ONE_MOBILE : 0) + (hasLists ? LISTS : 0) + (person.isEmployerDerived ? DERIVED_EMPLOYER : 0));
   packer.number(person.verifiedMs);
   packer.number(person.rank);
   packer.number(person.lacks);
@@ -56,6 +57,7 @@ function unpack(from: Unpacker): PreparedPerson {
   const [otherNumbers, dropped] = hasLists ? [from.list(), from.list()] : [NO_LIST, NO_LIST];
   return {
     email, profile, id, name, domain, mobile, nameKey, status, verifiedMs, rank, lacks, newId, others, mobiles, otherNumbers, isTooLarge: (flags & TOO_LARGE) !== 0, dropped, atMs, learntMs,
+    isEmployerDerived: (flags & DERIVED_EMPLOYER) !== 0,
     from: termsFrom, to: termsTo, textFrom, textTo,
   };
 }

@@ -9,7 +9,7 @@ import { otherNumberWriter } from './other-numbers.ts';
 import { namedId } from './ids.ts';
 import { AS_TEXT, type Texts } from './kept-texts.ts';
 import type { ColumnValue } from './prepared.ts';
-import { PERSON_KEPT_COLUMNS, type PersonKeys, type PreparedPerson } from './prepared-person.ts';
+import { newFieldSources, PERSON_KEPT_COLUMNS, type PersonKeys, type PreparedPerson } from './prepared-person.ts';
 import type { Store } from './store.ts';
 
 export type Row = Readonly<Record<string, unknown>>;
@@ -42,7 +42,7 @@ export class PersonRows {
       byProfile: store.prepare(`SELECT ${FOUND} FROM people WHERE profile = ? ORDER BY seq LIMIT 1`),
       byId: store.prepare(`SELECT ${FOUND} FROM people WHERE id = ?`),
       // Whoever has the address is who is found by it.
-      same: store.prepare(`SELECT 1 FROM people WHERE email = ? AND doc = ${AS_TEXT} AND observed_at = ? AND company_domain IS ? AND field_sources IS NULL`),
+      same: store.prepare(`SELECT 1 FROM people WHERE email = ? AND doc = ${AS_TEXT} AND observed_at = ? AND company_domain IS ? AND field_sources IS ?`),
       byName: store.prepare(`SELECT ${FOUND} FROM people WHERE name_key = ? AND company_domain = ? ORDER BY id LIMIT 2`),
       hasProfile: store.prepare('SELECT 1 FROM people WHERE profile = ?'),
       // The company's headcount is what counts, and a store of before has this column.
@@ -69,8 +69,9 @@ export class PersonRows {
   }
 
   /** Whether somebody is found by their address of whom all that is kept is what they come with again. @param text of theirs */
-  isKept({ email, domain, atMs, learntMs }: PreparedPerson, text: Texts): boolean {
-    return email !== null && learntMs === null && this.#statements.same.get(email, text, atMs, domain) !== undefined;
+  isKept(person: PreparedPerson, text: Texts): boolean {
+    const { email, domain, atMs, learntMs } = person;
+    return email !== null && learntMs === null && this.#statements.same.get(email, text, atMs, domain, newFieldSources(person)) !== undefined;
   }
 
   /** Who has this id, or one that they had to be given instead: some are too long, and some are another's. */

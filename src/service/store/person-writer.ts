@@ -6,6 +6,7 @@ import { textOrNull } from '../values.ts';
 import { furtherId, namedId } from './ids.ts';
 import { readKept } from './kept-columns.ts';
 import { bytesIn, TextCollector, textIn, type Texts } from './kept-texts.ts';
+import type { NameAt } from './employer.ts';
 import { mergePerson } from './merge-person.ts';
 import type { KeptRecord, Provenance } from './merge.ts';
 import { onceATransaction } from './once.ts';
@@ -13,15 +14,16 @@ import { otherAddressesOf } from './other-addresses.ts';
 import { otherNumbersOf } from './other-numbers.ts';
 import { PersonRows, type NewRow, type Row } from './person-rows.ts';
 import type { Collected } from './prepared.ts';
-import { newPersonColumns, personColumns, preparePerson, sortKeysOf, termsOf, type PreparedPerson } from './prepared-person.ts';
+import { newFieldSources, newPersonColumns, personColumns, preparePerson, sortKeysOf, termsOf, type PreparedPerson } from './prepared-person.ts';
+import type { PreparedCompany } from './prepared-company.ts';
 import { MAX_DOC, TOO_LARGE, type Put, type Rejected } from './put.ts';
 import { anySuppression, suppressionTest } from './suppressions.ts';
 import type { Store } from './store.ts';
 
 /** `learntMs`: when the status of the address was learnt (epoch milliseconds), where that is known to be another time than the record's. */
 export type PutPerson = (raw: SparseRecord, from: Provenance, learntMs?: number | null) => Put;
-/** @param collected of the person and others: what they are found by when they are new, and their texts */
-export type PutPreparedPerson = (person: PreparedPerson, source: number, collected: Collected) => Put;
+/** @param collected of the person and others: what they are found by when they are new, and their texts @param company that of where they work, where it came with them */
+export type PutPreparedPerson = (person: PreparedPerson, source: number, collected: Collected, company?: PreparedCompany | null) => Put;
 
 const SUPPRESSED: Rejected = { kind: 'rejected', code: 'suppressed', detail: 'this person asked to be removed' };
 
@@ -30,7 +32,7 @@ export function personWriter(store: Store, index: IndexWriter): PutPerson {
   const put = preparedPersonWriter(store, index);
   const [terms, texts] = [new TermCollector(), new TextCollector()];
   return (raw, { source, atMs }, learntMs = null) => {
-    const person = preparePerson({ ...raw }, { atMs, learntMs }, { terms, texts });
+    const person = preparePerson({ ...raw }, { atMs, learntMs, isEmployerDerived: false }, { terms, texts });
     return 'code' in person ? { kind: 'rejected', ...person } : put(person, source, { terms: terms.take(), texts: texts.take() });
   };
 }
@@ -40,13 +42,15 @@ export function preparedPersonWriter(store: Store, index: IndexWriter): PutPrepa
   const rows = new PersonRows(store, index);
   const isSuppressed = suppressionTest(store, onceATransaction(index, anySuppression(store)));
   const collector = new TermCollector();
+  const companyAt = store.prepare('SELECT doc FROM companies WHERE domain = ?');
+  const nameAt: NameAt = (domain) => nameIn((companyAt.get(domain)?.['doc'] as string | undefined) ?? '{}');
   /** Null: somebody has the address, or this id. */
   const add = (person: PreparedPerson, id: string, source: number, { terms: table, texts }: Collected): Put | null => {
     const { domain, nameKey: name, rank, others, otherNumbers, dropped, atMs } = person;
     const put: Put = { kind: 'put', change: 'new', dropped };
     if (id !== person.newId || person.learntMs !== null || isLeftOut(person)) {
       // What was made ready ahead does not do.
-      const { record } = mergePerson(null, { ...recordOf(person, texts), id }, { source, atMs }, person.learntMs);
+      const { record } = mergePerson(null, { ...recordOf(person, texts), id }, { source, atMs }, person);
       const { row, text, terms } = rowOf(record);
       if (text.length > MAX_DOC) return TOO_LARGE;
       const span = collector.add(terms);
@@ -73,8 +77,8 @@ export function preparedPersonWriter(store: Store, index: IndexWriter): PutPrepa
   let isNews = true;
   /** Where one is known and nothing is new of them, so it is of the next. */
   let isAgain = true;
-  return (person, source, collected) => {
-    const { email, profile, id, others, mobiles, dropped, atMs, learntMs } = person;
+  return (person, source, collected, company = null) => {
+    const { email, profile, id, others, mobiles, dropped, atMs } = person;
     const { texts } = collected;
     if (isSuppressed({ emails: email === null ? others : [email, ...others], profile, mobiles, id })) return SUPPRESSED;
     const added = isNews && !person.isTooLarge && mayHave(person, person.newId) && rows.mayBeNew(person) ? add(person, person.newId, source, collected) : null;
@@ -85,7 +89,7 @@ export function preparedPersonWriter(store: Store, index: IndexWriter): PutPrepa
     if (found === null) return addUnknown(person, source, collected);
     isAgain = isSame(found, person, texts);
     if (isAgain) return { kind: 'put', change: 'same', dropped };
-    const { record, change } = mergePerson(keptPerson(found), recordOf(person, texts), { source, atMs }, learntMs);
+    const { record, change } = mergePerson(keptPerson(found), recordOf(person, texts), { source, atMs }, person, (domain) => (company?.domain === domain ? nameIn(textIn(texts, company)) : null) ?? nameAt(domain));
     if (change === 'same') return { kind: 'put', change, dropped };
     const { row, text, terms } = rowOf(record);
     if (text.length > MAX_DOC) return TOO_LARGE;
@@ -93,6 +97,11 @@ export function preparedPersonWriter(store: Store, index: IndexWriter): PutPrepa
     rows.replace(found['seq'] as number, row, collector.take(), span);
     return { kind: 'put', change, dropped };
   };
+}
+
+/** What a company is called in its record's text. */
+function nameIn(company: string): string | null {
+  return textOrNull((JSON.parse(company) as SparseRecord)['name']);
 }
 
 /** What is kept of a record, and by which terms it is found. */
@@ -118,5 +127,5 @@ function recordOf(person: PreparedPerson, texts: Texts): SparseRecord {
 
 /** Whether all that is known of somebody is what they come with again. */
 function isSame(row: Row, person: PreparedPerson, texts: Texts): boolean {
-  return person.learntMs === null && row['observed_at'] === person.atMs && row['company_domain'] === person.domain && row['field_sources'] === null && row['doc'] === textIn(texts, person);
+  return person.learntMs === null && row['observed_at'] === person.atMs && row['company_domain'] === person.domain && row['field_sources'] === newFieldSources(person) && row['doc'] === textIn(texts, person);
 }

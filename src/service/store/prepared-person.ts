@@ -32,10 +32,13 @@ export interface PersonKeys {
 
 export const PERSON_KEPT_COLUMNS = ['id', 'email', 'profile', 'mobile', 'name_key', 'company_domain', 'email_status', 'email_verified_at', 'rank', 'doc', 'lacks', 'source', 'observed_at', 'field_sources'] as const;
 
-/** Of when a report is, and where it is known to be another time, of when the status of its address was learnt; epoch milliseconds. */
-export interface ReportTimes {
+/** What is known of a report besides what it says. */
+export interface ReportFacts {
+  /** Of when it is, and where it is known to be another time, of when the status of its address was learnt; epoch milliseconds. */
   readonly atMs: number;
   readonly learntMs: number | null;
+  /** Nobody said where they work: it was derived from their address. */
+  readonly isEmployerDerived: boolean;
 }
 
 /** What is kept of a record in columns of their own. */
@@ -50,7 +53,7 @@ interface PersonFacets {
 }
 
 /** Plain values alone, and each once: it is handed from thread to thread. Its text is the record as it is kept of somebody new, `newId` in it, where one works left out. */
-export interface PreparedPerson extends PersonKeys, PersonFacets, ReportTimes, TermSpan, TextSpan {
+export interface PreparedPerson extends PersonKeys, PersonFacets, ReportFacts, TermSpan, TextSpan {
   /** What somebody new is named by, where it is free. */
   readonly newId: string;
   /** Addresses beside the main one. */
@@ -65,7 +68,7 @@ export interface PreparedPerson extends PersonKeys, PersonFacets, ReportTimes, T
 }
 
 /** Makes a person ready, or says why they cannot be kept. @param record `company_domain` says where one works; it is changed, and of no use to others then */
-export function preparePerson(record: Record<string, unknown>, { atMs, learntMs }: ReportTimes, { terms, texts }: Collectors): PreparedPerson | Refusal {
+export function preparePerson(record: Record<string, unknown>, { atMs, learntMs, isEmployerDerived }: ReportFacts, { terms, texts }: Collectors): PreparedPerson | Refusal {
   const dropped = cleanOwn(record, PERSON_TYPES);
   const keys = keysOf(record);
   if (keys.profile === null && record['linkedin_url'] !== undefined) {
@@ -87,7 +90,7 @@ export function preparePerson(record: Record<string, unknown>, { atMs, learntMs 
   const { textFrom, textTo } = texts.add(text);
   return {
     email, profile, id, name, domain, mobile, nameKey: kept, status, verifiedMs, rank, lacks, newId, others: otherAddressesOf(record), mobiles: numbersOf(record, 'mobile'),
-    otherNumbers: otherNumbersOf(record), isTooLarge: text.length > MAX_DOC, dropped, atMs, learntMs, from, to, textFrom, textTo,
+    otherNumbers: otherNumbersOf(record), isTooLarge: text.length > MAX_DOC, dropped, atMs, learntMs, isEmployerDerived, from, to, textFrom, textTo,
   };
 }
 
@@ -119,7 +122,14 @@ export function personColumns(merged: KeptRecord, text: string): ColumnValue[] {
 /** The same of somebody new as they were made ready. */
 export function newPersonColumns(person: PreparedPerson, source: number, texts: Texts): (ColumnValue | Texts)[] {
   const { newId, email, profile, mobile, nameKey: name, domain, status, verifiedMs, rank, lacks, atMs } = person;
-  return [newId, email, profile, mobile, name, domain, status, verifiedMs, rank, bytesIn(texts, person), lacks, source, atMs, null];
+  return [newId, email, profile, mobile, name, domain, status, verifiedMs, rank, bytesIn(texts, person), lacks, source, atMs, newFieldSources(person)];
+}
+
+const DERIVED = fieldSources({ others: {}, aside: { employer: { isDerived: true } } });
+
+/** The column `field_sources` of somebody new. */
+export function newFieldSources({ isEmployerDerived }: PreparedPerson): string | null {
+  return isEmployerDerived ? DERIVED : null;
 }
 
 export function sortKeysOf({ doc, base }: KeptRecord): SortKeys {

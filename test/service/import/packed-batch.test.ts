@@ -14,7 +14,7 @@ const spans = { from: number, to: number, textFrom: number, textTo: number, atMs
 
 const person: fc.Arbitrary<PreparedPerson> = fc.record({
   email: textOrNull, profile: textOrNull, id: textOrNull, name: textOrNull, domain: textOrNull, mobile: textOrNull, nameKey: text, status: textOrNull, verifiedMs: numberOrNull, rank: number, lacks: numberOrNull,
-  learntMs: numberOrNull, newId: text, others: list, mobiles: list, otherNumbers: list, isTooLarge: fc.boolean(), dropped: list, ...spans,
+  learntMs: numberOrNull, isEmployerDerived: fc.boolean(), newId: text, others: list, mobiles: list, otherNumbers: list, isTooLarge: fc.boolean(), dropped: list, ...spans,
 });
 const company: fc.Arbitrary<PreparedCompany> = fc.record({
   country: textOrNull, industry: textOrNull, emailPattern: textOrNull, domain: text, id: textOrNull, newId: text, acceptsAll: fc.constantFrom(0, 1, null), employees: numberOrNull, lacks: number,

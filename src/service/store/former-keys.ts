@@ -1,0 +1,35 @@
+/** Addresses and mobile numbers that were somebody's main ones: they stay in the lists of others, said to be former ones, so that they are found by them and erased with them. Pure. */
+import type { SparseRecord } from '../records.ts';
+import { isObject, textOrNull } from '../values.ts';
+import { addressesOf } from './other-addresses.ts';
+import { numbersOf } from './other-numbers.ts';
+
+/** A field that one is known by, and the list of others like it. */
+interface Kind {
+  readonly field: 'email' | 'mobile';
+  readonly list: 'emails' | 'phones';
+  /** Of a former one. */
+  readonly type: string;
+  readonly keysIn: (list: readonly unknown[]) => readonly string[];
+  readonly entryOf: (key: string, type: string, status: string | null) => SparseRecord;
+}
+
+export const FORMER_EMAILS: Kind = { field: 'email', list: 'emails', type: 'former', keysIn: (emails) => addressesOf({ emails }), entryOf: (email, type, status) => ({ email, type, status }) };
+/** Their type names them as mobile ones. */
+export const FORMER_MOBILES: Kind = { field: 'mobile', list: 'phones', type: 'former_mobile', keysIn: (phones) => numbersOf({ phones }), entryOf: (number, type) => ({ number, type }) };
+
+/** A list as it was given, and the former keys that it names. */
+export function withoutFormer({ list, type, keysIn }: Kind, doc: SparseRecord): { given: readonly unknown[]; former: readonly string[] } {
+  const all = doc[list];
+  if (!Array.isArray(all)) return { given: [], former: [] };
+  const isFormer = (entry: unknown): boolean => isObject(entry) && entry['type'] === type;
+  return { given: all.filter((entry) => !isFormer(entry)), former: keysIn(all.filter(isFormer)) };
+}
+
+/** A list as it was given with the former keys behind it, those that it has not; undefined: it is empty. @param statusOf what was known of one */
+export function withFormer({ list, type, keysIn, entryOf }: Kind, doc: SparseRecord, former: readonly string[], statusOf: (key: string) => unknown): readonly unknown[] | undefined {
+  const given = Array.isArray(doc[list]) ? (doc[list] as readonly unknown[]) : [];
+  const listed = keysIn(given);
+  const all = [...given, ...[...former].sort().filter((key) => !listed.includes(key)).map((key) => entryOf(key, type, textOrNull(statusOf(key))))];
+  return all.length === 0 ? undefined : all;
+}

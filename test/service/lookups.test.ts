@@ -96,6 +96,18 @@ describe('POST /v1/contacts/reveal', () => {
     expect([charged(reply), reply.json['credits_charged'], reply.json['email']]).toEqual(['1', 1, null]);
   });
 
+  it('names the main address and number first, where others are listed', async () => {
+    const open = openStore(store);
+    const [before, after] = [{ email: 'per@old.example', mobile: '+12125550170' }, { email: 'per@new.example', mobile: '+12125550171' }];
+    loadPeople(open, [before, after].map((keys) => ({ linkedin_url: 'linkedin.com/in/per-moved', ...keys })), 'test');
+    open.close();
+    const { emails, phones } = (await service.post('/v1/contacts/reveal', { email: 'per@old.example' })).json;
+    expect([emails, phones]).toEqual([
+      [{ email: 'per@new.example', type: null, status: null }, { email: 'per@old.example', type: 'former', status: null }],
+      [{ number: '+12125550171', type: 'mobile' }, { number: '+12125550170', type: 'former_mobile' }],
+    ]);
+  });
+
   it('asks anew for the verdict on the address when told to, which costs a credit more', async () => {
     const revealed = async (id = 'pe_a'): Promise<unknown[]> => {
       const reply = await service.post('/v1/contacts/reveal', { id, verify: true });

@@ -3,7 +3,8 @@ import type { Answer, Endpoint, ServiceContext } from '../context.ts';
 import { freshVerdict, VERDICT_CREDITS } from '../fresh-verdict.ts';
 import { findPerson, PERSON_FORMS, readLookup, type Lookup } from '../lookup.ts';
 import { REVEAL_BODY } from '../operations/reveal.ts';
-import { fillPerson } from '../records.ts';
+import { fillPerson, type Filled } from '../records.ts';
+import { FORMER_EMAILS, FORMER_MOBILES, withoutFormer, type FormerKind } from '../store/former-keys.ts';
 import { BodyReader } from '../validate.ts';
 import { isEmpty } from '../values.ts';
 
@@ -27,12 +28,22 @@ export function revealEndpoint(context: Pick<ServiceContext, 'directory' | 'veri
       Object.assign(person, verdict);
       if (verdict !== null) credits += VERDICT_CREDITS;
     }
-    person['emails'] ??= email === null ? [] : [{ email, type: person['email_type'], status: person['email_status'] }];
-    person['phones'] ??= typeof person['mobile'] === 'string' ? [{ number: person['mobile'], type: 'mobile' }] : [];
+    const { emails, phones, mobile } = person;
+    person['emails'] = hasNoneGiven(FORMER_EMAILS, person) ? [...(email === null ? [] : [{ email, type: person['email_type'], status: person['email_status'] }]), ...listed(emails)] : emails;
+    person['phones'] = hasNoneGiven(FORMER_MOBILES, person) ? [...(typeof mobile === 'string' ? [{ number: mobile, type: 'mobile' }] : []), ...listed(phones)] : phones;
     const company = context.directory.companyOf(row);
     const text = `${JSON.stringify({ ...person, credits_charged: credits }).slice(0, -1)},"company":${company ?? 'null'}}`;
     return { status: 200, text, credits, again: true };
   };
+}
+
+/** Whether a list has former ones at the most: then whoever takes its first is to have the main one. */
+function hasNoneGiven(kind: FormerKind, person: Filled): boolean {
+  return withoutFormer(kind, person).given.length === 0;
+}
+
+function listed(list: unknown): readonly unknown[] {
+  return Array.isArray(list) ? (list as readonly unknown[]) : [];
 }
 
 function readRequest(body: unknown): { lookup: Exclude<Lookup, { by: 'domain' }>; withMobile: boolean; verify: boolean } {

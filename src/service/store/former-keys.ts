@@ -5,7 +5,7 @@ import { addressesOf } from './other-addresses.ts';
 import { numbersOf } from './other-numbers.ts';
 
 /** A field that one is known by, and the list of others like it. */
-interface Kind {
+export interface FormerKind {
   readonly field: 'email' | 'mobile';
   readonly list: 'emails' | 'phones';
   /** Of a former one. */
@@ -14,12 +14,12 @@ interface Kind {
   readonly entryOf: (key: string, type: string, status: string | null) => SparseRecord;
 }
 
-export const FORMER_EMAILS: Kind = { field: 'email', list: 'emails', type: 'former', keysIn: (emails) => addressesOf({ emails }), entryOf: (email, type, status) => ({ email, type, status }) };
+export const FORMER_EMAILS: FormerKind = { field: 'email', list: 'emails', type: 'former', keysIn: (emails) => addressesOf({ emails }), entryOf: (email, type, status) => ({ email, type, status }) };
 /** Their type names them as mobile ones. */
-export const FORMER_MOBILES: Kind = { field: 'mobile', list: 'phones', type: 'former_mobile', keysIn: (phones) => numbersOf({ phones }), entryOf: (number, type) => ({ number, type }) };
+export const FORMER_MOBILES: FormerKind = { field: 'mobile', list: 'phones', type: 'former_mobile', keysIn: (phones) => numbersOf({ phones }), entryOf: (number, type) => ({ number, type }) };
 
 /** A list as it was given, and the former keys that it names. */
-export function withoutFormer({ list, type, keysIn }: Kind, doc: SparseRecord): { given: readonly unknown[]; former: readonly string[] } {
+export function withoutFormer({ list, type, keysIn }: FormerKind, doc: SparseRecord): { given: readonly unknown[]; former: readonly string[] } {
   const all = doc[list];
   if (!Array.isArray(all)) return { given: [], former: [] };
   const isFormer = (entry: unknown): boolean => isObject(entry) && entry['type'] === type;
@@ -27,7 +27,7 @@ export function withoutFormer({ list, type, keysIn }: Kind, doc: SparseRecord): 
 }
 
 /** A list as it was given with the former keys behind it, those that it has not; undefined: it is empty. @param statusOf what was known of one */
-export function withFormer({ list, type, keysIn, entryOf }: Kind, doc: SparseRecord, former: readonly string[], statusOf: (key: string) => unknown): readonly unknown[] | undefined {
+export function withFormer({ list, type, keysIn, entryOf }: FormerKind, doc: SparseRecord, former: readonly string[], statusOf: (key: string) => unknown): readonly unknown[] | undefined {
   const given = Array.isArray(doc[list]) ? (doc[list] as readonly unknown[]) : [];
   const listed = keysIn(given);
   const all = [...given, ...[...former].sort().filter((key) => !listed.includes(key)).map((key) => entryOf(key, type, textOrNull(statusOf(key))))];

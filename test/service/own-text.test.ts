@@ -8,7 +8,7 @@ const [ROWS, CHARACTERS] = [200, 500_000];
 
 it.each([
   ['a text', remembering((text) => text.length)],
-  ['where somebody works', (email: string) => contactOf({ values: { email }, ownEmail: email, hasBought: false })],
+  ['where somebody works', (email: string) => contactOf({ values: { email }, ownEmail: email, isOutput: false, bought: null })],
 ])('is all that stays of a row, a piece of which is remembered: %s', (_, remember) => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;

@@ -13,6 +13,8 @@ import type { RowValues } from './row-values.ts';
 
 export interface Contact {
   readonly person: Record<string, unknown>;
+  /** False: they were not found, and the row is of the company alone. */
+  readonly isFound: boolean;
   /** Null: the row says nothing of a company but its domain. */
   readonly company: Record<string, unknown> | null;
   /** When the status of the address was learnt, where a run of Millrace says it: a verdict is of another time than the record that it was bought with. */
@@ -43,11 +45,11 @@ export function contactOf(row: RowValues): Contact | null {
   const where = location ?? person['location'];
   const place = isObject(where) ? placeOf(where) : null;
   if (place !== null) person['location'] = place;
-  return { ...withEmployer(person, company), learntAt: outcome === undefined ? null : person['email_verified_at'] };
+  return { ...withEmployer(person, company), isFound: outcome !== 'no_match' || row.bought === 'somebody', learntAt: outcome === undefined ? null : person['email_verified_at'] };
 }
 
 /** What the row says of a company, and where it says that they work. */
-function withEmployer(person: Record<string, unknown>, company: Record<string, unknown> | null): Omit<Contact, 'learntAt'> {
+function withEmployer(person: Record<string, unknown>, company: Record<string, unknown> | null): Pick<Contact, 'person' | 'company'> {
   const { domain: given, name } = company ?? NO_COMPANY;
   const domain = typeof given === 'string' ? domainOf(given) : null;
   const employer = domain ?? workDomain(person['email']);
@@ -78,11 +80,11 @@ function saysNoMore(company: SparseRecord): boolean {
   return true;
 }
 
-/** Of a row that failed at a later step stays what the earlier ones bought: a record, or a verdict. */
-function saysSomething({ values, hasBought }: RowValues): boolean {
+/** Of a row that failed at a later step stays what the earlier ones bought: a record, or a verdict. Of one that was no match stays what other steps bought. */
+function saysSomething({ values, bought }: RowValues): boolean {
   const outcome = values['result.outcome'];
   if (outcome === undefined || outcome === 'matched') return true;
-  return outcome === 'failed' && (hasBought || statusOf(values['verify.result']) !== null);
+  return ['failed', 'no_match'].includes(outcome as string) && bought !== null || outcome === 'failed' && statusOf(values['verify.result']) !== null;
 }
 
 function statusOf(verdict: unknown): (typeof STATUS_OF)[Verdict] | null {

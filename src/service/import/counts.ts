@@ -15,7 +15,7 @@ export class ImportCounts {
   updated = 0;
   /** Nothing new, or only that it still holds. */
   unchanged = 0;
-  /** Rows that say nothing: of an enriched output for which nothing was found, of mails that tell nothing of their mailbox. */
+  /** Rows that say nothing: of an enriched output for which nothing was found, or a company alone (`companies`), of mails that tell nothing of their mailbox. */
   skipped = 0;
   /** By code. */
   readonly rejected: Record<string, number> = {};

@@ -98,8 +98,8 @@ function checkHeader({ name, header }: PreparedFile, reader: RowReader, columns:
 
 function summary(kind: ImportKind, { read, added, updated, unchanged, skipped, rejected, dropped, companies }: ImportCounts): Record<string, unknown> {
   const counts = { read, added, updated, unchanged, rejected, dropped };
-  if (kind === 'deliveries') return { ...counts, skipped };
-  return kind === 'contacts' ? { ...counts, skipped, companies } : counts;
+  if (kind === 'signals') return counts;
+  return kind === 'contacts' ? { ...counts, skipped, companies } : { ...counts, skipped };
 }
 
 /** The report of rejected rows: made with the first, for its owner only, in the place of an earlier one and of no other file. */

@@ -143,6 +143,10 @@ function rowWriter(store: Store, index: IndexWriter, source: number, nowMs: numb
     }
     if (row.kind === 'refused') return counts.reject(row.refusal);
     const put = putRow(row, batch);
+    if (put === null) {
+      counts.skipped++;
+      return null;
+    }
     if (put.kind === 'rejected') return counts.reject(put);
     counts.count(put);
     return null;
@@ -151,7 +155,8 @@ function rowWriter(store: Store, index: IndexWriter, source: number, nowMs: numb
 
 type KeptRow = Exclude<PreparedRow, { readonly kind: 'skipped' | 'refused' }>;
 
-function recordWriter(store: Store, index: IndexWriter, source: number, nowMs: number, counts: ImportCounts): (row: KeptRow, batch: PreparedBatch) => Put {
+/** What it returns of a row in which nobody is, is null. */
+function recordWriter(store: Store, index: IndexWriter, source: number, nowMs: number, counts: ImportCounts): (row: KeptRow, batch: PreparedBatch) => Put | null {
   const putPerson = preparedPersonWriter(store, index);
   const putCompany = preparedCompanyWriter(store, index);
   const putSignal = signalWriter(store, index);
@@ -163,6 +168,12 @@ function recordWriter(store: Store, index: IndexWriter, source: number, nowMs: n
         // The company of somebody who asked to be removed is nobody's secret, but the row is not kept.
         if (put.kind === 'put' && row.company !== null) counts.company(putCompany(row.company, source, { terms: companyTerms, texts }));
         return put;
+      }
+      case 'employer': {
+        const put = putCompany(row.company, source, { terms: companyTerms, texts });
+        if (put.kind === 'rejected') return put;
+        counts.company(put);
+        return null;
       }
       case 'company':
         return putCompany(row.company, source, { terms: companyTerms, texts });

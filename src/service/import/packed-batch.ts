@@ -11,6 +11,7 @@ const OTHER = 0;
 const CONTACT = 1;
 const CONTACT_AND_COMPANY = 2;
 const COMPANY = 3;
+const EMPLOYER = 4;
 
 export interface PackedBatch extends Omit<PreparedBatch, 'rows'> {
   readonly kinds: Uint8Array<ArrayBuffer>;
@@ -34,9 +35,9 @@ export function packed({ rows, ...rest }: PreparedBatch): { message: PackedBatch
       people.push(row.person);
       if (row.company !== null) companies.push(row.company);
       kinds[at] = row.company === null ? CONTACT : CONTACT_AND_COMPANY;
-    } else if (row.kind === 'company') {
+    } else if (row.kind === 'company' || row.kind === 'employer') {
       companies.push(row.company);
-      kinds[at] = COMPANY;
+      kinds[at] = row.kind === 'company' ? COMPANY : EMPLOYER;
     } else others.push(row);
   }
   const message: PackedBatch = { ...rest, kinds, lines, people: packedPeople(people), companies: packedCompanies(companies), others };
@@ -50,7 +51,7 @@ export function unpacked({ kinds, lines, people: packedPeople, companies: packed
   const rows = Array.from(kinds, (kind, at): PreparedRow => {
     const line = lines[at] as number;
     if (kind === OTHER) return further.next().value as PreparedRow;
-    if (kind === COMPANY) return { line, kind: 'company', company: companies.next().value as PreparedCompany };
+    if (kind === COMPANY || kind === EMPLOYER) return { line, kind: kind === COMPANY ? 'company' : 'employer', company: companies.next().value as PreparedCompany };
     const person = people.next().value as PreparedPerson;
     return { line, kind: 'contact', person, company: kind === CONTACT ? null : (companies.next().value as PreparedCompany) };
   });

@@ -31,6 +31,8 @@ export type PreparedRow = { readonly line: number } & (
   /** It says nothing that is worth keeping. */
   | { readonly kind: 'skipped' }
   | { readonly kind: 'contact'; readonly person: PreparedPerson; readonly company: PreparedCompany | null }
+  /** Of an enriched output in which nobody is. */
+  | { readonly kind: 'employer'; readonly company: PreparedCompany }
   | { readonly kind: 'company'; readonly company: PreparedCompany }
   | { readonly kind: 'signal'; readonly signal: SparseRecord }
   | { readonly kind: 'delivery'; readonly event: MailEvent }
@@ -108,10 +110,14 @@ function preparer({ kind, header, reader, asOfMs, nowMs }: PrepareOptions, peopl
     const learntMs = learnt === undefined ? null : Math.min(Date.parse(learnt), nowMs);
     const atMs = momentOf(found.person);
     const companyMs = found.company !== null && Object.hasOwn(found.company, 'updated_at') ? momentOf(found.company) : atMs;
-    const person = preparePerson(found.person, { atMs, learntMs, isEmployerDerived: found.isEmployerDerived }, { terms: areNews ? people : null, texts });
-    if ('code' in person) return { line, kind: 'refused', refusal: person };
-    const company = found.company === null ? null : companyIn(found.company, companyMs, areNews);
-    return { line, kind: 'contact', person, company: company === null || 'code' in company ? null : company };
+    const person = found.isFound ? preparePerson(found.person, { atMs, learntMs, isEmployerDerived: found.isEmployerDerived }, { terms: areNews ? people : null, texts }) : null;
+    const isSomebody = person !== null && !('code' in person);
+    const given = found.company === null || (!isSomebody && !row.isOutput) ? null : companyIn(found.company, companyMs, areNews);
+    const company = given === null || 'code' in given ? null : given;
+    if (isSomebody) return { line, kind: 'contact', person, company };
+    // What was paid for is kept without anybody who works there.
+    if (company !== null) return { line, kind: 'employer', company };
+    return person === null ? { line, kind: 'skipped' } : { line, kind: 'refused', refusal: person };
   };
   return (row, areNews) => {
     const { line, bad } = row;
@@ -121,7 +127,8 @@ function preparer({ kind, header, reader, asOfMs, nowMs }: PrepareOptions, peopl
       case 'contacts':
         return contact(line, read, areNews);
       case 'companies': {
-        const record = companyOf(read.values) ?? read.values;
+        const record = read.isOutput ? (contactOf(read)?.company ?? null) : (companyOf(read.values) ?? read.values);
+        if (record === null) return { line, kind: 'skipped' };
         const company = companyIn(record, momentOf(record), areNews);
         return 'code' in company ? { line, kind: 'refused', refusal: company } : { line, kind: 'company', company };
       }

@@ -9,8 +9,10 @@ export interface RowValues {
   readonly values: Record<Target, unknown>;
   /** The address that the row came with, where what was bought for it has one of its own. */
   readonly ownEmail: unknown;
-  /** It has something of a record that a run bought for it. */
-  readonly hasBought: boolean;
+  /** It is of an enriched output of Millrace: then its values go by the targets of a contact, whatever the kind. */
+  readonly isOutput: boolean;
+  /** What a run bought for it: something of somebody, or of a company alone. */
+  readonly bought: 'somebody' | 'company' | null;
 }
 
 /** Reads rows of files with one name table; `chosen` names the column of a target, and then no other is taken for it. */
@@ -35,7 +37,8 @@ type Names = MemberName<Meaning | null>;
 interface Column {
   readonly at: number;
   readonly target: Target;
-  readonly isBought: boolean;
+  /** What a value in it says was bought. */
+  readonly bought: RowValues['bought'];
   /** It holds the address that the row came with. */
   readonly isOwnEmail: boolean;
 }
@@ -43,11 +46,23 @@ interface Column {
 const CHOSEN_RANK = -1;
 const BOUGHT = /^(?:enrich|reveal)\./;
 const BOUGHT_OR_COMPANY = /^(?:enrich|reveal|company)\./;
+const OUTCOME = 'result.outcome';
 
 /** The reader of one kind's rows. @param columns named by hand, by target, those of other kinds among them */
 export function readerOf(kind: ImportKind, columns: ReadonlyMap<Target, string>, aliases: KeyAliases, plainName: (name: string) => string): RowReader {
   const table = nameTable(kind, aliases, plainName);
-  return rowReader(table, plainName, new Map([...columns].filter(([target]) => table.targets.includes(target))));
+  const reader = rowReader(table, plainName, new Map([...columns].filter(([target]) => table.targets.includes(target))));
+  return kind === 'companies' ? companyReader(reader, readerOf('contacts', new Map([...columns].map(([target, column]) => [`company.${target}`, column])), aliases, plainName)) : reader;
+}
+
+/** Companies stand in an enriched output as they do beside contacts. */
+function companyReader(companies: RowReader, outputs: RowReader): RowReader {
+  const readerFor = (header: readonly string[]): RowReader => (header.includes(OUTCOME) ? outputs : companies);
+  return {
+    readCells: (cells, header) => readerFor(header).readCells(cells, header),
+    readObject: (object) => (millraceOutput(object) === null ? companies : outputs).readObject(object),
+    unknown: (header) => readerFor(header).unknown(header),
+  };
 }
 
 function rowReader(table: NameTable, plainName: (name: string) => string, chosen: ReadonlyMap<Target, string>): RowReader {
@@ -55,33 +70,39 @@ function rowReader(table: NameTable, plainName: (name: string) => string, chosen
   const names = memberNames(null, meaningOf);
   const copyOf = memberReader(table, names);
   const valuesOf = (object: Record<string, unknown>): Record<Target, unknown> => plainValues(object, names) ?? copyOf(object);
-  let layout: { header: readonly string[]; columns: readonly Column[] } | null = null;
-  const columnsOf = (header: readonly string[]): readonly Column[] => {
-    if (layout?.header !== header) layout = { header, columns: columnsIn(header, meaningOf) };
-    return layout.columns;
+  let layout: { header: readonly string[]; columns: readonly Column[]; isOutput: boolean } | null = null;
+  const layoutOf = (header: readonly string[]): NonNullable<typeof layout> => {
+    if (layout?.header !== header) layout = { header, columns: columnsIn(header, meaningOf), isOutput: header.includes(OUTCOME) };
+    return layout;
   };
   return {
     readCells(cells, header) {
       const values: Record<Target, unknown> = {};
       let ownEmail: unknown;
-      let hasBought = false;
-      for (const { at, target, isBought, isOwnEmail } of columnsOf(header)) {
+      let bought: RowValues['bought'] = null;
+      const { columns, isOutput } = layoutOf(header);
+      for (const { at, target, bought: says, isOwnEmail } of columns) {
         const cell = cells[at]?.trim() ?? '';
         if (cell === '') continue;
         values[target] ??= cell;
-        hasBought ||= isBought;
+        if (bought !== 'somebody') bought = says ?? bought;
         if (isOwnEmail) ownEmail ??= cell;
       }
-      return { values, ownEmail, hasBought };
+      return { values, ownEmail, isOutput, bought };
     },
     readObject(object) {
       const output = millraceOutput(object);
       const { email } = object;
-      if (output === null) return { values: valuesOf(object), ownEmail: email, hasBought: false };
+      if (output === null) return { values: valuesOf(object), ownEmail: email, isOutput: false, bought: null };
       const { input, bought, verify, outcome } = output;
       const asked = copyOf(input);
+      const record = copyOf(bought);
+      const { company } = record;
+      // What was asked with comes after what was bought, field by field.
+      if (isObject(company)) for (const field of Object.keys(known(company))) asked[`company.${field}`] = undefined;
+      const says = Object.keys(record).reduce<RowValues['bought']>((most, target) => (most === 'somebody' ? most : (boughtOf(target) ?? most)), null);
       // Verdicts are of the address that they name.
-      return { values: { ...asked, ...copyOf(bought), 'result.outcome': outcome, ...verify }, ownEmail: verify['verify.email'] ?? asked['email'], hasBought: Object.keys(known(bought)).length > 0 };
+      return { values: { ...asked, ...record, [OUTCOME]: outcome, ...verify }, ownEmail: verify['verify.email'] ?? asked['email'], isOutput: true, bought: says };
     },
     unknown: (header) => header.filter((name) => meaningOf(name) === null),
   };
@@ -93,11 +114,17 @@ function meaning(name: string, plain: string, table: NameTable, chosen: Readonly
   return found === null || chosen.has(found.target) ? null : found;
 }
 
+/** What a value of this target says was bought. That an address is not verified is said of nobody, too. */
+function boughtOf(target: Target): RowValues['bought'] {
+  if (target === 'verified') return null;
+  return target === 'company' || target.startsWith('company.') ? 'company' : 'somebody';
+}
+
 /** Best first. */
 function columnsIn(header: readonly string[], meaningOf: MeaningOf): readonly Column[] {
   const columns = header.flatMap((name, at) => {
     const means = meaningOf(name);
-    return means === null ? [] : [{ at, rank: means.rank, target: means.target, isBought: BOUGHT_OR_COMPANY.test(name), isOwnEmail: means.target === 'email' && !BOUGHT.test(name) }];
+    return means === null ? [] : [{ at, rank: means.rank, target: means.target, bought: BOUGHT_OR_COMPANY.test(name) ? boughtOf(means.target) : null, isOwnEmail: means.target === 'email' && !BOUGHT.test(name) }];
   });
   return columns.sort((one, other) => one.rank - other.rank || one.at - other.at);
 }

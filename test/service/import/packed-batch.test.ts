@@ -23,7 +23,7 @@ const company: fc.Arbitrary<PreparedCompany> = fc.record({
 const line = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
 const row: fc.Arbitrary<PreparedRow> = fc.oneof(
   fc.record({ line, kind: fc.constant('contact' as const), person, company: fc.option(company) }),
-  fc.record({ line, kind: fc.constant('company' as const), company }),
+  fc.record({ line, kind: fc.constantFrom('company' as const, 'employer' as const), company }),
   fc.record({ line, kind: fc.constant('refused' as const), refusal: fc.record({ code: text, detail: text }) }),
   fc.record({ line, kind: fc.constant('skipped' as const) }),
   fc.record({ line, kind: fc.constant('signal' as const), signal: fc.dictionary(text, textOrNull) }),

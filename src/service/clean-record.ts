@@ -153,7 +153,7 @@ function cleanMember(type: MemberType | undefined, value: unknown): unknown {
 }
 
 /** Whether there is nothing in a value, nor within it; what is nested deeper than parts are is something. */
-function saysNothing(value: unknown, levels = 3): boolean {
+export function saysNothing(value: unknown, levels = 3): boolean {
   if (isEmpty(value)) return true;
   if (typeof value !== 'object' || levels === 0) return false;
   for (const name in value) if (!saysNothing((value as SparseRecord)[name], levels - 1)) return false;

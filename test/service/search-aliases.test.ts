@@ -33,7 +33,8 @@ const company = fc.record({
 });
 const person = fc.record({ kind: fc.constant('person' as const), email: fc.nat(9).map((n) => `n${n}@mail.example`), company_domain: domain });
 const erased = fc.record({ kind: fc.constant('erased' as const), email: fc.nat(9).map((n) => `n${n}@mail.example`) });
-const signal = fc.record({ kind: fc.constant('signal' as const), id: fc.nat(4).map((n) => `sg_${n}`), type: fc.constantFrom('funding', 'hiring'), domain, occurred_at: fc.integer({ min: 10, max: 28 }).map((day) => `2026-01-${day}`), data: fc.constant({ titles: ['Welder'] }) });
+/** Of one company and kind are one id's signals. */
+const signal = fc.record({ kind: fc.constant('signal' as const), id: fc.nat(4).map((n) => `sg_${n}`), type: fc.constantFrom('funding', 'hiring'), domain, occurred_at: fc.integer({ min: 10, max: 28 }).map((day) => `2026-01-${day}`), data: fc.constant({ titles: ['Welder'] }) }).map((one) => ({ ...one, id: `${one.id}_${one.type}_${one.domain}` }));
 /** What comes in one transaction, and by which way: as an import does, as the sample is loaded, each in one of its own, or over another connection. */
 const step = fc.record({ way: fc.constantFrom('import', 'whole', 'single', 'elsewhere'), news: fc.array(fc.oneof({ weight: 5, arbitrary: company }, { weight: 5, arbitrary: person }, { weight: 3, arbitrary: signal }, { weight: 1, arbitrary: erased }), { minLength: 1, maxLength: 4 }) });
 type News = { readonly kind: 'company' | 'person' | 'signal' | 'erased' } & SparseRecord;
@@ -42,6 +43,12 @@ const ASKED: Readonly<Record<string, readonly string[]>>[] = [
   {}, { headcount: ['1-10'] }, { headcount: ['40-'] }, { company: ['red'] }, { q: ['blue'] }, { signal: ['funding'] }, { signal: ['hiring'] }, { hiring_title: ['welder'] }, { signal_since: ['2026-01-20'] },
   ...DOMAINS.flatMap((one, n) => [{ domain: [one] }, { exclude_domain: [one] }, { domain: [one, DOMAINS[(n + 2) % DOMAINS.length] as string], headcount: ['1-100'] }]),
 ];
+
+/** What is told later is of later. */
+function dated(one: News, atMs: number): News {
+  const at = new Date(atMs).toISOString();
+  return { ...one, updated_at: at, ...(one.kind === 'signal' ? { detected_at: at } : {}) };
+}
 
 /** What was told, as it ought to be known. */
 class Told {
@@ -173,7 +180,7 @@ describe('people who work at another domain of a company', () => {
         const [searcher, told] = [new Searcher(store), new Told()];
         let minute = 0;
         for (const { way, news } of steps) {
-          const timed = news.map((one): News => ({ ...one, updated_at: new Date(Date.UTC(2026, 0, 1, 0, minute++)).toISOString() }));
+          const timed = news.map((one) => dated(one, Date.UTC(2026, 0, 1, 0, minute++)));
           await put(store, path, way, timed);
           // Who is erased comes last there, too.
           for (const one of timed.filter(({ kind }) => kind !== 'erased').concat(timed.filter(({ kind }) => kind === 'erased'))) told.add(one);
@@ -194,7 +201,7 @@ describe('people who work at another domain of a company', () => {
       fc.asyncProperty(fc.array(fc.oneof(company, person, signal), { minLength: 1, maxLength: 16 }), fc.array(person, { maxLength: 4 }), async (before, later) => {
         const path = `${await temporaryFolder()}/store.sqlite`;
         const [old, told] = [openStore(path), new Told()];
-        const timed = (news: readonly News[], day: number): News[] => news.map((one, n) => ({ ...one, updated_at: new Date(Date.UTC(2026, 0, day, 0, n)).toISOString() }));
+        const timed = (news: readonly News[], day: number): News[] => news.map((one, n) => dated(one, Date.UTC(2026, 0, day, 0, n)));
         const tell = async (store: Store, news: readonly News[], way = 'single'): Promise<void> => {
           await put(store, path, way, news);
           for (const one of news) told.add(one);

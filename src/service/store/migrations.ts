@@ -312,4 +312,13 @@ export const MIGRATIONS: readonly Migration[] = [
     `,
     run: putAliasCompanies,
   },
+  {
+    version: 15,
+    name: 'signals merged from many reports',
+    // `observed_at` (epoch milliseconds) is of the newest report, `field_sources` what is of another; null for those of before, of which the text says when they were noticed.
+    sql: `
+      ALTER TABLE signals ADD COLUMN observed_at INTEGER;
+      ALTER TABLE signals ADD COLUMN field_sources TEXT;
+    `,
+  },
 ];

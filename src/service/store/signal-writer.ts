@@ -1,6 +1,6 @@
-/** Buying signals into the store: recognised by their id, or by what they say. */
+/** Buying signals into the store: recognised by their id, company and type, or by what they say, and merged with what is known of them. */
 import { normaliseDomain } from '../../verification/domain.ts';
-import { cleanRecord, withParts } from '../clean-record.ts';
+import { cleanRecord, saysNothing, withParts } from '../clean-record.ts';
 import type { FieldType } from '../field-types.ts';
 import { profileKey } from '../../verification/profile-url.ts';
 import type { SparseRecord } from '../records.ts';
@@ -10,7 +10,8 @@ import { SIGNAL_TYPES, signalType, type SignalType } from '../signal-types.ts';
 import { isEmpty, isObject, textOrNull } from '../values.ts';
 import { ownerReader } from './domain-aliases.ts';
 import { digest } from './ids.ts';
-import { timeText } from './kept-columns.ts';
+import { fieldSources, readKept, timeText } from './kept-columns.ts';
+import { merge, type KeptRecord } from './merge.ts';
 import { MAX_DOC, TOO_LARGE, type Put } from './put.ts';
 import { namedBy, type NamedPerson } from './signal-person.ts';
 import { suppressionTest } from './suppressions.ts';
@@ -22,15 +23,14 @@ export const SIGNAL_FIELD_TYPES: Readonly<Record<string, FieldType>> = {
   id: 'string', subtype: 'string', occurred_at: 'time', detected_at: 'time', confidence: 'number', source_url: 'string', person: 'object', data: 'object',
 };
 
-/** Puts one signal; within a transaction, at whose end `index` is flushed. It is about the company of `company.domain` or `domain`. One that is there already is replaced, and keeps its place in the stream. */
+/** Puts one signal; within a transaction, at whose end `index` is flushed. It is about the company of `company.domain` or `domain`. One that is there already takes what is known better, and keeps its place in the stream. */
 export function signalWriter(store: Store, index: IndexWriter): PutSignal {
   const isSuppressed = suppressionTest(store);
-  const find = store.prepare('SELECT doc, company_domain FROM signals WHERE id = ?');
+  const find = signalFinder(store);
   const company = store.prepare('SELECT country, industry FROM companies WHERE domain = ?');
   const ownerOf = ownerReader(store);
   const put = store.prepare(
-    'INSERT INTO signals (id, type, occurred_at, company_domain, country, industry, person_id, person_email, person_profile, doc) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET type = excluded.type, ' +
-      'occurred_at = excluded.occurred_at, company_domain = excluded.company_domain, country = excluded.country, industry = excluded.industry, person_id = excluded.person_id, person_email = excluded.person_email, person_profile = excluded.person_profile, doc = excluded.doc',
+    `INSERT INTO signals (id, type, company_domain, country, industry, ${REPORTED_COLUMNS.join(', ')}) VALUES (?, ?, ?, ?, ?, ${REPORTED_COLUMNS.map(() => '?').join(', ')}) ON CONFLICT (id) DO UPDATE SET ${REPORTED_COLUMNS.map((name) => `${name} = excluded.${name}`).join(', ')}`,
   );
   return (raw, nowMs) => {
     const { record, dropped } = cleanRecord(raw, SIGNAL_FIELD_TYPES);
@@ -41,28 +41,60 @@ export function signalWriter(store: Store, index: IndexWriter): PutSignal {
     if (domain === null) return { kind: 'rejected', code: 'no_identity', detail: 'a signal needs the domain of its company' };
     if (record['occurred_at'] === undefined) return { kind: 'rejected', code: 'bad_time', detail: 'a signal needs to say when it occurred, as 2026-01-31 or 2026-01-31T12:00:00Z' };
     const person = (record['person'] ?? null) as SparseRecord | null;
-    const personId = textOrNull(person?.['id']);
-    const { email, addresses, mobiles } = person === null ? NOBODY : namedBy(person);
-    const profile = person === null ? null : profileKey(textOrNull(person['linkedin_url']) ?? '');
+    const { personId, email, addresses, mobiles, profile } = whomOf(person);
     if (isSuppressed({ emails: addresses, profile, mobiles, id: personId })) return { kind: 'rejected', code: 'suppressed', detail: 'the person of this signal asked to be removed' };
-    const named = isEmpty(about['name']) ? {} : { name: about['name'] };
-    const { type: _type, company: _company, ...others } = record;
-    // Last, wherever a row has them: a signal is known again by its text.
-    const doc = { ...others, type, company: { domain, ...named } };
-    const id = typeof record['id'] === 'string' && record['id'].length <= 128 ? record['id'] : `sg_${digest(JSON.stringify([type, domain, record['occurred_at'], record['subtype'] ?? null, record['data'] ?? null, email, profile]))}`;
-    const before = find.get(id);
-    // Whoever told of it did not always say when it was noticed; then that was when it came here.
-    const noticed = record['detected_at'] ?? (before === undefined ? timeText(nowMs) : (JSON.parse(before['doc'] as string) as SparseRecord)['detected_at']);
-    const json = JSON.stringify({ ...doc, ...wholeData(type, record['data']), id, detected_at: noticed });
+    const given = typeof record['id'] === 'string' && record['id'].length <= 128 ? record['id'] : `sg_${digest(JSON.stringify([type, domain, record['occurred_at'], record['subtype'] ?? null, record['data'] ?? null, email, profile]))}`;
+    const { id, kept } = find(given, type, domain);
+    const { type: _type, company: _company, data, ...others } = record;
+    const report: Record<string, unknown> = { ...others, ...(isEmpty(about['name']) ? {} : { company: { domain, name: about['name'] } }), ...(saysNothing(data) ? {} : wholeData(type, data)), id };
+    const atMs = Math.min(Date.parse((record['detected_at'] ?? record['occurred_at']) as string), nowMs);
+    // Whoever told of it did not always say when it was noticed; then that was when it came here, until somebody says it.
+    const known: KeptRecord = kept ?? { doc: { detected_at: timeText(nowMs) }, base: { source: 0, atMs }, others: { detected_at: [0, 0] } };
+    const { record: merged, change } = merge(known, report, { source: 0, atMs });
+    if (change === 'same') return { kind: 'put', change, dropped };
+    const { company: named = { domain }, ...doc } = merged.doc;
+    const json = JSON.stringify({ ...doc, type, company: named });
     if (json.length > MAX_DOC) return TOO_LARGE;
-    if (before?.['doc'] === json) return { kind: 'put', change: 'same', dropped };
     const at = company.get(ownerOf(domain) ?? domain);
-    put.run(id, type, Date.parse(record['occurred_at'] as string), domain, (at?.['country'] as string | undefined) ?? null, (at?.['industry'] as string | undefined) ?? null, personId, addresses[0] ?? null, profile, json);
-    index.company(domain);
-    // One that has moved is no longer the other company's.
-    if (before !== undefined && before['company_domain'] !== domain) index.company(before['company_domain'] as string);
-    return { kind: 'put', change: before === undefined ? 'new' : 'fields', dropped };
+    const whom = whomOf((merged.doc['person'] ?? null) as SparseRecord | null);
+    put.run(
+      id, type, domain, (at?.['country'] as string | undefined) ?? null, (at?.['industry'] as string | undefined) ?? null,
+      Date.parse(merged.doc['occurred_at'] as string), whom.personId, whom.addresses[0] ?? null, whom.profile, json, merged.base.atMs, fieldSources(merged),
+    );
+    if (change !== 'times') index.company(domain);
+    return { kind: 'put', change: kept === null ? 'new' : change, dropped };
   };
+}
+
+/** What a report may change; the others say which signal it is, and what is known of the company. */
+const REPORTED_COLUMNS = ['occurred_at', 'person_id', 'person_email', 'person_profile', 'doc', 'observed_at', 'field_sources'] as const;
+
+/** By which id a signal is kept, and what is kept of it; null: it is new. An id that another company's has, or one of another type, is given by somebody else: then it has one of its own. */
+function signalFinder(store: Store): (given: string, type: SignalType, domain: string) => { id: string; kept: KeptRecord | null } {
+  const find = store.prepare('SELECT type, company_domain, doc, 0 AS source, observed_at, field_sources FROM signals WHERE id = ?');
+  return (given, type, domain) => {
+    // Also where it is free: the other one may have been erased since.
+    for (let id = given, free: string | null = null; ; id = `sg_${digest(JSON.stringify([id, type, domain]))}`) {
+      const row = find.get(id);
+      if (row === undefined) {
+        if (id !== given) return { id: free ?? id, kept: null };
+        free = id;
+      } else if (row['type'] === type && row['company_domain'] === domain) return { id, kept: keptSignal(row) };
+    }
+  };
+}
+
+/** What is known of a signal besides which it is. */
+function keptSignal(row: Readonly<Record<string, unknown>>): KeptRecord {
+  const { doc: { type: _type, company, ...doc }, base, others } = readKept(row);
+  const atMs = row['observed_at'] === null ? Date.parse((doc['detected_at'] ?? doc['occurred_at']) as string) : base.atMs;
+  return { doc: isObject(company) && !isEmpty(company['name']) ? { ...doc, company } : doc, base: { ...base, atMs }, others };
+}
+
+/** By what a signal names whom it is about. */
+function whomOf(person: SparseRecord | null): NamedPerson & { readonly personId: string | null; readonly profile: string | null } {
+  if (person === null) return { ...NOBODY, personId: null, profile: null };
+  return { ...namedBy(person), personId: textOrNull(person['id']), profile: profileKey(textOrNull(person['linkedin_url']) ?? '') };
 }
 
 const NOBODY: NamedPerson = { email: null, addresses: [], mobiles: [] };

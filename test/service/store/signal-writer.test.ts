@@ -1,0 +1,113 @@
+import * as fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { exportRecords, tableCells, tableColumns } from '../../../src/service/export/export-records.ts';
+import type { SparseRecord } from '../../../src/service/records.ts';
+import type { Store } from '../../../src/service/store/store.ts';
+import { openStore } from '../../../src/service/store/open-store.ts';
+import { emptyStore, load } from '../loading.ts';
+import { backTo } from '../older-stores.ts';
+import { temporaryFolder } from '../harness.ts';
+
+const signals = (store: Store): SparseRecord[] => [...exportRecords(store, 'signals', false)];
+const put = async (store: Store, rows: Parameters<typeof load>[1]) => (await load(store, rows, { kind: 'signals' })).counts;
+const inOrder = (records: readonly SparseRecord[]): string[] => records.map((one) => JSON.stringify(Object.entries(one).sort())).sort();
+
+const TIMES = ['2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z', '2026-01-03T00:00:00Z'];
+const VERSION = fc.record(
+  {
+    id: fc.constantFrom('s1', 's2'),
+    type: fc.constantFrom('funding', 'hiring'),
+    company: fc.record({ domain: fc.constantFrom('a.example', 'b.example'), name: fc.constantFrom('A', 'B') }, { requiredKeys: ['domain'] }),
+    occurred_at: fc.constantFrom(...TIMES),
+    detected_at: fc.constantFrom(...TIMES),
+    confidence: fc.constantFrom(0.5, 0.7),
+    source_url: fc.constantFrom('https://a.example/1', ''),
+    person: fc.constantFrom({ email: 'ada@a.example' }, { name: 'Bob' }, {}),
+    data: fc.constantFrom({ amount_usd: 5 }, { amount_usd: 7, investors: ['A'] }, { openings: 3 }, {}, { amount_usd: null }),
+  },
+  { requiredKeys: ['id', 'type', 'company', 'occurred_at'] },
+);
+/** Of one time there is one version of a signal: of two the one that comes last would be taken. */
+const VERSIONS = fc.uniqueArray(VERSION, { maxLength: 8, selector: (one) => `${one.id} ${one.type} ${one.company.domain} ${one.detected_at ?? one.occurred_at}` });
+
+it('keeps what was told of a signal last, field by field, whatever the order, and coming again changes nothing', async () => {
+  await fc.assert(
+    fc.asyncProperty(VERSIONS.chain((versions) => fc.tuple(fc.constant(versions), fc.shuffledSubarray(versions, { minLength: versions.length }))), async ([versions, shuffled]) => {
+      const [one, other] = [await emptyStore(), await emptyStore()];
+      await put(one, versions);
+      for (const version of shuffled) await put(other, [version]);
+      // Which of several comes first has the id that they were given.
+      const known = (store: Store) => inOrder(signals(store).map(({ id: _id, ...rest }) => rest));
+      expect(known(other)).toEqual(known(one));
+      expect(signals(one)).toHaveLength(new Set(versions.map(({ id, type, company }) => `${id} ${type} ${company.domain}`)).size);
+      const before = signals(one);
+      await put(one, shuffled);
+      expect(signals(one)).toEqual(before);
+      one.close();
+      other.close();
+    }),
+    { numRuns: 25 },
+  );
+});
+
+it('keeps the later version whole where both say something', async () => {
+  for (const order of [[0, 1], [1, 0]]) {
+    const store = await emptyStore();
+    const version = { id: 's1', type: 'funding', domain: 'a.example', occurred_at: TIMES[0] };
+    const versions = [{ ...version, detected_at: TIMES[1], data: { amount_usd: 5, investors: ['A'] }, confidence: 0.5 }, { ...version, detected_at: TIMES[2], data: { amount_usd: 7 } }];
+    for (const at of order) await put(store, [versions[at] as SparseRecord]);
+    expect(signals(store)).toMatchObject([{ id: 's1', detected_at: TIMES[2], confidence: 0.5, data: { amount_usd: 7, investors: null } }]);
+    store.close();
+  }
+});
+
+it('loses nothing by an import of its own table', async () => {
+  await fc.assert(
+    fc.asyncProperty(VERSIONS, async (versions) => {
+      const store = await emptyStore();
+      await put(store, versions);
+      const before = signals(store);
+      const columns = tableColumns('signals');
+      expect(await put(store, [columns, ...before.map((one) => tableCells(one, columns))])).toMatchObject({ added: 0, updated: 0, rejected: {} });
+      expect(signals(store)).toEqual(before);
+      store.close();
+    }),
+    { numRuns: 20 },
+  );
+});
+
+it('takes an id that another company or another type has for another signal', async () => {
+  const store = await emptyStore();
+  const row = { id: 's1', type: 'funding', domain: 'a.example', occurred_at: TIMES[0] };
+  const rows = [row, { ...row, domain: 'b.example' }, { ...row, type: 'hiring' }];
+  expect(await put(store, rows)).toMatchObject({ added: 3 });
+  expect(await put(store, rows)).toMatchObject({ added: 0, unchanged: 3 });
+  const [first, second] = signals(store);
+  expect(first).toMatchObject({ id: 's1', company: { domain: 'a.example' } });
+  expect(second).toMatchObject({ id: expect.stringMatching(/^sg_/) as string, company: { domain: 'b.example' } });
+  // Also when the first is no more.
+  store.exec("DELETE FROM signals WHERE id = 's1'");
+  expect(await put(store, rows.slice(1))).toMatchObject({ added: 0, unchanged: 2 });
+  // An export names each by its own id.
+  const elsewhere = await emptyStore();
+  const kept = signals(store);
+  await put(elsewhere, kept);
+  expect(signals(elsewhere)).toEqual(kept);
+  elsewhere.close();
+  store.close();
+});
+
+it('goes by when a signal of an older store was noticed', async () => {
+  const path = `${await temporaryFolder()}/older.sqlite`;
+  const old = openStore(path);
+  const signal = { id: 's1', type: 'funding', domain: 'a.example', occurred_at: TIMES[0] };
+  await put(old, [{ ...signal, detected_at: TIMES[1], confidence: 0.5 }]);
+  backTo(old, 13);
+  old.close();
+  const store = openStore(path);
+  await put(store, [{ ...signal, detected_at: TIMES[0], confidence: 0.1, source_url: 'https://a.example/1' }]);
+  expect(signals(store)).toMatchObject([{ detected_at: TIMES[1], confidence: 0.5, source_url: 'https://a.example/1' }]);
+  await put(store, [{ ...signal, detected_at: TIMES[2], confidence: 0.7 }]);
+  expect(signals(store)).toMatchObject([{ detected_at: TIMES[2], confidence: 0.7, source_url: 'https://a.example/1' }]);
+  store.close();
+});

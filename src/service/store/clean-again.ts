@@ -128,6 +128,6 @@ function signalCleaner(store: Store): (row: Row) => void {
 function cleaned(kept: KeptRecord, types: Readonly<Record<string, FieldType>>, named: readonly string[]): KeptRecord {
   const { record } = cleanRecord(kept.doc, types);
   for (const field of named) if (kept.doc[field] !== undefined) record[field] = kept.doc[field];
-  const others = Object.fromEntries(Object.entries(kept.others).filter(([field]) => record[field] !== undefined));
+  const others = Object.fromEntries(Object.entries(kept.others).filter(([field, [, , contradicted]]) => record[field] !== undefined || contradicted !== undefined));
   return { ...kept, doc: record, others };
 }

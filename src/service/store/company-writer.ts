@@ -7,7 +7,8 @@ import { aliasPutter, domainsReader, type PutAliases } from './domain-aliases.ts
 import { furtherId } from './ids.ts';
 import { readKept } from './kept-columns.ts';
 import { AS_TEXT, bytesIn, TextCollector, textIn, type Texts } from './kept-texts.ts';
-import { merge, type Provenance } from './merge.ts';
+import { mergeCompany } from './merge-company.ts';
+import type { Provenance } from './merge.ts';
 import type { Collected } from './prepared.ts';
 import { COMPANY_KEPT_COLUMNS, companyColumns, derivedId, newCompanyColumns, placeAndTrade, prepareCompany, type PlaceAndTrade, type PreparedCompany } from './prepared-company.ts';
 import { MAX_DOC, TOO_LARGE, type Put } from './put.ts';
@@ -49,7 +50,7 @@ export function preparedCompanyWriter(store: Store, index: IndexWriter): PutPrep
     if (found === undefined) return addWhole(company, source, collected);
     const given = textIn(collected.texts, company);
     if (found['doc'] === given && found['observed_at'] === atMs && found['field_sources'] === null) return { kind: 'put', change: 'same', dropped };
-    const { record, change } = merge(readKept(found), JSON.parse(given) as SparseRecord, { source, atMs });
+    const { record, change } = mergeCompany(readKept(found), JSON.parse(given) as SparseRecord, { source, atMs });
     if (change === 'same') return { kind: 'put', change, dropped };
     const { doc } = record;
     const text = JSON.stringify(doc);

@@ -15,7 +15,8 @@ export type Stamp = readonly [source: number, atMs: number];
 export interface KeptRecord {
   readonly doc: SparseRecord;
   readonly base: Provenance;
-  readonly others: Readonly<Record<string, Stamp>>;
+  /** With a value where the field is not in the record, for another contradicts it (`merge-company.ts`). */
+  readonly others: Readonly<Record<string, readonly [source: number, atMs: number, contradicted?: unknown]>>;
   readonly aside?: Aside;
 }
 
@@ -78,7 +79,8 @@ export function merge(kept: KeptRecord | null, incoming: SparseRecord, from: Pro
 
 /** Where a field of a kept record comes from. */
 export function stampOf(kept: KeptRecord, field: string): Stamp {
-  return kept.others[field] ?? [kept.base.source, kept.base.atMs];
+  const [source, atMs] = kept.others[field] ?? [kept.base.source, kept.base.atMs];
+  return [source, atMs];
 }
 
 /** A record whose fields have these stamps: it is of when the newest of them is. @param before what it was of, which stays where another source is of the same time */

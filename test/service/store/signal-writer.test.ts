@@ -10,7 +10,7 @@ import { temporaryFolder } from '../harness.ts';
 
 const signals = (store: Store): SparseRecord[] => [...exportRecords(store, 'signals', false)];
 const put = async (store: Store, rows: Parameters<typeof load>[1]) => (await load(store, rows, { kind: 'signals' })).counts;
-const inOrder = (records: readonly SparseRecord[]): string[] => records.map((one) => JSON.stringify(Object.entries(one).sort())).sort();
+const inOrder = (records: readonly SparseRecord[]): string[] => records.map((one) => JSON.stringify(Object.entries(one).sort(([first], [second]) => (first < second ? -1 : 1)))).sort();
 
 const TIMES = ['2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z', '2026-01-03T00:00:00Z'];
 const VERSION = fc.record(

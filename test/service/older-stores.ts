@@ -2,6 +2,7 @@
 import type { Store } from '../../src/service/store/store.ts';
 
 const UNDO: Readonly<Record<number, string>> = {
+  16: '',
   15: 'ALTER TABLE signals DROP COLUMN observed_at; ALTER TABLE signals DROP COLUMN field_sources',
   14: 'DROP TABLE alias_companies',
   13: '',
@@ -25,6 +26,8 @@ const UNDO: Readonly<Record<number, string>> = {
 
 /** Makes a store one of that version of the schema, 2 or later. */
 export function backTo(store: Store, version: number): void {
+  // Where another connection has changed the schema, this one sees it from here on.
+  store.prepare('SELECT 1 FROM sqlite_schema').get();
   const now = Number(store.prepare('PRAGMA user_version').get()?.['user_version']);
   for (let step = now; step > version; step--) {
     const undo = UNDO[step];

@@ -23,6 +23,10 @@ const RANGE = `(?:(${NUMBER})-(${NUMBER})?|-(${NUMBER}))`;
 const WHOLE_RANGE = new RegExp(`^${RANGE}$`);
 const COORDINATE = String.raw`\s*-?\d{1,5}(?:\.\d{1,8})?\s*`;
 const WHOLE_COORDINATE = new RegExp(`^${COORDINATE}$`);
+/** Of a code of an industry: by fewer nobody is found, and by more than are kept of a longer one. */
+export const CODE_DIGITS = { least: 2, most: 8 } as const;
+const CODE_PATTERN = String.raw`^\d{${CODE_DIGITS.least},${CODE_DIGITS.most}}$`;
+const WHOLE_CODE = new RegExp(CODE_PATTERN);
 const FACTORS: Readonly<Record<string, number>> = { k: 1e3, m: 1e6, b: 1e9 };
 
 /** `min-max`, `min-`, `-max`, both included; K, M and B stand for thousands, millions and billions. @throws BadValue */
@@ -62,6 +66,12 @@ export interface Circle {
   readonly km: number;
 }
 
+/** A code of an industry, or its first digits. @throws BadValue */
+export function codeOf(value: string): string {
+  if (!WHOLE_CODE.test(value)) throw new BadValue('format', `is no code: write ${CODE_DIGITS.least} to ${CODE_DIGITS.most} digits, such as 5415`);
+  return value;
+}
+
 /** `lat,lng,km`. @throws BadValue */
 export function circleOf(value: string): Circle {
   const [lat, lng, km, ...more] = value.split(',').map((part) => (WHOLE_COORDINATE.test(part) ? Number(part) : NaN));
@@ -78,4 +88,5 @@ export const DEPARTMENT_RANGE: Schema = { type: 'string', pattern: `^.+:${RANGE}
 export const DATE_VALUE: Schema = { type: 'string', format: 'date' };
 export const FLAG: Schema = { type: 'boolean' };
 export const COUNTRY: Schema = { type: 'string', pattern: '^[A-Za-z]{2}$' };
+export const CODE: Schema = { type: 'string', pattern: CODE_PATTERN };
 export const CIRCLE: Schema = { type: 'string', pattern: `^${COORDINATE},${COORDINATE},${COORDINATE}$` };

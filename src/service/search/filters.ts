@@ -3,7 +3,7 @@ import { normaliseDomain } from '../../verification/domain.ts';
 import { alike, words } from '../fold.ts';
 import { SIGNAL_NAMES, signalType, SIGNAL_TYPES } from '../signal-types.ts';
 import type { Schema } from '../openapi/schema.ts';
-import { BadValue, CIRCLE, circleOf, type Circle, COUNTRY, DATE_VALUE, dateOf, DEPARTMENT_RANGE, FLAG, flagOf, RANGE_VALUE, rangeOf, TEXT } from './bad-value.ts';
+import { BadValue, CIRCLE, circleOf, type Circle, CODE, codeOf, COUNTRY, DATE_VALUE, dateOf, DEPARTMENT_RANGE, FLAG, flagOf, RANGE_VALUE, rangeOf, TEXT } from './bad-value.ts';
 import { all, any, not, range, term, type Expression } from './expression.ts';
 import type { NumberName } from './numbers.ts';
 
@@ -76,6 +76,7 @@ const country = (side: Side, field: string, more?: Partial<Filter>): Filter => e
   if (!/^[a-z]{2}$/i.test(value)) throw new BadValue('format', 'is no country code of two letters, such as DE');
   return term(`${field}=${value.toLowerCase()}`);
 }, { takes: COUNTRY, ...more });
+const code = (field: string): Filter => either('company', (value) => term(`${field}=${codeOf(value)}`), { takes: CODE });
 const excluded = { exclude: true } as const;
 
 /** Each looks at everybody. */
@@ -138,8 +139,8 @@ export const FILTERS: Readonly<Record<string, Filter>> = {
   revenue: between('company', 'revenue'),
   industry: exact('company', 'industry'),
   exclude_industry: exact('company', 'industry', excluded),
-  naics: exact('company', 'naics'),
-  sic: exact('company', 'sic'),
+  naics: code('naics'),
+  sic: code('sic'),
   keywords: exact('company', 'keywords'),
   exclude_keywords: exact('company', 'keywords', excluded),
   company_type: exact('company', 'type'),

@@ -4,6 +4,7 @@ import { alike } from '../fold.ts';
 import { memberNames } from '../member-names.ts';
 import type { SparseRecord } from '../records.ts';
 import { isObject, textOrNull } from '../values.ts';
+import { CODE_DIGITS } from './bad-value.ts';
 import { NumberField, termNumber, TextField } from './dictionary.ts';
 import { dayOf, NUMBERS, type NumberName } from './numbers.ts';
 
@@ -129,7 +130,7 @@ export function companyTerms(company: SparseRecord, signals: SignalFacts): reado
   terms.words(TEXTS.company, company['name']);
   terms.words(TEXTS.company, company['legal_name']);
   for (const { name, field } of COMPANY_TEXTS) terms.exact(field, company[name]);
-  for (const { name, field } of CODES) for (const code of strings(company[name])) for (let length = 2; length <= Math.min(code.length, 6); length++) terms.exact(field, code.slice(0, length));
+  for (const { name, field } of CODES) for (const code of strings(company[name])) codeTerms(terms, field, code);
   const hq = isObject(company['hq']) ? company['hq'] : {};
   terms.exact(TEXTS.hq_country, hq['country_code']);
   terms.exact(TEXTS.hq_region, hq['region']);
@@ -149,6 +150,12 @@ export function companyTerms(company: SparseRecord, signals: SignalFacts): reado
   hiringTerms(terms, company['hiring'], signals.hiring);
   for (const [type, day] of Object.entries(signals.days)) terms.number(NUMBER_FIELDS.signal_day, day, type);
   return terms.list;
+}
+
+/** A code by its first digits: `7371-0301` is written without its hyphen, too. */
+function codeTerms(terms: Terms, field: TextField, code: string): void {
+  const [digits = ''] = /^\d+/.exec(code.replaceAll(/[\s.-]/g, '')) ?? [];
+  for (let length = CODE_DIGITS.least; length <= Math.min(digits.length, CODE_DIGITS.most); length++) terms.exact(field, digits.slice(0, length));
 }
 
 const departments = memberNames('', alike);

@@ -53,6 +53,17 @@ export function foldAgain(store: Store): void {
   eachRow(store, 'people', index, concerned(personCleaner(store, index)));
 }
 
+/** A list of codes of industries of which not each has just six digits or fewer: those are found by the same as before step 16. */
+const FOUND_BY_MORE_DIGITS = /"(?:naics|sic)":\[(?!(?:"\d{0,6}",?)*\])/;
+
+/** Part of a migration: longer codes of industries are found by up to eight digits, and those with hyphens by their digits. */
+export function codesAgain(store: Store): void {
+  const index = new IndexWriter(store);
+  eachRow(store, 'companies', index, ({ doc, domain }) => {
+    if (FOUND_BY_MORE_DIGITS.test(doc as string)) index.company(domain as string);
+  });
+}
+
 function eachRow(store: Store, table: string, index: IndexWriter, clean: (row: Row) => void): void {
   const next = store.prepare(`SELECT * FROM ${table} WHERE seq > ? ORDER BY seq LIMIT ${ROWS_AT_ONCE}`);
   let done = 0;

@@ -1,5 +1,5 @@
 /** The store's schema as numbered steps. A step that was released is never edited: a change is a new step. */
-import { cleanAgain, foldAgain } from './clean-again.ts';
+import { cleanAgain, codesAgain, foldAgain } from './clean-again.ts';
 import { putAliases } from './domain-aliases.ts';
 import { putOtherAddresses } from './other-addresses.ts';
 import { putAgain } from './put-again.ts';
@@ -320,5 +320,11 @@ export const MIGRATIONS: readonly Migration[] = [
       ALTER TABLE signals ADD COLUMN observed_at INTEGER;
       ALTER TABLE signals ADD COLUMN field_sources TEXT;
     `,
+  },
+  {
+    version: 16,
+    name: 'codes of industries by up to eight digits',
+    sql: '',
+    run: codesAgain,
   },
 ];

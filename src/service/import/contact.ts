@@ -84,7 +84,8 @@ function saysNoMore(company: SparseRecord): boolean {
 function saysSomething({ values, bought }: RowValues): boolean {
   const outcome = values['result.outcome'];
   if (outcome === undefined || outcome === 'matched') return true;
-  return ['failed', 'no_match'].includes(outcome as string) && bought !== null || outcome === 'failed' && statusOf(values['verify.result']) !== null;
+  if (outcome === 'no_match') return bought !== null;
+  return outcome === 'failed' && (bought !== null || statusOf(values['verify.result']) !== null);
 }
 
 function statusOf(verdict: unknown): (typeof STATUS_OF)[Verdict] | null {

@@ -68,10 +68,15 @@ async function importKind(store: Store, kind: ImportKind, files: (nowMs: number)
   for await (const file of files(nowMs)) {
     checkHeader(file, reader, settings.columns);
     counts.add(await importRows(store, file, { nowMs, signal, onReject: (rows: readonly Rejection[]) => rejected.write(rows) }));
-    const ignored = reader.unknown(file.header);
-    if (ignored.length > 0) process.stderr.write(`millrace: ${file.name}: columns without a meaning here: ${ignored.slice(0, 20).map((name) => JSON.stringify(name.slice(0, 60))).join(', ')}${ignored.length > 20 ? ` and ${ignored.length - 20} more` : ''}\n`);
+    tellOf(file.name, 'columns without a meaning here', reader.unknown(file.header));
+    tellOf(file.name, 'columns that are used only where a better one of their field is empty', reader.secondBest(file.header));
   }
   return counts;
+}
+
+function tellOf(file: string, what: string, columns: readonly string[]): void {
+  if (columns.length === 0) return;
+  process.stderr.write(`millrace: ${file}: ${what}: ${columns.slice(0, 20).map((name) => JSON.stringify(name.slice(0, 60))).join(', ')}${columns.length > 20 ? ` and ${columns.length - 20} more` : ''}\n`);
 }
 
 /** @throws UsageError when a column is named by hand for a field that none of the kinds has */

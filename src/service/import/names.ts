@@ -21,7 +21,7 @@ const CONTACT_NAMES: Readonly<Record<Target, readonly string[]>> = {
   title: ['job title', 'position', 'role', 'job', 'current title'],
   seniority: ['seniority level', 'management level'],
   department: ['departments', 'function', 'job function'],
-  mobile: ['mobile phone', 'mobile number', 'cell', 'cell phone', 'phone', 'phone number', 'direct phone', 'work phone', 'telephone'],
+  mobile: ['mobile phone', 'mobile number', 'cell', 'cell phone', 'phone', 'phone number', 'telephone'],
   skills: ['skill'],
   updated_at: ['updated', 'last updated', 'last updated at', 'modified', 'last modified', 'last modified date'],
   'location.city': ['contact city', 'person city'],
@@ -35,6 +35,14 @@ const CONTACT_NAMES: Readonly<Record<Target, readonly string[]>> = {
   'company.revenue': ['revenue', 'annual revenue', 'company revenue'],
   'company.hq.country_code': ['company country'],
   'company.hq.city': ['company city'],
+};
+
+/** Numbers of somebody that are no mobile ones, by what they are. */
+const OTHER_PHONES: Readonly<Record<string, readonly string[]>> = {
+  work: ['work phone', 'work phone number', 'business phone', 'office phone'],
+  direct: ['direct phone', 'direct phone number', 'direct dial', 'direct line'],
+  home: ['home phone', 'home phone number'],
+  other: ['other phone', 'other phone number'],
 };
 
 const COMPANY_NAMES: Readonly<Record<Target, readonly string[]>> = {
@@ -67,9 +75,22 @@ const DELIVERY_NAMES: Readonly<Record<Target, readonly string[]>> = {
   at: ['at', 'occurred at', 'timestamp', 'event time', 'event date', 'event at', 'delivered at', 'bounced at', 'time', 'date', 'created at'],
 };
 
+/** A list of somebody's into which a value goes, and what its item is called there; null: nothing. */
+export interface ListItem {
+  readonly list: 'emails' | 'personal_emails' | 'phones';
+  readonly type: string | null;
+}
+
+export interface NameMeaning {
+  readonly target: Target;
+  readonly rank: number;
+  /** Where a value goes when a better name has given one already, or always, when the list is the target; null: nowhere. */
+  readonly further: ListItem | null;
+}
+
 export interface NameTable {
   /** Names of one target, best first, in plain form. */
-  readonly byPlainName: ReadonlyMap<string, { readonly target: Target; readonly rank: number }>;
+  readonly byPlainName: ReadonlyMap<string, NameMeaning>;
   /** Every target, for the advice on a misspelt one. */
   readonly targets: readonly Target[];
 }
@@ -80,15 +101,31 @@ export interface NameTable {
  */
 export function nameTable(kind: ImportKind, aliases: KeyAliases, plainName: (name: string) => string): NameTable {
   const names = targetNames(kind, aliases);
-  const byPlainName = new Map<string, { target: Target; rank: number }>();
+  const byPlainName = new Map<string, NameMeaning>();
   for (const [target, list] of Object.entries(names)) {
     for (const [rank, name] of list.entries()) {
       const plain = plainName(name);
       const known = byPlainName.get(plain);
-      if (known === undefined || rank < known.rank) byPlainName.set(plain, { target, rank });
+      if (known === undefined || rank < known.rank) byPlainName.set(plain, { target, rank, further: kind === 'contacts' ? furtherOf(target, name) : null });
     }
   }
   return { byPlainName, targets: Object.keys(names) };
+}
+
+/** Of somebody there may be several addresses and numbers. */
+function furtherOf(target: Target, name: string): ListItem | null {
+  switch (target) {
+    case 'email':
+      return /^(?:personal|home) /.test(name) ? { list: 'personal_emails', type: null } : { list: 'emails', type: null };
+    case 'mobile':
+      return { list: 'phones', type: /mobile|cell/.test(name) ? 'mobile' : null };
+    case 'phones': {
+      const type = Object.keys(OTHER_PHONES).find((one) => OTHER_PHONES[one]?.includes(name) === true);
+      return type === undefined ? null : { list: 'phones', type };
+    }
+    default:
+      return null;
+  }
 }
 
 function targetNames(kind: ImportKind, aliases: KeyAliases): Record<Target, string[]> {
@@ -100,6 +137,7 @@ function targetNames(kind: ImportKind, aliases: KeyAliases): Record<Target, stri
         names[target] = [...boughtNames(target), ...(target.startsWith('location.') ? [target.slice('location.'.length)] : []), ...(CONTACT_NAMES[target] ?? [])];
       }
       names['email']?.push(...aliases.email);
+      names['phones']?.push(...Object.values(OTHER_PHONES).flat());
       names['linkedin_url']?.push(...aliases.linkedin_url);
       names['company.domain']?.push(...aliases.domain);
       names['company'] = [];

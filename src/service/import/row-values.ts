@@ -2,7 +2,9 @@
 import { memberNames, type MemberName } from '../member-names.ts';
 import type { SparseRecord } from '../records.ts';
 import { isEmpty, isObject } from '../values.ts';
-import { nameTable, type ImportKind, type KeyAliases, type NameTable, type Target } from './names.ts';
+import { addItem } from './list-items.ts';
+import { known, millraceOutput } from './millrace-output.ts';
+import { nameTable, type ImportKind, type KeyAliases, type ListItem, type NameMeaning, type NameTable, type Target } from './names.ts';
 
 /** What a row says, by target; undefined, and what is not there, says nothing. Whoever it is for may change the values. */
 export interface RowValues {
@@ -23,20 +25,22 @@ export interface RowReader {
   readObject(object: Record<string, unknown>): RowValues;
   /** The columns that mean nothing here. */
   unknown(header: readonly string[]): string[];
+  /** Those of which a value is taken only where a better column of the same field has none. */
+  secondBest(header: readonly string[]): string[];
 }
 
-interface Meaning {
-  readonly target: Target;
-  readonly rank: number;
-}
-
-type MeaningOf = (name: string) => Meaning | null;
-type Names = MemberName<Meaning | null>;
+type MeaningOf = (name: string) => NameMeaning | null;
+type Names = MemberName<NameMeaning | null>;
 
 /** A column that means something. */
 interface Column {
   readonly at: number;
+  readonly name: string;
   readonly target: Target;
+  /** Where a value goes that is not the field's first, or is for a list. */
+  readonly further: ListItem | null;
+  /** A better column of the file is of the same field; what was bought is beside all of them. */
+  readonly isSecondBest: boolean;
   /** What a value in it says was bought. */
   readonly bought: RowValues['bought'];
   /** It holds the address that the row came with. */
@@ -62,6 +66,7 @@ function companyReader(companies: RowReader, outputs: RowReader): RowReader {
     readCells: (cells, header) => readerFor(header).readCells(cells, header),
     readObject: (object) => (millraceOutput(object) === null ? companies : outputs).readObject(object),
     unknown: (header) => readerFor(header).unknown(header),
+    secondBest: (header) => readerFor(header).secondBest(header),
   };
 }
 
@@ -81,10 +86,11 @@ function rowReader(table: NameTable, plainName: (name: string) => string, chosen
       let ownEmail: unknown;
       let bought: RowValues['bought'] = null;
       const { columns, isOutput } = layoutOf(header);
-      for (const { at, target, bought: says, isOwnEmail } of columns) {
+      for (const { at, target, further, bought: says, isOwnEmail } of columns) {
         const cell = cells[at]?.trim() ?? '';
         if (cell === '') continue;
-        values[target] ??= cell;
+        if (further !== null && (further.list === target || values[target] !== undefined)) addItem(values, target, further, cell);
+        else values[target] ??= cell;
         if (bought !== 'somebody') bought = says ?? bought;
         if (isOwnEmail) ownEmail ??= cell;
       }
@@ -105,11 +111,12 @@ function rowReader(table: NameTable, plainName: (name: string) => string, chosen
       return { values: { ...asked, ...record, [OUTCOME]: outcome, ...verify }, ownEmail: verify['verify.email'] ?? asked['email'], isOutput: true, bought: says };
     },
     unknown: (header) => header.filter((name) => meaningOf(name) === null),
+    secondBest: (header) => columnsIn(header, meaningOf).flatMap(({ name, isSecondBest, further }) => (isSecondBest && further === null ? [name] : [])),
   };
 }
 
-function meaning(name: string, plain: string, table: NameTable, chosen: ReadonlyMap<Target, string>, plainName: (name: string) => string): Meaning | null {
-  for (const [target, column] of chosen) if (column === name || plainName(column) === plain) return { target, rank: CHOSEN_RANK };
+function meaning(name: string, plain: string, table: NameTable, chosen: ReadonlyMap<Target, string>, plainName: (name: string) => string): NameMeaning | null {
+  for (const [target, column] of chosen) if (column === name || plainName(column) === plain) return { target, rank: CHOSEN_RANK, further: target === 'phones' ? { list: 'phones', type: null } : null };
   const found = table.byPlainName.get(plain) ?? null;
   return found === null || chosen.has(found.target) ? null : found;
 }
@@ -124,9 +131,16 @@ function boughtOf(target: Target): RowValues['bought'] {
 function columnsIn(header: readonly string[], meaningOf: MeaningOf): readonly Column[] {
   const columns = header.flatMap((name, at) => {
     const means = meaningOf(name);
-    return means === null ? [] : [{ at, rank: means.rank, target: means.target, bought: BOUGHT_OR_COMPANY.test(name) ? boughtOf(means.target) : null, isOwnEmail: means.target === 'email' && !BOUGHT.test(name) }];
+    return means === null ? [] : [{ at, name, ...means, bought: BOUGHT_OR_COMPANY.test(name) ? boughtOf(means.target) : null, isOwnEmail: means.target === 'email' && !BOUGHT.test(name) }];
   });
-  return columns.sort((one, other) => one.rank - other.rank || one.at - other.at);
+  columns.sort((one, other) => one.rank - other.rank || one.at - other.at);
+  // What a row was asked with is replaced by what was bought for it, and is nothing more of the same.
+  const own = new Set<Target>();
+  return columns.map((column) => {
+    const isSecondBest = column.bought === null && own.has(column.target);
+    if (column.bought === null) own.add(column.target);
+    return { ...column, isSecondBest, further: isSecondBest || column.further?.list === column.target ? column.further : null };
+  });
 }
 
 /**
@@ -161,7 +175,7 @@ function plainValues(object: Record<string, unknown>, names: Names): Record<Targ
 }
 
 /** An object of its own, such as a company, stands under its field's own name; a text there is its name. */
-function targetOf(means: Meaning | null, value: unknown): Target | null {
+function targetOf(means: NameMeaning | null, value: unknown): Target | null {
   return means?.target === 'company.name' && typeof value === 'object' ? 'company' : (means?.target ?? null);
 }
 
@@ -172,42 +186,28 @@ function memberReader(table: NameTable, names: Names): (object: SparseRecord) =>
   const ranks = new Int32Array(table.targets.length);
   return (object) => {
     const values: Record<Target, unknown> = {};
+    const listed: { readonly means: NameMeaning; readonly further: ListItem; readonly value: unknown }[] = [];
     let at = names;
     for (const name in object) {
       at = at.to(name);
       const value = object[name];
       const { means } = at;
       if (means === null || isEmpty(value)) continue;
+      if (means.further !== null) {
+        listed.push({ means, further: means.further, value });
+        continue;
+      }
       const target = targetOf(means, value) as Target;
       const slot = slots.get(target) as number;
       if (target in values && (ranks[slot] as number) <= means.rank) continue;
       values[target] = value;
       ranks[slot] = means.rank;
     }
+    listed.sort((one, other) => one.means.rank - other.means.rank);
+    for (const { means: { target }, further, value } of listed) {
+      if (further.list === target || values[target] !== undefined) addItem(values, target, further, value);
+      else values[target] = value;
+    }
     return values;
   };
-}
-
-interface MillraceOutput {
-  readonly input: SparseRecord;
-  readonly bought: SparseRecord;
-  readonly verify: Readonly<Record<Target, unknown>>;
-  readonly outcome: unknown;
-}
-
-/** The parts of a row of an enriched JSONL output of Millrace, or null when it is none. */
-function millraceOutput(object: SparseRecord): MillraceOutput | null {
-  const { input, result, enrich, reveal, verify, company } = object;
-  if (!isObject(input) || !isObject(result) || typeof result['outcome'] !== 'string') return null;
-  const verdict = isObject(verify) ? verify : {};
-  return {
-    input,
-    bought: { ...(isObject(enrich) ? enrich : {}), ...(isObject(company) ? { company } : {}), ...(isObject(reveal) ? known(reveal) : {}) },
-    verify: { 'verify.result': verdict['result'], 'verify.confidence': verdict['confidence'], 'verify.email': verdict['normalized'] ?? verdict['email'], 'verify.verified_at': verdict['verified_at'] ?? verdict['checked_at'] },
-    outcome: result['outcome'],
-  };
-}
-
-function known(record: SparseRecord): SparseRecord {
-  return Object.fromEntries(Object.entries(record).filter(([, value]) => !isEmpty(value)));
 }

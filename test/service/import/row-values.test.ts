@@ -6,11 +6,11 @@ import { readerOf } from '../../../src/service/import/row-values.ts';
 import type { SparseRecord } from '../../../src/service/records.ts';
 
 /** Names of targets, other names of the same, and names that only look like one. */
-const NAMES = ['id', 'email', 'Email', 'name', 'full name', 'title', 'Job Title', 'company', 'company_domain', 'domain', 'company.name', 'company.employees', 'employees', 'location', 'location.city', 'city', 'state', 'country', 'verified', 'enrich.title', 'updated_at', 'hq', 'hq.city', '__proto__', 'toString'];
+const NAMES = ['id', 'email', 'Email', 'Personal Email', 'mobile', 'Work Phone', 'phones', 'emails', 'name', 'full name', 'title', 'Job Title', 'company', 'company_domain', 'domain', 'company.name', 'company.employees', 'employees', 'location', 'location.city', 'city', 'state', 'country', 'verified', 'enrich.title', 'updated_at', 'hq', 'hq.city', '__proto__', 'toString'];
 /** Means nothing: a row that has it is put together value by value. */
 const UNKNOWN = 'no such column';
 
-const value = fc.oneof(fc.constantFrom(null, '', 'Ada', 'acme.example', 'ada@acme.example', 'DE', 'true', 7, []), fc.record({ name: fc.constant('Acme'), city: fc.constantFrom('Ulm', null) }));
+const value = fc.oneof(fc.constantFrom(null, '', 'Ada', '+12125550100', 'acme.example', 'ada@acme.example', 'DE', 'true', 7, []), fc.record({ name: fc.constant('Acme'), city: fc.constantFrom('Ulm', null) }));
 const row = fc.uniqueArray(fc.tuple(fc.constantFrom(...NAMES), value), { selector: ([name]) => name }).map((members) => JSON.parse(`{${members.map(([name, one]) => `${JSON.stringify(name)}:${JSON.stringify(one)}`).join(',')}}`) as SparseRecord);
 
 it('a row says the same whether its values are taken as they are or one by one', () => {

@@ -1,0 +1,30 @@
+/** What a row says more than once of somebody, as items of a list: another address, another number. Pure. */
+import { normaliseEmail } from '../../verification/address.ts';
+import { phoneOf } from '../field-types.ts';
+import type { ListItem, Target } from './names.ts';
+
+/** In the place of a list it is none of its field, and counted as such. */
+const NO_LIST = false;
+
+/** Puts a value into a list, unless the main one (`target`) or another there is the same; one that is no address or number makes the list none, where nothing else is in it. @param values they are changed */
+export function addItem(values: Record<Target, unknown>, target: Target, { list, type }: ListItem, value: unknown): void {
+  const read = list === 'phones' ? phoneOf : emailOf;
+  const found = read(value);
+  const before = values[list];
+  if (found === undefined) {
+    values[list] ??= NO_LIST;
+    return;
+  }
+  const others: readonly unknown[] = Array.isArray(before) ? (before as readonly unknown[]) : [];
+  if ([values[target], ...others.map((item) => valueOf(item))].some((one) => read(one) === found)) return;
+  if (list === 'personal_emails') values[list] = typeof before === 'string' ? `${before};${found}` : [...others, found];
+  else values[list] = [...others, list === 'phones' ? { number: found, type } : { email: found, type }];
+}
+
+function emailOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? (normaliseEmail(value) ?? undefined) : undefined;
+}
+
+function valueOf(item: unknown): unknown {
+  return typeof item === 'object' && item !== null ? ((item as { number?: unknown }).number ?? (item as { email?: unknown }).email) : item;
+}

@@ -1,0 +1,76 @@
+import * as fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { ALIASES, plainName } from '../../../src/reader/aliases.ts';
+import { exportRecords } from '../../../src/service/export/export-records.ts';
+import { readerOf } from '../../../src/service/import/row-values.ts';
+import type { SparseRecord } from '../../../src/service/records.ts';
+import { emptyStore, load } from '../loading.ts';
+
+const [MOBILE, DESK, HOME, OTHER] = ['+4917612345678', '+49307654321', '+4940111222', '+4989333444'];
+
+/** What is kept of one row, as a table and as JSON lines, with what of it was left out. */
+async function kept(row: Readonly<Record<string, string>>): Promise<{ person: SparseRecord; dropped: unknown }> {
+  const found = [];
+  for (const rows of [[Object.keys(row), Object.values(row)], [row]]) {
+    const store = await emptyStore();
+    const { counts } = await load(store, rows);
+    const [{ email, mobile, emails, personal_emails: personal, phones } = {}] = exportRecords(store, 'contacts', false);
+    found.push({ person: { email, mobile, emails, personal, phones }, dropped: counts.dropped });
+    store.close();
+  }
+  expect(found[1]).toEqual(found[0]);
+  return found[0] as { person: SparseRecord; dropped: unknown };
+}
+
+it('the number of a desk is no mobile one', async () => {
+  expect(await kept({ Email: 'ann@acme.example', 'Work Phone': '+49 30 7654321', 'Direct Dial': OTHER, 'Home Phone': HOME })).toEqual({
+    person: { email: 'ann@acme.example', mobile: undefined, phones: [{ number: DESK, type: 'work' }, { number: OTHER, type: 'direct' }, { number: HOME, type: 'home' }] }, dropped: {},
+  });
+});
+
+it('keeps every address and number of a row: the best as the main one, the others in their lists', async () => {
+  expect(await kept({ 'Personal Email': 'Ann@home.example', Phone: OTHER, Mobile: MOBILE, 'Work Email': 'ann.poe@acme.example', Email: 'ann@acme.example', Cell: HOME, 'Work Phone': DESK })).toEqual({
+    person: {
+      email: 'ann@acme.example', emails: [{ email: 'ann.poe@acme.example', type: null, status: null }], personal: ['ann@home.example'],
+      mobile: MOBILE, phones: expect.arrayContaining([{ number: HOME, type: 'mobile' }, { number: OTHER, type: null }, { number: DESK, type: 'work' }]) as unknown,
+    },
+    dropped: {},
+  });
+});
+
+it('takes the next best where the best is empty, and says nothing twice', async () => {
+  expect(await kept({ Email: '', 'Personal Email': 'ann@home.example', 'Work Email': '', Mobile: '', Phone: MOBILE })).toMatchObject({ person: { email: 'ann@home.example', mobile: MOBILE, emails: undefined, personal: undefined, phones: undefined }, dropped: {} });
+  expect(await kept({ Email: 'ann@acme.example', 'Work Email': 'ANN@acme.example', Mobile: MOBILE, Phone: '+49 176 12345678' })).toMatchObject({ person: { emails: undefined, phones: undefined }, dropped: {} });
+});
+
+it('counts what is no address and no number', async () => {
+  expect(await kept({ Email: 'ann@acme.example', 'Personal Email': 'n/a', 'Work Email': 'none', 'Work Phone': '030 7654321' })).toMatchObject({ person: { emails: undefined, personal: undefined, phones: undefined }, dropped: { emails: 1, personal_emails: 1, phones: 1 } });
+});
+
+it('no good address or number of a row is lost, wherever it stands', async () => {
+  const columns = fc.shuffledSubarray(['Email', 'Work Email', 'Personal Email', 'Business Email', 'Mobile', 'Cell', 'Phone', 'Work Phone', 'Home Phone'], { minLength: 1 });
+  await fc.assert(
+    fc.asyncProperty(columns, async (names) => {
+      const row = Object.fromEntries(names.map((name, at) => [name, name.includes('Email') ? `a${at}@acme.example` : `+4930765432${at}`]));
+      const { person } = await kept({ LinkedIn: 'https://profiles.example/in/ann', ...row });
+      for (const value of Object.values(row)) expect(JSON.stringify(person)).toContain(value);
+    }),
+    { numRuns: 25 },
+  );
+});
+
+it('an enriched output adds no address that it was asked with to who was found', async () => {
+  const store = await emptyStore();
+  await load(store, [['Email', 'Personal Email', 'result.outcome', 'enrich.email', 'enrich.name'], ['old@acme.example', 'ann@home.example', 'matched', 'ann@acme.example', 'Ann Poe']]);
+  const [person] = exportRecords(store, 'contacts', false);
+  expect(person).toMatchObject({ email: 'ann@acme.example', personal_emails: ['ann@home.example'] });
+  expect(person).not.toHaveProperty('emails');
+  store.close();
+});
+
+it('names the columns that a better one of their field stands before, and no others', () => {
+  const contacts = readerOf('contacts', new Map(), ALIASES, plainName);
+  expect(contacts.secondBest(['Position', 'Title', 'Email', 'Work Email', 'Mobile', 'Phone', 'Work Phone', 'Home Phone', 'Shoe Size'])).toEqual(['Position']);
+  expect(contacts.secondBest(['Email', 'Name', 'Company', 'result.outcome', 'enrich.email', 'enrich.name', 'enrich.company.name', 'company.name'])).toEqual([]);
+  expect(readerOf('companies', new Map(), ALIASES, plainName).secondBest(['Website', 'Domain', 'Name', 'Company'])).toEqual(['Company', 'Website']);
+});

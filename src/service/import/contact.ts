@@ -49,7 +49,7 @@ export function contactOf(row: RowValues): Contact | null {
 }
 
 /** What the row says of a company, and where it says that they work. */
-function withEmployer(person: Record<string, unknown>, company: Record<string, unknown> | null): Pick<Contact, 'person' | 'company'> {
+function withEmployer(person: Record<string, unknown>, company: Record<string, unknown> | null): Pick<Contact, 'person' | 'company' | 'isEmployerDerived'> {
   const { domain: given, name } = company ?? NO_COMPANY;
   const domain = typeof given === 'string' ? domainOf(given) : null;
   const employer = domain ?? workDomain(person['email']);

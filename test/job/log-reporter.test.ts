@@ -12,7 +12,7 @@ import { CHECKPOINT } from '../checkpoint/samples.ts';
 const lines = vi.hoisted((): string[] => []);
 vi.mock('pino', async (original) => {
   const { pino } = await original<typeof pinoModule>();
-  const kept = Object.assign((options: pinoModule.LoggerOptions) => pino(options, { write: (text: string) => lines.push(text) }), pino, { destination: () => ({ flushSync: () => undefined }) });
+  const kept = Object.assign((options: pinoModule.LoggerOptions) => pino(options, { write: (text: string) => lines.push(text) }), pino, { destination: () => ({ on: () => undefined, flushSync: () => undefined }) });
   return { pino: kept };
 });
 

@@ -1,38 +1,53 @@
-/** What may be e-mail addresses within JSON as `JSON.stringify` writes it, wherever they stand in it. Pure. */
+/** What may be e-mail addresses in a JSON text, wherever they stand in its strings: alone, in a sentence, in brackets, in a link. Pure. */
 import { MAX_ADDRESS_OCTETS } from '../../verification/address.ts';
 
-/** Within a sentence, too. Bounded: what is longer is none, and would be looked at again from each of its characters. */
-const PLAIN = new RegExp(String.raw`[^\s"\\<>,:;]{1,${MAX_ADDRESS_OCTETS}}@[^\s"\\<>,:;]{1,${MAX_ADDRESS_OCTETS}}`, 'g');
-/** A quote within a text of JSON; the last one of a local part stands before `@`. */
-const QUOTE = String.raw`\"`;
-const DOMAIN = new RegExp(String.raw`[^\s"\\<>,:;]{1,${MAX_ADDRESS_OCTETS}}`, 'y');
-/** Characters of a quoted local part, each of which JSON may write as six; and quotes in it that may be its first. */
-const MAX_QUOTED = 6 * 64;
-const MAX_QUOTES = 32;
+/** A quoted local part has 64 octets (RFC 5321 4.5.3.1.1); and quotes in it that may be its first. */
+const MAX_QUOTED = 66;
+const MAX_QUOTES = 8;
+/** More addresses than that are a list of them, or an attack. */
+const MAX_FOUND = 10_000;
+
+/** Ends of what is around an `@`: what no address has in it, and what one may have but mostly stands beside one. */
+const BEFORE = /[^\s"\\<>,:;]+$/;
+const AFTER = /^[^\s"\\<>,:;@]+/;
+const BESIDE = /[()[\]{}'?&=/|!*]/;
 
 export function addressesIn(json: string): string[] {
-  return [...(json.match(PLAIN) ?? []), ...quotedIn(json)];
+  const found = new Set<string>();
+  // No string has an `@` that JSON writes otherwise.
+  if (json.includes('@') || json.includes('%40')) walk(JSON.parse(json), found);
+  return [...found];
 }
 
-/** `"jane doe"@acme.example`: a quoted local part may have blanks and quotes in it (RFC 5321 4.1.2), so each quote before is tried as its first. */
-function* quotedIn(json: string): Generator<string> {
-  for (let end = json.indexOf(`${QUOTE}@`); end !== -1; end = json.indexOf(`${QUOTE}@`, end + 1)) {
-    DOMAIN.lastIndex = end + QUOTE.length + 1;
-    const [domain] = DOMAIN.exec(json) ?? [];
-    if (domain === undefined) continue;
-    let from = json.lastIndexOf(QUOTE, end - 1);
-    for (let tried = 0; from !== -1 && end - from <= MAX_QUOTED && tried < MAX_QUOTES; tried++) {
-      const local = unescaped(json.slice(from, end + QUOTE.length));
-      if (local !== null) yield `${local}@${domain}`;
-      from = from === 0 ? -1 : json.lastIndexOf(QUOTE, from - 1);
-    }
+function walk(value: unknown, found: Set<string>): void {
+  const left = [value];
+  while (left.length > 0 && found.size < MAX_FOUND) {
+    const one = left.pop();
+    if (typeof one === 'string') addFrom(one, found);
+    else if (typeof one === 'object' && one !== null) for (const [name, inner] of Object.entries(one)) left.push(name, inner);
   }
 }
 
-function unescaped(part: string): string | null {
-  try {
-    return JSON.parse(`"${part}"`) as string;
-  } catch {
-    return null;
+function addFrom(given: string, found: Set<string>): void {
+  const text = given.replaceAll('%40', '@');
+  if (!text.includes('@')) return;
+  for (let at = text.indexOf('@'); at !== -1 && found.size < MAX_FOUND; at = text.indexOf('@', at + 1)) {
+    const [domain] = AFTER.exec(text.slice(at + 1, at + 1 + MAX_ADDRESS_OCTETS)) ?? [];
+    if (domain === undefined) continue;
+    const domains = [domain, domain.split(BESIDE, 1)[0] ?? ''].map((one) => one.replace(/\.+$/, ''));
+    for (const local of localsBefore(text, at)) for (const one of domains) if (local !== '' && one !== '') found.add(`${local}@${one}`);
+  }
+}
+
+/** What may be the local part that ends there: as far as it goes, from behind the last bracket or sign, or in quotes. */
+function* localsBefore(text: string, at: number): Generator<string> {
+  const [run = ''] = BEFORE.exec(text.slice(Math.max(0, at - MAX_ADDRESS_OCTETS), at)) ?? [];
+  yield run;
+  yield run.split(BESIDE).at(-1) ?? '';
+  if (text[at - 1] !== '"') return;
+  let from = text.lastIndexOf('"', at - 2);
+  for (let tried = 0; from !== -1 && at - from <= MAX_QUOTED && tried < MAX_QUOTES; tried++) {
+    yield text.slice(from, at);
+    from = from === 0 ? -1 : text.lastIndexOf('"', from - 1);
   }
 }

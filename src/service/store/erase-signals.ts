@@ -42,7 +42,7 @@ export function signalEraser(store: Store): (person: SamePerson) => string[] {
  */
 export function unindexedSignalEraser(store: Store, isSuppressed: (traces: Traces) => boolean): () => string[] {
   const members = ['mobile', 'phones'].map((name) => `doc -> '$.person.${name}' IS NOT NULL`);
-  const naming = store.prepare(`SELECT seq, doc, doc -> '$.person' AS person FROM signals WHERE instr(doc, '@') > 0 OR ${members.join(' OR ')}`);
+  const naming = store.prepare(`SELECT seq, doc, doc -> '$.person' AS person FROM signals WHERE instr(doc, '@') > 0 OR instr(doc, '%40') > 0 OR ${members.join(' OR ')}`);
   const erase = store.prepare('DELETE FROM signals WHERE seq = ? RETURNING company_domain');
   return () => {
     const found: number[] = [];

@@ -10,6 +10,7 @@ import type { ReportFacts } from './prepared-person.ts';
 const OF_THE_ADDRESS: readonly string[] = ['email_status', 'email_confidence', 'email_verified_at'];
 const EMPLOYER: readonly string[] = ['company_domain', 'company_name'];
 const APART: readonly string[] = [...OF_THE_ADDRESS, ...EMPLOYER, FORMER_EMAILS.list, FORMER_MOBILES.list];
+const MAX_FORMER = 20;
 /** Whose a verdict is that came with no address. */
 const NO_ADDRESS = '';
 
@@ -74,8 +75,8 @@ function takenApart(record: KeptRecord): Parts {
 function putTogether({ rest, verdicts, mobiles, employer }: Parts, nameAt: NameAt, kept: KeptRecord): KeptRecord {
   const { email, mobile } = rest.doc;
   const verdict = verdicts.get(textOrNull(email) ?? NO_ADDRESS) ?? null;
-  const formerEmails = [...verdicts.keys()].filter((address) => address !== email && address !== NO_ADDRESS);
-  const formerMobiles = [...new Set(mobiles)].filter((number) => number !== mobile).sort();
+  const formerEmails = fewOf([...verdicts.keys()].filter((address) => address !== email && address !== NO_ADDRESS));
+  const formerMobiles = fewOf([...new Set(mobiles)].filter((number) => number !== mobile));
   const works = shownEmployer(employer, nameAt);
   const lists = { emails: withFormer(FORMER_EMAILS, rest.doc, formerEmails, (address) => verdicts.get(address)?.doc['email_status']), phones: withFormer(FORMER_MOBILES, rest.doc, formerMobiles, () => null) };
   const values: SparseRecord = { ...rest.doc, ...lists, ...verdict?.doc, ...works.fields };
@@ -90,11 +91,16 @@ function putTogether({ rest, verdicts, mobiles, employer }: Parts, nameAt: NameA
   };
   const aside: Aside = {
     ...(works.aside === null ? {} : { employer: works.aside }),
-    ...(formerEmails.length === 0 ? {} : { emails: Object.fromEntries(formerEmails.sort().map((address) => [address, byItself(verdicts.get(address) ?? null)])) }),
+    ...(formerEmails.length === 0 ? {} : { emails: Object.fromEntries(formerEmails.map((address) => [address, byItself(verdicts.get(address) ?? null)])) }),
     ...(formerMobiles.length === 0 ? {} : { mobiles: formerMobiles }),
   };
   const record = recordOf(doc, stamp, kept.base);
   return Object.keys(aside).length === 0 ? record : { ...record, aside };
+}
+
+/** Nobody has had more: they are many people's who came by one wrong key. Which ones stay does not depend on the order in which they came. */
+function fewOf(keys: readonly string[]): string[] {
+  return keys.toSorted().slice(0, MAX_FORMER);
 }
 
 /** A verdict that is of when its own fields are. */

@@ -15,7 +15,7 @@ import type { Store } from './store.ts';
 export type Row = Readonly<Record<string, unknown>>;
 
 /** What is asked of somebody who is found. */
-const FOUND = 'seq, name_key, company_domain, doc, source, observed_at, field_sources';
+const FOUND = 'seq, name_key, profile, company_domain, doc, source, observed_at, field_sources';
 
 /** What a row is to hold, and what is kept beside it. */
 export interface NewRow {
@@ -60,7 +60,9 @@ export class PersonRows {
   find(person: PreparedPerson): Row | null {
     const { email, profile, id, name, domain, newId } = person;
     const { byEmail, byProfile, byId, byName } = this.#statements;
-    const found = (email === null ? undefined : (byEmail.get(email) ?? this.#addresses.find(email, isCalledSo(person)))) ?? (profile === null ? undefined : byProfile.get(profile)) ?? (id === null ? undefined : this.#byId(person, id));
+    const found =
+      (email === null ? undefined : byEmail.get(email)) ?? (profile === null ? undefined : byProfile.get(profile)) ??
+      (email === null ? undefined : this.#addresses.find(email, isCalledSo(person))) ?? (id === null ? undefined : this.#byId(person, id));
     if (found !== undefined || email !== null || profile !== null || id !== null) return found ?? null;
     const same = byName.all(name, domain);
     if (same.length === 1) return same[0] ?? null;
@@ -110,13 +112,15 @@ export class PersonRows {
   }
 }
 
-/** Whether a row's name may be a person's: one of the two has none, or they have a word in common; some scripts have no blank between words. */
-function isCalledSo({ nameKey }: PreparedPerson): (row: Row) => boolean {
+/** Whether a row may be a person's by profile and name: no two profiles, and one of the two has no name, or a name of which the other has all words; some scripts have no blank between words. */
+function isCalledSo({ nameKey, profile }: PreparedPerson): (row: Row) => boolean {
   const called = words(nameKey);
   return (row) => {
     const other = row['name_key'] as string;
     const others = words(other);
-    return called.length === 0 || others.length === 0 || called.some((word) => others.includes(word)) || nameKey.replaceAll(' ', '') === other.replaceAll(' ', '');
+    const before = row['profile'];
+    if (profile !== null && before !== null && before !== profile) return false;
+    return called.every((word) => others.includes(word)) || others.every((word) => called.includes(word)) || nameKey.replaceAll(' ', '') === other.replaceAll(' ', '');
   };
 }
 

@@ -4,6 +4,7 @@ import { isRole } from '../../verification/lists.ts';
 import { profileKey } from '../../verification/profile-url.ts';
 import type { SparseRecord } from '../records.ts';
 import { textOrNull } from '../values.ts';
+import { FORMER_EMAILS, withoutFormer } from './former-keys.ts';
 import { addressesOf } from './other-addresses.ts';
 import type { Store } from './store.ts';
 
@@ -29,6 +30,7 @@ export function samePersonFinder(store: Store): (email: string) => SamePerson {
   const columns = 'seq, company_domain, doc';
   const byEmail = store.prepare(`SELECT ${columns} FROM people WHERE email = ?1 OR seq IN (SELECT person FROM other_addresses WHERE email = ?1)`);
   const byProfile = store.prepare(`SELECT ${columns} FROM people WHERE profile = ?`);
+  const owner = store.prepare('SELECT seq FROM people WHERE email = ?');
   return (email) => {
     const rows = new Map<number, PersonFound>();
     const addresses = new Set([email]);
@@ -38,7 +40,11 @@ export function samePersonFinder(store: Store): (email: string) => SamePerson {
       if (rows.has(seq)) return;
       const person = JSON.parse(row['doc'] as string) as SparseRecord;
       rows.set(seq, { seq, person, companyDomain: row['company_domain'] as string | null });
-      for (const address of addressesOf(person)) if (address === person['email'] || !isOfFunction(address)) addresses.add(address);
+      const { former } = withoutFormer(FORMER_EMAILS, person);
+      // What was theirs once may be somebody else's by now.
+      const isAnothers = (address: string): boolean => former.includes(address) && (owner.get(address)?.['seq'] ?? seq) !== seq;
+      for (const address of addressesOf(person)) if (isAnothers(address)) continue;
+      else if (address === person['email'] || !isOfFunction(address)) addresses.add(address);
       const profile = profileKey(textOrNull(person['linkedin_url']) ?? '');
       if (profile !== null) profiles.add(profile);
     };

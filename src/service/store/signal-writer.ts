@@ -1,4 +1,5 @@
 /** Buying signals into the store: recognised by their id, company and type, or by what they say, and merged with what is known of them. */
+import { normaliseEmail } from '../../verification/address.ts';
 import { normaliseDomain } from '../../verification/domain.ts';
 import { cleanRecord, saysNothing, withParts } from '../clean-record.ts';
 import type { FieldType } from '../field-types.ts';
@@ -9,6 +10,7 @@ import { SIGNAL_DATA } from '../part-types.ts';
 import { SIGNAL_TYPES, signalType, type SignalType } from '../signal-types.ts';
 import { isEmpty, isObject, textOrNull } from '../values.ts';
 import { ownerReader } from './domain-aliases.ts';
+import { addressesIn } from './addresses-in.ts';
 import { digest } from './ids.ts';
 import { fieldSources, readKept, timeText } from './kept-columns.ts';
 import { merge, type KeptRecord } from './merge.ts';
@@ -26,6 +28,7 @@ export const SIGNAL_FIELD_TYPES: Readonly<Record<string, FieldType>> = {
 /** Puts one signal; within a transaction, at whose end `index` is flushed. It is about the company of `company.domain` or `domain`. One that is there already takes what is known better, and keeps its place in the stream. */
 export function signalWriter(store: Store, index: IndexWriter): PutSignal {
   const isSuppressed = suppressionTest(store);
+  const mayNameErased = (json: string): boolean => isSuppressed({ emails: addressesIn(json).flatMap((address) => normaliseEmail(address) ?? []) });
   const find = signalFinder(store);
   const company = store.prepare('SELECT country, industry FROM companies WHERE domain = ?');
   const ownerOf = ownerReader(store);
@@ -47,7 +50,9 @@ export function signalWriter(store: Store, index: IndexWriter): PutSignal {
     const { id, kept } = find(given, type, domain);
     const { type: _type, company: _company, data, ...others } = record;
     const report: Record<string, unknown> = { ...others, ...(isEmpty(about['name']) ? {} : { company: { domain, name: about['name'] } }), ...(saysNothing(data) ? {} : wholeData(type, data)), id };
-    const atMs = Math.min(Date.parse((record['detected_at'] ?? record['occurred_at']) as string), nowMs);
+    // Who does not say when it was noticed may well correct what is known.
+    const saidMs = Date.parse((record['detected_at'] ?? record['occurred_at']) as string);
+    const atMs = Math.min(record['detected_at'] === undefined ? Math.max(saidMs, kept?.base.atMs ?? saidMs) : saidMs, nowMs);
     // Whoever told of it did not always say when it was noticed; then that was when it came here, until somebody says it.
     const known: KeptRecord = kept ?? { doc: { detected_at: timeText(nowMs) }, base: { source: 0, atMs }, others: { detected_at: [0, 0] } };
     const { record: merged, change } = merge(known, report, { source: 0, atMs });
@@ -55,6 +60,7 @@ export function signalWriter(store: Store, index: IndexWriter): PutSignal {
     const { company: named = { domain }, ...doc } = merged.doc;
     const json = JSON.stringify({ ...doc, type, company: named });
     if (json.length > MAX_DOC) return TOO_LARGE;
+    if (mayNameErased(json)) return { kind: 'rejected', code: 'suppressed', detail: 'somebody who is named in this signal asked to be removed' };
     const at = company.get(ownerOf(domain) ?? domain);
     const whom = whomOf((merged.doc['person'] ?? null) as SparseRecord | null);
     put.run(

@@ -37,10 +37,35 @@ describe('who is one person', () => {
   it('is of several who have an address beside their main one who has the name, and somebody new where none has', async () => {
     const store = await emptyStore();
     await load(store, [{ email: 'ann@acme.example', name: 'Ann Abel', emails: ['office@acme.example'] }, { email: 'bob@acme.example', name: 'Bob Beck', emails: ['office@acme.example'] }]);
-    expect((await load(store, [{ email: 'office@acme.example', name: 'Robert Beck', title: 'CTO' }, { email: 'office@acme.example', name: 'Office Desk' }], { asOf: '2025-01-01' })).counts).toMatchObject({ updated: 1, added: 1 });
+    expect((await load(store, [{ email: 'office@acme.example', name: 'Bob A. Beck', title: 'CTO' }, { email: 'office@acme.example', name: 'Office Desk' }], { asOf: '2025-01-01' })).counts).toMatchObject({ updated: 1, added: 1 });
     expect(people(store)).toMatchObject([{ name: 'Ann Abel' }, { name: 'Bob Beck', title: 'CTO' }, { name: 'Office Desk', email: 'office@acme.example' }]);
     // A main address comes first.
     expect(openDirectory(store).personByEmail('office@acme.example')?.person['name']).toBe('Office Desk');
+    store.close();
+  });
+
+  it('is not who had the address before, with a like name and another profile', async () => {
+    const store = await emptyStore();
+    const at = (day: string) => ({ asOf: day });
+    await load(store, [{ email: 'jane@acme.example', name: 'Jane Smith', linkedin_url: 'linkedin.com/in/janesmith' }], at('2025-01-01'));
+    await load(store, [{ email: 'jane@other.example', name: 'Jane Smith', linkedin_url: 'linkedin.com/in/janesmith' }], at('2025-02-01'));
+    await load(store, [{ email: 'jane@acme.example', name: 'Jane Miller', linkedin_url: 'linkedin.com/in/janemiller' }, { email: 'x@acme.example', id: '17', name: 'John Smith' }, { email: 'y@acme.example', id: '17', name: 'John Doe' }], at('2025-03-01'));
+    expect(people(store).map(({ name, email }) => [name, email]).sort()).toEqual([['Jane Miller', 'jane@acme.example'], ['Jane Smith', 'jane@other.example'], ['John Doe', 'y@acme.example'], ['John Smith', 'x@acme.example']]);
+    // Her former address is another's by now, who is not erased with her.
+    expect(suppress(store, ['jane@other.example'], 7)).toMatchObject({ people: 1 });
+    expect(openDirectory(store).personByEmail('jane@acme.example')?.person['name']).toBe('Jane Miller');
+    store.close();
+  });
+
+  it('is nobody of whom one erasure would take many, however many came by one wrong profile', async () => {
+    const store = await emptyStore();
+    const many = Array.from({ length: 50 }, (_, n) => ({ email: `u${n}@acme.example`, name: `Given${n} Family${n}` }));
+    await load(store, many.map((one) => ({ ...one, linkedin_url: 'linkedin.com/in/unknown' })), { asOf: '2025-01-01' });
+    const [row] = people(store);
+    expect((row?.['emails'] as unknown[]).length).toBe(20);
+    await load(store, many.map((one, n) => ({ ...one, linkedin_url: `linkedin.com/in/own${n}` })), { asOf: '2025-02-01' });
+    expect(suppress(store, ['u3@acme.example'], 7).people).toBeLessThanOrEqual(2);
+    expect(people(store).length).toBeGreaterThan(45);
     store.close();
   });
 

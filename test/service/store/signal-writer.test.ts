@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { exportRecords, tableCells, tableColumns } from '../../../src/service/export/export-records.ts';
 import type { SparseRecord } from '../../../src/service/records.ts';
+import { suppress } from '../../../src/service/store/suppress.ts';
 import type { Store } from '../../../src/service/store/store.ts';
 import { openStore } from '../../../src/service/store/open-store.ts';
 import { emptyStore, load } from '../loading.ts';
@@ -25,7 +26,7 @@ const VERSION = fc.record(
     person: fc.constantFrom({ email: 'ada@a.example' }, { name: 'Bob' }, {}),
     data: fc.constantFrom({ amount_usd: 5 }, { amount_usd: 7, investors: ['A'] }, { openings: 3 }, {}, { amount_usd: null }),
   },
-  { requiredKeys: ['id', 'type', 'company', 'occurred_at'] },
+  { requiredKeys: ['id', 'type', 'company', 'occurred_at', 'detected_at'] },
 );
 /** Of one time there is one version of a signal: of two the one that comes last would be taken. */
 const VERSIONS = fc.uniqueArray(VERSION, { maxLength: 8, selector: (one) => `${one.id} ${one.type} ${one.company.domain} ${one.detected_at ?? one.occurred_at}` });
@@ -48,6 +49,22 @@ it('keeps what was told of a signal last, field by field, whatever the order, an
     }),
     { numRuns: 25 },
   );
+});
+
+it('takes a correction that does not say of when it is, and nothing about who was erased, wherever it names them', async () => {
+  const store = await emptyStore();
+  const signal = { id: 's1', type: 'funding', domain: 'a.example', occurred_at: TIMES[1], data: { amount_usd: 5 } };
+  await put(store, [signal]);
+  await put(store, [{ ...signal, occurred_at: TIMES[0], data: { amount_usd: 7 } }]);
+  expect(signals(store)).toMatchObject([{ id: 's1', occurred_at: TIMES[0], data: { amount_usd: 7 } }]);
+  await load(store, [{ email: 'ada@a.example', name: 'Ada' }]);
+  const naming = ['Contact:\nada@a.example', '(ada@a.example)', 'https://x.example/?email=ada%40a.example&x', 'mailto:ada@a.example?subject=x'].map((note, n) => ({ ...signal, id: `n${n}`, data: { note } }));
+  await put(store, naming);
+  expect(signals(store)).toHaveLength(5);
+  suppress(store, ['ada@a.example'], 7);
+  expect(signals(store).map(({ id }) => id)).toEqual(['s1']);
+  expect(await put(store, naming)).toMatchObject({ added: 0, rejected: { suppressed: 4 } });
+  store.close();
 });
 
 it('keeps the later version whole where both say something', async () => {

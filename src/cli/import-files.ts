@@ -37,6 +37,7 @@ export async function* messagesOf(thread: URL, task: ThreadTask, signal: AbortSi
   const worker = new Worker(thread, { workerData: task });
   const said: FromThread[] = [];
   let died: unknown = null;
+  let hasEnded = false;
   let wake = (): void => undefined;
   worker.on('message', (message: FromThread) => {
     said.push(message);
@@ -52,6 +53,8 @@ export async function* messagesOf(thread: URL, task: ThreadTask, signal: AbortSi
   });
   worker.on('exit', (code) => {
     died ??= new Error(`it ended by itself, with exit code ${code}`);
+    // Only now is all heard that it had said: an error comes by another way, and may be sooner.
+    hasEnded = true;
     wake();
   });
   const onAbort = (): void => wake();
@@ -61,7 +64,7 @@ export async function* messagesOf(thread: URL, task: ThreadTask, signal: AbortSi
       signal.throwIfAborted();
       const message = said.shift();
       if (message === undefined) {
-        if (died !== null) throw deathOf(died);
+        if (hasEnded) throw deathOf(died);
         await new Promise<void>((resolve) => {
           wake = resolve;
         });

@@ -43,8 +43,17 @@ function linesOf(rows: number): { lines: string[]; rejected: [line: number, code
   return { lines, rejected };
 }
 
-async function importInto(store: Store, path: string, signal: AbortSignal, onReject: (rows: readonly Rejection[]) => void): Promise<void> {
-  for await (const file of importFiles(task(path), signal)) await importRows(store, file, { nowMs: NOW, signal, onReject });
+async function importInto(store: Store, path: string, signal: AbortSignal, onReject: (rows: readonly Rejection[]) => void, onBatch: (number: number) => void = () => undefined): Promise<void> {
+  for await (const file of importFiles(task(path), signal)) {
+    let number = 0;
+    const batches = async function* () {
+      for await (const batch of file.batches) {
+        onBatch(++number);
+        yield batch;
+      }
+    };
+    await importRows(store, { ...file, batches: batches() }, { nowMs: NOW, signal, onReject });
+  }
 }
 
 describe('the thread that reads for an import', () => {
@@ -108,7 +117,7 @@ describe('the thread that reads for an import', () => {
 
     const stop = new AbortController();
     const reason = new Error('stopped');
-    await expect(importInto(stopped, path, stop.signal, () => stop.abort(reason))).rejects.toBe(reason);
+    await expect(importInto(stopped, path, stop.signal, () => undefined, (number) => void (number === 3 && stop.abort(reason)))).rejects.toBe(reason);
     const kept = [...exportRecords(stopped, 'contacts', true)].length;
     expect(kept).toBeGreaterThan(0);
     expect(kept).toBeLessThan(ROWS - rejected.length);

@@ -12,7 +12,7 @@ const LONG_LIVED = ['run', 'retry', 'serve', 'import'];
 
 /**
  * A full collection takes the service's core for 40 ms, by threads of its own that need it too, and whoever asks then waits. With room for three times what is
- * in use there is one where there were three (`bench/README.md`). Known of this Node; another one might refuse to start with it.
+ * in use it comes less often. Known of this Node; another one might refuse to start with it.
  */
 const ROOM_TO_GROW = '--heap-growing-percent=200';
 const KNOWN_OF = '24.';

@@ -40,8 +40,11 @@ export function openJsonLog(level: string, buffered: boolean): JsonLog {
   // What comes before a fatal error is what it is looked for in. Where a write fails the destination would try for ever, and once more when the process
   // ends: so the last lines go first, by themselves, and it is given up where they do not get through.
   const rescue = (): void => {
+    if (isLost) {
+      destination.destroy();
+      return;
+    }
     try {
-      if (isLost) throw new Error('no log');
       writeSync(STANDARD_ERROR, waiting === '' ? '\n' : waiting);
       waiting = '';
       destination.flushSync();

@@ -1,7 +1,7 @@
 /** Records as they are kept: of each field what its type allows, within objects and lists of them, too. Pure. */
-import { cleanValue, type FieldType } from './field-types.ts';
+import { cleanValue, splitList, type FieldType } from './field-types.ts';
 import { memberNames, type MemberName } from './member-names.ts';
-import { BY_TYPE, PARTS, TEXT_OR_PART, type Part } from './part-types.ts';
+import { BY_TYPE, PARTS, TEXT_AS, TEXT_OR_PART, type Part } from './part-types.ts';
 import type { SparseRecord } from './records.ts';
 import { isEmpty, isObject } from './values.ts';
 
@@ -65,12 +65,25 @@ export function cleanOwn(record: Record<string, unknown>, types: Types): string[
 
 /** What is within an object, or within each of a list, as `PARTS` has it, with null for what is not known; undefined when nothing is. */
 function cleanField({ name, type, part }: Field, given: unknown): unknown {
-  const value = cleanValue(type, given);
+  const value = cleanValue(type, type === 'objects' && typeof given === 'string' ? itemsOf(name, given) : given);
   if (part === null || typeof value !== 'object') return value;
   if (BY_TYPE.includes(name)) return isObject(value) ? cleanPart(value, part) : undefined;
   if (!Array.isArray(value)) return wholePart(value as SparseRecord, part);
-  const items = (value as readonly unknown[]).map((item) => (isObject(item) ? wholePart(item, part) : typeof item === 'string' && TEXT_OR_PART.includes(name) ? item : undefined)).filter((item) => item !== undefined);
+  const items = (value as readonly unknown[]).map((item) => (isObject(item) ? wholePart(item, part) : typeof item === 'string' ? textItem(name, item, part) : undefined)).filter((item) => item !== undefined);
   return items.length === 0 ? undefined : items;
+}
+
+/** Of a list that came as one text. */
+function itemsOf(name: string, text: string): SparseRecord[] | undefined {
+  if (!Object.hasOwn(TEXT_AS, name)) return undefined;
+  const { part, read } = TEXT_AS[name] as (typeof TEXT_AS)[string];
+  return splitList(text).flatMap((one) => read(one) ?? []).map((one) => ({ [part]: one }));
+}
+
+function textItem(name: string, text: string, plan: Plan): unknown {
+  if (TEXT_OR_PART.includes(name)) return text;
+  const [item] = itemsOf(name, text) ?? [];
+  return item === undefined ? undefined : wholePart(item, plan);
 }
 
 /** With every part that has a name; undefined when nothing is known of any. */

@@ -70,7 +70,7 @@ export function cleanValue(type: FieldType, value: unknown): unknown {
     case 'phone':
       return phoneOf(value);
     case 'strings': {
-      const items = (typeof value === 'string' ? value.split(LIST_SEPARATOR) : Array.isArray(value) ? (value as readonly unknown[]) : []).map(textOf).filter((item) => item !== undefined);
+      const items = (typeof value === 'string' ? splitList(value) : Array.isArray(value) ? (value as readonly unknown[]) : []).map(textOf).filter((item) => item !== undefined);
       return items.length === 0 || items.length > MAX_ITEMS ? undefined : items;
     }
     case 'objects':
@@ -80,6 +80,11 @@ export function cleanValue(type: FieldType, value: unknown): unknown {
     default:
       return type satisfies never;
   }
+}
+
+/** A list that is one text, as tables have it. */
+export function splitList(text: string): string[] {
+  return text.split(LIST_SEPARATOR);
 }
 
 function textOf(value: unknown): string | undefined {

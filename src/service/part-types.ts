@@ -1,5 +1,6 @@
 /** What the objects within records hold, as far as it is known by name: kept by it, null where nothing is known, and published by it. Pure. */
-import type { FieldType } from './field-types.ts';
+import { normaliseEmail } from '../verification/address.ts';
+import { phoneOf, type FieldType } from './field-types.ts';
 import type { SignalType } from './signal-types.ts';
 
 /** The fields of an object by name; `*` is any name. What is not named is kept as it came. */
@@ -44,3 +45,9 @@ export const BY_TYPE: readonly string[] = ['data'];
 
 /** Lists of which an item may be text: an address alone. */
 export const TEXT_OR_PART: readonly string[] = ['emails'];
+
+/** Lists that may come as one text with semicolons between, or as texts: what such a text is in an item, if it is one. */
+export const TEXT_AS: Readonly<Record<string, { readonly part: string; readonly read: (text: string) => string | undefined }>> = {
+  emails: { part: 'email', read: (text) => normaliseEmail(text) ?? undefined },
+  phones: { part: 'number', read: phoneOf },
+};

@@ -9,6 +9,7 @@ import { leads, toCsv } from '../support/leads.ts';
 import { flags, makeWorld, type World } from '../support/world.ts';
 
 const ROWS = leads(360, 55);
+const CONCURRENCY = 8;
 const LENIENT = { 'max-errors': '100%', scratch: 'scratch' };
 
 async function ownServer(more?: readonly string[]): Promise<RedisServer> {
@@ -37,7 +38,7 @@ async function twoSides(world: World): Promise<{ run: (side: string, more?: Reco
   for (const [side, rows] of Object.entries(SIDES)) await writeFile(world.folder.at(`${side}.csv`), toCsv(rows));
   aloneOutputs ??= outputsAlone();
   const expected = aloneOutputs;
-  return { run: (side, more = {}) => world.args({ ...LENIENT, name: side, input: `${side}.csv`, output: `${side}-out.csv`, concurrency: '8', 'ledger.maxAgeDays': '30', ...more }), expected };
+  return { run: (side, more = {}) => world.args({ ...LENIENT, name: side, input: `${side}.csv`, output: `${side}-out.csv`, concurrency: String(CONCURRENCY), 'ledger.maxAgeDays': '30', ...more }), expected };
 }
 
 const outputs = ({ folder }: World): Promise<Buffer[]> => Promise.all(['left', 'right'].map((side) => readFile(folder.at(`${side}-out.csv`))));
@@ -49,6 +50,13 @@ await describeWith('redis', 'a ledger in Redis', async (facts) => {
     const { run, expected } = await twoSides(world);
     const ledger = await freeDatabase(facts);
     service.latencyMs = 5;
+    // Nobody hears anything before both ask, for a failure that was told before a run began is none of its: one alone has no more than so many in flight.
+    const held: (() => void)[] = [];
+    service.script = (_asked, _response, reply, usual) => {
+      if (held.push(() => reply(usual())) <= CONCURRENCY) return;
+      service.script = (_later, _, answer, asUsual) => answer(asUsual());
+      for (const go of held) go();
+    };
     const ended = await Promise.all(['left', 'right'].map((side) => folder.run(run(side, { ledger }))));
     expect(ended.map(({ code, stderr }) => [code, stderr])).toEqual([[0, ''], [0, '']]);
     expect([...service.asked].filter(([, times]) => times > 1)).toEqual([]);

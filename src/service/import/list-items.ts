@@ -1,6 +1,6 @@
 /** What a row says more than once of somebody, as items of a list: another address, another number. Pure. */
 import { normaliseEmail } from '../../verification/address.ts';
-import { phoneOf } from '../field-types.ts';
+import { phoneOf, splitList } from '../field-types.ts';
 import type { ListItem, Target } from './names.ts';
 
 /** In the place of a list it is none of its field, and counted as such. */
@@ -15,10 +15,10 @@ export function addItem(values: Record<Target, unknown>, target: Target, { list,
     values[list] ??= NO_LIST;
     return;
   }
-  const others: readonly unknown[] = Array.isArray(before) ? (before as readonly unknown[]) : [];
+  const itemOf = (one: string, of: string | null): unknown => (list === 'personal_emails' ? one : list === 'phones' ? { number: one, type: of } : { email: one, type: of });
+  const others: readonly unknown[] = Array.isArray(before) ? (before as readonly unknown[]) : typeof before === 'string' ? splitList(before).flatMap((one) => read(one) ?? []).map((one) => itemOf(one, null)) : [];
   if ([values[target], ...others.map((item) => valueOf(item))].some((one) => read(one) === found)) return;
-  if (list === 'personal_emails') values[list] = typeof before === 'string' ? `${before};${found}` : [...others, found];
-  else values[list] = [...others, list === 'phones' ? { number: found, type } : { email: found, type }];
+  values[list] = [...others, itemOf(found, type)];
 }
 
 function emailOf(value: unknown): string | undefined {

@@ -1,5 +1,5 @@
-/** What may be e-mail addresses in a JSON text, wherever they stand in its strings: alone, in a sentence, in brackets, in a link. Pure. */
-import { MAX_ADDRESS_OCTETS } from '../../verification/address.ts';
+/** E-mail addresses in a JSON text, wherever they stand in its strings: alone, in a sentence, in brackets, in a link. Pure. */
+import { MAX_ADDRESS_OCTETS, normaliseEmail } from '../../verification/address.ts';
 
 /** A quoted local part has 64 octets (RFC 5321 4.5.3.1.1); and quotes in it that may be its first. */
 const MAX_QUOTED = 66;
@@ -12,11 +12,12 @@ const BEFORE = /[^\s"\\<>,:;]+$/;
 const AFTER = /^[^\s"\\<>,:;@]+/;
 const BESIDE = /[()[\]{}'?&=/|!*]/;
 
+/** Normalised, each once. */
 export function addressesIn(json: string): string[] {
   const found = new Set<string>();
   // No string has an `@` that JSON writes otherwise.
   if (json.includes('@') || json.includes('%40')) walk(JSON.parse(json), found);
-  return [...found];
+  return [...new Set([...found].flatMap((one) => normaliseEmail(one) ?? []))];
 }
 
 function walk(value: unknown, found: Set<string>): void {

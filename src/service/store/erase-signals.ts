@@ -1,5 +1,4 @@
 /** Signals about somebody who is erased: those that name them by an id, an address, a mobile number or a profile, and those of where they work that name them by name alone. */
-import { normaliseEmail } from '../../verification/address.ts';
 import { fold } from '../fold.ts';
 import { nameOf } from '../person-name.ts';
 import type { SparseRecord } from '../records.ts';
@@ -47,9 +46,8 @@ export function unindexedSignalEraser(store: Store, isSuppressed: (traces: Trace
   return () => {
     const found: number[] = [];
     for (const { seq, doc, person } of naming.iterate()) {
-      const { addresses, mobiles } = person === null ? { addresses: [], mobiles: [] } : namedBy(JSON.parse(person as string) as SparseRecord);
-      const others = addressesIn(doc as string).flatMap((address) => normaliseEmail(address) ?? []);
-      if (isSuppressed({ emails: [...addresses, ...others], mobiles })) found.push(seq as number);
+      const mobiles = person === null ? [] : namedBy(JSON.parse(person as string) as SparseRecord).mobiles;
+      if (isSuppressed({ emails: addressesIn(doc as string), mobiles })) found.push(seq as number);
     }
     return found.flatMap((seq) => erase.all(seq)).map((row) => row['company_domain'] as string);
   };

@@ -43,8 +43,7 @@ export function samePersonFinder(store: Store): (email: string) => SamePerson {
       const { former } = withoutFormer(FORMER_EMAILS, person);
       // What was theirs once may be somebody else's by now.
       const isAnothers = (address: string): boolean => former.includes(address) && (owner.get(address)?.['seq'] ?? seq) !== seq;
-      for (const address of addressesOf(person)) if (isAnothers(address)) continue;
-      else if (address === person['email'] || !isOfFunction(address)) addresses.add(address);
+      for (const address of addressesOf(person)) if (address === person['email'] || !(isOfFunction(address) || isAnothers(address))) addresses.add(address);
       const profile = profileKey(textOrNull(person['linkedin_url']) ?? '');
       if (profile !== null) profiles.add(profile);
     };

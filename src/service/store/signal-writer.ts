@@ -1,5 +1,4 @@
 /** Buying signals into the store: recognised by their id, company and type, or by what they say, and merged with what is known of them. */
-import { normaliseEmail } from '../../verification/address.ts';
 import { normaliseDomain } from '../../verification/domain.ts';
 import { cleanRecord, saysNothing, withParts } from '../clean-record.ts';
 import type { FieldType } from '../field-types.ts';
@@ -14,9 +13,10 @@ import { addressesIn } from './addresses-in.ts';
 import { digest } from './ids.ts';
 import { fieldSources, readKept, timeText } from './kept-columns.ts';
 import { merge, type KeptRecord } from './merge.ts';
+import { onceATransaction } from './once.ts';
 import { MAX_DOC, TOO_LARGE, type Put } from './put.ts';
 import { namedBy, type NamedPerson } from './signal-person.ts';
-import { suppressionTest } from './suppressions.ts';
+import { anySuppression, suppressionTest } from './suppressions.ts';
 import type { Store } from './store.ts';
 
 export type PutSignal = (raw: SparseRecord, nowMs: number) => Put;
@@ -27,8 +27,8 @@ export const SIGNAL_FIELD_TYPES: Readonly<Record<string, FieldType>> = {
 
 /** Puts one signal; within a transaction, at whose end `index` is flushed. It is about the company of `company.domain` or `domain`. One that is there already takes what is known better, and keeps its place in the stream. */
 export function signalWriter(store: Store, index: IndexWriter): PutSignal {
-  const isSuppressed = suppressionTest(store);
-  const mayNameErased = (json: string): boolean => isSuppressed({ emails: addressesIn(json).flatMap((address) => normaliseEmail(address) ?? []) });
+  const isAnybody = onceATransaction(index, anySuppression(store));
+  const isSuppressed = suppressionTest(store, isAnybody);
   const find = signalFinder(store);
   const company = store.prepare('SELECT country, industry FROM companies WHERE domain = ?');
   const ownerOf = ownerReader(store);
@@ -60,7 +60,7 @@ export function signalWriter(store: Store, index: IndexWriter): PutSignal {
     const { company: named = { domain }, ...doc } = merged.doc;
     const json = JSON.stringify({ ...doc, type, company: named });
     if (json.length > MAX_DOC) return TOO_LARGE;
-    if (mayNameErased(json)) return { kind: 'rejected', code: 'suppressed', detail: 'somebody who is named in this signal asked to be removed' };
+    if (isAnybody() && isSuppressed({ emails: addressesIn(json) })) return { kind: 'rejected', code: 'suppressed', detail: 'somebody who is named in this signal asked to be removed' };
     const at = company.get(ownerOf(domain) ?? domain);
     const whom = whomOf((merged.doc['person'] ?? null) as SparseRecord | null);
     put.run(

@@ -43,6 +43,16 @@ it('takes the next best where the best is empty, and says nothing twice', async 
   expect(await kept({ Email: 'ann@acme.example', 'Work Email': 'ANN@acme.example', Mobile: MOBILE, Phone: '+49 176 12345678' })).toMatchObject({ person: { emails: undefined, phones: undefined }, dropped: {} });
 });
 
+it('takes a list that came as one text apart, whatever stands beside it', async () => {
+  const numbers = [{ number: OTHER, type: null }, { number: HOME, type: null }];
+  const mails = ['b@acme.example', 'c@acme.example'].map((email) => ({ email, type: null, status: null }));
+  const lists = { Email: 'ann@acme.example', Phones: `${OTHER}; 0049 40111222;n/a`, Emails: 'b@acme.example;  C@acme.example | none', 'Personal Emails': 'd@home.example;e@home.example' };
+  expect(await kept(lists)).toMatchObject({ person: { phones: numbers, emails: mails, personal: ['d@home.example', 'e@home.example'] } });
+  expect(await kept({ ...lists, 'Work Phone': DESK, 'Work Email': 'f@acme.example', 'Home Email': 'g@home.example' })).toMatchObject({
+    person: { phones: [...numbers, { number: DESK, type: 'work' }], emails: [...mails, { email: 'f@acme.example' }], personal: ['d@home.example', 'e@home.example', 'g@home.example'] },
+  });
+});
+
 it('counts what is no address and no number', async () => {
   expect(await kept({ Email: 'ann@acme.example', 'Personal Email': 'n/a', 'Work Email': 'none', 'Work Phone': '030 7654321' })).toMatchObject({ person: { emails: undefined, personal: undefined, phones: undefined }, dropped: { emails: 1, personal_emails: 1, phones: 1 } });
 });

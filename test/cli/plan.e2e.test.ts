@@ -1,6 +1,7 @@
 import { copyFile, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { DatabaseSync } from 'node:sqlite';
+import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { STEPS, type Step } from '../../src/job/steps.ts';
 import { leads, PROFILE_COLUMNS, toCsv, withProfiles, type Lead } from '../support/leads.ts';
@@ -117,6 +118,20 @@ test('what keeps a run from starting keeps the plan from being made, with the sa
   expect((await folder.run(line({}), { env: { TMPDIR: temporary } })).code).toBe(65);
   expect(await readdir(temporary)).toEqual([]);
   expect(await folder.files()).toEqual(['in.csv', 'out.csv']);
+});
+
+test('stopped while standard input is read: nothing of it is left behind', async () => {
+  const { folder } = await makeWorld();
+  const temporary = folder.at('tmp');
+  await mkdir(temporary);
+  const started = folder.start(['plan', ...flags({ input: '-', output: 'out.csv', embedded: true })], { keepStdin: true, env: { TMPDIR: temporary } });
+  // More than the pipe holds: once it is taken, it is being read.
+  const taken = promisify((text: string, done: (error?: Error | null) => void) => started.child.stdin?.write(text, done));
+  await taken(`Work Email\n${'ana@works1.example\n'.repeat(20_000)}`);
+  expect((await readdir(temporary)).length).toBeGreaterThan(0);
+  started.kill('SIGTERM');
+  expect((await started.ended).code).toBe(75);
+  expect(await readdir(temporary)).toEqual([]);
 });
 
 test('of standard input, and to standard output', async () => {

@@ -14,7 +14,7 @@ Enrich and verify files of contacts: as fast as the plan permits, never over it,
   serve          the data service, on this machine
   import, export its store: load files into it, and write them out again
   suppress EMAIL remove a person from it for good
-  keys           its API keys: create, list, revoke, rotate
+  keys           its API keys: create, list, update, rotate, revoke
 
   --help         of each command: its flags and an example
   --version      the version of Millrace
@@ -209,8 +209,9 @@ Example: millrace suppress jane@example.com --store service.sqlite`;
 
 const KEYS = `Usage: millrace keys create --store FILE --plan PLAN [flags]
        millrace keys list --store FILE
-       millrace keys revoke ID --store FILE
+       millrace keys update ID --store FILE [--plan PLAN] [--add-credits N] [--label TEXT]
        millrace keys rotate ID --store FILE
+       millrace keys revoke ID --store FILE
 
 API keys of the data service. create prints the key, once: the store has only its digest. rotate
 replaces a key by one with what is left of its credits. A running service knows within a second.

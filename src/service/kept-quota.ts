@@ -16,7 +16,7 @@ interface Kept {
   floor: Bucket;
   /** When `floor` is of, epoch milliseconds. */
   floorAtMs: number;
-  readonly rpm: number;
+  rpm: number;
 }
 
 export class KeptQuota implements QuotaLedger, Pending {
@@ -94,7 +94,11 @@ export class KeptQuota implements QuotaLedger, Pending {
 
   #find(keyId: string, rpm: number, nowMs: number): Kept {
     const known = this.#buckets.get(keyId);
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      // The key may have another plan by now.
+      known.rpm = rpm;
+      return known;
+    }
     const row = this.#select.get(keyId);
     const tokens = row?.['tokens'] as number | null | undefined;
     // A clock that was put back adds nothing.

@@ -1,6 +1,6 @@
 /** `millrace keys`: the service's API keys. */
 import { EXIT, InputError, type ExitCode } from '../errors.ts';
-import { createKey, isCounted, listKeys, revokeKey, rotateKey, type KeyRow, type NewKey } from './keys.ts';
+import { changeKey, createKey, isCounted, listKeys, revokeKey, rotateKey, type KeyChange, type KeyRow, type NewKey } from './keys.ts';
 import { storeFailure } from './store/failure.ts';
 import { timeText } from './store/kept-columns.ts';
 import { openExistingStore, openStore } from './store/open-store.ts';
@@ -9,7 +9,8 @@ export type KeysAction =
   | ({ readonly kind: 'create' } & NewKey)
   | { readonly kind: 'list'; readonly json: boolean }
   | { readonly kind: 'revoke'; readonly id: string }
-  | { readonly kind: 'rotate'; readonly id: string };
+  | { readonly kind: 'rotate'; readonly id: string }
+  | ({ readonly kind: 'update'; readonly id: string } & KeyChange);
 
 /** A command that writes may wait for an import; milliseconds. */
 const WAIT_MS = 60_000;
@@ -33,6 +34,13 @@ export function keysCommand(path: string, action: KeysAction): ExitCode {
         const made = rotateKey(store, action.id);
         if (made === null) throw noKey(action.id);
         show(made);
+        break;
+      }
+      case 'update': {
+        const key = changeKey(store, action.id, action);
+        if (key === null) throw noKey(action.id);
+        if (key === 'uncounted') throw new InputError('credits_not_counted', `the credits of ${action.id} are not counted: it may spend as many as it likes`, { hint: 'A key with a number of credits is made with `millrace keys create --credits N`.' });
+        process.stderr.write(`millrace: ${action.id} has the plan ${key.plan}, and credits: ${balance(key)}; a running service knows within a second.\n`);
         break;
       }
       default:
@@ -78,7 +86,11 @@ function table(keys: readonly KeyRow[]): string {
   return rows.map((row) => `${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd()}\n`).join('');
 }
 
-function cells({ id, plan, region, credits, creditsUsed, createdMs, revokedMs, label }: KeyRow): string[] {
-  const left = credits === null ? 'not counted' : `${credits - creditsUsed} of ${credits}`;
-  return [id, plan, region, left, timeText(createdMs).slice(0, 10), revokedMs === null ? 'in force' : 'revoked', label ?? ''];
+function balance({ credits, creditsUsed }: KeyRow): string {
+  return credits === null ? 'not counted' : `${credits - creditsUsed} of ${credits}`;
+}
+
+function cells(key: KeyRow): string[] {
+  const { id, plan, region, createdMs, revokedMs, label } = key;
+  return [id, plan, region, balance(key), timeText(createdMs).slice(0, 10), revokedMs === null ? 'in force' : 'revoked', label ?? ''];
 }

@@ -85,6 +85,25 @@ export function rotateKey(store: Store, id: string, nowMs: number = Date.now()):
   });
 }
 
+/** What is to become another of a key. */
+export interface KeyChange {
+  readonly plan?: Plan;
+  /** Credits bought beside those it has; only where credits are counted. */
+  readonly addCredits?: number;
+  readonly label?: string;
+}
+
+/** Changes a key; its secret, and what it has used, stay. Null: there is none of this id in force. `uncounted`: no credits can be added, for it may spend as many as it likes, and nothing was changed. */
+export function changeKey(store: Store, id: string, { plan, addCredits, label }: KeyChange): KeyRow | 'uncounted' | null {
+  return transaction(store, () => {
+    const found = store.prepare('SELECT credits FROM keys WHERE id = ? AND revoked_at IS NULL').get(id);
+    if (found === undefined) return null;
+    if (addCredits !== undefined && found['credits'] === null) return 'uncounted';
+    const change = store.prepare('UPDATE keys SET plan = coalesce(?, plan), credits = credits + ?, label = coalesce(?, label) WHERE id = ? RETURNING *');
+    return toRow(change.get(plan ?? null, addCredits ?? 0, label ?? null, id) as Record<string, unknown>);
+  });
+}
+
 function newSecret(region: Region): string {
   return `mr_${region}_${randomBytes(32).toString('base64url')}`;
 }

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { stat, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startMailWorld, type RunningWorld } from '../../src/service/mail-world/start-world.ts';
-import { CLI, Folder } from '../support/cli.ts';
+import { CLI, Folder, type Ended } from '../support/cli.ts';
 
 const CRM = `Full Name,Work Email,Company,Website,Job Title,Mobile
 Ada Example,ada@acme.example,Acme,acme.example,CTO,+12125550100
@@ -106,7 +106,7 @@ it('what became of mails speaks for and against their addresses, until these ask
   expect(JSON.parse((await folder.run(['import', '--store', 's.sqlite', '--deliveries', 'mails.csv'])).stdout)).toMatchObject({ deliveries: { unchanged: 1, rejected: { suppressed: 1 } } });
 });
 
-it('keys are listed without themselves, rotated and revoked while the service runs', async () => {
+it('keys are listed without themselves, changed, rotated and revoked while the service runs', async () => {
   const [listed] = (await folder.run(['keys', 'list', '--store', 's.sqlite'])).stdout.trim().split('\n').map((line) => JSON.parse(line) as Record<string, unknown>);
   expect(listed).toMatchObject({ label: 'nightly', plan: 'enterprise', region: 'us', credits: 50, revoked_at: null });
   expect(JSON.stringify(listed)).not.toContain(key.slice(6));
@@ -115,6 +115,10 @@ it('keys are listed without themselves, rotated and revoked while the service ru
   await folder.run(['keys', 'create', '--store', 's.sqlite', '--plan', 'growth']);
   const all = (await folder.run(['keys', 'list', '--store', 's.sqlite'])).stdout.trim().split('\n');
   expect(JSON.parse(all[1] ?? '')).toMatchObject({ plan: 'growth', credits: null, credits_used: null, calls_used: null });
+  const update = (...more: string[]): Promise<Ended> => folder.run(['keys', 'update', String(listed?.['id']), '--store', 's.sqlite', ...more]);
+  expect(await update('--plan', 'growth', '--add-credits', '7', '--label', 'noon')).toMatchObject({ code: 0, stdout: '', stderr: expect.stringMatching(/has the plan growth, and credits: \d+ of 57;/) as string });
+  expect(JSON.parse((await folder.run(['keys', 'list', '--store', 's.sqlite'])).stdout.split('\n')[0] ?? '')).toMatchObject({ id: listed?.['id'], label: 'noon', plan: 'growth', credits: 57, credits_used: listed?.['credits_used'] });
+  expect(await folder.run(['keys', 'update', (JSON.parse(all[1] ?? '') as { id: string }).id, '--store', 's.sqlite', '--add-credits', '1'])).toMatchObject({ code: 65, stderr: expect.stringMatching(/not counted/) as string });
   const rotated = (await folder.run(['keys', 'rotate', String(listed?.['id']), '--store', 's.sqlite'])).stdout.trim();
   expect(await enrich('ada@acme.example', rotated)).toBe(200);
   // Within a second: what a service has seen of a key it believes for so long.

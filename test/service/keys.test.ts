@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { createKey, listKeys, revokeKey, rotateKey } from '../../src/service/keys.ts';
-import { KeyRing } from '../../src/service/key-ring.ts';
+import { changeKey, createKey, listKeys, revokeKey, rotateKey } from '../../src/service/keys.ts';
+import { KeptQuota } from '../../src/service/kept-quota.ts';
+import { KeyRing, type ActiveKey } from '../../src/service/key-ring.ts';
 import { Journal } from '../../src/service/store/journal.ts';
 import { openStore } from '../../src/service/store/open-store.ts';
 import { makeStore, serveStore } from './harness.ts';
@@ -80,6 +81,40 @@ describe('keys', () => {
     expect(listKeys(store)).toMatchObject([{ id: old.id, plan: 'trial', credits: 2, creditsUsed: 2, callsUsed: 2, rotatedMs: 7, revokedMs: null }]);
     revokeKey(store, old.id);
     expect(rotateKey(store, old.id)).toBeNull();
+    store.close();
+  });
+
+  it('have another plan and more credits within a second of being changed', async () => {
+    const path = await makeStore();
+    const [store, elsewhere] = [openStore(path), openStore(path)];
+    let now = 0;
+    const journal = new Journal(store, () => undefined);
+    const [ring, quota] = [new KeyRing(store, journal, () => now), new KeptQuota(store, journal, () => now, () => now)];
+    const { id, key } = createKey(store, { plan: 'trial', credits: 1 });
+    const active = (): ActiveKey => {
+      const found = ring.resolve(`Bearer ${key}`);
+      if (found === null) throw new Error('unknown');
+      return found;
+    };
+    ring.book(active(), { calls: 1_000, credits: 1 });
+    quota.take(id, 60, now, 60);
+    expect([ring.mayCall(active(), 1), ring.affords(active(), 1), active().rpm]).toEqual([false, false, 60]);
+    journal.flush();
+    expect(changeKey(elsewhere, id, { plan: 'growth', addCredits: 5 })).toMatchObject({ plan: 'growth', credits: 6, creditsUsed: 1, label: null });
+    now = 1_001;
+    expect([ring.mayCall(active(), 1), ring.affords(active(), 5), ring.affords(active(), 6), active()]).toEqual([true, true, false, { id, policy: 'growth', rpm: 1_000, region: 'us' }]);
+    // What was asked a moment ago counts; a minute later a whole minute of the new plan is there.
+    expect(quota.peek(id, 1_000, now).remaining).toBeLessThan(60);
+    now += 60_000;
+    expect(quota.peek(id, 1_000, now).remaining).toBe(1_000);
+    quota.settle();
+    journal.close();
+    expect(store.prepare('SELECT tokens FROM keys').get()).toEqual({ tokens: 1_000 });
+    const uncounted = createKey(elsewhere, { plan: 'growth' });
+    expect(changeKey(elsewhere, uncounted.id, { addCredits: 5 })).toBe('uncounted');
+    revokeKey(elsewhere, id);
+    expect(changeKey(elsewhere, id, { label: 'x' })).toBeNull();
+    elsewhere.close();
     store.close();
   });
 

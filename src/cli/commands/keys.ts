@@ -1,4 +1,4 @@
-/** `millrace keys create | list | revoke | rotate` */
+/** `millrace keys create | list | update | rotate | revoke` */
 import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../errors.ts';
 import { didYouMean, nearest } from '../../job/definition/nearest.ts';
@@ -8,7 +8,7 @@ import type { Invocation } from '../invocation.ts';
 
 const PLANS = ['trial', 'growth', 'scale', 'enterprise'] as const;
 const REGIONS = ['us', 'eu', 'apac'] as const;
-const FLAGS = { create: ['store', 'plan', 'region', 'credits', 'label'], list: ['store', 'json'], revoke: ['store'], rotate: ['store'] } as const;
+const FLAGS = { create: ['store', 'plan', 'region', 'credits', 'label'], list: ['store', 'json'], revoke: ['store'], rotate: ['store'], update: ['store', 'plan', 'add-credits', 'label'] } as const;
 const ACTIONS = Object.keys(FLAGS) as (keyof typeof FLAGS)[];
 const MAX_CREDITS = 1e12;
 
@@ -35,11 +35,21 @@ function readAction(kind: keyof typeof FLAGS, invocation: Invocation): KeysActio
       return { kind, json: flags.get('json') === true || !process.stdout.isTTY };
     case 'revoke':
     case 'rotate':
-      if (id === null) throw new UsageError('no_key', `millrace keys ${kind} needs the id of a key`, { hint: '`millrace keys list --store FILE` shows them.' });
-      return { kind, id };
+      return { kind, id: idOf(kind, id) };
+    case 'update': {
+      const [plan, addCredits, label] = [wordOf(invocation, 'plan', PLANS), wholeOf(invocation, 'add-credits', MAX_CREDITS), textOf(invocation, 'label')];
+      const change = { ...(plan !== null && { plan }), ...(addCredits !== null && { addCredits }), ...(label !== null && { label }) };
+      if (Object.keys(change).length === 0) throw new UsageError('nothing_to_change', 'millrace keys update needs to know what is to become another: --plan, --add-credits or --label');
+      return { kind, id: idOf(kind, id), ...change };
+    }
     default:
       return kind satisfies never;
   }
+}
+
+function idOf(kind: string, id: string | null): string {
+  if (id !== null) return id;
+  throw new UsageError('no_key', `millrace keys ${kind} needs the id of a key`, { hint: '`millrace keys list --store FILE` shows them.' });
 }
 
 function unknownAction(word: string | null): UsageError {

@@ -41,6 +41,12 @@ export class CallSeries {
     this.#now.calls++;
   }
 
+  /** One that was counted a moment ago was none. */
+  notSent(): void {
+    const slot = [...this.#slots.values()].findLast(({ calls }) => calls > 0);
+    if (slot !== undefined) slot.calls--;
+  }
+
   /** The service said "later". */
   throttled(nowMs: number, untilMs: number): void {
     this.#goTo(nowMs);

@@ -2,6 +2,7 @@ import type { RunTotals } from '../checkpoint/checkpoint-file.ts';
 import type { CallResult } from '../client/types.ts';
 import type { ThrottledWait } from '../limiter/limiter.ts';
 import type { PoolEvents } from '../pool/call-pool.ts';
+import { wasNeverSent } from '../pool/circuit.ts';
 import type { Outcome } from '../processor/result.ts';
 import type { CallSeries } from './call-series.ts';
 import { LatencyHistogram } from './latency-histogram.ts';
@@ -56,8 +57,16 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
 
   answered(step: Step, result: CallResult<unknown>): void {
     this.credits += result.meta.credits;
+    // Where nobody was there it was no call: it can have cost nothing, and `limits.maxCalls` is not to end a job that waits for its service.
+    if (wasNeverSent(result)) this.#notSent(step);
     this.meter.answered(step, result.meta);
     if (result.meta.status > 0) this.latency.add(result.meta.latencyMs);
+  }
+
+  #notSent(step: Step): void {
+    this.calls[step] = (this.calls[step] ?? 0) - 1;
+    this.callsNow--;
+    this.#series?.notSent();
   }
 
   retrying(step: Step): void {

@@ -67,6 +67,8 @@ export class CallPool {
   #atGate = 0;
   /** Calls that were sent and are not answered. */
   #inFlight = 0;
+  /** For whoever waits for the next answer. */
+  #answered: PromiseWithResolvers<void> | null = null;
 
   constructor(options: CallPoolOptions) {
     const { concurrency, mostAtOnce, rpm, maxWaitMs, maxOutageMs, monotonicNow } = options;
@@ -115,6 +117,7 @@ export class CallPool {
     this.#slots.clear();
     this.#outage.clear();
     this.#retries.clear();
+    this.#answered?.resolve();
     await this.#options.limiter.stop();
     await this.#slots.whenDone();
   }
@@ -132,15 +135,12 @@ export class CallPool {
       const taken = limiter.take();
       const ticket = typeof taken === 'number' ? taken : await this.#atTheGate(taken);
       if (ticket === 0 || this.#stopped) return;
-      let may = this.#options.mayCall();
       // Asked again each time: nothing may come between the last answer and the sending.
-      for (; typeof may !== 'boolean'; may = this.#options.mayCall()) {
-        await may;
+      for (let may = this.#options.mayCall(); may !== true; may = this.#options.mayCall()) {
+        if (may === false && this.#inFlight === 0) this.#fatal(this.#options.limitReached());
+        // One that is in flight may turn out to be none.
+        else await (may === false ? this.#nextAnswer() : may);
         if (this.#stopped) return;
-      }
-      if (!may) {
-        this.#fatal(this.#options.limitReached());
-        return;
       }
       if (!task.sent) {
         task.sent = true;
@@ -154,10 +154,16 @@ export class CallPool {
       limiter.observe({ ticket, headers: result.meta.headers, throttled: result.kind === 'throttled', failed: result.kind === 'retryable', retryAfterMs: 'retryAfterMs' in result ? result.retryAfterMs : null });
       events.answered(call.step, result);
       this.#act(task, result);
+      this.#answered?.resolve();
+      this.#answered = null;
       if (this.#atGate > 0) this.#waitsTooLong();
     } catch (error) {
       this.#broken(error);
     }
+  }
+
+  #nextAnswer(): Promise<void> {
+    return (this.#answered ??= Promise.withResolvers()).promise;
   }
 
   async #atTheGate(taken: Promise<Ticket>): Promise<Ticket> {

@@ -36,6 +36,14 @@ export function isUnreachable({ code, detail }: CallResult<unknown> & { kind: 'r
   return code === 'network' && NOBODY_THERE.test(detail);
 }
 
+/** What a connection that is open never ends with: somebody looked for the service, and nothing was sent. */
+const NEVER_SENT = /\b(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN)\b/;
+
+/** Whether it is certain that no service has heard of a call. */
+export function wasNeverSent(result: CallResult<unknown>): boolean {
+  return result.kind === 'retryable' && result.code === 'network' && NEVER_SENT.test(result.detail);
+}
+
 /** Whether a failure came from the service itself, which then is up. */
 export function isFromService({ code, meta }: CallResult<unknown> & { kind: 'retryable' }): boolean {
   return meta.status > 0 && !isGatewayStatus(meta.status) && code !== 'network' && code !== 'timeout';

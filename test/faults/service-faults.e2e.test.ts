@@ -100,9 +100,10 @@ describe('down', () => {
     const { folder, service, args } = await makeWorld(toCsv(leads(50, 23)));
     const { port } = service;
     await service.stop();
-    const ended = await folder.run(args({ 'limits.maxOutageMs': '600' }));
+    // Nobody was asked: that is not what ends the calls it may make.
+    const ended = await folder.run(args({ 'limits.maxOutageMs': '600', 'max-calls': '3' }));
     expect(ended).toMatchObject({ code: 69, stderr: expect.stringMatching(/the service has been unavailable for .* \(network/) });
-    expect((await folder.json('out.csv.checkpoint.json'))['state']).toBe('stopped');
+    expect(await folder.json('out.csv.checkpoint.json')).toMatchObject({ state: 'stopped', totals: { calls: { enrich: 0 } } });
     await service.listen(port);
     expect((await folder.run(args({ 'max-errors': '100%' }))).code).toBe(0);
     expect(service.repeated).toBe(0);

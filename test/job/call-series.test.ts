@@ -3,14 +3,15 @@ import { describe, expect, it } from 'vitest';
 import { CallSeries, MOST_SLOTS } from '../../src/job/call-series.ts';
 import { readSlots, type KeptSlots } from '../../src/job/call-slots.ts';
 import { Counters } from '../../src/job/counters.ts';
+import { UNREACHABLE } from '../pool/scripted.ts';
 
-type Event = { readonly kind: 'sent' | 'down' | 'back' } | { readonly kind: 'later'; readonly ms: number } | { readonly kind: 'throttled'; readonly waitMs: number };
+type Event = { readonly kind: 'sent' | 'refused' | 'down' | 'back' } | { readonly kind: 'later'; readonly ms: number } | { readonly kind: 'throttled'; readonly waitMs: number };
 
 const event: fc.Arbitrary<Event> = fc.oneof(
   { weight: 3, arbitrary: fc.constant({ kind: 'sent' as const }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('later' as const), ms: fc.oneof(fc.nat({ max: 3_000 }), fc.nat({ max: 10_000_000 })) }) },
   fc.record({ kind: fc.constant('throttled' as const), waitMs: fc.nat({ max: 100_000 }) }),
-  fc.record({ kind: fc.constantFrom('down' as const, 'back' as const) }),
+  fc.record({ kind: fc.constantFrom('refused' as const, 'down' as const, 'back' as const) }),
 );
 /** `gapMs`: how the wall clock has moved since the run before, set back perhaps. */
 const run = fc.record({ events: fc.array(event, { maxLength: 60 }), gapMs: fc.integer({ min: -1_000_000, max: 1_000_000_000 }), rpm: fc.option(fc.integer({ min: 1, max: 100_000 })) });
@@ -19,6 +20,10 @@ function happen(counters: Counters, clock: { ms: number }, some: Event): void {
   switch (some.kind) {
     case 'sent':
       return counters.sent('enrich');
+    case 'refused':
+      // Nobody was there: it was none.
+      counters.sent('enrich');
+      return counters.answered('enrich', UNREACHABLE);
     case 'later':
       clock.ms += some.ms;
       return undefined;

@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { CallPoolOptions } from '../../src/pool/call-pool.ts';
+import { wasNeverSent } from '../../src/pool/circuit.ts';
 import { isPending, stopTime } from '../limiter/virtual.ts';
 import { attemptsOf, DOWN, GONE, later, meta, MISS, OK, pass, readAll, REJECTED, testBed, type Answer, UNREACHABLE } from './scripted.ts';
 
@@ -154,6 +156,17 @@ describe('what one call comes to', () => {
     expect(bed.fatal).toEqual([expect.objectContaining({ exitCode: 77, code: 'max_calls' })]);
     // What was sent before is still settled: it has been paid for.
     expect(bed.settled.size).toBe(6);
+  });
+
+  it('waits at the limit for what is in flight: what nobody was there for is given back, and others may go', async () => {
+    let left = 3;
+    const none = (): void => undefined;
+    const events = { sent: () => void left--, answered: (_: unknown, result: Answer) => void (left += Number(wasNeverSent(result))), retrying: none, wentDown: none, cameBack: none } as CallPoolOptions['events'];
+    const bed = testBed((id) => (id < 2 ? UNREACHABLE : OK), { mayCall: () => left > 0, concurrency: 8, events });
+    for (let id = 0; id < 5; id++) bed.submit(id);
+    await pass(25);
+    expect([bed.fatal, [...bed.settled.keys()]]).toEqual([[], [2, 3, 4]]);
+    expect(bed.sent.map(({ id }) => id)).toEqual([0, 1, 2, 3, 4]);
   });
 });
 

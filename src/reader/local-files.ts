@@ -1,5 +1,5 @@
 /** From a path, directory or glob to the files on this machine that it means. */
-import { glob, readdir } from 'node:fs/promises';
+import { glob, opendir, readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { InputError } from '../errors.ts';
 import { sourceError, statSource } from './local-source.ts';
@@ -44,7 +44,35 @@ async function matchGlob(pattern: string, signal: AbortSignal | undefined): Prom
     signal?.throwIfAborted();
     if (await isFile(name)) names.push(name);
   }
+  await checkFolders(pattern, signal);
   return names;
+}
+
+/** Node's glob passes over a folder that it may not list, and what is in there would be missing without a word. Throws `input_unreadable`. */
+async function checkFolders(pattern: string, signal: AbortSignal | undefined): Promise<void> {
+  const parts = pattern.split('/');
+  for (let end = 1; end < parts.length; end++) {
+    const folders = parts.slice(0, end).join('/');
+    // Braces may stand around a slash: that is no pattern by itself.
+    if (folders === '' || count(folders, '{') !== count(folders, '}')) continue;
+    for await (const folder of GLOB.test(folders) ? glob(folders) : [folders]) {
+      signal?.throwIfAborted();
+      await checkFolder(folder);
+    }
+  }
+}
+
+async function checkFolder(path: string): Promise<void> {
+  try {
+    await (await opendir(path)).close();
+  } catch (error) {
+    // What vanished since, and what is no folder, has nothing in it.
+    if (!['ENOENT', 'ENOTDIR'].includes(String((error as NodeJS.ErrnoException).code))) throw sourceError(error, path);
+  }
+}
+
+function count(text: string, character: string): number {
+  return text.split(character).length - 1;
 }
 
 /** What vanished since, and what is no file, is not meant; what cannot be looked at may be. Throws `input_unreadable`. */

@@ -43,6 +43,24 @@ describe('finding files', () => {
     expect((await freeze([join(folder, 'partly/*.csv')])).files).toHaveLength(1);
   });
 
+  it('takes no glob for whole that goes through a folder which may not be listed', async () => {
+    const isRoot = process.getuid?.() === 0;
+    for (const name of ['open/1.csv', 'shut/2.csv', 'aside.csv', 'open/deep/3.csv']) await put(folder, `by/${name}`, ROW);
+    const find = (glob: string): Promise<number | string> => freeze([join(folder, glob)]).then(({ files }) => files.length, (error: { code: string; message: string }) => `${error.code} ${error.message}`);
+    await chmod(folder, 0o755);
+    await chmod(join(folder, 'by/shut'), 0o000);
+    // Nothing is shut to the superuser.
+    if (isRoot) process.seteuid?.(65_534);
+    const found = [];
+    try {
+      for (const glob of ['by/*/*.csv', 'by/**/*.csv', 'by/shut/*.csv', 'by/{open,shut}/*.csv', 'by/*.csv', 'by/open/**/*.csv', 'by/{open/1,aside}.csv']) found.push(await find(glob));
+    } finally {
+      if (isRoot) process.seteuid?.(0);
+    }
+    const refused = expect.stringMatching(/^input_unreadable .*by\/shut/) as string;
+    expect(found).toEqual([refused, refused, refused, refused, 1, 2, 2]);
+  });
+
   it('prefers a file whose name looks like a glob', async () => {
     const path = await put(folder, 'odd/[1].csv', ROW);
     expect((await freeze(path)).files.length).toBe(1);

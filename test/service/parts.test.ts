@@ -142,7 +142,7 @@ function fill(store: Store): void {
 function searchIn(store: Store, name: string, value: string): unknown[] {
   const search = new SearchIndex(store, () => Date.parse('2026-06-15'));
   const clauses = [FILTERS[name]?.compile([value], search.context, () => [])].flat().map((meaning) => ({ ...meaning, exclude: false }));
-  return search.find({ clauses, sort: 'name', descending: false, after: null, limit: 10 }).rows.map(({ doc }) => (JSON.parse(doc as string) as SparseRecord)['email']);
+  return search.find({ clauses, sort: 'name', descending: false, after: null, limit: 10 }).rows.map(({ row: { doc } }) => (JSON.parse(doc as string) as SparseRecord)['email']);
 }
 
 /** Everything that is kept of records, but for the index. */

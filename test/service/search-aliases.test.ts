@@ -120,7 +120,7 @@ class Searcher {
     const rows: Readonly<Record<string, unknown>>[] = [];
     for (let after = null as { key: string | number; id: string } | null; ; ) {
       const page = this.#index.find({ clauses, sort, descending, after, limit });
-      rows.push(...page.rows);
+      rows.push(...page.rows.map(({ row }) => row));
       if (page.next === null) return rows;
       after = page.next;
     }

@@ -77,7 +77,7 @@ function findAll(filters: Readonly<Record<string, readonly string[]>>, sort: Sor
   const ids: string[] = [];
   for (let after = null as { key: string | number; id: string } | null; ; ) {
     const { rows, next, total } = search.find({ clauses: clausesOf(filters), sort, descending, after, limit });
-    ids.push(...rows.map(({ doc }) => (JSON.parse(doc as string) as { id: string }).id));
+    ids.push(...rows.map(({ row: { doc } }) => (JSON.parse(doc as string) as { id: string }).id));
     if (next === null) return { ids, total };
     after = next;
   }

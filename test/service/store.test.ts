@@ -136,7 +136,7 @@ describe('the store', () => {
     expect([jane?.person, jane?.companyDomain, jane?.companyName]).toEqual([{ id: 'pe_1', email: 'jane@acme.example', name: 'Jane', updated_at: '2025-03-28T00:00:00Z' }, 'acme.example', null]);
     expect(JSON.parse(directory.companyByDomain('acme.example') ?? '')).toMatchObject({ id: 'co_1', name: 'Acme', accepts_all: true });
     expect(directory.domain('acme.example')).toEqual({ acceptsAll: true, emailPattern: null });
-    for (const sort of SORTS) expect(new SearchIndex(store, () => 0).find({ clauses: [], sort, descending: false, after: { key: sort === 'name' ? 'a' : -2, id: '' }, limit: 1 }).rows).toMatchObject([{ doc: expect.stringContaining('Jane') }]);
+    for (const sort of SORTS) expect(new SearchIndex(store, () => 0).find({ clauses: [], sort, descending: false, after: { key: sort === 'name' ? 'a' : -2, id: '' }, limit: 1 }).rows).toMatchObject([{ row: { doc: expect.stringContaining('Jane') } }]);
     expect(store.prepare('SELECT least FROM person_ranks').get()).toEqual(store.prepare('SELECT rank AS least FROM people').get());
     store.close();
   });

@@ -19,6 +19,7 @@ interface Options {
   readonly verify: boolean;
 }
 
+type Replayable = Pick<Call, 'replayed' | 'verdicts'>;
 type Enriching = Verifying & Pick<ServiceContext, 'directory'>;
 
 export function enrichEndpoint(context: Enriching): Endpoint {
@@ -26,7 +27,7 @@ export function enrichEndpoint(context: Enriching): Endpoint {
 }
 
 /** Enriches by one body of the request: at once, unless a fresh verdict on the address is to be waited for. @throws ServiceError for every answer of 400 and above */
-export function enrichOne(context: Enriching, call: Call, body: unknown): Answer | Promise<Answer> {
+export function enrichOne(context: Enriching, call: Replayable, body: unknown): Answer | Promise<Answer> {
   const { directory } = context;
   const { lookup, options } = readRequest(body);
   if (lookup.by === 'domain') {
@@ -76,7 +77,7 @@ function answer(person: Filled, company: string | null, { fields }: Options): An
   return { status: 200, text: recordText(person, company, fields), credits: HIT_CREDITS, again: true };
 }
 
-async function answerVerified(context: Verifying, call: Call, email: string, person: Filled, company: string | null, options: Options): Promise<Answer> {
+async function answerVerified(context: Verifying, call: Replayable, email: string, person: Filled, company: string | null, options: Options): Promise<Answer> {
   const verdict = await freshVerdict(context, call, email);
   const found = answer({ ...person, ...verdict }, company, options);
   return verdict === null ? found : { ...found, credits: found.credits + VERDICT_CREDITS };

@@ -1,6 +1,6 @@
 /** POST /v1/contacts/reveal: a contact with address and mobile number. */
-import type { Answer, Endpoint, ServiceContext } from '../context.ts';
-import { freshVerdict, VERDICT_CREDITS } from '../fresh-verdict.ts';
+import type { Answer, Call, Endpoint, ServiceContext } from '../context.ts';
+import { freshVerdict, VERDICT_CREDITS, type Verifying } from '../fresh-verdict.ts';
 import { findPerson, PERSON_FORMS, readLookup, type Lookup } from '../lookup.ts';
 import { REVEAL_BODY } from '../operations/reveal.ts';
 import { fillPerson, type Filled } from '../records.ts';
@@ -11,30 +11,34 @@ import { isEmpty } from '../values.ts';
 /** What is not shown elsewhere, and is paid for. */
 const REVEALED = ['email', 'emails', 'personal_emails', 'mobile', 'phones'] as const;
 
-/** A contact of whom there is something to reveal costs one, a fresh verdict on the address one more; a verdict that is `unknown` is free. */
-export function revealEndpoint(context: Pick<ServiceContext, 'directory' | 'verifier' | 'evidence'>): Endpoint {
-  return async (body, { call }): Promise<Answer> => {
-    const { lookup, withMobile, verify } = readRequest(body);
-    const { row, match } = findPerson(context.directory, lookup);
-    const person = fillPerson(row.person, match);
-    if (!withMobile) Object.assign(person, { mobile: null, phones: null });
-    // Nothing was there to be revealed, so nothing was paid.
-    if (call.replayed && call.missed.length > 0) for (const field of REVEALED) person[field] = null;
-    const email = typeof person['email'] === 'string' ? person['email'] : null;
-    let credits = REVEALED.some((field) => !isEmpty(person[field])) ? 1 : 0;
-    if (credits === 0) call.missed = [0];
-    if (verify && email !== null) {
-      const verdict = await freshVerdict(context, call, email);
-      Object.assign(person, verdict);
-      if (verdict !== null) credits += VERDICT_CREDITS;
-    }
-    const { emails, phones, mobile } = person;
-    person['emails'] = hasNoneGiven(FORMER_EMAILS, person) ? [...(email === null ? [] : [{ email, type: person['email_type'], status: person['email_status'] }]), ...listed(emails)] : emails;
-    person['phones'] = hasNoneGiven(FORMER_MOBILES, person) ? [...(typeof mobile === 'string' ? [{ number: mobile, type: 'mobile' }] : []), ...listed(phones)] : phones;
-    const company = context.directory.companyOf(row);
-    const text = `${JSON.stringify({ ...person, credits_charged: credits }).slice(0, -1)},"company":${company ?? 'null'}}`;
-    return { status: 200, text, credits, again: true };
-  };
+type Revealing = Verifying & Pick<ServiceContext, 'directory'>;
+
+export function revealEndpoint(context: Revealing): Endpoint {
+  return (body, { call }) => revealOne(context, call, body);
+}
+
+/** A contact of whom there is something to reveal costs one, a fresh verdict on the address one more; a verdict that is `unknown` is free. @throws ServiceError */
+export async function revealOne(context: Revealing, call: Pick<Call, 'replayed' | 'verdicts' | 'missed'>, body: unknown): Promise<Answer> {
+  const { lookup, withMobile, verify } = readRequest(body);
+  const { row, match } = findPerson(context.directory, lookup);
+  const person = fillPerson(row.person, match);
+  if (!withMobile) Object.assign(person, { mobile: null, phones: null });
+  // Nothing was there to be revealed, so nothing was paid.
+  if (call.replayed && call.missed.length > 0) for (const field of REVEALED) person[field] = null;
+  const email = typeof person['email'] === 'string' ? person['email'] : null;
+  let credits = REVEALED.some((field) => !isEmpty(person[field])) ? 1 : 0;
+  if (credits === 0) call.missed = [0];
+  if (verify && email !== null) {
+    const verdict = await freshVerdict(context, call, email);
+    Object.assign(person, verdict);
+    if (verdict !== null) credits += VERDICT_CREDITS;
+  }
+  const { emails, phones, mobile } = person;
+  person['emails'] = hasNoneGiven(FORMER_EMAILS, person) ? [...(email === null ? [] : [{ email, type: person['email_type'], status: person['email_status'] }]), ...listed(emails)] : emails;
+  person['phones'] = hasNoneGiven(FORMER_MOBILES, person) ? [...(typeof mobile === 'string' ? [{ number: mobile, type: 'mobile' }] : []), ...listed(phones)] : phones;
+  const company = context.directory.companyOf(row);
+  const text = `${JSON.stringify({ ...person, credits_charged: credits }).slice(0, -1)},"company":${company ?? 'null'}}`;
+  return { status: 200, text, credits, again: true };
 }
 
 /** Whether a list has former ones at the most: then whoever takes its first is to have the main one. */

@@ -4,7 +4,7 @@ import { nearest } from '../nearest.ts';
 import { COMPANY_ROW, PERSON_ROW, ROW_FIELDS } from '../operations/records/contact.ts';
 import { readLimit } from '../operations/paging.ts';
 import { MAX_KEYS, MAX_VALUES, SEARCH_LIMIT, SEARCH_PARAMETERS } from '../operations/search.ts';
-import type { SparseRecord } from '../records.ts';
+import type { Filled, SparseRecord } from '../records.ts';
 import { BadValue, MAX_VALUE_LENGTH } from '../search/bad-value.ts';
 import { FILTERS, type Clause } from '../search/filters.ts';
 import type { After } from '../search/order.ts';
@@ -35,12 +35,36 @@ export function searchByQuery(context: SearchContext): Endpoint {
     }
     const page = findPage(context, { values, origin: 'query' });
     const link = page.next === null ? {} : { link: `<${nextUrl(request.url, page.next)}>; rel="next"` };
-    return { status: 200, text: page.text, credits: 0, again: true, headers: link };
+    return { status: 200, text: pageText(page), credits: 0, again: true, headers: link };
   };
 }
 
 export function searchByBody(context: SearchContext): Endpoint {
-  return (body) => ({ status: 200, text: findPage(context, readBody(body)).text, credits: 0, again: true });
+  return (body) => ({ status: 200, text: pageText(searchPage(context, body)), credits: 0, again: true });
+}
+
+/** A page of a search. */
+export interface ContactPage {
+  readonly contacts: readonly ShownContact[];
+  readonly total: number;
+  readonly limit: number;
+  /** Where the next page begins; null: this is the last. */
+  readonly next: string | null;
+}
+
+interface ShownContact {
+  readonly record: Filled;
+  /** From which whoever comes after is found. */
+  cursor(): string;
+}
+
+/** Searches by names and values as JSON has them. @throws ServiceError */
+export function searchPage(context: SearchContext, body: unknown): ContactPage {
+  return findPage(context, readBody(body));
+}
+
+function pageText({ contacts, total, limit, next }: ContactPage): string {
+  return JSON.stringify({ data: contacts.map(({ record }) => record), meta: { total, total_relation: 'eq', limit, next_cursor: next } });
 }
 
 function isDivided(name: string): boolean {
@@ -73,15 +97,15 @@ function readBody(body: unknown): Given {
   return { values, origin: 'body' };
 }
 
-function findPage({ search, directory }: SearchContext, given: Given): { text: string; next: string | null } {
+function findPage({ search, directory }: SearchContext, given: Given): ContactPage {
   const findings = new Findings(given.origin);
   const clauses = readFilters(search, given, findings);
   const options = readOptions(given, findings);
   findings.finish();
   const { rows, total, next } = search.find({ ...options, clauses });
-  const cursor = next === null ? null : writeCursor(options.question, [next.key, next.id]);
-  const data = rows.map((row) => shown(row, options.fields, directory));
-  return { text: JSON.stringify({ data, meta: { total, total_relation: 'eq', limit: options.limit, next_cursor: cursor } }), next: cursor };
+  const cursorOf = ({ key, id }: After): string => writeCursor(options.question, [key, id]);
+  const contacts = rows.map(({ row, place }) => ({ record: cut(shownContact(PersonRow.of(row), directory), options.fields), cursor: () => cursorOf(place) }));
+  return { contacts, total, limit: options.limit, next: next === null ? null : cursorOf(next) };
 }
 
 function readFilters(search: SearchIndex, { values }: Given, findings: Findings): Clause[] {
@@ -160,15 +184,19 @@ function placeOf(cursor: string, of: string, keys: 'string' | 'number'): After |
   return typeof key === keys && typeof id === 'string' && more.length === 0 ? { key: key as After['key'], id } : null;
 }
 
-function shown(row: Readonly<Record<string, unknown>>, fields: readonly string[] | null, directory: Directory): Record<string, unknown> {
-  const found = PersonRow.of(row);
+/** A contact as a search shows them. */
+export function shownContact(found: PersonRow, directory: Directory): Filled {
   const { person } = found;
-  const record: Record<string, unknown> = {};
+  const record: Filled = {};
   for (const field of PERSON_ROW) record[field] = person[field] ?? null;
   record['has_email'] = typeof person['email'] === 'string';
   record['has_mobile'] = typeof person['mobile'] === 'string';
   const text = directory.companyOf(found);
   const company = text === null ? null : (JSON.parse(text) as SparseRecord);
   record['company'] = company === null ? null : Object.fromEntries(COMPANY_ROW.map((field) => [field, company[field] ?? null]));
+  return record;
+}
+
+function cut(record: Filled, fields: readonly string[] | null): Filled {
   return fields === null ? record : Object.fromEntries(ROW_FIELDS.filter((field) => fields.includes(field)).map((field) => [field, record[field]]));
 }

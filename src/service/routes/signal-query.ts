@@ -1,5 +1,4 @@
 /** What is asked of GET /v1/signals. */
-import type { FastifyRequest } from 'fastify';
 import { normaliseDomain } from '../../verification/domain.ts';
 import { alike } from '../fold.ts';
 import { BadValue, dateOf } from '../search/bad-value.ts';
@@ -20,9 +19,11 @@ export interface SignalQuery {
   readonly question: string;
 }
 
+/** Parameters as a query has them: one that is given more than once is a list. */
+export type QueryValues = Readonly<Record<string, string | readonly string[]>>;
+
 /** @throws ServiceError naming each parameter that is wrong */
-export function readSignalQuery(request: FastifyRequest): SignalQuery {
-  const query = request.query as Readonly<Record<string, string | string[]>>;
+export function readSignalQuery(query: QueryValues): SignalQuery {
   const findings = new Findings('query');
   const list = (name: string): string[] => {
     const values = [query[name] ?? []].flat().flatMap((value) => value.split(',')).map((value) => value.trim());

@@ -6,12 +6,13 @@ import { apiRoute, bookCall } from '../api-route.ts';
 import type { Endpoint, ServiceContext } from '../context.ts';
 import { ServiceError } from '../errors.ts';
 import type { ActiveKey } from '../key-ring.ts';
+import type { SparseRecord } from '../records.ts';
 import { SIGNAL_LIMIT } from '../operations/signals.ts';
 import { signalEvents, type EventStreams } from '../signal-events.ts';
 import type { SignalFeed } from '../store/signal-feed.ts';
 import { leave } from '../watch/follow-calls.ts';
 import { nextUrl, writeCursor } from './cursor.ts';
-import { readSignalQuery, type SignalQuery } from './signal-query.ts';
+import { readSignalQuery, type QueryValues, type SignalQuery } from './signal-query.ts';
 
 /** Lines read from the store at a time. */
 const LINES_AT_ONCE = 500;
@@ -43,18 +44,30 @@ export function signals(app: FastifyInstance, context: ServiceContext): RouteHan
 
 function pageEndpoint(signals: SignalFeed): Endpoint {
   return (_body, request) => {
-    const { filter, after, limit, question } = readSignalQuery(request);
-    const size = limit ?? SIGNAL_LIMIT.schema.default;
-    const found = signals.page(filter, after, size + 1);
-    const last = found.length > size ? found[size - 1] : undefined;
-    const cursor = last === undefined ? null : writeCursor(question, [last.occurredMs, last.seq]);
-    const text = JSON.stringify({ data: found.slice(0, size).map(({ record }) => record), meta: { limit: size, next_cursor: cursor } });
-    return { status: 200, text, credits: 0, again: true, headers: cursor === null ? {} : { link: `<${nextUrl(request.url, cursor)}>; rel="next"` } };
+    const { signals: shown, limit, next } = signalPage(signals, request.query as QueryValues);
+    const text = JSON.stringify({ data: shown.map(({ record }) => record), meta: { limit, next_cursor: next } });
+    return { status: 200, text, credits: 0, again: true, headers: next === null ? {} : { link: `<${nextUrl(request.url, next)}>; rel="next"` } };
   };
 }
 
+export interface SignalPage {
+  readonly signals: readonly { readonly record: SparseRecord; cursor(): string }[];
+  readonly limit: number;
+  /** Where the next page begins; null: this is the last. */
+  readonly next: string | null;
+}
+
+/** The newest signals that match. @throws ServiceError */
+export function signalPage(feed: SignalFeed, query: QueryValues): SignalPage {
+  const { filter, after, limit, question } = readSignalQuery(query);
+  const size = limit ?? SIGNAL_LIMIT.schema.default;
+  const found = feed.page(filter, after, size + 1);
+  const signals = found.slice(0, size).map(({ record, occurredMs, seq }) => ({ record, cursor: () => writeCursor(question, [occurredMs, seq]) }));
+  return { signals, limit: size, next: found.length > size ? (signals.at(-1)?.cursor() ?? null) : null };
+}
+
 function begin(context: ServiceContext, request: FastifyRequest): SignalQuery {
-  const query = readSignalQuery(request);
+  const query = readSignalQuery(request.query as QueryValues);
   if (query.after !== null) {
     const detail = 'a stream takes no cursor: it begins at the first signal, or after Last-Event-ID';
     throw new ServiceError('invalid_parameter', detail, { errors: [{ parameter: 'cursor', code: 'not_for_streams', detail }] });

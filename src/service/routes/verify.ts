@@ -16,25 +16,43 @@ import type { JobState, VerificationJobs } from '../verification-jobs.ts';
 /** Shorter than clients wait as a rule (30 s): late is better said than not said. */
 const TIMEOUT_MS = 25_000;
 
+type VerifyingAddresses = Pick<ServiceContext, 'evidence' | 'verifier' | 'directory' | 'now'>;
+
 /** Of somebody who asked to be removed nothing is looked up: one alone is refused, among others a result of its own says it. */
-export function verifyEndpoint({ evidence, verifier, directory, now }: Pick<ServiceContext, 'evidence' | 'verifier' | 'directory' | 'now'>, jobs: VerificationJobs): Endpoint {
+export function verifyEndpoint(context: VerifyingAddresses, jobs: VerificationJobs): Endpoint {
+  return async (body, request) => {
+    const asked = readRequest(body);
+    const removed = removedAmong(context, asked.emails);
+    if (asked.single && removed.size > 0) throw suppressedPerson();
+    // What was answered at once is kept as it was, so a replay that comes here was answered later the first time, too.
+    if (wantsAsync(request) || request.call.replayed) return begin(jobs, request, asked, [...removed].map((email) => suppressedResult(email, context.now())));
+    return verifyNow(context, asked, removed);
+  };
+}
+
+/** Verifies by one body, and waits for the results. @throws ServiceError */
+export function verifyOnce(context: VerifyingAddresses, body: unknown): Promise<Answer> {
+  const asked = readRequest(body);
+  return verifyNow(context, asked, removedAmong(context, asked.emails));
+}
+
+async function verifyNow(context: VerifyingAddresses, { emails, single, mode, maxAgeS, timeoutMs }: Asked, removed: ReadonlySet<string>): Promise<Answer> {
+  const { evidence, verifier, now } = context;
+  const found = await verifier.verify(emails.filter((email) => !removed.has(email)), { mode, maxAgeS, timeoutMs: timeoutMs ?? TIMEOUT_MS, evidence });
+  const byEmail = new Map(found.map((result) => [result.email, result]));
+  // Who was erased while they were asked about is so for this answer, too, and is not named by it any more.
+  const erased = removedAmong(context, emails);
+  const data = emails.map((email) => (removed.has(email) ? suppressedResult(email, now()) : (erased.has(email) ? null : byEmail.get(email)) ?? suppressedResult(null, now())));
+  return { status: 200, text: resultText(data, single), credits: creditsFor(data), again: false };
+}
+
+/** Whose owners asked to be removed. */
+function removedAmong({ directory }: Pick<ServiceContext, 'directory'>, emails: readonly string[]): ReadonlySet<string> {
   const isSuppressed = (given: string): boolean => {
     const email = normaliseEmail(given);
     return email !== null && directory.isSuppressed({ emails: [email] });
   };
-  return async (body, request) => {
-    const asked = readRequest(body);
-    const { emails, single, mode, maxAgeS, timeoutMs } = asked;
-    const removed = new Set(emails.filter(isSuppressed));
-    if (single && removed.size > 0) throw suppressedPerson();
-    // What was answered at once is kept as it was, so a replay that comes here was answered later the first time, too.
-    if (wantsAsync(request) || request.call.replayed) return begin(jobs, request, asked, [...removed].map((email) => suppressedResult(email, now())));
-    const found = await verifier.verify(emails.filter((email) => !removed.has(email)), { mode, maxAgeS, timeoutMs: timeoutMs ?? TIMEOUT_MS, evidence });
-    const byEmail = new Map(found.map((result) => [result.email, result]));
-    // Who was erased while they were asked about is so for this answer, too, and is not named by it any more.
-    const data = emails.map((email) => (removed.has(email) ? suppressedResult(email, now()) : (isSuppressed(email) ? null : byEmail.get(email)) ?? suppressedResult(null, now())));
-    return { status: 200, text: resultText(data, single), credits: creditsFor(data), again: false };
-  };
+  return new Set(emails.filter(isSuppressed));
 }
 
 /** GET /v1/emails/verify/{id}: 202 while it is under way; then the answer that the POST would have given, which is paid for when it is first fetched. */

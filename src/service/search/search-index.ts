@@ -21,9 +21,15 @@ export interface SearchRequest {
   readonly limit: number;
 }
 
+/** Somebody who was found, and where in the order they stand. */
+export interface FoundRow {
+  /** Of `people`. */
+  readonly row: Readonly<Record<string, unknown>>;
+  readonly place: After;
+}
+
 export interface Found {
-  /** Rows of `people`. */
-  readonly rows: readonly Readonly<Record<string, unknown>>[];
+  readonly rows: readonly FoundRow[];
   readonly total: number;
   /** Null: this was the last page. */
   readonly next: After | null;
@@ -67,7 +73,10 @@ export class SearchIndex {
       const last = page.at(-1);
       const read = this.#store.prepare(`SELECT ${PERSON_COLUMNS} FROM people WHERE seq = ?`);
       return {
-        rows: page.map(({ seq }) => read.get(seq)).filter((row) => row !== undefined),
+        rows: page.flatMap(({ seq, key, id }) => {
+          const row = read.get(seq);
+          return row === undefined ? [] : [{ row, place: { key, id } }];
+        }),
         total: matches.total,
         next: last === undefined || places.length <= limit ? null : { key: last.key, id: last.id },
       };

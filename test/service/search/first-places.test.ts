@@ -72,7 +72,7 @@ function pages(sort: Sort, descending: boolean, limit: number, between: () => vo
   const ids: string[] = [];
   for (let after: After | null = null; ; between()) {
     const { rows, next } = search.find({ clauses: [], sort, descending, after, limit });
-    ids.push(...rows.map(({ doc }) => (JSON.parse(doc as string) as { id: string }).id));
+    ids.push(...rows.map(({ row: { doc } }) => (JSON.parse(doc as string) as { id: string }).id));
     if (next === null) return ids;
     if (ids.length > 1_000) throw new Error('pages without end');
     after = next;
@@ -139,7 +139,7 @@ describe.each(SORTS)('people in order of %s', (sort) => {
 describe('what is kept of where people work, and how many work there', () => {
   const found = (name: string): { readonly ids: string[]; readonly total: number } => {
     const { rows, total } = search.find({ clauses: [{ company: range('employees', 1, 1_000_000), exclude: false }], sort: 'headcount', descending: true, after: null, limit: 3 });
-    return { ids: rows.map(({ doc }) => (JSON.parse(doc as string) as { name?: string; id: string })).filter((one) => one.name === name).map(({ id }) => id), total };
+    return { ids: rows.map(({ row: { doc } }) => (JSON.parse(doc as string) as { name?: string; id: string })).filter((one) => one.name === name).map(({ id }) => id), total };
   };
 
   it.each(['this connection', 'another one'])('is forgotten when it is written over %s', (which) => {

@@ -22,6 +22,7 @@ const OWNERS: Readonly<Record<string, RegExp>> = {
   yargs: /^src\/cli\//,
   undici: /^src\/client\//,
   fastify: /^src\/service\//,
+  graphql: /^src\/service\/graphql\//,
   ioredis: /^src\/redis\//,
   '@aws-sdk/client-s3': /^src\/s3\//,
   zod: /^src\/(job\/definition|service)\//,
@@ -62,6 +63,12 @@ describe('the walls of the house', () => {
     const reached = loadedWith('src/job/run-command.ts');
     expect(reached).toContain('src/reader/sources.ts');
     expect(reached.filter((file) => /^src\/(s3|redis)\//.test(file)).sort()).toEqual(['src/redis/uri.ts', 'src/s3/uri.ts']);
+  });
+
+  it('the service begins without GraphQL, which is loaded with the first request for it: a tenth of a second too, and 20 MB', () => {
+    const reached = loadedWith('src/service/serve-command.ts');
+    expect(reached).toContain('src/service/graphql/endpoint.ts');
+    expect(imports.filter(({ file, target }) => target === 'graphql' && reached.includes(file))).toEqual([]);
   });
 
   it.each(PURE)('%s is pure', (file) => {

@@ -10,15 +10,19 @@ export const JSON_TYPE = 'application/json; charset=utf-8';
 /** Seconds after which a request that is still in flight elsewhere is worth asking for again. */
 const IN_FLIGHT_RETRY_S = '1';
 
+/** In which media type a request is answered, where it is no problem. */
+type TypeOf = (request: FastifyRequest) => string;
+const ALWAYS_JSON: TypeOf = () => JSON_TYPE;
+
 /**
  * Makes a Fastify handler of an endpoint. `least` is what a key must have left, so that the work is begun at all; 0 for what is free.
  * Nearly all is answered at once, and then without a promise: the handling of promises would cost as much as the look-up.
  */
-export function apiRoute(context: ServiceContext, endpoint: Endpoint, least: 0 | 1 = 1): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> | undefined {
+export function apiRoute(context: ServiceContext, endpoint: Endpoint, least: 0 | 1 = 1, typeOf: TypeOf = ALWAYS_JSON): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> | undefined {
   return (request, reply) => {
     const ticket = claim(context, request, request.call.key as ActiveKey);
-    if (ticket !== null && 'answer' in ticket) return sendReplay(endpoint, ticket.answer, request, reply);
-    const finish = (found: Outcome): FastifyReply => sendFirst(context, ticket, found, request, reply);
+    if (ticket !== null && 'answer' in ticket) return sendReplay(endpoint, ticket.answer, request, reply, typeOf);
+    const finish = (found: Outcome): FastifyReply => sendFirst(context, ticket, found, request, reply, typeOf);
     const fail = (error: unknown): never => {
       // What was begun and came to no answer settles nothing; that it costs nothing either is seen to where every refusal is.
       if (ticket !== null) context.idempotency.finish(ticket, null);
@@ -39,7 +43,7 @@ export function apiRoute(context: ServiceContext, endpoint: Endpoint, least: 0 |
 /** What came of a request for good. */
 type Outcome = Answer | ServiceError;
 
-function sendFirst(context: ServiceContext, ticket: Ticket | null, found: Outcome, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+function sendFirst(context: ServiceContext, ticket: Ticket | null, found: Outcome, request: FastifyRequest, reply: FastifyReply, typeOf: TypeOf): FastifyReply {
   const { call } = request;
   if (found instanceof ServiceError) {
     const text = problemText(found, request);
@@ -49,7 +53,7 @@ function sendFirst(context: ServiceContext, ticket: Ticket | null, found: Outcom
   const { status, text, again, headers } = found;
   if (ticket !== null) remember(context, call, ticket, again ? { kind: 'again', status, verdicts: call.verdicts, missed: call.missed } : { kind: 'text', status, text });
   if (headers !== undefined) void reply.headers(headers);
-  return send(reply, call, status, text);
+  return send(reply, call, status, text, typeOf(request));
 }
 
 /** Does the work, and books what it costs. @throws ServiceError when the key has not that much left */
@@ -136,7 +140,7 @@ function claim(context: ServiceContext, request: FastifyRequest, key: ActiveKey)
 }
 
 /** @throws ServiceError when the key has not that much left */
-function afford({ keys }: Pick<ServiceContext, 'keys'>, key: ActiveKey, credits: number): void {
+export function afford({ keys }: Pick<ServiceContext, 'keys'>, key: ActiveKey, credits: number): void {
   if (!keys.affords(key, credits)) throw spent();
 }
 
@@ -144,16 +148,16 @@ function spent(): ServiceError {
   return new ServiceError('insufficient_credits', 'this key has no calls or credits left for this request');
 }
 
-async function sendReplay(endpoint: Endpoint, answer: FirstAnswer, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+async function sendReplay(endpoint: Endpoint, answer: FirstAnswer, request: FastifyRequest, reply: FastifyReply, typeOf: TypeOf): Promise<FastifyReply> {
   const { call } = request;
   call.replayed = true;
-  if (answer.kind === 'text') return send(reply.header('idempotency-replayed', 'true'), call, answer.status, answer.text);
+  if (answer.kind === 'text') return send(reply.header('idempotency-replayed', 'true'), call, answer.status, answer.text, answer.status >= 400 ? PROBLEM_TYPE : typeOf(request));
   call.verdicts = answer.verdicts;
   call.missed = answer.missed;
   const again = await attempt(endpoint, request);
   reply.header('idempotency-replayed', 'true');
   if (again instanceof ServiceError) return sendProblem(reply, again, problemText(again, request));
-  return send(reply.headers(again.headers ?? {}), call, again.status, again.text);
+  return send(reply.headers(again.headers ?? {}), call, again.status, again.text, typeOf(request));
 }
 
 /** Runs the endpoint; what it refuses for good is an answer too. What may work later, and a bug, passes: nothing was done. */
@@ -170,7 +174,7 @@ function attempt(endpoint: Endpoint, request: FastifyRequest): Outcome | Promise
   }
 }
 
-function send(reply: FastifyReply, call: Call, status: number, text: string): FastifyReply {
+function send(reply: FastifyReply, call: Call, status: number, text: string, type: string): FastifyReply {
   if (call.fate?.kind === 'drop_after') {
     reply.hijack();
     reply.raw.destroy();
@@ -179,9 +183,9 @@ function send(reply: FastifyReply, call: Call, status: number, text: string): Fa
   if (status === 304) return reply.code(status).send();
   return reply
     .code(status)
-    .header('content-type', status >= 400 ? PROBLEM_TYPE : JSON_TYPE)
+    .header('content-type', type)
     // Fastify says of a text which character set it is in, and a problem has none.
-    .send(status >= 400 ? Buffer.from(text) : text);
+    .send(type === PROBLEM_TYPE ? Buffer.from(text) : text);
 }
 
 export function problemText(error: ServiceError, request: FastifyRequest): string {

@@ -74,7 +74,8 @@ function refuseForm(reader: Lookupable, forms: readonly (readonly string[])[], f
   if (by !== undefined) return refuse(reader, `/${place}`, 'ambiguous', `give ${by} or ${place}, not both`);
   if (place !== undefined) return refuse(reader, '', 'required', `${place} alone names nobody: give name with it`);
   const domainAlone = forms.some((form) => form.length === 1 && form[0] === 'domain');
-  return refuse(reader, '', 'required', `nothing to look up: give one of ${ALONE.join(', ')}, or name with ${where}${domainAlone ? ', or domain alone' : ''}`);
+  const alone = ALONE.filter((field) => fields.includes(field)).join(', ');
+  return refuse(reader, '', 'required', `nothing to look up: give one of ${alone}${fields.includes('name') ? `, or name with ${where}` : ''}${domainAlone ? ', or domain alone' : ''}`);
 }
 
 function readNamed(reader: Lookupable, place: 'domain' | 'company'): Lookup | null {

@@ -1,4 +1,5 @@
 /** The schemas of the document that have names. */
+import { GRAPHQL_RESPONSE } from '../operations/graphql.ts';
 import { OPERATIONS } from '../operations/operations.ts';
 import { COMPANY_RECORD } from '../operations/records/company.ts';
 import { CONTACT, CONTACT_PAGE, SIGNAL_PAGE } from '../operations/records/contact.ts';
@@ -46,6 +47,7 @@ export function schemaComponents(): Readonly<Record<string, Schema>> {
     Verification: VERIFICATION,
     VerificationBatch: VERIFICATION_BATCH,
     VerificationProgress: VERIFICATION_PROGRESS,
+    GraphQLResponse: GRAPHQL_RESPONSE,
     Health: HEALTH,
     Problem: PROBLEM,
   };

@@ -9,6 +9,7 @@ export const TAGS = {
   Verification: 'Whether an address takes mail, and how sure that is.',
   Companies: 'Firmographics, technologies, funding and hiring of a company.',
   Signals: 'What happened at companies: funding, hiring, executive moves, technology changes.',
+  GraphQL: 'Several calls in one request, and of each the fields that are wanted.',
   Operation: 'For those who run the service. No key is needed.',
 } as const;
 export type Tag = keyof typeof TAGS;
@@ -27,7 +28,7 @@ export interface Parameter {
 
 export type Parameters = Readonly<Record<string, Parameter>>;
 
-/** An answer below 400. */
+/** An answer that is no problem. */
 export interface Answered {
   readonly description: string;
   /** By media type; none: without a body. */
@@ -61,6 +62,7 @@ export interface Operation {
   readonly headers?: Parameters;
   /** A `Body` that is read by its declaration, or the schema of what the operation reads by itself. */
   readonly body?: { readonly name: string; readonly declared: Body } | { readonly name: string; readonly schema: Schema };
+  /** One of 400 and above comes beside the problem of that status. */
   readonly answers: Readonly<Record<number, Answered>>;
   /** What it may be refused with, besides what any request may. */
   readonly problems: readonly ErrorCode[];

@@ -1,7 +1,7 @@
 /** Answers of 400 and above, as the document has them: which codes an operation may be refused with, and what comes with each. Pure. */
 import { ERRORS, problem, PROBLEM_TYPE, type ErrorCode } from '../errors.ts';
 import { ALWAYS, ALWAYS_OPEN, headerRefs } from './headers.ts';
-import type { Operation } from './operation.ts';
+import type { Answered, Operation } from './operation.ts';
 import { ref, type Schema } from './schema.ts';
 
 const CODES = Object.keys(ERRORS) as ErrorCode[];
@@ -57,7 +57,10 @@ export function problemsOf({ open, body, problems }: Operation): readonly ErrorC
 
 /** One answer a status, each a component: operations that may be refused alike share it. */
 export function problemResponses(operation: Operation): Record<string, Schema> {
-  return Object.fromEntries(groups(operation).map(({ status, name }) => [String(status), { $ref: `#/components/responses/${name}` }]));
+  return Object.fromEntries(groups(operation).map(({ status, codes, name }) => {
+    const answer = operation.answers[status];
+    return [String(status), answer === undefined ? { $ref: `#/components/responses/${name}` } : beside(answer, response(status, codes, operation.open === true))];
+  }));
 }
 
 /** The answers that `problemResponses` refers to, by name. */
@@ -92,6 +95,16 @@ function response(status: number, codes: readonly ErrorCode[], open: boolean): S
         examples: Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/examples/${code}` }])),
       },
     },
+  };
+}
+
+/** A status that says something else than a problem, too. */
+function beside({ description, content }: Answered, problem: Schema): Schema {
+  return {
+    ...problem,
+    description: `${description} Or ${String(problem['description'])}`,
+    headers: { ...(problem['headers'] as Schema), ...headerRefs(['Idempotency-Replayed']) },
+    content: { ...(problem['content'] as Schema), ...Object.fromEntries(Object.entries(content ?? {}).map(([type, schema]) => [type, { schema }])) },
   };
 }
 

@@ -1,11 +1,9 @@
 /** POST /v1/enrich/bulk: up to 100 enrichments in one request, each of which takes a call and a request of the quota as if it came alone. */
-import type { FastifyRequest } from 'fastify';
-import { bookCall } from '../api-route.ts';
-import type { ActiveKey } from '../key-ring.ts';
 import type { Endpoint, ServiceContext } from '../context.ts';
 import { problem, ServiceError } from '../errors.ts';
 import { BULK_BODY, MAX_METADATA_DEPTH } from '../operations/enrich.ts';
 import { BodyReader } from '../validate.ts';
+import { missedThen, takeSeveral } from '../several-calls.ts';
 import { isObject } from '../values.ts';
 import { enrichOne } from './enrich.ts';
 
@@ -17,14 +15,14 @@ interface Item {
 export function bulkEnrichEndpoint(context: ServiceContext): Endpoint {
   return async (body, request) => {
     const items = readItems(body);
-    if (!request.call.replayed) takeRequests(context, request, items.length - 1);
+    if (!request.call.replayed) takeSeveral(context, request, items.length, 'items', '/requests');
     let credits = 0;
     const { call } = request;
     const data = await Promise.all(items.map(async ({ params, metadata }, at) => {
       const tail = `"metadata":${JSON.stringify(metadata ?? null)}}`;
       try {
         const answer = await enrichOne(context, call, params);
-        if (call.replayed && call.missed.includes(at)) throw new ServiceError('no_match', 'nothing was known when this was asked first; ask anew with another Idempotency-Key');
+        if (call.replayed && call.missed.includes(at)) throw missedThen();
         credits += answer.credits;
         // The record is text already.
         return `{"status":${answer.status},"record":${answer.text},"error":null,${tail}`;
@@ -54,24 +52,4 @@ function readItems(body: unknown): readonly Item[] {
 function isDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
-}
-
-/** The first request was paid for when it came in. @throws ServiceError when the plan has not as many calls left, or the quota not as many requests, or never will */
-function takeRequests(context: ServiceContext, request: FastifyRequest, more: number): void {
-  const { quota, clock } = context;
-  const key = request.call.key as ActiveKey;
-  if (more === 0) return;
-  if (key.rpm !== null && more >= key.rpm) {
-    const detail = `${more + 1} items are more than this key's quota of ${key.rpm} requests a minute will ever hold; send fewer at once`;
-    throw new ServiceError('validation_failed', detail, { errors: [{ pointer: '/requests', code: 'too_many', detail }] });
-  }
-  bookCall(context, request, more);
-  if (key.rpm === null) return;
-  const decision = quota.take(key.id, key.rpm, clock(), more);
-  request.call.quota = decision;
-  if (decision.allowed) {
-    request.call.tokens += more;
-    return;
-  }
-  throw new ServiceError('rate_limited', `${more + 1} items need as many requests of the quota, and ${decision.remaining + 1} were left`, { headers: { 'retry-after': String(decision.retryAfterS) } });
 }

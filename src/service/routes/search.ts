@@ -55,7 +55,7 @@ export interface ContactPage {
 interface ShownContact {
   readonly record: Filled;
   /** From which whoever comes after is found. */
-  cursor(): string;
+  readonly cursor: () => string;
 }
 
 /** Searches by names and values as JSON has them. @throws ServiceError */

@@ -51,7 +51,7 @@ function pageEndpoint(signals: SignalFeed): Endpoint {
 }
 
 export interface SignalPage {
-  readonly signals: readonly { readonly record: SparseRecord; cursor(): string }[];
+  readonly signals: readonly { readonly record: SparseRecord; readonly cursor: () => string }[];
   readonly limit: number;
   /** Where the next page begins; null: this is the last. */
   readonly next: string | null;

@@ -1,5 +1,5 @@
 /** One operation of the reference. Pure. */
-import { PROBLEM_TYPE } from '../../errors.ts';
+import { ERRORS, PROBLEM_TYPE } from '../../errors.ts';
 import { exampleId, type OpenApiDocument } from '../document.ts';
 import { exampleRequests } from '../example-requests.ts';
 import type { Operation } from '../operation.ts';
@@ -33,7 +33,7 @@ ${parameterTable((described['parameters'] ?? []) as readonly ParameterObject[])}
 ${schema === undefined ? '' : `<h4>Body</h4>${foldMany('Fields', Object.keys(schema['properties'] ?? {}).length, schemaTable(schema))}`}
 ${examples(operation, described)}
 <h4>Answers</h4>
-${answerTable(operation, described)}
+${answerTable(operation)}
 </section>`;
 }
 
@@ -69,14 +69,14 @@ function examples({ id }: Operation, described: Schema): string {
   return `<h4>Examples</h4>${shown.join('\n')}`;
 }
 
-function answerTable(operation: Operation, described: Schema): string {
+function answerTable(operation: Operation): string {
   const good = Object.entries(operation.answers).map(([status, { description, content = {}, headers = [] }]) => {
     const types = Object.entries(content).map(([media, schema]) => `${typeText(schema)} (<code>${escape(media)}</code>)`);
     const more = headers.length === 0 ? '' : ` With ${headers.map((name) => `<code>${escape(name)}</code>`).join(', ')}.`;
     return [status, types.join('<br>'), `${prose(description)}${more}`];
   });
-  const responses = described['responses'] as Readonly<Record<string, unknown>>;
-  const codes = problemsOf(operation).map((code) => `<a href="#error-${code}"><code>${code}</code></a>`).join(' ');
-  const statuses = Object.keys(responses).filter((status) => !Object.hasOwn(operation.answers, status)).join(', ');
+  const problems = problemsOf(operation);
+  const codes = problems.map((code) => `<a href="#error-${code}"><code>${code}</code></a>`).join(' ');
+  const statuses = [...new Set(problems.map((code) => ERRORS[code].status))].join(', ');
   return table(['Status', 'Body', 'Meaning'], [...good, [statuses, `<a href="#Problem">Problem</a> (<code>${PROBLEM_TYPE}</code>)`, codes]]);
 }

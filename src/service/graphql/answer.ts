@@ -1,0 +1,104 @@
+/** Answers one request: what its document asks for is done as REST does it, all at once, and then put together as it was asked for. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { FastifyRequest } from 'fastify';
+import { executeSync, GraphQLError, type DocumentNode } from 'graphql';
+import { afford } from '../api-route.ts';
+import type { Answer, ServiceContext } from '../context.ts';
+import { ServiceError } from '../errors.ts';
+import { isSettled } from '../idempotency.ts';
+import type { ActiveKey } from '../key-ring.ts';
+import { missedThen, takeSeveral } from '../several-calls.ts';
+import { CALLS, type Done } from './calls.ts';
+import { readDocument } from './document.ts';
+import { planOf, type PlannedCall } from './plan.ts';
+import { extensionsOf, Refusal, refusalText } from './refusal.ts';
+import { readRequest, type GraphqlRequest } from './request.ts';
+import { buildSchema, type Outcomes } from './schema.ts';
+
+const SCHEMA = buildSchema();
+
+/** @param isOwnType whether it is answered in GraphQL's own type. @throws ServiceError when the request is refused as REST refuses one, and nothing is charged */
+export async function answer(context: ServiceContext, request: FastifyRequest, isOwnType: boolean): Promise<Answer> {
+  const asked = readRequest(request.body);
+  let document: DocumentNode;
+  let calls: readonly PlannedCall[];
+  try {
+    document = readDocument(SCHEMA, asked.query);
+    calls = planOf(SCHEMA, document, asked);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    // It is found out anew for who sends it again, and so has the type that is wanted then.
+    return { status: isOwnType ? 400 : 200, text: refusalText(error, request.call.requestId), credits: 0, again: true };
+  }
+  const hasVerdicts = calls.some(({ name }) => name === 'verifyEmails');
+  if (hasVerdicts) refuseMixed(calls, request);
+  if (!request.call.replayed) {
+    if (calls.some(({ name }) => !CALLS[name].isFree)) afford(context, request.call.key as ActiveKey, 1);
+    takeSeveral(context, request, calls.length, 'fields at the top', '/query');
+  }
+  const found = await perform(context, request, calls);
+  const outcomes = new Map(found.map((one, at) => [calls[at]?.key ?? '', outcomeOf(one, request.call.requestId)]));
+  const credits = found.reduce((sum, one) => sum + (one instanceof ServiceError ? 0 : one.credits), 0);
+  return { status: 200, text: compose(document, asked, outcomes), credits, again: !hasVerdicts };
+}
+
+/** Verdicts are kept for an Idempotency-Key as they were, for mail servers are not asked twice; records are not, for nobody who is erased is to be in a copy. @throws ServiceError */
+function refuseMixed(calls: readonly PlannedCall[], { headers }: FastifyRequest): void {
+  if (headers['idempotency-key'] === undefined || calls.every(({ name }) => name === 'verifyEmails')) return;
+  const detail = 'with an Idempotency-Key, verifyEmails goes into a request without other fields at the top';
+  throw new ServiceError('validation_failed', detail, { errors: [{ pointer: '/query', code: 'mixed', detail }] });
+}
+
+/** What came of a call: an answer, or what it was refused with for good. */
+type Outcome = Done | ServiceError;
+
+/**
+ * Does all calls, without waiting for one before the next is begun. What may work later refuses the whole request.
+ * Which calls came to nothing, and which had nothing to reveal, is kept for a replay: twice the place, and one more.
+ */
+async function perform(context: ServiceContext, { call }: FastifyRequest, calls: readonly PlannedCall[]): Promise<Outcome[]> {
+  const missedFirst = call.replayed ? call.missed : [];
+  const missed: number[] = [];
+  const begun: Promise<Outcome | Unsettled>[] = [];
+  for (const [at, { name, args }] of calls.entries()) {
+    if (at > 0 && CALLS[name].isLong) await nextTurn();
+    const part = { replayed: call.replayed, verdicts: call.verdicts, missed: missedFirst.includes(2 * at + 1) ? [0] : [] };
+    const run = async (): Promise<Done> => {
+      const found = await CALLS[name].run(context, part, args);
+      if (missedFirst.includes(2 * at)) throw missedThen();
+      if (part.missed.length > 0) missed.push(2 * at + 1);
+      return found;
+    };
+    // Caught at once: nobody waits for it before all are begun.
+    begun.push(run().catch((error: unknown) => (error instanceof ServiceError && isSettled(error.status) ? error : new Unsettled(error))));
+  }
+  const found = (await Promise.all(begun)).map((one) => {
+    if (one instanceof Unsettled) throw one.error;
+    return one;
+  });
+  if (!call.replayed) call.missed = [...missed, ...found.flatMap((one, at) => (one instanceof ServiceError ? [2 * at] : []))];
+  return found;
+}
+
+class Unsettled {
+  readonly error: unknown;
+
+  constructor(error: unknown) {
+    this.error = error;
+  }
+}
+
+/** Puts together what was asked for. */
+function compose(document: DocumentNode, { variables, operationName }: GraphqlRequest, outcomes: Outcomes): string {
+  const result = executeSync({ schema: SCHEMA, document, rootValue: outcomes, variableValues: variables, operationName });
+  const bug = result.errors?.find(({ extensions }) => extensions['code'] === undefined);
+  if (bug !== undefined) throw bug;
+  return JSON.stringify(result);
+}
+
+function outcomeOf(found: Outcome, requestId: string): () => unknown {
+  return () => {
+    if (found instanceof ServiceError) throw new GraphQLError(found.message, { extensions: extensionsOf(found, requestId) });
+    return found.value;
+  };
+}

@@ -1,0 +1,107 @@
+/** The fields at the top, each by the call of REST that it is: what that does, answers and costs. */
+import type { Call, ServiceContext } from '../context.ts';
+import { ServiceError, type ErrorItem } from '../errors.ts';
+import { findPerson, readLookup, type Lookup } from '../lookup.ts';
+import { CONTACT_BODY } from '../operations/graphql.ts';
+import { SEARCH_LIMIT } from '../operations/search.ts';
+import { SIGNAL_LIMIT } from '../operations/signals.ts';
+import { companyByAny, COMPANY_CREDITS } from '../routes/companies.ts';
+import { enrichOne } from '../routes/enrich.ts';
+import { revealOne } from '../routes/reveal.ts';
+import { searchPage, shownContact } from '../routes/search.ts';
+import type { QueryValues } from '../routes/signal-query.ts';
+import { signalPage } from '../routes/signals.ts';
+import { verifyOnce } from '../routes/verify.ts';
+import { BodyReader } from '../validate.ts';
+
+export type CallArguments = Readonly<Record<string, unknown>>;
+/** What a call sees of the request that it is part of. */
+export type PartOfCall = Pick<Call, 'replayed' | 'verdicts' | 'missed'>;
+
+export interface Done {
+  readonly value: unknown;
+  readonly credits: number;
+}
+
+interface RestCall {
+  readonly isFree: boolean;
+  /** It looks through everything, so that others are let in between. */
+  readonly isLong: boolean;
+  /** How many rows it answers at most; none: one record. */
+  readonly rows?: (args: CallArguments) => number;
+  /** @throws ServiceError as REST would */
+  run(context: ServiceContext, call: PartOfCall, args: CallArguments): Done | Promise<Done>;
+}
+
+export type CallName = 'contacts' | 'contact' | 'company' | 'signals' | 'enrich' | 'reveal' | 'verifyEmails';
+
+export const CALLS: Readonly<Record<CallName, RestCall>> = {
+  contacts: {
+    isFree: true,
+    isLong: true,
+    rows: rowsOf(SEARCH_LIMIT.schema),
+    run(context, _call, { filter, sort = null, first = null, after = null }) {
+      const { contacts, total, next } = renamed(() => searchPage(context, { ...(filter as CallArguments | undefined), sort, limit: first, cursor: after }));
+      return { value: { ...connectionOf(contacts, after, next), totalCount: total, totalRelation: 'eq' }, credits: 0 };
+    },
+  },
+  contact: {
+    isFree: true,
+    isLong: false,
+    run({ directory }, _call, args) {
+      const reader = new BodyReader(args, CONTACT_BODY);
+      const lookup = readLookup(reader, CONTACT_BODY.forms);
+      reader.finish();
+      // `finish` has thrown unless there is one good lookup, which is none by domain.
+      return { value: shownContact(findPerson(directory, lookup as Exclude<Lookup, { by: 'domain' }>).row, directory), credits: 0 };
+    },
+  },
+  company: { isFree: false, isLong: false, run: ({ directory }, _call, { domain }) => ({ value: JSON.parse(companyByAny(directory, domain as string)), credits: COMPANY_CREDITS }) },
+  signals: {
+    isFree: true,
+    isLong: true,
+    rows: rowsOf(SIGNAL_LIMIT.schema),
+    run(context, _call, { first, after, ...filter }) {
+      const given = Object.entries({ ...filter, limit: first, cursor: after }).filter(([, value]) => value !== null && value !== undefined);
+      const query: QueryValues = Object.fromEntries(given.map(([name, value]) => [name, Array.isArray(value) ? (value as string[]) : String(value)]));
+      const { signals, next } = renamed(() => signalPage(context.signals, query));
+      return { value: connectionOf(signals, after, next), credits: 0 };
+    },
+  },
+  enrich: { isFree: false, isLong: false, run: async (context, call, args) => done(await enrichOne(context, call, args)) },
+  reveal: { isFree: false, isLong: false, run: async (context, call, args) => done(await revealOne(context, call, args)) },
+  verifyEmails: { isFree: false, isLong: false, rows: ({ emails }) => (emails as readonly unknown[]).length, run: async (context, _call, args) => done(await verifyOnce(context, args)) },
+};
+
+function done({ text, credits }: { readonly text: string; readonly credits: number }): Done {
+  return { value: JSON.parse(text), credits };
+}
+
+function rowsOf({ maximum, default: usual }: { readonly maximum: number; readonly default: number }): (args: CallArguments) => number {
+  return ({ first }) => Math.min(Math.max(typeof first === 'number' ? first : usual, 0), maximum);
+}
+
+/** A page as a connection; the cursors are written when they are asked for. */
+function connectionOf(rows: readonly { readonly record: unknown; readonly cursor: () => string }[], after: unknown, next: string | null): Readonly<Record<string, unknown>> {
+  return {
+    edges: rows.map(({ record, cursor }) => ({ node: record, cursor })),
+    pageInfo: { hasNextPage: next !== null, hasPreviousPage: typeof after === 'string', startCursor: () => rows.at(0)?.cursor() ?? null, endCursor: () => rows.at(-1)?.cursor() ?? null },
+  };
+}
+
+/** What connections have other names for than REST has. */
+const NAMES: Readonly<Record<string, string>> = { limit: 'first', cursor: 'after', next_cursor: 'endCursor' };
+
+/** Has what is wrong with a page told by the names that were given. */
+function renamed<T>(find: () => T): T {
+  try {
+    return find();
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    const { code, message, errors } = error;
+    const isPaging = ({ pointer, parameter }: ErrorItem): boolean => NAMES[parameter ?? pointer?.slice(1) ?? ''] !== undefined;
+    if (!errors.some(isPaging)) throw error;
+    const told = (text: string): string => text.replaceAll(/\b(?:limit|cursor|next_cursor)\b/g, (name) => NAMES[name] ?? name);
+    throw new ServiceError(code, told(message), { errors: errors.map((item) => (isPaging(item) ? (JSON.parse(told(JSON.stringify(item))) as ErrorItem) : item)) });
+  }
+}

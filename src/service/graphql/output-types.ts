@@ -1,0 +1,95 @@
+/** Types of answers, made of the schemas by which the records are published: nothing is declared twice. Pure. */
+import { GraphQLBoolean, GraphQLEnumType, GraphQLFloat, GraphQLInt, GraphQLList, GraphQLNonNull, GraphQLObjectType, GraphQLString, isNonNullType, type GraphQLFieldConfigMap, type GraphQLFieldResolver, type GraphQLNullableOutputType, type GraphQLOutputType } from 'graphql';
+import type { Schema } from '../openapi/schema.ts';
+import { TEXT_AS } from '../part-types.ts';
+import { areNames, itemName, typeName } from './names.ts';
+import { JSON_VALUE, WHOLE } from './scalars.ts';
+
+const MAX_INT = 2 ** 31 - 1;
+
+export class OutputTypes {
+  readonly #schemas: Readonly<Record<string, Schema>>;
+  readonly #named = new Map<string, GraphQLObjectType>();
+  /** Records share the schemas of their parts, and so their types. */
+  readonly #made = new Map<Schema, GraphQLNullableOutputType>();
+
+  /** @param schemas of the published document, by name */
+  constructor(schemas: Readonly<Record<string, Schema>>) {
+    this.#schemas = schemas;
+  }
+
+  /** The type of a record by its name in the document. */
+  record(name: string): GraphQLObjectType {
+    const known = this.#named.get(name);
+    if (known !== undefined) return known;
+    const made = this.#object(name, this.#schemas[name] ?? {}, undefined);
+    this.#named.set(name, made);
+    return made;
+  }
+
+  /** @param name of the type, where one has to be made @param field that has the value */
+  #typeOf(schema: Schema, name: string, field: string): GraphQLOutputType {
+    const type = this.#nullableOf(schema, name, field);
+    return isNullable(schema) ? type : new GraphQLNonNull(type);
+  }
+
+  #nullableOf(schema: Schema, name: string, field: string): GraphQLNullableOutputType {
+    const known = this.#made.get(schema);
+    if (known !== undefined) return known;
+    const made = this.#make(schema, name, field);
+    this.#made.set(schema, made);
+    return made;
+  }
+
+  #make(schema: Schema, name: string, field: string): GraphQLNullableOutputType {
+    const { $ref, anyOf, enum: values, properties, items } = schema as { $ref?: string; anyOf?: readonly Schema[]; enum?: readonly unknown[]; properties?: unknown; items?: Schema };
+    if ($ref !== undefined) return this.record($ref.split('/').at(-1) ?? '');
+    if (anyOf !== undefined) return this.#nullableOf(anyOf[0] ?? {}, name, field);
+    const known = values?.filter((value) => value !== null) ?? [];
+    if (known.length > 0 && areNames(known)) return new GraphQLEnumType({ name, values: Object.fromEntries(known.map((value) => [value, {}])) });
+    if (properties !== undefined) return this.#object(name, schema, field);
+    switch (typesOf(schema)[0]) {
+      case 'string':
+        return GraphQLString;
+      case 'boolean':
+        return GraphQLBoolean;
+      case 'number':
+        return GraphQLFloat;
+      case 'integer':
+        return Number(schema['maximum'] ?? Infinity) <= MAX_INT ? GraphQLInt : WHOLE;
+      case 'array':
+        return new GraphQLList(items === undefined ? JSON_VALUE : this.#typeOf(items, itemName(name), field));
+      default:
+        return JSON_VALUE;
+    }
+  }
+
+  #object(name: string, schema: Schema, field: string | undefined): GraphQLObjectType {
+    const required = (schema['required'] ?? []) as readonly string[];
+    // Where an item may be text, it is one of the fields by itself.
+    const asText = typesOf(schema).includes('string') && field !== undefined ? TEXT_AS[field]?.part : undefined;
+    const fields: GraphQLFieldConfigMap<unknown, unknown> = {};
+    for (const [one, inner] of Object.entries((schema['properties'] ?? {}) as Readonly<Record<string, Schema>>)) {
+      const type = this.#typeOf(inner, typeName(name, one), one);
+      fields[one] = {
+        type: required.includes(one) || !isNonNullType(type) ? type : type.ofType,
+        description: inner['description'] as string | undefined,
+        ...(asText === undefined ? {} : { resolve: ofTextOrObject(one, asText) }),
+      };
+    }
+    return new GraphQLObjectType({ name, description: schema['description'] as string | undefined, fields });
+  }
+}
+
+function ofTextOrObject(field: string, asText: string): GraphQLFieldResolver<unknown, unknown> {
+  return (source) => (typeof source === 'string' ? (field === asText ? source : null) : (source as Readonly<Record<string, unknown>>)[field]);
+}
+
+function typesOf(schema: Schema): readonly unknown[] {
+  return [schema['type']].flat();
+}
+
+function isNullable(schema: Schema): boolean {
+  const { anyOf } = schema as { anyOf?: readonly Schema[] };
+  return typesOf(schema).includes('null') || anyOf?.some((choice) => choice['type'] === 'null') === true || (schema['type'] === undefined && schema['$ref'] === undefined);
+}

@@ -22,12 +22,15 @@ export interface Reply {
   readonly json: Record<string, unknown>;
 }
 
-export interface Served extends RunningService {
-  readonly store: string;
+export interface Requests {
   /** What comes back must be as the published document has it. */
   request(path: string, init?: RequestInit): Promise<Reply>;
   /** POST of a JSON body; `key` null: without authorization. */
   post(path: string, body: unknown, options?: { key?: string | null; headers?: Record<string, string> }): Promise<Reply>;
+}
+
+export interface Served extends RunningService, Requests {
+  readonly store: string;
 }
 
 /** One domain with one mailbox; of anybody else its server will not say. */
@@ -81,8 +84,13 @@ export async function serveStore(options: Partial<ServiceOptions> & { rpm?: numb
     // Whatever was asked of it: what nobody expected is told of nowhere else.
     expect(bugs).toEqual([]);
   });
+  return { ...service, store, ...requestsTo(service.url) };
+}
+
+/** Requests to a service that is there. */
+export function requestsTo(url: string): Requests {
   const request = async (path: string, init: RequestInit = {}): Promise<Reply> => {
-    const response = await fetch(service.url + path, init);
+    const response = await fetch(url + path, init);
     const text = await response.text();
     let json: Record<string, unknown> = {};
     try {
@@ -94,8 +102,6 @@ export async function serveStore(options: Partial<ServiceOptions> & { rpm?: numb
     return { status: response.status, headers: response.headers, text, json };
   };
   return {
-    ...service,
-    store,
     request,
     post(path, body, { key = KEY, headers = {} } = {}) {
       return request(path, {

@@ -18,7 +18,7 @@ export const GRAPHQL_LIMITS = {
   /** Fields at the top, each of which is a call. */
   calls: MAX_BULK,
   /** Fields of all rows that may come back. */
-  cost: 25_000,
+  cost: 50_000,
 } as const;
 
 /** By which one contact is found: what a search shows, and their id, which it answers. */

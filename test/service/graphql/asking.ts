@@ -1,0 +1,57 @@
+/** Requests for GraphQL, and documents made of the schema. */
+import * as fc from 'fast-check';
+import { getNamedType, isObjectType, type GraphQLNamedType, type GraphQLOutputType } from 'graphql';
+import { buildSchema } from '../../../src/service/graphql/schema.ts';
+import { TEXT_AS } from '../../../src/service/part-types.ts';
+import type { Reply, Requests } from '../harness.ts';
+
+export const SCHEMA = buildSchema();
+
+export interface GraphqlError {
+  readonly message: string;
+  readonly path?: readonly (string | number)[];
+  readonly extensions: { readonly code: string; readonly status: number; readonly errors: readonly { readonly pointer?: string; readonly code: string; readonly detail: string }[] };
+}
+
+export interface Asked extends Reply {
+  readonly data: Readonly<Record<string, unknown>> | null | undefined;
+  readonly errors: readonly GraphqlError[];
+  /** Of each error. */
+  readonly codes: readonly string[];
+  readonly credits: number;
+}
+
+export async function ask(service: Requests, query: string, options: { key?: string; headers?: Record<string, string>; variables?: unknown; operationName?: string } = {}): Promise<Asked> {
+  const { variables, operationName, ...rest } = options;
+  const reply = await service.post('/v1/graphql', { query, ...(variables === undefined ? {} : { variables }), ...(operationName === undefined ? {} : { operationName }) }, rest);
+  const { data, errors = [] } = reply.json as { data?: Asked['data']; errors?: readonly GraphqlError[] };
+  return { ...reply, data, errors, codes: errors.map(({ extensions }) => extensions.code), credits: Number(reply.headers.get('x-credits-charged')) };
+}
+
+/** Some fields of a type, each with those wanted within it. */
+export interface Selection {
+  readonly [field: string]: Selection | null;
+}
+
+/** Any selection of a type. @param without fields that are left out, wherever they are */
+export function selectionOf(type: GraphQLOutputType | GraphQLNamedType, without: readonly string[] = []): fc.Arbitrary<Selection> {
+  const named = getNamedType(type);
+  if (!isObjectType(named)) return fc.constant({});
+  const fields = Object.values(named.getFields()).filter(({ name }) => !without.includes(name));
+  return fc.subarray(fields, { minLength: 1 }).chain((chosen) =>
+    fc.tuple(...chosen.map((field) => (isObjectType(getNamedType(field.type)) ? selectionOf(field.type, without) : fc.constant(null)))).map((inner) => Object.fromEntries(chosen.map(({ name }, at) => [name, inner[at] ?? null]))),
+  );
+}
+
+export function written(selection: Selection): string {
+  return `{ ${Object.entries(selection).map(([name, inner]) => (inner === null ? name : `${name} ${written(inner)}`)).join(' ')} }`;
+}
+
+/** What REST has answered, cut down to a selection. */
+export function cutTo(value: unknown, selection: Selection, field = ''): unknown {
+  if (value === null || value === undefined) return null;
+  if (Array.isArray(value)) return value.map((item) => cutTo(item, selection, field));
+  const text = TEXT_AS[field]?.part;
+  const record = (typeof value === 'string' && text !== undefined ? { [text]: value } : value) as Readonly<Record<string, unknown>>;
+  return Object.fromEntries(Object.entries(selection).map(([name, inner]) => [name, inner === null ? (record[name] ?? null) : cutTo(record[name], inner, name)]));
+}

@@ -76,7 +76,7 @@ export function buildSchema(): GraphQLSchema {
       verifyEmails: field(types.record('VerificationBatch'), `As \`POST ${VERIFY.path}\`. Each mailbox with a verdict other than \`unknown\` costs a credit.`, { emails: requiredArgument(emails), ...verification }),
     },
   });
-  return new GraphQLSchema({ description: 'The data service.', query, mutation });
+  return new GraphQLSchema({ query, mutation });
 }
 
 function requiredArgument(argument: GraphQLArgumentConfig | undefined): GraphQLArgumentConfig {

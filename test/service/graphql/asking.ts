@@ -24,7 +24,8 @@ export interface Asked extends Reply {
 export async function ask(service: Requests, query: string, options: { key?: string; headers?: Record<string, string>; variables?: unknown; operationName?: string } = {}): Promise<Asked> {
   const { variables, operationName, ...rest } = options;
   const reply = await service.post('/v1/graphql', { query, ...(variables === undefined ? {} : { variables }), ...(operationName === undefined ? {} : { operationName }) }, rest);
-  const { data, errors = [] } = reply.json as { data?: Asked['data']; errors?: readonly GraphqlError[] };
+  // A problem has `errors` of its own.
+  const { data, errors = [] } = ('code' in reply.json ? {} : reply.json) as { data?: Asked['data']; errors?: readonly GraphqlError[] };
   return { ...reply, data, errors, codes: errors.map(({ extensions }) => extensions.code), credits: Number(reply.headers.get('x-credits-charged')) };
 }
 

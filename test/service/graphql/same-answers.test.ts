@@ -104,7 +104,7 @@ describe('contacts', () => {
     const rest = await get(`/v1/contacts/search?${name}=${encodeURIComponent(example)}&limit=5`);
     const { data, errors } = await ask(service, `query ($filter: ContactFilter) { contacts(filter: $filter, first: 5) { totalCount totalRelation edges { node { id } } ${PAGE} } }`, { variables: { filter: { [name]: single === true ? value : [value] } } });
     expect(errors).toEqual([]);
-    const { edges, totalCount, totalRelation, pageInfo } = data?.['contacts'] as Connection;
+    const { edges, totalCount, totalRelation, pageInfo } = (data?.['contacts'] ?? null) as Connection;
     const { data: rows, meta } = rest.json as { data: { id: string }[]; meta: Record<string, unknown> };
     expect([edges.map(({ node }) => node), totalCount, totalRelation, pageInfo.hasNextPage]).toEqual([rows.map(({ id }) => ({ id })), meta['total'], meta['total_relation'], meta['next_cursor'] !== null]);
   });
@@ -115,7 +115,7 @@ describe('contacts', () => {
     for (let pages = 0; pages < 4; pages++) {
       const { json } = await service.post('/v1/contacts/search', { sort, seniority: 'director', limit: 7, cursor: after });
       const asked = await ask(service, `query ($after: String) { contacts(filter: { seniority: "director" }, sort: "${sort}", first: 7, after: $after) { edges { cursor node ${written(selection)} } ${PAGE} } }`, { variables: { after } });
-      const { edges, pageInfo } = asked.data?.['contacts'] as Connection;
+      const { edges, pageInfo } = (asked.data?.['contacts'] ?? null) as Connection;
       expect(edges.map(({ node }) => node)).toEqual((json['data'] as unknown[]).map((row) => cutTo(row, selection)));
       const { next_cursor: next } = json['meta'] as { next_cursor: string | null };
       expect(pageInfo).toEqual({ hasNextPage: next !== null, hasPreviousPage: after !== null, startCursor: edges[0]?.cursor, endCursor: next ?? edges.at(-1)?.cursor });
@@ -136,7 +136,7 @@ describe('signals', () => {
     for (let pages = 0; pages < 3; pages++) {
       const { json } = await get(`/v1/signals?limit=4&${query}${next === null ? '' : `&cursor=${next}`}`);
       const asked = await ask(service, `{ signals(${[filter, 'first: 4', ...(next === null ? [] : [`after: "${next}"`])].filter(Boolean).join(', ')}) { edges { cursor node ${written(selection)} } ${PAGE} } }`);
-      const { edges, pageInfo } = asked.data?.['signals'] as Connection;
+      const { edges, pageInfo } = (asked.data?.['signals'] ?? null) as Connection;
       expect([edges.map(({ node }) => node), asked.credits]).toEqual([(json['data'] as unknown[]).map((row) => cutTo(row, selection)), 0]);
       ({ next_cursor: next } = json['meta'] as { next_cursor: string | null });
       expect([pageInfo.hasNextPage, pageInfo.endCursor]).toEqual([next !== null, next ?? edges.at(-1)?.cursor ?? null]);

@@ -65,7 +65,10 @@ class Planner {
       if (calls.length >= GRAPHQL_LIMITS.calls) throw refuse('too_many', `query has more than ${GRAPHQL_LIMITS.calls} fields at the top`);
       const args = getArgumentValues(field, node, this.#variables);
       const call = { key, name: name as CallName, args };
-      this.#weigh(nodes, field, CALLS[call.name].rows?.(args) ?? null, 1, 1);
+      const rows = CALLS[call.name].rows?.(args) ?? null;
+      // They are found, and verdicts asked for, whatever is wanted of them.
+      this.#spend(rows ?? 0);
+      this.#weigh(nodes, field, rows, 1, 1);
       calls.push(call);
     }
     return calls;
@@ -73,8 +76,7 @@ class Planner {
 
   /** Counts what may come back of a field. @param rows that the first list within has; null: as lists have as a rule @param times that it may come back */
   #weigh(nodes: readonly FieldNode[], field: GraphQLField<unknown, unknown>, rows: number | null, times: number, depth: number): void {
-    this.#cost += nodes.length * times;
-    if (this.#cost > GRAPHQL_LIMITS.cost) throw refuse('too_costly', `query asks for more than ${GRAPHQL_LIMITS.cost} fields of all rows; ask for fewer rows, or fewer fields of each`);
+    this.#spend(nodes.length * times);
     refuseDeep(depth);
     const type = getNamedType(field.type);
     if (!isObjectType(type)) return;
@@ -85,6 +87,11 @@ class Planner {
       const found = fields[name.value];
       if (found !== undefined) this.#weigh(inner, found, isList ? null : rows, isList ? times * (rows ?? USUAL_ITEMS) : times, depth + 1);
     }
+  }
+
+  #spend(fields: number): void {
+    this.#cost += fields;
+    if (this.#cost > GRAPHQL_LIMITS.cost) throw refuse('too_costly', `query asks for more than ${GRAPHQL_LIMITS.cost} fields of all rows; ask for fewer rows, or fewer fields of each`);
   }
 
   /** Of introspection, whose types lead to each other without end. */

@@ -1,6 +1,6 @@
 /** Requests for GraphQL, and documents made of the schema. */
 import * as fc from 'fast-check';
-import { getNamedType, isObjectType, type GraphQLNamedType, type GraphQLOutputType } from 'graphql';
+import { getNamedType, isObjectType, type GraphQLNamedType, type GraphQLObjectType, type GraphQLOutputType } from 'graphql';
 import { buildSchema } from '../../../src/service/graphql/schema.ts';
 import { TEXT_AS } from '../../../src/service/part-types.ts';
 import type { Reply, Requests } from '../harness.ts';
@@ -42,6 +42,14 @@ export function selectionOf(type: GraphQLOutputType | GraphQLNamedType, without:
   return fc.subarray(fields, { minLength: 1 }).chain((chosen) =>
     fc.tuple(...chosen.map((field) => (isObjectType(getNamedType(field.type)) ? selectionOf(field.type, without) : fc.constant(null)))).map((inner) => Object.fromEntries(chosen.map(({ name }, at) => [name, inner[at] ?? null]))),
   );
+}
+
+/** All fields of a type. */
+export function wholeOf(type: GraphQLObjectType): Selection {
+  return Object.fromEntries(Object.values(type.getFields()).map((field) => {
+    const inner = getNamedType(field.type);
+    return [field.name, isObjectType(inner) ? wholeOf(inner) : null];
+  }));
 }
 
 export function written(selection: Selection): string {

@@ -85,6 +85,7 @@ describe('what is refused as a whole', () => {
     ['a flood of names', many(101, '__typename').replaceAll('__typename', 'contact(id: "pe_1") { name }'), 'too_many'],
     ['more than is shown at once', `{ ${Array.from({ length: 60 }, (_, n) => `c${n}: contacts(first: 100) { edges { cursor node { id name title headline summary skills languages } } }`).join(' ')} }`, 'too_costly'],
     ['more verdicts than that', `mutation { verifyEmails(emails: [${'"a" '.repeat(1_000)}]) { data { email normalized result reason confidence verified did_you_mean checks { name result detail ms } score_factors { factor points } mx { records { host preference } } smtp { stage host code message } } } }`, 'too_costly'],
+    ['verdicts that are not shown', `mutation ($emails: [String!]! = [${'"a" '.repeat(1_000)}]) { ${Array.from({ length: 51 }, (_, n) => `v${n}: verifyEmails(emails: $emails) { summary { unknown } }`).join(' ')} }`, 'too_costly'],
     ['depth', `{ contact(id: "pe_1") ${'{ company '.repeat(40)} { name } ${'}'.repeat(40)} }`, 'too_deep'],
     ['depth by introspection', `{ __type(name: "Person") ${'{ ofType '.repeat(20)} { name } ${'}'.repeat(20)} }`, 'too_deep'],
     ['types of fields of types', '{ __schema { types { fields { type { fields { name } } } } } }', 'too_deep'],

@@ -3,12 +3,16 @@ import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
+import type { GraphQLObjectType } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { COMPANY_TYPES, PERSON_TYPES } from '../../../src/service/field-types.ts';
 import { FILTER_NOTES } from '../../../src/service/search/filter-notes.ts';
 import { FILTERS } from '../../../src/service/search/filters.ts';
 import { sampleStorePath, startService, type RunningService } from '../../../src/service/start-service.ts';
-import { KEY, requestsTo, type Reply, type Requests } from '../harness.ts';
-import { ask, cutTo, SCHEMA, selectionOf, written, type Selection } from './asking.ts';
+import { SIGNAL_TYPES } from '../../../src/service/signal-types.ts';
+import { loadCompanies, loadPeople, loadSignals } from '../../../src/service/store/load.ts';
+import { KEY, makeStore, requestsTo, serveStore, type Reply, type Requests } from '../harness.ts';
+import { ask, cutTo, SCHEMA, selectionOf, wholeOf, written, type Selection } from './asking.ts';
 
 const RUNS = { numRuns: 40 };
 const AUTH = { authorization: `Bearer ${KEY}` };
@@ -85,6 +89,28 @@ describe('whatever fields are asked for', () => {
         expect([data?.['contact'], credits]).toEqual([cutTo(row, selection), 0]);
       }
     }
+  });
+});
+
+describe('whatever is loaded', () => {
+  it('is answered in its types, and as REST answers it', async () => {
+    const odd = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constantFrom('12', '2020', 3e15, ['a@b.example', { email: 5 }], [{ city: 5, lat: 'x', started_on: 2019, is_current: 'yes' }, 'text', 7], { total_usd: '1M', investors: 'a; b', by_department: { sales: 'x' }, m12: [], lat: '52.5' }));
+    const record = (fields: readonly string[]): fc.Arbitrary<Record<string, unknown>> => fc.dictionary(fc.constantFrom(...fields), odd, { maxKeys: 12 });
+    const [people, companies, told] = [Object.keys(PERSON_TYPES), Object.keys(COMPANY_TYPES), ['subtype', 'confidence', 'source_url', 'person', 'data', 'detected_at']].map((fields) => fc.sample(record(fields), { numRuns: 100 })) as [Record<string, unknown>[], Record<string, unknown>[], Record<string, unknown>[]];
+    const store = await makeStore((open) => {
+      loadCompanies(open, companies.map((company, n) => ({ ...company, id: `c${n}`, domain: `c${n}.example` })), 'test');
+      loadPeople(open, people.map((person, n) => ({ ...person, id: `p${n}`, email: `p${n}@c${n}.example`, company_domain: `c${n}.example` })), 'test');
+      loadSignals(open, told.map((signal, n) => ({ ...signal, id: `s${n}`, type: fc.sample(fc.constantFrom(...SIGNAL_TYPES), 1)[0], domain: `c${n}.example`, occurred_at: '2026-01-01' })), 'test');
+    });
+    const odder = await serveStore({ store });
+    const whole = (name: string): Selection => wholeOf(SCHEMA.getType(name) as GraphQLObjectType);
+    for (let n = 0; n < 100; n++) {
+      const { data, errors } = await ask(odder, `mutation { enrich(id: "p${n}") ${written(whole('Person'))} reveal(id: "p${n}") ${written(whole('RevealedContact'))} }`);
+      expect(errors).toEqual([]);
+      expect(data?.['enrich']).toEqual(cutTo((await odder.post('/v1/enrich', { id: `p${n}` })).json, whole('Person')));
+    }
+    const lists = await ask(odder, `{ contacts(first: 100) { edges { node ${written(whole('Contact'))} } } signals(first: 100) { edges { node ${written(whole('Signal'))} } } }`);
+    expect([lists.status, lists.errors]).toEqual([200, []]);
   });
 });
 

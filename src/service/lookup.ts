@@ -140,7 +140,7 @@ function tracesOf(lookup: Exclude<Lookup, { by: 'domain' }>): Traces {
     case 'phone':
       return { mobiles: [lookup.value], numbers: [lookup.value] };
     case 'id':
-      return { id: lookup.value };
+      return { id: lookup.value, knownId: lookup.value };
     case 'name':
       return {};
     default:

@@ -9,12 +9,13 @@ import { TermCollector } from '../search/term-table.ts';
 import { companyUpdate } from './company-writer.ts';
 import { readKept } from './kept-columns.ts';
 import type { KeptRecord } from './merge.ts';
-import { OtherAddresses, otherAddressesOf } from './other-addresses.ts';
+import { otherAddressesOf } from './other-addresses.ts';
 import { otherNumbersOf, otherNumberWriter } from './other-numbers.ts';
 import { personUpdate } from './person-rows.ts';
 import { keptPerson } from './person-writer.ts';
 import { COMPANY_KEPT_COLUMNS, companyColumns } from './prepared-company.ts';
 import { personColumns, PERSON_KEPT_COLUMNS, sortKeysOf, termsOf } from './prepared-person.ts';
+import { SharedKeys } from './shared-keys.ts';
 import { SIGNAL_FIELD_TYPES, wholeData } from './signal-writer.ts';
 import type { Store } from './store.ts';
 
@@ -97,7 +98,7 @@ function personCleaner(store: Store, index: IndexWriter): (row: Row) => void {
   const hasAddress = store.prepare('SELECT 1 FROM people WHERE email = ? AND seq <> ?');
   const termsBefore = store.prepare('SELECT terms FROM person_term_lists WHERE person = ?');
   const keepTerms = store.prepare('INSERT OR REPLACE INTO person_term_lists (person, terms) VALUES (?, ?)');
-  const addresses = new OtherAddresses(store, index);
+  const addresses = new SharedKeys(store, 'other_addresses', index);
   const collector = new TermCollector();
   const putNumbers = otherNumberWriter(store);
   return (row) => {

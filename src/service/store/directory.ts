@@ -4,6 +4,7 @@ import { phoneOf } from '../field-types.ts';
 import { fold } from '../fold.ts';
 import { companyText, type SparseRecord } from '../records.ts';
 import { aliasReader, domainsReader, ownerReader } from './domain-aliases.ts';
+import { idAsKey, profileAsKey } from './other-keys.ts';
 import { numbersOf, numberTest } from './other-numbers.ts';
 import { PERSON_COLUMNS, PersonRow, updatedAt, type PersonValues } from './person-row.ts';
 import { RowHints } from './row-hints.ts';
@@ -28,8 +29,9 @@ export interface NumberOwner {
 export interface Directory extends EvidenceSource {
   /** By any normalised address of the person. */
   personByEmail(email: string): PersonRow | null;
+  /** By the id that they are named by, else one that is theirs alone. */
   personById(id: string): PersonRow | null;
-  /** By a profile's key. */
+  /** By a profile's key, else a former one of theirs alone. */
   personByProfile(profile: string): PersonRow | null;
   /** By a number in E.164: their mobile one, else another of theirs. Null when several people have it, or it is that of where they work. */
   personByNumber(number: string): NumberOwner | null;
@@ -57,6 +59,7 @@ export function openDirectory(store: Store, turn: Turn = atOnce(store)): Directo
   const byOther = store.prepare(`SELECT ${PERSON_COLUMNS} FROM other_addresses JOIN people ON people.seq = person WHERE other_addresses.email = ? ORDER BY person LIMIT 1`);
   const byId = store.prepare(`${one} id = ?`);
   const byProfile = store.prepare(`${one} profile = ? ORDER BY observed_at DESC, seq LIMIT 1`);
+  const byOtherKey = store.prepare(`SELECT ${PERSON_COLUMNS} FROM other_keys JOIN people ON people.seq = person WHERE key = ? LIMIT 2`);
   const byMobile = store.prepare(`${one} mobile = ? LIMIT 2`);
   const byOtherNumber = store.prepare(`SELECT ${PERSON_COLUMNS} FROM other_numbers JOIN people ON people.seq = person WHERE number = ? LIMIT 2`);
   const byName = store.prepare(`${one} name_key = ? AND company_domain = ? ORDER BY id LIMIT ${MAX_NAMESAKES}`);
@@ -68,6 +71,10 @@ export function openDirectory(store: Store, turn: Turn = atOnce(store)): Directo
   const [ownerOf, domainsOf] = [ownerReader(store), domainsReader(store)];
 
   const asTold = ({ companyDomain, companyName }: PersonRow): string | null => (companyDomain === null && companyName === null ? null : companyText(JSON.stringify({ name: companyName, domain: companyDomain }), { signals: null, updatedAt: null }, null));
+  const ofOne = (key: string): PersonRow | null => {
+    const found = byOtherKey.all(key);
+    return found.length === 1 ? toPerson(found[0]) : null;
+  };
   const companyOf = (row: PersonRow): string | null => (row.companyDomain === null ? null : readCompany(row.companyDomain)) ?? asTold(row);
 
   return {
@@ -75,8 +82,8 @@ export function openDirectory(store: Store, turn: Turn = atOnce(store)): Directo
       const values = byEmail(email);
       return values === undefined ? toPerson(byOther.get(email)) : new PersonRow(values as PersonValues);
     },
-    personById: (id) => toPerson(byId.get(id)),
-    personByProfile: (profile) => toPerson(byProfile.get(profile)),
+    personById: (id) => toPerson(byId.get(id)) ?? ofOne(idAsKey(id)),
+    personByProfile: (profile) => toPerson(byProfile.get(profile)) ?? ofOne(profileAsKey(profile)),
     personByNumber(number) {
       const owners = byMobile.all(number);
       const found = owners.length > 0 ? owners : byOtherNumber.all(number);

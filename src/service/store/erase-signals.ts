@@ -5,6 +5,7 @@ import type { SparseRecord } from '../records.ts';
 import { textOrNull } from '../values.ts';
 import { addressesIn } from './addresses-in.ts';
 import { domainsReader, ownerReader } from './domain-aliases.ts';
+import { idAsKey } from './other-keys.ts';
 import type { SamePerson } from './same-person.ts';
 import { namedBy } from './signal-person.ts';
 import type { Store } from './store.ts';
@@ -14,6 +15,8 @@ import type { Traces } from './suppressions.ts';
 export function signalEraser(store: Store): (person: SamePerson) => string[] {
   const by = (column: string) => store.prepare(`DELETE FROM signals WHERE ${column} = ? RETURNING company_domain`);
   const [byId, byEmail, byProfile, bySeq] = [by('person_id'), by('person_email'), by('person_profile'), by('seq')];
+  // Files number their rows from 1.
+  const hasId = store.prepare('SELECT 1 FROM people WHERE id = ?1 UNION ALL SELECT 1 FROM other_keys WHERE key = ?2 LIMIT 1');
   // A namesake who is still there is named by more than the name.
   const named = store.prepare(`
     SELECT seq, doc ->> '$.person.name' AS name FROM signals WHERE company_domain = ? AND doc ->> '$.person.name' IS NOT NULL
@@ -21,7 +24,7 @@ export function signalEraser(store: Store): (person: SamePerson) => string[] {
   const [ownerOf, domainsOf] = [ownerReader(store), domainsReader(store)];
   return ({ rows, addresses, profiles }) => {
     const erased = [
-      ...rows.flatMap(({ person }) => (typeof person['id'] === 'string' ? byId.all(person['id']) : [])),
+      ...rows.flatMap(({ ids }) => ids.flatMap((id) => (hasId.get(id, idAsKey(id)) === undefined ? byId.all(id) : []))),
       ...addresses.flatMap((address) => byEmail.all(address)),
       ...profiles.flatMap((profile) => byProfile.all(profile)),
     ];

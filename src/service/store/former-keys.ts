@@ -26,6 +26,17 @@ export function withoutFormer({ list, type, keysIn }: FormerKind, doc: SparseRec
   return { given: all.filter((entry) => !isFormer(entry)), former: keysIn(all.filter(isFormer)) };
 }
 
+/** What was known of former addresses, by the list that names them. */
+export function formerStatuses({ emails }: SparseRecord): Map<string, string> {
+  const found = new Map<string, string>();
+  for (const entry of Array.isArray(emails) ? (emails as readonly unknown[]) : []) {
+    if (!isObject(entry) || entry['type'] !== FORMER_EMAILS.type) continue;
+    const [[address], status] = [FORMER_EMAILS.keysIn([entry]), textOrNull(entry['status'])];
+    if (address !== undefined && status !== null) found.set(address, status);
+  }
+  return found;
+}
+
 /** A list as it was given with the former keys behind it, those that it has not; undefined: it is empty. @param statusOf what was known of one */
 export function withFormer({ list, type, keysIn, entryOf }: FormerKind, doc: SparseRecord, former: readonly string[], statusOf: (key: string) => unknown): readonly unknown[] | undefined {
   const given = Array.isArray(doc[list]) ? (doc[list] as readonly unknown[]) : [];

@@ -1,7 +1,8 @@
 /** What records are named by. Pure. */
 import { hash } from 'node:crypto';
 
-const MAX_ID = 128;
+/** Characters of an id that is kept. */
+export const MAX_ID = 128;
 
 /** What a record is to be named by, where that is free: the id that it came with, else one that follows from its identity. */
 export function wantedId(given: string | null, derived: () => string): string {

@@ -2,14 +2,19 @@
 import type { SparseRecord } from '../records.ts';
 import { textOrNull } from '../values.ts';
 import { employerOf, mergeEmployers, shownEmployer, type Employer, type NameAt } from './employer.ts';
-import { FORMER_EMAILS, FORMER_MOBILES, withFormer, withoutFormer } from './former-keys.ts';
+import { FORMER_EMAILS, FORMER_MOBILES, formerStatuses, withFormer, withoutFormer } from './former-keys.ts';
 import { isNews, merge, recordOf, same, stampOf, type Aside, type KeptRecord, type Merged, type Provenance, type Stamp } from './merge.ts';
-import type { ReportFacts } from './prepared-person.ts';
+import { addressesOf, otherAddressesOf } from './other-addresses.ts';
+import { idAsKey, keysOfRecord } from './other-keys.ts';
+import { numbersOf } from './other-numbers.ts';
+import type { PersonKeys, ReportFacts } from './prepared-person.ts';
 
 /** What a verdict on the address says. */
 const OF_THE_ADDRESS: readonly string[] = ['email_status', 'email_confidence', 'email_verified_at'];
 const EMPLOYER: readonly string[] = ['company_domain', 'company_name'];
 const APART: readonly string[] = [...OF_THE_ADDRESS, ...EMPLOYER, FORMER_EMAILS.list, FORMER_MOBILES.list];
+/** What of another value stays, whichever is newer. */
+const KNOWN_BY: readonly string[] = ['email', 'emails', 'personal_emails', 'mobile', 'phones', 'linkedin_url'];
 const MAX_FORMER = 20;
 /** Whose a verdict is that came with no address. */
 const NO_ADDRESS = '';
@@ -21,18 +26,22 @@ interface Parts {
   /** By the address that they are of; null: nothing is known of it. */
   readonly verdicts: ReadonlyMap<string, KeptRecord | null>;
   readonly mobiles: readonly string[];
+  readonly keys: readonly string[];
   readonly employer: Employer;
 }
 
+/** What of somebody who comes is told beside their record. */
+type Told = Partial<ReportFacts & Pick<PersonKeys, 'id'>>;
+
 /**
- * As `merge`, but for what belongs together: a verdict stays with its address, an employer's name with its domain, and an address or mobile number that is no longer the main one
- * among the others. A name holds until first and last name are both known from later: then they make it (`nameOf`). One of them alone replaces nothing of it.
+ * As `merge`, but for what belongs together: a verdict stays with its address, an employer's name with its domain, and whatever somebody was known by is kept: an address or mobile number
+ * that the newest reports have no more among the others, a profile or another id beside the record. A name holds until first and last name are both known from later: then they make it (`nameOf`). One of them alone replaces nothing of it.
  * What is kept follows from the reports and their times alone, so that the order in which they arrive makes no difference.
  */
-export function mergePerson(kept: KeptRecord | null, incoming: SparseRecord, from: Provenance, { learntMs = null, isEmployerDerived = false }: Partial<ReportFacts> = {}, nameAt: NameAt = () => null): Merged {
+export function mergePerson(kept: KeptRecord | null, incoming: SparseRecord, from: Provenance, { learntMs = null, isEmployerDerived = false, id = null }: Told = {}, nameAt: NameAt = () => null): Merged {
   const report = reported(incoming, from, learntMs ?? from.atMs, isEmployerDerived);
-  if (kept === null) return { record: report, change: 'new' };
-  if (isKnown(kept, report)) return { record: kept, change: 'same' };
+  if (kept === null) return { record: withKeys(report, keysOfRecord({}, id)), change: 'new' };
+  if (isKnown(kept, report, id)) return { record: kept, change: 'same' };
   const [one, other] = [takenApart(kept), takenApart(report)];
   const verdicts = new Map(one.verdicts);
   for (const [address, verdict] of other.verdicts) {
@@ -40,15 +49,15 @@ export function mergePerson(kept: KeptRecord | null, incoming: SparseRecord, fro
     verdicts.set(address, verdict === null ? before : merge(before, verdict.doc, { source: from.source, atMs: learntMs ?? from.atMs }).record);
   }
   const rest = mergeReport(one.rest, other.rest.doc, from);
-  const record = putTogether({ rest, verdicts, mobiles: [...one.mobiles, ...other.mobiles], employer: mergeEmployers(one.employer, other.employer) }, nameAt, kept);
+  const record = putTogether({ rest, verdicts, mobiles: [...one.mobiles, ...other.mobiles], keys: [...one.keys, ...other.keys, ...keysOfRecord({}, id)], employer: mergeEmployers(one.employer, other.employer) }, nameAt, kept);
   const change = changeOf(kept, record);
   return { record: change === 'same' ? kept : record, change };
 }
 
 /** Whether a report plainly says nothing that is not known. Most of what comes again does, and then nothing is taken apart. */
-function isKnown(kept: KeptRecord, report: KeptRecord): boolean {
+function isKnown(kept: KeptRecord, report: KeptRecord, id: string | null): boolean {
   const isAnother = (field: string): boolean => report.doc[field] !== undefined && !same(report.doc[field], kept.doc[field]);
-  if ([FORMER_EMAILS, FORMER_MOBILES].some(({ field, list }) => isAnother(field) || isAnother(list))) return false;
+  if (KNOWN_BY.some(isAnother) || (id !== null && id !== kept.doc['id'] && kept.aside?.keys?.includes(idAsKey(id)) !== true)) return false;
   if (kept.aside?.employer?.isDerived === true && report.aside === undefined && EMPLOYER.some((field) => report.doc[field] !== undefined)) return false;
   return !Object.keys(report.doc).some((field) => isNews(kept, field, report.doc[field], stampOf(report, field)[1]));
 }
@@ -63,22 +72,26 @@ function reported(incoming: SparseRecord, from: Provenance, learntMs: number, is
 function takenApart(record: KeptRecord): Parts {
   const { doc, aside = {} } = record;
   const [emails, phones] = [withoutFormer(FORMER_EMAILS, doc), withoutFormer(FORMER_MOBILES, doc)];
-  const lists = { ...(emails.given.length === 0 ? {} : { emails: emails.given }), ...(phones.given.length === 0 ? {} : { phones: phones.given }) };
+  const lists: SparseRecord = { ...(emails.given.length === 0 ? {} : { emails: emails.given }), ...(phones.given.length === 0 ? {} : { phones: phones.given }) };
   const rest = part(record, { ...without(doc, APART), ...lists });
   const verdict = part(record, only(doc, OF_THE_ADDRESS));
   const hasVerdict = Object.keys(verdict.doc).length > 0;
   const address = textOrNull(doc['email']) ?? NO_ADDRESS;
-  const verdicts = new Map<string, KeptRecord | null>([...emails.former.map((email) => [email, null] as const), ...Object.entries(aside.emails ?? {}), [address, hasVerdict ? verdict : null]]);
-  return { rest, verdicts, mobiles: [...phones.former, ...(aside.mobiles ?? []), ...(typeof doc['mobile'] === 'string' ? [doc['mobile']] : [])], employer: employerOf(record) };
+  const [source, atMs] = stampOf(record, 'emails');
+  const told = [...formerStatuses(doc)].map(([email, status]): [string, KeptRecord] => [email, { doc: { email_status: status }, base: { source, atMs }, others: {} }]);
+  const verdicts = new Map<string, KeptRecord | null>([...otherAddressesOf(doc).map((email) => [email, null] as const), ...told, ...Object.entries(aside.emails ?? {}), [address, hasVerdict ? verdict : null]]);
+  const mobiles = [...phones.former, ...(aside.mobiles ?? []), ...numbersOf({ ...only(doc, ['mobile']), ...only(lists, ['phones']) }, 'mobile')];
+  return { rest, verdicts, mobiles, keys: [...keysOfRecord(doc, null), ...(aside.keys ?? [])], employer: employerOf(record) };
 }
 
-function putTogether({ rest, verdicts, mobiles, employer }: Parts, nameAt: NameAt, kept: KeptRecord): KeptRecord {
-  const { email, mobile } = rest.doc;
+function putTogether({ rest, verdicts, mobiles, keys, employer }: Parts, nameAt: NameAt, kept: KeptRecord): KeptRecord {
+  const { email } = rest.doc;
+  const [listed, listedMobiles] = [addressesOf(rest.doc), numbersOf(rest.doc, 'mobile')];
   const verdict = verdicts.get(textOrNull(email) ?? NO_ADDRESS) ?? null;
-  const formerEmails = fewOf([...verdicts.keys()].filter((address) => address !== email && address !== NO_ADDRESS));
-  const formerMobiles = fewOf([...new Set(mobiles)].filter((number) => number !== mobile));
+  const formerEmails = fewOf([...verdicts].flatMap(([address, said]) => (address === email || address === NO_ADDRESS || (said === null && listed.includes(address)) ? [] : [address])));
+  const formerMobiles = fewOf(mobiles.filter((number) => !listedMobiles.includes(number)));
   const works = shownEmployer(employer, nameAt);
-  const lists = { emails: withFormer(FORMER_EMAILS, rest.doc, formerEmails, (address) => verdicts.get(address)?.doc['email_status']), phones: withFormer(FORMER_MOBILES, rest.doc, formerMobiles, () => null) };
+  const lists = { emails: withFormer(FORMER_EMAILS, rest.doc, formerEmails.filter((address) => !listed.includes(address)), (address) => verdicts.get(address)?.doc['email_status']), phones: withFormer(FORMER_MOBILES, rest.doc, formerMobiles, () => null) };
   const values: SparseRecord = { ...rest.doc, ...lists, ...verdict?.doc, ...works.fields };
   // What was there stays where it was: a record that comes again is known by its text.
   const doc = { ...only(values, Object.keys(kept.doc)), ...only(values, Object.keys(values)) };
@@ -95,12 +108,19 @@ function putTogether({ rest, verdicts, mobiles, employer }: Parts, nameAt: NameA
     ...(formerMobiles.length === 0 ? {} : { mobiles: formerMobiles }),
   };
   const record = recordOf(doc, stamp, kept.base);
-  return Object.keys(aside).length === 0 ? record : { ...record, aside };
+  return withKeys(Object.keys(aside).length === 0 ? record : { ...record, aside }, keys);
+}
+
+/** A record with the keys beside it that it has not in itself. */
+function withKeys(record: KeptRecord, keys: readonly string[]): KeptRecord {
+  const own = keysOfRecord(record.doc, textOrNull(record.doc['id']));
+  const others = fewOf(keys.filter((key) => !own.includes(key)));
+  return others.length === 0 ? record : { ...record, aside: { ...record.aside, keys: others } };
 }
 
 /** Nobody has had more: they are many people's who came by one wrong key. Which ones stay does not depend on the order in which they came. */
 function fewOf(keys: readonly string[]): string[] {
-  return keys.toSorted().slice(0, MAX_FORMER);
+  return [...new Set(keys)].toSorted().slice(0, MAX_FORMER);
 }
 
 /** A verdict that is of when its own fields are. */

@@ -23,10 +23,12 @@ export interface KeptRecord {
 /** What is kept beside a person's fields and never answered: what reports to come have to be merged with. */
 export interface Aside {
   readonly employer?: EmployerAside;
-  /** Former main addresses, and the verdict on each. */
+  /** Former addresses, and the verdict on each. */
   readonly emails?: Readonly<Record<string, KeptRecord | null>>;
-  /** Former main numbers. */
+  /** Former mobile numbers. */
   readonly mobiles?: readonly string[];
+  /** Former profiles and other ids (`other-keys.ts`). */
+  readonly keys?: readonly string[];
 }
 
 /** What one report says of an employer. */

@@ -327,4 +327,17 @@ export const MIGRATIONS: readonly Migration[] = [
     sql: '',
     run: codesAgain,
   },
+  {
+    version: 17,
+    name: 'former profiles and other ids of people',
+    // `profile:` or `id:` and the key. Of people of before it is not known.
+    sql: `
+      CREATE TABLE other_keys (
+        key TEXT NOT NULL,
+        person INTEGER NOT NULL,
+        PRIMARY KEY (key, person)
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX other_keys_by_person ON other_keys (person);
+    `,
+  },
 ];

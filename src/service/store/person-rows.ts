@@ -4,12 +4,13 @@ import { words } from '../fold.ts';
 import type { IndexWriter } from '../search/index-writer.ts';
 import { NO_HEADCOUNT, type SortKeys } from '../search/sort-keys.ts';
 import type { TermSpan, TermTable } from '../search/term-table.ts';
-import { OtherAddresses } from './other-addresses.ts';
+import { idAsKey, profileAsKey } from './other-keys.ts';
 import { otherNumberWriter } from './other-numbers.ts';
 import { namedId } from './ids.ts';
 import { AS_TEXT, type Texts } from './kept-texts.ts';
 import type { ColumnValue } from './prepared.ts';
 import { newFieldSources, PERSON_KEPT_COLUMNS, type PersonKeys, type PreparedPerson } from './prepared-person.ts';
+import { SharedKeys } from './shared-keys.ts';
 import type { Store } from './store.ts';
 
 export type Row = Readonly<Record<string, unknown>>;
@@ -25,17 +26,21 @@ export interface NewRow {
   /** Addresses and numbers beside the main ones. */
   readonly others: readonly string[];
   readonly otherNumbers: readonly string[];
+  /** Former profiles and other ids. */
+  readonly otherKeys: readonly string[];
 }
 
 export class PersonRows {
   readonly #index: IndexWriter;
-  readonly #addresses: OtherAddresses;
+  readonly #addresses: SharedKeys;
+  readonly #keys: SharedKeys;
   readonly #putNumbers;
   readonly #statements;
 
   constructor(store: Store, index: IndexWriter) {
     this.#index = index;
-    this.#addresses = new OtherAddresses(store, index);
+    this.#addresses = new SharedKeys(store, 'other_addresses', index);
+    this.#keys = new SharedKeys(store, 'other_keys', index);
     this.#putNumbers = otherNumberWriter(store);
     this.#statements = {
       byEmail: store.prepare(`SELECT ${FOUND} FROM people WHERE email = ?`),
@@ -55,14 +60,15 @@ export class PersonRows {
 
   /**
    * Who this is, by the best of what is given: address, profile, id; a name alone is many people's, and one of a company's as a rule. Where a company has
-   * several of that name, it is who was put here by no more than that before. By an address beside the main one, or an id, nobody is found who is called otherwise.
+   * several of that name, it is who was put here by no more than that before. By an address beside the main one, a former profile or an id nobody is found who is called otherwise.
    */
   find(person: PreparedPerson): Row | null {
     const { email, profile, id, name, domain, newId } = person;
     const { byEmail, byProfile, byId, byName } = this.#statements;
     const found =
       (email === null ? undefined : byEmail.get(email)) ?? (profile === null ? undefined : byProfile.get(profile)) ??
-      (email === null ? undefined : this.#addresses.find(email, isCalledSo(person))) ?? (id === null ? undefined : this.#byId(person, id));
+      (email === null ? undefined : this.#addresses.find(email, mayBe(person))) ?? (profile === null ? undefined : this.#keys.find(profileAsKey(profile), isCalledSo(person))) ??
+      (id === null ? undefined : this.#byId(person, id));
     if (found !== undefined || email !== null || profile !== null || id !== null) return found ?? null;
     const same = byName.all(name, domain);
     if (same.length === 1) return same[0] ?? null;
@@ -81,13 +87,16 @@ export class PersonRows {
     const { byId } = this.#statements;
     const { email, profile, newId, nameKey } = person;
     const found = byId.get(id) ?? (email === null && profile === null && newId !== id ? byId.get(newId) : undefined);
-    return found === undefined || isCalledSo(person)(found) ? found : byId.get(namedId(id, nameKey));
+    if (found !== undefined && mayBe(person)(found)) return found;
+    return this.#keys.find(idAsKey(id), mayBe(person)) ?? (found === undefined ? undefined : byId.get(namedId(id, nameKey)));
   }
 
   /** Whether nobody would be found by these keys unless by the main address or the id: `add` sees that by itself. */
   mayBeNew({ email, profile, id }: PersonKeys): boolean {
     if (email === null && id === null) return false;
-    return (email === null || !this.#addresses.has(email)) && (profile === null || this.#statements.hasProfile.get(profile) === undefined);
+    if (email !== null && this.#addresses.has(email)) return false;
+    if (profile !== null && (this.#statements.hasProfile.get(profile) !== undefined || this.#keys.has(profileAsKey(profile)))) return false;
+    return id === null || !this.#keys.has(idAsKey(id));
   }
 
   /** False: somebody has this address or this id, and nothing is changed. */
@@ -102,24 +111,31 @@ export class PersonRows {
   replace(seq: number, row: NewRow, table: TermTable, span: TermSpan): void {
     this.#statements.update.run(...row.columns, seq);
     this.#addresses.forget(seq);
+    this.#keys.forget(seq);
     this.#keepBeside(seq, (this.#statements.terms.get(seq)?.['terms'] as Uint8Array | undefined) ?? null, false, row, table, span);
   }
 
-  #keepBeside(seq: number, before: Uint8Array | null, isNew: boolean, { domain, keys, others, otherNumbers }: NewRow, table: TermTable, span: TermSpan): void {
+  #keepBeside(seq: number, before: Uint8Array | null, isNew: boolean, { domain, keys, others, otherNumbers, otherKeys }: NewRow, table: TermTable, span: TermSpan): void {
     this.#addresses.put(seq, others);
+    this.#keys.put(seq, otherKeys);
     this.#putNumbers(seq, otherNumbers, isNew);
     this.#statements.keepTerms.run(seq, this.#index.person(seq, before, table, span, domain, keys));
   }
 }
 
-/** Whether a row may be a person's by profile and name: no two profiles, and one of the two has no name, or a name of which the other has all words; some scripts have no blank between words. */
-function isCalledSo({ nameKey, profile }: PreparedPerson): (row: Row) => boolean {
+/** Whether a row may be a person's by profile and name. */
+function mayBe(person: PreparedPerson): (row: Row) => boolean {
+  const { profile } = person;
+  const isCalled = isCalledSo(person);
+  return (row) => (profile === null || row['profile'] === null || row['profile'] === profile) && isCalled(row);
+}
+
+/** Whether one of the two has no name, or a name of which the other has all words; some scripts have no blank between words. */
+function isCalledSo({ nameKey }: PreparedPerson): (row: Row) => boolean {
   const called = words(nameKey);
   return (row) => {
     const other = row['name_key'] as string;
     const others = words(other);
-    const before = row['profile'];
-    if (profile !== null && before !== null && before !== profile) return false;
     return called.every((word) => others.includes(word)) || others.every((word) => called.includes(word)) || nameKey.replaceAll(' ', '') === other.replaceAll(' ', '');
   };
 }

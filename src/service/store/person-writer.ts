@@ -17,7 +17,7 @@ import type { Collected } from './prepared.ts';
 import { newFieldSources, newPersonColumns, personColumns, preparePerson, sortKeysOf, termsOf, type PreparedPerson } from './prepared-person.ts';
 import type { PreparedCompany } from './prepared-company.ts';
 import { MAX_DOC, TOO_LARGE, type Put, type Rejected } from './put.ts';
-import { anySuppression, suppressionTest } from './suppressions.ts';
+import { anySuppression, idTraces, suppressionTest, type Traces } from './suppressions.ts';
 import type { Store } from './store.ts';
 
 /** `learntMs`: when the status of the address was learnt (epoch milliseconds), where that is known to be another time than the record's. */
@@ -25,6 +25,7 @@ export type PutPerson = (raw: SparseRecord, from: Provenance, learntMs?: number 
 /** @param collected of the person and others: what they are found by when they are new, and their texts @param company that of where they work, where it came with them */
 export type PutPreparedPerson = (person: PreparedPerson, source: number, collected: Collected, company?: PreparedCompany | null) => Put;
 
+const NO_KEYS: readonly string[] = [];
 const SUPPRESSED: Rejected = { kind: 'rejected', code: 'suppressed', detail: 'this person asked to be removed' };
 
 /** Puts one person as they come; within a transaction, at whose end `index` is flushed. `company_domain` says where one works. */
@@ -40,7 +41,8 @@ export function personWriter(store: Store, index: IndexWriter): PutPerson {
 /** Puts one person who was made ready; within a transaction, at whose end `index` is flushed. */
 export function preparedPersonWriter(store: Store, index: IndexWriter): PutPreparedPerson {
   const rows = new PersonRows(store, index);
-  const isSuppressed = suppressionTest(store, onceATransaction(index, anySuppression(store)));
+  const isAnybody = onceATransaction(index, anySuppression(store));
+  const isSuppressed = suppressionTest(store, isAnybody);
   const collector = new TermCollector();
   const companyAt = store.prepare('SELECT doc FROM companies WHERE domain = ?');
   const nameAt: NameAt = (domain) => nameIn((companyAt.get(domain)?.['doc'] as string | undefined) ?? '{}');
@@ -57,19 +59,19 @@ export function preparedPersonWriter(store: Store, index: IndexWriter): PutPrepa
       return rows.add(row, collector.take(), span) ? put : null;
     }
     if (person.isTooLarge) return TOO_LARGE;
-    const row = { columns: newPersonColumns(person, source, texts), domain, keys: { id, name, rank, updatedMs: atMs }, others, otherNumbers };
+    const row = { columns: newPersonColumns(person, source, texts), domain, keys: { id, name, rank, updatedMs: atMs }, others, otherNumbers, otherKeys: NO_KEYS };
     return rows.add(row, table, person) ? put : null;
   };
-  // Nobody is found by the id that was given where this is asked. One that was an erased namesake's is not given again.
-  const mayHave = (person: PreparedPerson, id: string): boolean => id === person.id || !isSuppressed({ id });
+  // Nobody is found by the id where this is asked. One that was an erased one's is not given again.
+  const mayHave = (id: string): boolean => !isAnybody() || !isSuppressed({ id, knownId: id });
   const addUnknown = (person: PreparedPerson, source: number, collected: Collected): Put => {
-    const first = mayHave(person, person.newId) ? add(person, person.newId, source, collected) : null;
+    const first = mayHave(person.newId) ? add(person, person.newId, source, collected) : null;
     if (first !== null) return first;
     const named = person.id === null || person.nameKey === '' ? null : namedId(person.id, person.nameKey);
     // They were known by that id and name.
-    if (named !== null && isSuppressed({ id: named })) return SUPPRESSED;
+    if (named !== null && !mayHave(named)) return SUPPRESSED;
     for (let id = named ?? furtherId(person.newId, person.id); ; id = furtherId(id, person.id)) {
-      const put = mayHave(person, id) ? add(person, id, source, collected) : null;
+      const put = mayHave(id) ? add(person, id, source, collected) : null;
       if (put !== null) return put;
     }
   };
@@ -78,10 +80,10 @@ export function preparedPersonWriter(store: Store, index: IndexWriter): PutPrepa
   /** Where one is known and nothing is new of them, so it is of the next. */
   let isAgain = true;
   return (person, source, collected, company = null) => {
-    const { email, profile, id, others, mobiles, dropped, atMs } = person;
+    const { dropped, atMs } = person;
     const { texts } = collected;
-    if (isSuppressed({ emails: email === null ? others : [email, ...others], profile, mobiles, id })) return SUPPRESSED;
-    const added = isNews && !person.isTooLarge && mayHave(person, person.newId) && rows.mayBeNew(person) ? add(person, person.newId, source, collected) : null;
+    if (isAnybody() && isSuppressed(tracesOf(person))) return SUPPRESSED;
+    const added = isNews && !person.isTooLarge && mayHave(person.newId) && rows.mayBeNew(person) ? add(person, person.newId, source, collected) : null;
     if (added !== null) return added;
     if (!isNews && isAgain && rows.isKept(person, bytesIn(texts, person))) return { kind: 'put', change: 'same', dropped };
     const found = rows.find(person);
@@ -99,6 +101,10 @@ export function preparedPersonWriter(store: Store, index: IndexWriter): PutPrepa
   };
 }
 
+function tracesOf({ email, profile, id, others, mobiles, nameKey }: PreparedPerson): Traces {
+  return { emails: email === null ? others : [email, ...others], profile, mobiles, ...(id === null ? {} : idTraces(id, nameKey)), id };
+}
+
 /** What a company is called in its record's text. */
 function nameIn(company: string): string | null {
   return textOrNull((JSON.parse(company) as SparseRecord)['name']);
@@ -108,7 +114,7 @@ function nameIn(company: string): string | null {
 function rowOf(record: KeptRecord): { row: NewRow; text: string; terms: readonly number[] } {
   const { company_domain: employer, ...doc } = record.doc;
   const text = JSON.stringify(doc);
-  const row = { columns: personColumns(record, text), domain: textOrNull(employer), keys: sortKeysOf(record), others: otherAddressesOf(doc), otherNumbers: otherNumbersOf(doc) };
+  const row = { columns: personColumns(record, text), domain: textOrNull(employer), keys: sortKeysOf(record), others: otherAddressesOf(doc), otherNumbers: otherNumbersOf(doc), otherKeys: record.aside?.keys ?? NO_KEYS };
   return { row, text, terms: termsOf(doc, record.base.atMs) };
 }
 

@@ -6,7 +6,10 @@ import type { SparseRecord } from '../records.ts';
 import { textOrNull } from '../values.ts';
 import { FORMER_EMAILS, withoutFormer } from './former-keys.ts';
 import { addressesOf } from './other-addresses.ts';
+import { profileAsKey, profilesAndIds } from './other-keys.ts';
 import type { Store } from './store.ts';
+
+type Row = Readonly<Record<string, unknown>>;
 
 export interface SamePerson {
   readonly rows: readonly PersonFound[];
@@ -20,32 +23,45 @@ export interface PersonFound {
   readonly seq: number;
   readonly companyDomain: string | null;
   readonly person: SparseRecord;
+  /** The one that they are named by, and all others. */
+  readonly ids: readonly string[];
 }
 
 /**
  * Finds them by a normalised address. Sources differ in what they know, so it is looked again by all that was found, until nothing is new. The address of a
- * function (info@) that is not somebody's main one is many people's: it leads to nobody, unless it is the one that was asked for.
+ * function (info@) that is not somebody's main one is many people's, and what was theirs once may be somebody else's by now: it leads to nobody, and from the other not to them, unless it is what was asked for.
  */
 export function samePersonFinder(store: Store): (email: string) => SamePerson {
   const columns = 'seq, company_domain, doc';
   const byEmail = store.prepare(`SELECT ${columns} FROM people WHERE email = ?1 OR seq IN (SELECT person FROM other_addresses WHERE email = ?1)`);
-  const byProfile = store.prepare(`SELECT ${columns} FROM people WHERE profile = ?`);
-  const owner = store.prepare('SELECT seq FROM people WHERE email = ?');
+  const byProfile = store.prepare(`SELECT ${columns} FROM people WHERE profile = ?1 OR seq IN (SELECT person FROM other_keys WHERE key = ?2)`);
+  const ownerOf = { email: store.prepare('SELECT seq FROM people WHERE email = ?'), profile: store.prepare('SELECT seq FROM people WHERE profile = ?') };
+  const keysOf = store.prepare('SELECT key FROM other_keys WHERE person = ?');
+  /** What leads from a row to others, and from others to it. */
+  const leadsOf = (row: Row): { found: PersonFound; addresses: readonly string[]; profiles: readonly string[] } => {
+    const seq = row['seq'] as number;
+    const person = JSON.parse(row['doc'] as string) as SparseRecord;
+    const { profiles, ids } = profilesAndIds(keysOf.all(seq).map(({ key }) => key as string));
+    const { former } = withoutFormer(FORMER_EMAILS, person);
+    const isAnothers = (key: string, by: keyof typeof ownerOf): boolean => ownerOf[by].all(key).some((owner) => owner['seq'] !== seq);
+    const profile = profileKey(textOrNull(person['linkedin_url']) ?? '');
+    return {
+      found: { seq, person, companyDomain: row['company_domain'] as string | null, ids: [person['id'] as string, ...ids] },
+      addresses: addressesOf(person).filter((address) => address === person['email'] || !(isOfFunction(address) || (former.includes(address) && isAnothers(address, 'email')))),
+      profiles: [...(profile === null ? [] : [profile]), ...profiles.filter((one) => !isAnothers(one, 'profile'))],
+    };
+  };
   return (email) => {
     const rows = new Map<number, PersonFound>();
     const addresses = new Set([email]);
     const profiles = new Set<string>();
-    const add = (row: Readonly<Record<string, unknown>>): void => {
-      const seq = row['seq'] as number;
-      if (rows.has(seq)) return;
-      const person = JSON.parse(row['doc'] as string) as SparseRecord;
-      rows.set(seq, { seq, person, companyDomain: row['company_domain'] as string | null });
-      const { former } = withoutFormer(FORMER_EMAILS, person);
-      // What was theirs once may be somebody else's by now.
-      const isAnothers = (address: string): boolean => former.includes(address) && (owner.get(address)?.['seq'] ?? seq) !== seq;
-      for (const address of addressesOf(person)) if (address === person['email'] || !(isOfFunction(address) || isAnothers(address))) addresses.add(address);
-      const profile = profileKey(textOrNull(person['linkedin_url']) ?? '');
-      if (profile !== null) profiles.add(profile);
+    const add = (row: Row, isMeant: (leads: ReturnType<typeof leadsOf>) => boolean): void => {
+      if (rows.has(row['seq'] as number)) return;
+      const leads = leadsOf(row);
+      if (!isMeant(leads)) return;
+      rows.set(leads.found.seq, leads.found);
+      for (const address of leads.addresses) addresses.add(address);
+      for (const profile of leads.profiles) profiles.add(profile);
     };
     const [seen, seenProfiles] = [new Set<string>(), new Set<string>()];
     while (addresses.size > seen.size || profiles.size > seenProfiles.size) {
@@ -53,12 +69,12 @@ export function samePersonFinder(store: Store): (email: string) => SamePerson {
       for (const address of addresses) {
         if (seen.has(address)) continue;
         seen.add(address);
-        byEmail.all(address).forEach(add);
+        for (const row of byEmail.all(address)) add(row, (leads) => address === email || leads.addresses.includes(address));
       }
       for (const profile of profiles) {
         if (seenProfiles.has(profile)) continue;
         seenProfiles.add(profile);
-        byProfile.all(profile).forEach(add);
+        for (const row of byProfile.all(profile, profileAsKey(profile))) add(row, (leads) => leads.profiles.includes(profile));
       }
     }
     return { rows: [...rows.values()], addresses: [...addresses], profiles: [...profiles] };

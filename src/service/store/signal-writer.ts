@@ -45,7 +45,7 @@ export function signalWriter(store: Store, index: IndexWriter): PutSignal {
     if (record['occurred_at'] === undefined) return { kind: 'rejected', code: 'bad_time', detail: 'a signal needs to say when it occurred, as 2026-01-31 or 2026-01-31T12:00:00Z' };
     const person = (record['person'] ?? null) as SparseRecord | null;
     const { personId, email, addresses, mobiles, profile } = whomOf(person);
-    if (isSuppressed({ emails: addresses, profile, mobiles, id: personId })) return { kind: 'rejected', code: 'suppressed', detail: 'the person of this signal asked to be removed' };
+    if (isSuppressed({ emails: addresses, profile, mobiles, id: personId, knownId: personId })) return { kind: 'rejected', code: 'suppressed', detail: 'the person of this signal asked to be removed' };
     const given = typeof record['id'] === 'string' && record['id'].length <= 128 ? record['id'] : `sg_${digest(JSON.stringify([type, domain, record['occurred_at'], record['subtype'] ?? null, record['data'] ?? null, email, profile]))}`;
     const { id, kept } = find(given, type, domain);
     const { type: _type, company: _company, data, ...others } = record;

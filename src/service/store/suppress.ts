@@ -1,12 +1,13 @@
 /** Erasure: the person is removed, with every signal about them and what became of mails to them, and remembered as digests alone so that they do not come back. */
 import { normaliseEmail } from '../../verification/address.ts';
+import { fold } from '../fold.ts';
+import { nameOf } from '../person-name.ts';
 import { IndexWriter } from '../search/index-writer.ts';
-import { textOrNull } from '../values.ts';
 import { signalEraser, unindexedSignalEraser } from './erase-signals.ts';
 import { forgetAnswers } from './forget-answers.ts';
 import { numbersOf, numberTest } from './other-numbers.ts';
 import { samePersonFinder } from './same-person.ts';
-import { suppressionKeys, suppressionTest, type Traces } from './suppressions.ts';
+import { idTraces, suppressionKeys, suppressionTest, type Traces } from './suppressions.ts';
 import { transaction } from '../../sqlite/transaction.ts';
 import type { Store } from './store.ts';
 
@@ -73,7 +74,7 @@ interface Erased {
 function eraser(store: Store, index: IndexWriter): (email: string) => Erased {
   const find = samePersonFinder(store);
   const erasePerson = store.prepare('DELETE FROM people WHERE seq = ?');
-  const eraseOthers = ['other_addresses', 'other_numbers'].map((table) => store.prepare(`DELETE FROM ${table} WHERE person = ?`));
+  const eraseOthers = ['other_addresses', 'other_numbers', 'other_keys'].map((table) => store.prepare(`DELETE FROM ${table} WHERE person = ?`));
   const termsOf = store.prepare('DELETE FROM person_term_lists WHERE person = ? RETURNING terms');
   const eraseSignals = signalEraser(store);
   const isKept = numberTest(store);
@@ -92,7 +93,7 @@ function eraser(store: Store, index: IndexWriter): (email: string) => Erased {
     // A number that others have, too, and that of an office are not this person's alone: whoever comes with one later may be a colleague.
     const mobiles = new Set(rows.flatMap((row) => numbersOf(row.person, 'mobile')).filter((number) => !isKept(number)));
     const numbers = rows.flatMap((row) => numbersOf(row.person)).filter((number) => !mobiles.has(number));
-    const traces = [{ emails: addresses }, ...profiles.map((profile) => ({ profile })), { mobiles: [...mobiles], numbers }, ...rows.map((row) => ({ id: textOrNull(row.person['id']) }))];
+    const traces = [{ emails: addresses }, ...profiles.map((profile) => ({ profile })), { mobiles: [...mobiles], numbers }, ...rows.flatMap(({ person: one, ids }) => ids.flatMap((id) => [{ knownId: id }, idTraces(id, fold(nameOf(one) ?? ''))]))];
     return { people: rows.length, signals: erased.length, deliveries, traces };
   };
 }

@@ -1,5 +1,6 @@
 /** People who asked to be removed: known by digests alone, so that they can be recognised and nothing about them is kept. */
 import { hash } from 'node:crypto';
+import { words } from '../fold.ts';
 import type { Store } from './store.ts';
 
 /** What a person can be recognised by, as it is compared; null and what is left out say nothing. */
@@ -11,7 +12,18 @@ export interface Traces {
   readonly mobiles?: readonly string[];
   /** E.164: numbers that others may have as well, such as that of a switchboard. */
   readonly numbers?: readonly string[];
+  /** Whatever whoever comes with it is called. */
   readonly id?: string | null;
+  /** An id that somebody of another name may have as well, for files number their rows from 1. */
+  readonly knownId?: string | null;
+  /** Such an id and a word of a name each. */
+  readonly idWords?: readonly string[];
+}
+
+/** An id as a trace of somebody of this name: whoever comes with it and a word of the name is them, and so is who comes with it where one of the two has no name. @param nameKey folded */
+export function idTraces(id: string, nameKey: string): Traces {
+  const called = words(nameKey);
+  return called.length === 0 ? { id, knownId: id } : { idWords: called.map((word) => `${id} ${word}`) };
 }
 
 /** The digest under which a suppressed address is kept. */
@@ -20,9 +32,9 @@ export function suppressionKey(email: string): Uint8Array {
 }
 
 /** The digests of all that is known of somebody. What is no address is named by what it is, and cannot be taken for one. */
-export function suppressionKeys({ emails = [], profile, mobiles = [], numbers = [], id }: Traces): Uint8Array[] {
-  const named = Object.entries({ profile, id }).flatMap(([name, value]) => (typeof value === 'string' ? `${name}:${value}` : []));
-  return [...emails, ...named, ...mobiles.map((number) => `mobile:${number}`), ...numbers.map((number) => `number:${number}`)].map(suppressionKey);
+export function suppressionKeys({ emails = [], profile, mobiles = [], numbers = [], id, knownId, idWords = [] }: Traces): Uint8Array[] {
+  const named = Object.entries({ profile, id, known_id: knownId }).flatMap(([name, value]) => (typeof value === 'string' ? `${name}:${value}` : []));
+  return [...emails, ...named, ...mobiles.map((number) => `mobile:${number}`), ...numbers.map((number) => `number:${number}`), ...idWords.map((word) => `id_word:${word}`)].map(suppressionKey);
 }
 
 /** Whether any of a person's traces is suppressed. @param isAny whether anybody is; for those who ask often */

@@ -37,6 +37,15 @@ export function formerStatuses({ emails }: SparseRecord): Map<string, string> {
   return found;
 }
 
+/** A record with its main address, which is somebody else's, among the others; of what was known of it the status stays. */
+export function withoutMain(record: SparseRecord): SparseRecord {
+  const { email, email_status: status, email_confidence: _confidence, email_verified_at: _at, ...rest } = record;
+  const address = email as string;
+  if (addressesOf(rest).includes(address)) return rest;
+  const emails = Array.isArray(rest['emails']) ? (rest['emails'] as readonly unknown[]) : [];
+  return { ...rest, emails: [...emails, FORMER_EMAILS.entryOf(address, FORMER_EMAILS.type, textOrNull(status))] };
+}
+
 /** A list as it was given with the former keys behind it, those that it has not; undefined: it is empty. @param statusOf what was known of one */
 export function withFormer({ list, type, keysIn, entryOf }: FormerKind, doc: SparseRecord, former: readonly string[], statusOf: (key: string) => unknown): readonly unknown[] | undefined {
   const given = Array.isArray(doc[list]) ? (doc[list] as readonly unknown[]) : [];

@@ -1,6 +1,6 @@
 /** A merged record to and from the columns in which it is kept. */
 import type { SparseRecord } from '../records.ts';
-import type { KeptRecord } from './merge.ts';
+import type { Aside, KeptRecord } from './merge.ts';
 
 /** @param row the columns `doc`, `source`, `observed_at` and `field_sources` @param more belongs to the record, and stands in another column */
 export function readKept(row: Readonly<Record<string, unknown>>, more: SparseRecord = {}): KeptRecord {
@@ -11,6 +11,12 @@ export function readKept(row: Readonly<Record<string, unknown>>, more: SparseRec
     others,
     ...(aside === undefined ? {} : { aside }),
   };
+}
+
+/** What of a record is kept beside it. */
+export function asideOf(row: Readonly<Record<string, unknown>>): Aside {
+  const sources = row['field_sources'] as string | null;
+  return sources === null ? {} : ((JSON.parse(sources) as Pick<KeptRecord, 'aside'>).aside ?? {});
 }
 
 /** The column `field_sources`: null when every field is of the record's own source and time, and nothing is kept beside them. */

@@ -1,4 +1,6 @@
 /** Two reports of one person made into one. Pure. */
+import { fold } from '../fold.ts';
+import { nameOf } from '../person-name.ts';
 import type { SparseRecord } from '../records.ts';
 import { textOrNull } from '../values.ts';
 import { employerOf, mergeEmployers, shownEmployer, type Employer, type NameAt } from './employer.ts';
@@ -27,6 +29,8 @@ interface Parts {
   readonly verdicts: ReadonlyMap<string, KeptRecord | null>;
   readonly mobiles: readonly string[];
   readonly keys: readonly string[];
+  /** What each report called them, folded. */
+  readonly names: readonly string[];
   readonly employer: Employer;
 }
 
@@ -49,7 +53,7 @@ export function mergePerson(kept: KeptRecord | null, incoming: SparseRecord, fro
     verdicts.set(address, verdict === null ? before : merge(before, verdict.doc, { source: from.source, atMs: learntMs ?? from.atMs }).record);
   }
   const rest = mergeReport(one.rest, other.rest.doc, from);
-  const record = putTogether({ rest, verdicts, mobiles: [...one.mobiles, ...other.mobiles], keys: [...one.keys, ...other.keys, ...keysOfRecord({}, id)], employer: mergeEmployers(one.employer, other.employer) }, nameAt, kept);
+  const record = putTogether({ rest, verdicts, mobiles: [...one.mobiles, ...other.mobiles], keys: [...one.keys, ...other.keys, ...keysOfRecord({}, id)], names: [...one.names, ...other.names], employer: mergeEmployers(one.employer, other.employer) }, nameAt, kept);
   const change = changeOf(kept, record);
   return { record: change === 'same' ? kept : record, change };
 }
@@ -58,6 +62,8 @@ export function mergePerson(kept: KeptRecord | null, incoming: SparseRecord, fro
 function isKnown(kept: KeptRecord, report: KeptRecord, id: string | null): boolean {
   const isAnother = (field: string): boolean => report.doc[field] !== undefined && !same(report.doc[field], kept.doc[field]);
   if (KNOWN_BY.some(isAnother) || (id !== null && id !== kept.doc['id'] && kept.aside?.keys?.includes(idAsKey(id)) !== true)) return false;
+  const called = nameIn(report.doc);
+  if (called !== '' && !namesOf(kept).includes(called)) return false;
   if (kept.aside?.employer?.isDerived === true && report.aside === undefined && EMPLOYER.some((field) => report.doc[field] !== undefined)) return false;
   return !Object.keys(report.doc).some((field) => isNews(kept, field, report.doc[field], stampOf(report, field)[1]));
 }
@@ -81,15 +87,16 @@ function takenApart(record: KeptRecord): Parts {
   const told = [...formerStatuses(doc)].map(([email, status]): [string, KeptRecord] => [email, { doc: { email_status: status }, base: { source, atMs }, others: {} }]);
   const verdicts = new Map<string, KeptRecord | null>([...otherAddressesOf(doc).map((email) => [email, null] as const), ...told, ...Object.entries(aside.emails ?? {}), [address, hasVerdict ? verdict : null]]);
   const mobiles = [...phones.former, ...(aside.mobiles ?? []), ...numbersOf({ ...only(doc, ['mobile']), ...only(lists, ['phones']) }, 'mobile')];
-  return { rest, verdicts, mobiles, keys: [...keysOfRecord(doc, null), ...(aside.keys ?? [])], employer: employerOf(record) };
+  return { rest, verdicts, mobiles, keys: [...keysOfRecord(doc, null), ...(aside.keys ?? [])], names: namesOf(record), employer: employerOf(record) };
 }
 
-function putTogether({ rest, verdicts, mobiles, keys, employer }: Parts, nameAt: NameAt, kept: KeptRecord): KeptRecord {
+function putTogether({ rest, verdicts, mobiles, keys, names, employer }: Parts, nameAt: NameAt, kept: KeptRecord): KeptRecord {
   const { email } = rest.doc;
   const [listed, listedMobiles] = [addressesOf(rest.doc), numbersOf(rest.doc, 'mobile')];
   const verdict = verdicts.get(textOrNull(email) ?? NO_ADDRESS) ?? null;
   const formerEmails = fewOf([...verdicts].flatMap(([address, said]) => (address === email || address === NO_ADDRESS || (said === null && listed.includes(address)) ? [] : [address])));
   const formerMobiles = fewOf(mobiles.filter((number) => !listedMobiles.includes(number)));
+  const allNames = fewOf(names);
   const works = shownEmployer(employer, nameAt);
   const lists = { emails: withFormer(FORMER_EMAILS, rest.doc, formerEmails.filter((address) => !listed.includes(address)), (address) => verdicts.get(address)?.doc['email_status']), phones: withFormer(FORMER_MOBILES, rest.doc, formerMobiles, () => null) };
   const values: SparseRecord = { ...rest.doc, ...lists, ...verdict?.doc, ...works.fields };
@@ -106,6 +113,7 @@ function putTogether({ rest, verdicts, mobiles, keys, employer }: Parts, nameAt:
     ...(works.aside === null ? {} : { employer: works.aside }),
     ...(formerEmails.length === 0 ? {} : { emails: Object.fromEntries(formerEmails.map((address) => [address, byItself(verdicts.get(address) ?? null)])) }),
     ...(formerMobiles.length === 0 ? {} : { mobiles: formerMobiles }),
+    ...(same(allNames, namesOf(rest)) ? {} : { names: allNames }),
   };
   const record = recordOf(doc, stamp, kept.base);
   return withKeys(Object.keys(aside).length === 0 ? record : { ...record, aside }, keys);
@@ -144,6 +152,16 @@ function mergeReport(kept: KeptRecord, incoming: SparseRecord, from: Provenance)
 /** Whether both parts of the name are of after `nameAtMs`. */
 function isOutgrown(record: KeptRecord, nameAtMs: number): boolean {
   return ['first_name', 'last_name'].every((name) => record.doc[name] !== undefined && stampOf(record, name)[1] > nameAtMs);
+}
+
+/** What somebody is called by a record, as it is compared; empty: nothing. */
+function nameIn(doc: SparseRecord): string {
+  return fold(nameOf(doc) ?? '');
+}
+
+function namesOf({ doc, aside = {} }: KeptRecord): readonly string[] {
+  const name = nameIn(doc);
+  return aside.names ?? (name === '' ? [] : [name]);
 }
 
 /** Fields of a record, as of when they are. */

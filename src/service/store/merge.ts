@@ -29,6 +29,8 @@ export interface Aside {
   readonly mobiles?: readonly string[];
   /** Former profiles and other ids (`other-keys.ts`). */
   readonly keys?: readonly string[];
+  /** What each report called them, folded, where that is not just their name. */
+  readonly names?: readonly string[];
 }
 
 /** What one report says of an employer. */

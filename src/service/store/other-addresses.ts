@@ -1,5 +1,6 @@
 /** Addresses of people beside their main one: by which of them somebody is found, too. Several people may have one. */
-import { normaliseEmail } from '../../verification/address.ts';
+import { normaliseEmail, splitAddress } from '../../verification/address.ts';
+import { isRole } from '../../verification/lists.ts';
 import type { SparseRecord } from '../records.ts';
 import { SharedKeys } from './shared-keys.ts';
 import type { Store } from './store.ts';
@@ -25,6 +26,11 @@ export function addressesOf(person: SparseRecord): string[] {
 export function otherAddressesOf(person: SparseRecord): string[] {
   if (person['emails'] === undefined && person['personal_emails'] === undefined) return [];
   return addressesOf(person).filter((address) => address !== person['email']);
+}
+
+/** Whether an address is that of a function (info@), which is many people's. */
+export function isOfFunction(email: string): boolean {
+  return isRole(splitAddress(email)?.local ?? '');
 }
 
 /** Part of a migration: the other addresses of people who are there already. */

@@ -4,9 +4,11 @@ import { words } from '../fold.ts';
 import type { IndexWriter } from '../search/index-writer.ts';
 import { NO_HEADCOUNT, type SortKeys } from '../search/sort-keys.ts';
 import type { TermSpan, TermTable } from '../search/term-table.ts';
+import { isOfFunction } from './other-addresses.ts';
 import { idAsKey, profileAsKey } from './other-keys.ts';
 import { otherNumberWriter } from './other-numbers.ts';
 import { namedId } from './ids.ts';
+import { asideOf } from './kept-columns.ts';
 import { AS_TEXT, type Texts } from './kept-texts.ts';
 import type { ColumnValue } from './prepared.ts';
 import { newFieldSources, PERSON_KEPT_COLUMNS, type PersonKeys, type PreparedPerson } from './prepared-person.ts';
@@ -14,6 +16,12 @@ import { SharedKeys } from './shared-keys.ts';
 import type { Store } from './store.ts';
 
 export type Row = Readonly<Record<string, unknown>>;
+
+/** `row` null: they are new. `isTaken`: their main address is somebody else's, and whoever has it keeps it. */
+export interface Found {
+  readonly row: Row | null;
+  readonly isTaken: boolean;
+}
 
 /** What is asked of somebody who is found. */
 const FOUND = 'seq, name_key, profile, company_domain, doc, source, observed_at, field_sources';
@@ -60,20 +68,29 @@ export class PersonRows {
 
   /**
    * Who this is, by the best of what is given: address, profile, id; a name alone is many people's, and one of a company's as a rule. Where a company has
-   * several of that name, it is who was put here by no more than that before. By an address beside the main one, a former profile or an id nobody is found who is called otherwise.
+   * several of that name, it is who was put here by no more than that before. By an address beside the main one, a former profile or an id nobody is found who is called otherwise;
+   * nor by a main address that is a function's, or where another profile says, too, that it has passed on. Where it is another name alone, whoever else is led to comes first.
    */
-  find(person: PreparedPerson): Row | null {
+  find(person: PreparedPerson): Found {
     const { email, profile, id, name, domain, newId } = person;
-    const { byEmail, byProfile, byId, byName } = this.#statements;
-    const found =
-      (email === null ? undefined : byEmail.get(email)) ?? (profile === null ? undefined : byProfile.get(profile)) ??
-      (email === null ? undefined : this.#addresses.find(email, mayBe(person))) ?? (profile === null ? undefined : this.#keys.find(profileAsKey(profile), isCalledSo(person))) ??
-      (id === null ? undefined : this.#byId(person, id));
-    if (found !== undefined || email !== null || profile !== null || id !== null) return found ?? null;
+    const { byEmail, byId, byName } = this.#statements;
+    const main = email === null ? undefined : byEmail.get(email);
+    const claim = main === undefined ? 'none' : claimOf(person, main);
+    if (claim === 'good') return { row: main ?? null, isTaken: false };
+    const row = this.#byOtherKeys(person) ?? (claim === 'doubtful' ? main : undefined);
+    if (row !== undefined || email !== null || profile !== null || id !== null) return { row: row ?? null, isTaken: main !== undefined && row?.['seq'] !== main['seq'] };
     const same = byName.all(name, domain);
-    if (same.length === 1) return same[0] ?? null;
+    if (same.length === 1) return { row: same[0] ?? null, isTaken: false };
     const before = same.length === 0 ? undefined : byId.get(newId);
-    return before?.['name_key'] === name && before['company_domain'] === domain ? before : null;
+    return { row: before?.['name_key'] === name && before['company_domain'] === domain ? before : null, isTaken: false };
+  }
+
+  #byOtherKeys(person: PreparedPerson): Row | undefined {
+    const { email, profile, id } = person;
+    return (
+      (profile === null ? undefined : this.#statements.byProfile.get(profile)) ?? (email === null ? undefined : this.#addresses.find(email, mayBe(person))) ??
+      (profile === null ? undefined : this.#keys.find(profileAsKey(profile), isCalledSo(person))) ?? (id === null ? undefined : this.#byId(person, id))
+    );
   }
 
   /** Whether somebody is found by their address of whom all that is kept is what they come with again. @param text of theirs */
@@ -123,21 +140,36 @@ export class PersonRows {
   }
 }
 
-/** Whether a row may be a person's by profile and name. */
-function mayBe(person: PreparedPerson): (row: Row) => boolean {
-  const { profile } = person;
-  const isCalled = isCalledSo(person);
-  return (row) => (profile === null || row['profile'] === null || row['profile'] === profile) && isCalled(row);
+/** Whether a row whose main address somebody comes with is theirs. */
+function claimOf(person: PreparedPerson, row: Row): 'good' | 'doubtful' | 'none' {
+  if (isOfFunction(person.email ?? '')) return mayBe(person)(row) ? 'good' : 'none';
+  const [called, others] = [words(person.nameKey), words(row['name_key'] as string)];
+  if (called.length === 0 || others.length === 0 || called.some((word) => others.includes(word)) || wasCalled(row, person.nameKey)) return 'good';
+  return haveOneProfile(person, row) ? 'doubtful' : 'none';
 }
 
-/** Whether one of the two has no name, or a name of which the other has all words; some scripts have no blank between words. */
+function haveOneProfile({ profile }: PreparedPerson, row: Row): boolean {
+  return profile === null || row['profile'] === null || row['profile'] === profile;
+}
+
+/** Whether a row may be a person's by profile and name. */
+function mayBe(person: PreparedPerson): (row: Row) => boolean {
+  const isCalled = isCalledSo(person);
+  return (row) => haveOneProfile(person, row) && isCalled(row);
+}
+
+/** Whether one of the two has no name, or a name of which the other has all words, or this was their name once; some scripts have no blank between words. */
 function isCalledSo({ nameKey }: PreparedPerson): (row: Row) => boolean {
   const called = words(nameKey);
   return (row) => {
     const other = row['name_key'] as string;
     const others = words(other);
-    return called.every((word) => others.includes(word)) || others.every((word) => called.includes(word)) || nameKey.replaceAll(' ', '') === other.replaceAll(' ', '');
+    return called.every((word) => others.includes(word)) || others.every((word) => called.includes(word)) || nameKey.replaceAll(' ', '') === other.replaceAll(' ', '') || wasCalled(row, nameKey);
   };
+}
+
+function wasCalled(row: Row, nameKey: string): boolean {
+  return asideOf(row).names?.includes(nameKey) === true;
 }
 
 /** Replaces what is kept of the person in a row, whose `seq` comes last. */

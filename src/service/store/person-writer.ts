@@ -7,17 +7,18 @@ import { furtherId, namedId } from './ids.ts';
 import { readKept } from './kept-columns.ts';
 import { bytesIn, TextCollector, textIn, type Texts } from './kept-texts.ts';
 import type { NameAt } from './employer.ts';
+import { withoutMain } from './former-keys.ts';
 import { mergePerson } from './merge-person.ts';
 import type { KeptRecord, Provenance } from './merge.ts';
 import { onceATransaction } from './once.ts';
-import { otherAddressesOf } from './other-addresses.ts';
+import { isOfFunction, otherAddressesOf } from './other-addresses.ts';
 import { otherNumbersOf } from './other-numbers.ts';
 import { PersonRows, type NewRow, type Row } from './person-rows.ts';
 import type { Collected } from './prepared.ts';
 import { newFieldSources, newPersonColumns, personColumns, preparePerson, sortKeysOf, termsOf, type PreparedPerson } from './prepared-person.ts';
 import type { PreparedCompany } from './prepared-company.ts';
 import { MAX_DOC, TOO_LARGE, type Put, type Rejected } from './put.ts';
-import { anySuppression, idTraces, suppressionTest, type Traces } from './suppressions.ts';
+import { anySuppression, suppressionTest, wordsWith, type Traces } from './suppressions.ts';
 import type { Store } from './store.ts';
 
 /** `learntMs`: when the status of the address was learnt (epoch milliseconds), where that is known to be another time than the record's. */
@@ -47,12 +48,12 @@ export function preparedPersonWriter(store: Store, index: IndexWriter): PutPrepa
   const companyAt = store.prepare('SELECT doc FROM companies WHERE domain = ?');
   const nameAt: NameAt = (domain) => nameIn((companyAt.get(domain)?.['doc'] as string | undefined) ?? '{}');
   /** Null: somebody has the address, or this id. */
-  const add = (person: PreparedPerson, id: string, source: number, { terms: table, texts }: Collected): Put | null => {
+  const add = (person: PreparedPerson, id: string, source: number, { terms: table, texts }: Collected, isTaken = false): Put | null => {
     const { domain, nameKey: name, rank, others, otherNumbers, dropped, atMs } = person;
     const put: Put = { kind: 'put', change: 'new', dropped };
-    if (id !== person.newId || person.learntMs !== null || isLeftOut(person)) {
+    if (isTaken || id !== person.newId || person.learntMs !== null || isLeftOut(person)) {
       // What was made ready ahead does not do.
-      const { record } = mergePerson(null, { ...recordOf(person, texts), id }, { source, atMs }, person);
+      const { record } = mergePerson(null, { ...recordOf(person, texts, isTaken), id }, { source, atMs }, person);
       const { row, text, terms } = rowOf(record);
       if (text.length > MAX_DOC) return TOO_LARGE;
       const span = collector.add(terms);
@@ -64,14 +65,14 @@ export function preparedPersonWriter(store: Store, index: IndexWriter): PutPrepa
   };
   // Nobody is found by the id where this is asked. One that was an erased one's is not given again.
   const mayHave = (id: string): boolean => !isAnybody() || !isSuppressed({ id, knownId: id });
-  const addUnknown = (person: PreparedPerson, source: number, collected: Collected): Put => {
-    const first = mayHave(person.newId) ? add(person, person.newId, source, collected) : null;
+  const addUnknown = (person: PreparedPerson, source: number, collected: Collected, isTaken: boolean): Put => {
+    const first = mayHave(person.newId) ? add(person, person.newId, source, collected, isTaken) : null;
     if (first !== null) return first;
     const named = person.id === null || person.nameKey === '' ? null : namedId(person.id, person.nameKey);
     // They were known by that id and name.
     if (named !== null && !mayHave(named)) return SUPPRESSED;
     for (let id = named ?? furtherId(person.newId, person.id); ; id = furtherId(id, person.id)) {
-      const put = mayHave(id) ? add(person, id, source, collected) : null;
+      const put = mayHave(id) ? add(person, id, source, collected, isTaken) : null;
       if (put !== null) return put;
     }
   };
@@ -86,12 +87,12 @@ export function preparedPersonWriter(store: Store, index: IndexWriter): PutPrepa
     const added = isNews && !person.isTooLarge && mayHave(person.newId) && rows.mayBeNew(person) ? add(person, person.newId, source, collected) : null;
     if (added !== null) return added;
     if (!isNews && isAgain && rows.isKept(person, bytesIn(texts, person))) return { kind: 'put', change: 'same', dropped };
-    const found = rows.find(person);
+    const { row: found, isTaken } = rows.find(person);
     isNews = found === null;
-    if (found === null) return addUnknown(person, source, collected);
+    if (found === null) return addUnknown(person, source, collected, isTaken);
     isAgain = isSame(found, person, texts);
     if (isAgain) return { kind: 'put', change: 'same', dropped };
-    const { record, change } = mergePerson(keptPerson(found), recordOf(person, texts), { source, atMs }, person, (domain) => (company?.domain === domain ? nameIn(textIn(texts, company)) : null) ?? nameAt(domain));
+    const { record, change } = mergePerson(keptPerson(found), recordOf(person, texts, isTaken), { source, atMs }, person, (domain) => (company?.domain === domain ? nameIn(textIn(texts, company)) : null) ?? nameAt(domain));
     if (change === 'same') return { kind: 'put', change, dropped };
     const { row, text, terms } = rowOf(record);
     if (text.length > MAX_DOC) return TOO_LARGE;
@@ -102,7 +103,8 @@ export function preparedPersonWriter(store: Store, index: IndexWriter): PutPrepa
 }
 
 function tracesOf({ email, profile, id, others, mobiles, nameKey }: PreparedPerson): Traces {
-  return { emails: email === null ? others : [email, ...others], profile, mobiles, ...(id === null ? {} : idTraces(id, nameKey)), id };
+  const shared = [...(id === null ? [] : [id]), ...(email !== null && isOfFunction(email) ? [email] : [])];
+  return { emails: email === null ? others : [email, ...others], profile, mobiles, id, knownId: nameKey === '' ? id : null, keyWords: shared.flatMap((key) => wordsWith(key, nameKey)) };
 }
 
 /** What a company is called in its record's text. */
@@ -124,10 +126,11 @@ export function keptPerson(row: Row): KeptRecord {
   return readKept(row, domain === null ? {} : { company_domain: domain });
 }
 
-/** What they come with, and where they work. */
-function recordOf(person: PreparedPerson, texts: Texts): SparseRecord {
+/** What they come with, and where they work. `isTaken`: their main address is somebody else's. */
+function recordOf(person: PreparedPerson, texts: Texts, isTaken: boolean): SparseRecord {
   const { domain } = person;
-  const record = JSON.parse(textIn(texts, person)) as SparseRecord;
+  const told = JSON.parse(textIn(texts, person)) as SparseRecord;
+  const record = isTaken ? withoutMain(told) : told;
   return domain === null ? record : Object.assign(record, { company_domain: domain });
 }
 

@@ -1,11 +1,12 @@
 /** Who is one and the same person: the rows that an address leads to, and those to which their other addresses and profiles lead. */
-import { splitAddress } from '../../verification/address.ts';
-import { isRole } from '../../verification/lists.ts';
 import { profileKey } from '../../verification/profile-url.ts';
+import { fold } from '../fold.ts';
+import { nameOf } from '../person-name.ts';
 import type { SparseRecord } from '../records.ts';
 import { textOrNull } from '../values.ts';
 import { FORMER_EMAILS, withoutFormer } from './former-keys.ts';
-import { addressesOf } from './other-addresses.ts';
+import { asideOf } from './kept-columns.ts';
+import { addressesOf, isOfFunction } from './other-addresses.ts';
 import { profileAsKey, profilesAndIds } from './other-keys.ts';
 import type { Store } from './store.ts';
 
@@ -25,14 +26,16 @@ export interface PersonFound {
   readonly person: SparseRecord;
   /** The one that they are named by, and all others. */
   readonly ids: readonly string[];
+  /** What they are and were called, folded. */
+  readonly names: readonly string[];
 }
 
 /**
  * Finds them by a normalised address. Sources differ in what they know, so it is looked again by all that was found, until nothing is new. The address of a
- * function (info@) that is not somebody's main one is many people's, and what was theirs once may be somebody else's by now: it leads to nobody, and from the other not to them, unless it is what was asked for.
+ * function (info@) is many people's, and what was theirs once may be somebody else's by now: neither leads to anybody, unless it is what was asked for.
  */
 export function samePersonFinder(store: Store): (email: string) => SamePerson {
-  const columns = 'seq, company_domain, doc';
+  const columns = 'seq, company_domain, doc, field_sources';
   const byEmail = store.prepare(`SELECT ${columns} FROM people WHERE email = ?1 OR seq IN (SELECT person FROM other_addresses WHERE email = ?1)`);
   const byProfile = store.prepare(`SELECT ${columns} FROM people WHERE profile = ?1 OR seq IN (SELECT person FROM other_keys WHERE key = ?2)`);
   const ownerOf = { email: store.prepare('SELECT seq FROM people WHERE email = ?'), profile: store.prepare('SELECT seq FROM people WHERE profile = ?') };
@@ -46,8 +49,8 @@ export function samePersonFinder(store: Store): (email: string) => SamePerson {
     const isAnothers = (key: string, by: keyof typeof ownerOf): boolean => ownerOf[by].all(key).some((owner) => owner['seq'] !== seq);
     const profile = profileKey(textOrNull(person['linkedin_url']) ?? '');
     return {
-      found: { seq, person, companyDomain: row['company_domain'] as string | null, ids: [person['id'] as string, ...ids] },
-      addresses: addressesOf(person).filter((address) => address === person['email'] || !(isOfFunction(address) || (former.includes(address) && isAnothers(address, 'email')))),
+      found: { seq, person, companyDomain: row['company_domain'] as string | null, ids: [person['id'] as string, ...ids], names: [fold(nameOf(person) ?? ''), ...(asideOf(row).names ?? [])] },
+      addresses: addressesOf(person).filter((address) => !isOfFunction(address) && !(former.includes(address) && isAnothers(address, 'email'))),
       profiles: [...(profile === null ? [] : [profile]), ...profiles.filter((one) => !isAnothers(one, 'profile'))],
     };
   };
@@ -79,8 +82,4 @@ export function samePersonFinder(store: Store): (email: string) => SamePerson {
     }
     return { rows: [...rows.values()], addresses: [...addresses], profiles: [...profiles] };
   };
-}
-
-function isOfFunction(email: string): boolean {
-  return isRole(splitAddress(email)?.local ?? '');
 }

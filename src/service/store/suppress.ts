@@ -1,13 +1,12 @@
 /** Erasure: the person is removed, with every signal about them and what became of mails to them, and remembered as digests alone so that they do not come back. */
 import { normaliseEmail } from '../../verification/address.ts';
-import { fold } from '../fold.ts';
-import { nameOf } from '../person-name.ts';
 import { IndexWriter } from '../search/index-writer.ts';
 import { signalEraser, unindexedSignalEraser } from './erase-signals.ts';
 import { forgetAnswers } from './forget-answers.ts';
+import { addressesOf, isOfFunction } from './other-addresses.ts';
 import { numbersOf, numberTest } from './other-numbers.ts';
-import { samePersonFinder } from './same-person.ts';
-import { idTraces, suppressionKeys, suppressionTest, type Traces } from './suppressions.ts';
+import { samePersonFinder, type PersonFound } from './same-person.ts';
+import { suppressionKeys, suppressionTest, wordsWith, type Traces } from './suppressions.ts';
 import { transaction } from '../../sqlite/transaction.ts';
 import type { Store } from './store.ts';
 
@@ -63,6 +62,12 @@ export function suppress(store: Store, emails: Iterable<string>, nowMs: number):
   return done;
 }
 
+/** What others may have as well is theirs with their name; an id without any name is theirs by itself. */
+function tracesOfRow({ person, ids, names }: PersonFound): Traces[] {
+  const keys = [...ids, ...addressesOf(person).filter((address) => isOfFunction(address))];
+  return [{ keyWords: keys.flatMap((key) => names.flatMap((name) => wordsWith(key, name))) }, ...ids.map((id) => (names.some((name) => name !== '') ? { knownId: id } : { id }))];
+}
+
 interface Erased {
   readonly people: number;
   readonly signals: number;
@@ -93,7 +98,7 @@ function eraser(store: Store, index: IndexWriter): (email: string) => Erased {
     // A number that others have, too, and that of an office are not this person's alone: whoever comes with one later may be a colleague.
     const mobiles = new Set(rows.flatMap((row) => numbersOf(row.person, 'mobile')).filter((number) => !isKept(number)));
     const numbers = rows.flatMap((row) => numbersOf(row.person)).filter((number) => !mobiles.has(number));
-    const traces = [{ emails: addresses }, ...profiles.map((profile) => ({ profile })), { mobiles: [...mobiles], numbers }, ...rows.flatMap(({ person: one, ids }) => ids.flatMap((id) => [{ knownId: id }, idTraces(id, fold(nameOf(one) ?? ''))]))];
+    const traces = [{ emails: addresses }, ...profiles.map((profile) => ({ profile })), { mobiles: [...mobiles], numbers }, ...rows.flatMap(tracesOfRow)];
     return { people: rows.length, signals: erased.length, deliveries, traces };
   };
 }

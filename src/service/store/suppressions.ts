@@ -16,14 +16,13 @@ export interface Traces {
   readonly id?: string | null;
   /** An id that somebody of another name may have as well, for files number their rows from 1. */
   readonly knownId?: string | null;
-  /** Such an id and a word of a name each. */
-  readonly idWords?: readonly string[];
+  /** Of what several may have, `wordsWith` a name. */
+  readonly keyWords?: readonly string[];
 }
 
-/** An id as a trace of somebody of this name: whoever comes with it and a word of the name is them, and so is who comes with it where one of the two has no name. @param nameKey folded */
-export function idTraces(id: string, nameKey: string): Traces {
-  const called = words(nameKey);
-  return called.length === 0 ? { id, knownId: id } : { idWords: called.map((word) => `${id} ${word}`) };
+/** An id, or the address of a function, with each word of a name: whoever comes with it and a word of their name is them. @param nameKey folded */
+export function wordsWith(key: string, nameKey: string): string[] {
+  return words(nameKey).map((word) => `${key} ${word}`);
 }
 
 /** The digest under which a suppressed address is kept. */
@@ -32,9 +31,9 @@ export function suppressionKey(email: string): Uint8Array {
 }
 
 /** The digests of all that is known of somebody. What is no address is named by what it is, and cannot be taken for one. */
-export function suppressionKeys({ emails = [], profile, mobiles = [], numbers = [], id, knownId, idWords = [] }: Traces): Uint8Array[] {
+export function suppressionKeys({ emails = [], profile, mobiles = [], numbers = [], id, knownId, keyWords = [] }: Traces): Uint8Array[] {
   const named = Object.entries({ profile, id, known_id: knownId }).flatMap(([name, value]) => (typeof value === 'string' ? `${name}:${value}` : []));
-  return [...emails, ...named, ...mobiles.map((number) => `mobile:${number}`), ...numbers.map((number) => `number:${number}`), ...idWords.map((word) => `id_word:${word}`)].map(suppressionKey);
+  return [...emails, ...named, ...mobiles.map((number) => `mobile:${number}`), ...numbers.map((number) => `number:${number}`), ...keyWords.map((word) => `with_word:${word}`)].map(suppressionKey);
 }
 
 /** Whether any of a person's traces is suppressed. @param isAny whether anybody is; for those who ask often */

@@ -20,6 +20,8 @@ export interface Row {
   readonly phones?: readonly { readonly number: string; readonly type: string | null }[];
   readonly company?: { readonly name?: string; readonly domain?: string };
   readonly updated_at: string;
+  /** An address that turned out to be somebody else's main one. */
+  readonly cameWith?: string;
 }
 
 interface Person {
@@ -50,21 +52,25 @@ export class PlainPeople {
     const { name, domain = workDomain(row) } = row.company ?? {};
     if (name !== undefined && domain !== undefined) this.#companies.set(domain, name);
     const known = this.find(row);
-    if (known === undefined) this.#add(row);
-    else known.rows.push(row);
+    const told = row.email !== undefined && this.people.some((one) => one !== known && mainAddress(one) === row.email) ? withoutMain(row) : row;
+    if (known === undefined) this.#add(told);
+    else known.rows.push(told);
     return true;
   }
 
   find(row: Row): Person | undefined {
     const { id, email, linkedin_url: profile } = row;
-    const isCalledSo = (one: Person): boolean => areOneName(nameIn([row]), nameIn(one.rows));
-    const mayBe = (one: Person): boolean => isCalledSo(one) && new Set([profile, mainProfile(one)].filter((page) => page !== undefined)).size < 2;
+    const main = this.people.find((one) => email !== undefined && mainAddress(one) === email);
+    if (main !== undefined && isOfFunction(email as string) ? mayBeOne(row, main) : main !== undefined && haveAWordInCommon(row, main)) return main;
+    const isCalledSo = (one: Person): boolean => isNameOf(row, one);
+    const mayBe = (one: Person): boolean => mayBeOne(row, one);
     const first = (key: string | undefined, keysOf: (one: Person) => readonly (string | null | undefined)[], test: (one: Person) => boolean = () => true): Person | undefined =>
       key === undefined ? undefined : this.people.find((one) => keysOf(one).includes(key) && test(one));
     const madeOf = `${id}\n${fold(nameIn([row]))}`;
     const found =
-      first(email, (one) => [mainAddress(one)]) ?? first(profile, (one) => [mainProfile(one)]) ?? first(email, otherAddresses, mayBe) ?? first(profile, formerProfiles, isCalledSo) ??
-      first(id, (one) => [one.ownId], mayBe) ?? first(id, otherIds, mayBe) ?? (id !== undefined && this.people.some(({ ownId }) => ownId === id) ? first(madeOf, (one) => [one.madeOf]) : undefined);
+      first(profile, (one) => [mainProfile(one)]) ?? first(email, otherAddresses, mayBe) ?? first(profile, formerProfiles, isCalledSo) ??
+      first(id, (one) => [one.ownId], mayBe) ?? first(id, otherIds, mayBe) ?? (id !== undefined && this.people.some(({ ownId }) => ownId === id) ? first(madeOf, (one) => [one.madeOf]) : undefined) ??
+      (main !== undefined && !isOfFunction(email as string) && haveOneProfile(row, main) ? main : undefined);
     if (found !== undefined || email !== undefined || profile !== undefined || id !== undefined) return found;
     const key = nameAndDomain(nameIn([row]), this.employer([row])['company_domain']);
     const same = this.people.filter((one) => nameAndDomain(nameIn(one.rows), this.employer(one.rows)['company_domain']) === key);
@@ -97,7 +103,11 @@ export class PlainPeople {
     for (const key of keys) this.#erased.add(key);
     for (const one of gone) {
       for (const number of mobilesOf(this.shown(one))) if (!this.people.some((other) => numbersOf(this.shown(other)).includes(number))) this.#erased.add(number);
-      for (const id of [one.ownId, ...otherIds(one)]) for (const word of nameWords(nameIn(one.rows))) if (id !== null) this.#erased.add(`id:${id} ${word}`);
+      const functions = [mainAddress(one), ...otherAddresses(one)].filter((address) => address !== undefined && isOfFunction(address));
+      for (const word of [nameIn(one.rows), ...allNames(one)].flatMap(nameWords)) {
+        for (const id of [one.ownId, ...otherIds(one)]) if (id !== null) this.#erased.add(`id:${id} ${word}`);
+        for (const address of functions) this.#erased.add(`${address} ${word}`);
+      }
     }
   }
 
@@ -105,9 +115,8 @@ export class PlainPeople {
   #leadsOf(person: Person): string[] {
     const isAnothers = (key: string): boolean => this.people.some((one) => one !== person && [mainAddress(one), mainProfile(one)].includes(key));
     const former = [...formerAddresses(person), ...formerProfiles(person)];
-    const [main, page] = [mainAddress(person), mainProfile(person)];
-    const others = [...otherAddresses(person).filter((address) => !isRole(address.split('@')[0] as string)), ...formerProfiles(person)];
-    return [...(main === undefined ? [] : [main]), ...(page === undefined ? [] : [page]), ...others.filter((key) => !(former.includes(key) && isAnothers(key)))];
+    const addresses = [mainAddress(person), ...otherAddresses(person)].filter((address) => address !== undefined && !isOfFunction(address));
+    return [...addresses, mainProfile(person), ...formerProfiles(person)].filter((key) => key !== undefined && !(former.includes(key) && isAnothers(key))) as string[];
   }
 
   /** A person as an export has them, but for an id that was made for them. */
@@ -151,8 +160,10 @@ export class PlainPeople {
   }
 
   #isErased(row: Row): boolean {
-    const keys = [row.email, row.linkedin_url, ...listedAddresses(row), ...mobilesOf({ ...row })];
-    return keys.some((key) => this.#erased.has(key ?? '')) || this.#isErasedId(row.id ?? '', nameIn([row]));
+    const [{ email }, name] = [row, nameIn([row])];
+    const keys = [email, row.linkedin_url, ...listedAddresses(row), ...mobilesOf({ ...row })];
+    if (email !== undefined && isOfFunction(email) && name !== '' && nameWords(name).some((word) => this.#erased.has(`${email} ${word}`))) return true;
+    return keys.some((key) => this.#erased.has(key ?? '')) || this.#isErasedId(row.id ?? '', name);
   }
 
   /** @param name whose name has a word of the erased one's, or who have none of the two, are they */
@@ -190,7 +201,17 @@ function verdict(rows: readonly Row[], address: string | undefined): Told<unknow
   return newest(rows, (row) => (row.email === address ? row.email_status : undefined) ?? row.emails?.find(({ email, type }) => type === 'former' && email === address)?.status ?? undefined);
 }
 
-function workDomain({ email }: Row): string | undefined {
+/** A row whose main address is somebody else's. */
+function withoutMain({ email, email_status: status, ...row }: Row): Row {
+  if (listedAddresses(row).includes(email as string)) return { ...row, cameWith: email as string };
+  return { ...row, cameWith: email as string, emails: [...(row.emails ?? []), { email: email as string, type: 'former', status: status ?? null }] };
+}
+
+function isOfFunction(address: string): boolean {
+  return isRole(address.split('@')[0] as string);
+}
+
+function workDomain({ cameWith, email = cameWith }: Row): string | undefined {
   const domain = email?.split('@')[1];
   return domain === undefined || isFreeProvider(domain) ? undefined : domain;
 }
@@ -204,6 +225,30 @@ function nameIn(rows: readonly Row[]): string {
 
 function nameWords(name: string): readonly string[] {
   return name === '' ? [''] : words(fold(name));
+}
+
+/** Whether a row may be of somebody to whom a weak key leads. */
+function mayBeOne(row: Row, one: Person): boolean {
+  return isNameOf(row, one) && haveOneProfile(row, one);
+}
+
+function haveOneProfile({ linkedin_url: profile }: Row, one: Person): boolean {
+  return new Set([profile, mainProfile(one)].filter((page) => page !== undefined)).size < 2;
+}
+
+/** Also where one of the two has no name. */
+function haveAWordInCommon(row: Row, one: Person): boolean {
+  const [name, other] = [nameIn([row]), nameIn(one.rows)];
+  return name === '' || other === '' || nameWords(name).some((word) => nameWords(other).includes(word)) || allNames(one).includes(fold(name));
+}
+
+function isNameOf(row: Row, one: Person): boolean {
+  return areOneName(nameIn([row]), nameIn(one.rows)) || allNames(one).includes(fold(nameIn([row])));
+}
+
+/** What each row calls them. */
+function allNames({ rows }: Person): string[] {
+  return [...new Set(rows.map((row) => fold(nameIn([row]))))].filter((name) => name !== '').toSorted().slice(0, MAX_FORMER);
 }
 
 /** Whether one has all words of the other. */

@@ -1,0 +1,71 @@
+/** What sources tell of people whom they know well or badly, and of whom each row is. The same for the same seed. */
+import { seeded } from '../../support/leads.ts';
+import type { Row } from './plain-people.ts';
+
+/** A row, and who it is about; `mark` stands in it, and in no other. */
+export interface Telling {
+  readonly person: number;
+  readonly mark: string;
+  readonly row: Row;
+}
+
+export interface Story {
+  readonly tellings: readonly Telling[];
+  /** Addresses that only one person ever had. */
+  readonly ownAddresses: readonly (readonly string[])[];
+}
+
+/** Of what is in every story: two namesakes, somebody with a new surname, and two who come one after the other at one address. */
+const NAMES = [['Ada Example', 'Example, Ada Maria'], ['Ada Example'], ['Eve Noël', 'Eve Martin'], ['Max Stone'], ['Zoë O’Hara', 'Zoe O\'Hara'], ['Lin Wu']] as const;
+const [PREDECESSOR, SUCCESSOR] = [3, 5];
+/** Who has another surname from some day on. */
+export const RENAMED = 2;
+const NAMESAKES: readonly number[] = [0, 1];
+const FAMILY: readonly number[] = [2, 3];
+const COMPANIES = [{ name: 'Acme', domain: 'acme.example' }, { name: 'Bolt', domain: 'bolt.example' }] as const;
+const DESK = 'info@acme.example';
+const PASSED_ON = 'north@acme.example';
+const SWITCHBOARD = { number: '+12125550100', type: 'work' };
+const FAMILY_PHONE = '+12125550199';
+const STATUSES = ['verified', 'bounced'];
+export const PEOPLE = NAMES.length;
+
+/**
+ * A story of about `count` rows, each of a day of its own. What nobody could tell apart is not in it: an address that was passed on comes with profiles, that of a
+ * function and a number of a file's row come with names, and of namesakes with profiles; a name and a company alone are never a namesake's. `isShared`: some main addresses are several people's; `haveProfiles`: each row has the one profile of its person.
+ */
+export function story(seed: number, count: number, { isShared, haveProfiles = false }: { readonly isShared: boolean; readonly haveProfiles?: boolean }): Story {
+  const random = seeded(seed);
+  const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
+  const often = (share = 0.5): boolean => random() < share;
+  const ownAddresses = NAMES.map((_, n) => [`zq${n}.a@acme.example`, `zq${n}.b@bolt.example`, `zq${n}@gmail.com`, `zqq${n}.a@acme.example`]);
+  const days = Array.from({ length: count }, (_, n) => n).map((n) => ({ n, at: random() })).toSorted((one, other) => one.at - other.at).map(({ n }) => new Date(Date.UTC(2024, 0, 1 + n)).toISOString().slice(0, 10));
+  const tell = (_: unknown, at: number): Telling => {
+    const n = Math.floor(random() * PEOPLE);
+    const day = days[at] as string;
+    const isLate = day >= (days.toSorted()[Math.floor(count / 2)] as string);
+    const mark = `zqm${n}x${at}`;
+    const profile = `profiles.example/in/zq${n}${isLate && !haveProfiles && n === RENAMED ? '-new' : ''}`;
+    const own = ownAddresses[n] as readonly string[];
+    const [first = '', second = ''] = own;
+    const company = COMPANIES[isLate ? 1 : 0];
+    const facts: Partial<Row> = {
+      title: `Title ${mark}`, updated_at: day,
+      ...(often() ? { mobile: FAMILY.includes(n) && often() ? FAMILY_PHONE : `+1646555${String(n)}${isLate ? '1' : '0'}00` } : {}), ...(often(0.3) ? { phones: [SWITCHBOARD] } : {}), ...(often() ? { company } : {}),
+    };
+    const named = { name: pick(NAMES[n] as readonly string[]) };
+    const known = { ...named, linkedin_url: profile };
+    const status = often(0.4) ? { email_status: pick(STATUSES) } : {};
+    const rows: (Partial<Row> | null)[] = [
+      { id: `crm-${n}`, email: isLate ? second : first, ...(often(0.8) ? named : {}), ...status },
+      NAMESAKES.includes(n) ? null : { id: String(1 + Math.floor(random() * 4)), email: pick(own), ...named, ...status },
+      { ...known, ...(often() ? { email: pick(own), ...status } : {}), ...(often(0.2) ? { personal_emails: [own[2] as string] } : {}) },
+      !isShared ? null : { email: DESK, ...named, ...(NAMESAKES.includes(n) || often() ? known : {}), ...status },
+      isShared && n === (isLate ? SUCCESSOR : PREDECESSOR) ? { email: PASSED_ON, ...known, ...status } : null,
+      { email: pick(own), emails: [{ email: pick([DESK, ...own]), type: 'work', status: null }], ...(NAMESAKES.includes(n) ? known : named) },
+      NAMESAKES.includes(n) ? null : { ...named, company },
+    ];
+    return { person: n, mark, row: { ...facts, ...pick(rows.filter((row) => row !== null)), ...(haveProfiles ? { linkedin_url: profile } : {}) } as Row };
+  };
+  return { tellings: days.map(tell), ownAddresses };
+}

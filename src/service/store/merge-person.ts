@@ -1,11 +1,10 @@
 /** Two reports of one person made into one. Pure. */
-import { fold } from '../fold.ts';
-import { nameOf } from '../person-name.ts';
 import type { SparseRecord } from '../records.ts';
 import { textOrNull } from '../values.ts';
 import { employerOf, mergeEmployers, shownEmployer, type Employer, type NameAt } from './employer.ts';
 import { FORMER_EMAILS, FORMER_MOBILES, formerStatuses, withFormer, withoutFormer } from './former-keys.ts';
 import { isNews, merge, recordOf, same, stampOf, type Aside, type KeptRecord, type Merged, type Provenance, type Stamp } from './merge.ts';
+import { isNameKnown, namesOf, wholeNames } from './names-told.ts';
 import { addressesOf, otherAddressesOf } from './other-addresses.ts';
 import { idAsKey, keysOfRecord } from './other-keys.ts';
 import { numbersOf } from './other-numbers.ts';
@@ -29,7 +28,7 @@ interface Parts {
   readonly verdicts: ReadonlyMap<string, KeptRecord | null>;
   readonly mobiles: readonly string[];
   readonly keys: readonly string[];
-  /** What each report called them, folded. */
+  /** `names-told.ts` */
   readonly names: readonly string[];
   readonly employer: Employer;
 }
@@ -62,8 +61,7 @@ export function mergePerson(kept: KeptRecord | null, incoming: SparseRecord, fro
 function isKnown(kept: KeptRecord, report: KeptRecord, id: string | null): boolean {
   const isAnother = (field: string): boolean => report.doc[field] !== undefined && !same(report.doc[field], kept.doc[field]);
   if (KNOWN_BY.some(isAnother) || (id !== null && id !== kept.doc['id'] && kept.aside?.keys?.includes(idAsKey(id)) !== true)) return false;
-  const called = nameIn(report.doc);
-  if (called !== '' && !namesOf(kept).includes(called)) return false;
+  if (!isNameKnown(kept, report.doc)) return false;
   if (kept.aside?.employer?.isDerived === true && report.aside === undefined && EMPLOYER.some((field) => report.doc[field] !== undefined)) return false;
   return !Object.keys(report.doc).some((field) => isNews(kept, field, report.doc[field], stampOf(report, field)[1]));
 }
@@ -96,7 +94,7 @@ function putTogether({ rest, verdicts, mobiles, keys, names, employer }: Parts, 
   const verdict = verdicts.get(textOrNull(email) ?? NO_ADDRESS) ?? null;
   const formerEmails = fewOf([...verdicts].flatMap(([address, said]) => (address === email || address === NO_ADDRESS || (said === null && listed.includes(address)) ? [] : [address])));
   const formerMobiles = fewOf(mobiles.filter((number) => !listedMobiles.includes(number)));
-  const allNames = fewOf(names);
+  const called = fewOf(wholeNames(names));
   const works = shownEmployer(employer, nameAt);
   const lists = { emails: withFormer(FORMER_EMAILS, rest.doc, formerEmails.filter((address) => !listed.includes(address)), (address) => verdicts.get(address)?.doc['email_status']), phones: withFormer(FORMER_MOBILES, rest.doc, formerMobiles, () => null) };
   const values: SparseRecord = { ...rest.doc, ...lists, ...verdict?.doc, ...works.fields };
@@ -113,7 +111,7 @@ function putTogether({ rest, verdicts, mobiles, keys, names, employer }: Parts, 
     ...(works.aside === null ? {} : { employer: works.aside }),
     ...(formerEmails.length === 0 ? {} : { emails: Object.fromEntries(formerEmails.map((address) => [address, byItself(verdicts.get(address) ?? null)])) }),
     ...(formerMobiles.length === 0 ? {} : { mobiles: formerMobiles }),
-    ...(same(allNames, namesOf(rest)) ? {} : { names: allNames }),
+    ...(same(called, namesOf(rest)) ? {} : { names: called }),
   };
   const record = recordOf(doc, stamp, kept.base);
   return withKeys(Object.keys(aside).length === 0 ? record : { ...record, aside }, keys);
@@ -152,16 +150,6 @@ function mergeReport(kept: KeptRecord, incoming: SparseRecord, from: Provenance)
 /** Whether both parts of the name are of after `nameAtMs`. */
 function isOutgrown(record: KeptRecord, nameAtMs: number): boolean {
   return ['first_name', 'last_name'].every((name) => record.doc[name] !== undefined && stampOf(record, name)[1] > nameAtMs);
-}
-
-/** What somebody is called by a record, as it is compared; empty: nothing. */
-function nameIn(doc: SparseRecord): string {
-  return fold(nameOf(doc) ?? '');
-}
-
-function namesOf({ doc, aside = {} }: KeptRecord): readonly string[] {
-  const name = nameIn(doc);
-  return aside.names ?? (name === '' ? [] : [name]);
 }
 
 /** Fields of a record, as of when they are. */

@@ -29,7 +29,7 @@ export interface Aside {
   readonly mobiles?: readonly string[];
   /** Former profiles and other ids (`other-keys.ts`). */
   readonly keys?: readonly string[];
-  /** What each report called them, folded, where that is not just their name. */
+  /** What reports called them (`names-told.ts`), where that is not just their name. */
   readonly names?: readonly string[];
 }
 

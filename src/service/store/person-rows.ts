@@ -4,6 +4,7 @@ import { words } from '../fold.ts';
 import type { IndexWriter } from '../search/index-writer.ts';
 import { NO_HEADCOUNT, type SortKeys } from '../search/sort-keys.ts';
 import type { TermSpan, TermTable } from '../search/term-table.ts';
+import { isPartOf } from './names-told.ts';
 import { isOfFunction } from './other-addresses.ts';
 import { idAsKey, profileAsKey } from './other-keys.ts';
 import { otherNumberWriter } from './other-numbers.ts';
@@ -143,6 +144,7 @@ export class PersonRows {
 /** Whether a row whose main address somebody comes with is theirs. */
 function claimOf(person: PreparedPerson, row: Row): 'good' | 'doubtful' | 'none' {
   if (isOfFunction(person.email ?? '')) return mayBe(person)(row) ? 'good' : 'none';
+  if (person.nameKey === row['name_key']) return 'good';
   const [called, others] = [words(person.nameKey), words(row['name_key'] as string)];
   if (called.length === 0 || others.length === 0 || called.some((word) => others.includes(word)) || wasCalled(row, person.nameKey)) return 'good';
   return haveOneProfile(person, row) ? 'doubtful' : 'none';
@@ -158,7 +160,7 @@ function mayBe(person: PreparedPerson): (row: Row) => boolean {
   return (row) => haveOneProfile(person, row) && isCalled(row);
 }
 
-/** Whether one of the two has no name, or a name of which the other has all words, or this was their name once; some scripts have no blank between words. */
+/** Whether one of the two has no name, or a name of which the other has all words, or was all of it called once; some scripts have no blank between words. */
 function isCalledSo({ nameKey }: PreparedPerson): (row: Row) => boolean {
   const called = words(nameKey);
   return (row) => {
@@ -169,7 +171,7 @@ function isCalledSo({ nameKey }: PreparedPerson): (row: Row) => boolean {
 }
 
 function wasCalled(row: Row, nameKey: string): boolean {
-  return asideOf(row).names?.includes(nameKey) === true;
+  return asideOf(row).names?.some((name) => isPartOf(nameKey, name)) === true;
 }
 
 /** Replaces what is kept of the person in a row, whose `seq` comes last. */

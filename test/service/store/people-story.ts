@@ -44,7 +44,7 @@ export function story(seed: number, count: number, { isShared, haveProfiles = fa
     const n = Math.floor(random() * PEOPLE);
     const day = days[at] as string;
     const isLate = day >= (days.toSorted()[Math.floor(count / 2)] as string);
-    const mark = `zqm${n}x${at}`;
+    const mark = `zqm${n}x${at}z`;
     const profile = `profiles.example/in/zq${n}${isLate && !haveProfiles && n === RENAMED ? '-new' : ''}`;
     const own = ownAddresses[n] as readonly string[];
     const [first = '', second = ''] = own;

@@ -239,11 +239,11 @@ function haveOneProfile({ linkedin_url: profile }: Row, one: Person): boolean {
 /** Also where one of the two has no name. */
 function haveAWordInCommon(row: Row, one: Person): boolean {
   const [name, other] = [nameIn([row]), nameIn(one.rows)];
-  return name === '' || other === '' || nameWords(name).some((word) => nameWords(other).includes(word)) || allNames(one).includes(fold(name));
+  return name === '' || other === '' || nameWords(name).some((word) => nameWords(other).includes(word)) || allNames(one).some((told) => nameWords(name).every((word) => nameWords(told).includes(word)));
 }
 
 function isNameOf(row: Row, one: Person): boolean {
-  return areOneName(nameIn([row]), nameIn(one.rows)) || allNames(one).includes(fold(nameIn([row])));
+  return areOneName(nameIn([row]), nameIn(one.rows)) || allNames(one).some((told) => nameWords(nameIn([row])).every((word) => nameWords(told).includes(word)));
 }
 
 /** What each row calls them. */

@@ -150,18 +150,21 @@ function claimOf(person: PreparedPerson, row: Row): 'good' | 'doubtful' | 'none'
   return haveOneProfile(person, row) ? 'doubtful' : 'none';
 }
 
-function haveOneProfile({ profile }: PreparedPerson, row: Row): boolean {
+function haveOneProfile({ profile }: NamedBy, row: Row): boolean {
   return profile === null || row['profile'] === null || row['profile'] === profile;
 }
 
+/** What somebody to whom a weak key leads is told by. */
+type NamedBy = Pick<PreparedPerson, 'nameKey' | 'profile'>;
+
 /** Whether a row may be a person's by profile and name. */
-function mayBe(person: PreparedPerson): (row: Row) => boolean {
+export function mayBe(person: NamedBy): (row: Row) => boolean {
   const isCalled = isCalledSo(person);
   return (row) => haveOneProfile(person, row) && isCalled(row);
 }
 
 /** Whether one of the two has no name, or a name of which the other has all words, or was all of it called once; some scripts have no blank between words. */
-function isCalledSo({ nameKey }: PreparedPerson): (row: Row) => boolean {
+export function isCalledSo({ nameKey }: Pick<NamedBy, 'nameKey'>): (row: Row) => boolean {
   const called = words(nameKey);
   return (row) => {
     const other = row['name_key'] as string;

@@ -8,9 +8,8 @@ import { FORMER_EMAILS, withoutFormer } from './former-keys.ts';
 import { asideOf } from './kept-columns.ts';
 import { addressesOf, isOfFunction } from './other-addresses.ts';
 import { profileAsKey, profilesAndIds } from './other-keys.ts';
+import { isCalledSo, mayBe, type Row } from './person-rows.ts';
 import type { Store } from './store.ts';
-
-type Row = Readonly<Record<string, unknown>>;
 
 export interface SamePerson {
   readonly rows: readonly PersonFound[];
@@ -32,13 +31,14 @@ export interface PersonFound {
 
 /**
  * Finds them by a normalised address. Sources differ in what they know, so it is looked again by all that was found, until nothing is new. The address of a
- * function (info@) is many people's, and what was theirs once may be somebody else's by now: neither leads to anybody, unless it is what was asked for.
+ * function (info@) is many people's, and what was theirs once may be by now that of somebody who is called otherwise: neither leads to anybody, unless it is what was asked for.
  */
 export function samePersonFinder(store: Store): (email: string) => SamePerson {
   const columns = 'seq, company_domain, doc, field_sources';
   const byEmail = store.prepare(`SELECT ${columns} FROM people WHERE email = ?1 OR seq IN (SELECT person FROM other_addresses WHERE email = ?1)`);
   const byProfile = store.prepare(`SELECT ${columns} FROM people WHERE profile = ?1 OR seq IN (SELECT person FROM other_keys WHERE key = ?2)`);
-  const ownerOf = { email: store.prepare('SELECT seq FROM people WHERE email = ?'), profile: store.prepare('SELECT seq FROM people WHERE profile = ?') };
+  const owner = 'SELECT seq, name_key, profile, field_sources FROM people WHERE';
+  const ownerOf = { email: store.prepare(`${owner} email = ?`), profile: store.prepare(`${owner} profile = ?`) };
   const keysOf = store.prepare('SELECT key FROM other_keys WHERE person = ?');
   /** What leads from a row to others, and from others to it. */
   const leadsOf = (row: Row): { found: PersonFound; addresses: readonly string[]; profiles: readonly string[] } => {
@@ -46,10 +46,11 @@ export function samePersonFinder(store: Store): (email: string) => SamePerson {
     const person = JSON.parse(row['doc'] as string) as SparseRecord;
     const { profiles, ids } = profilesAndIds(keysOf.all(seq).map(({ key }) => key as string));
     const { former } = withoutFormer(FORMER_EMAILS, person);
-    const isAnothers = (key: string, by: keyof typeof ownerOf): boolean => ownerOf[by].all(key).some((owner) => owner['seq'] !== seq);
-    const profile = profileKey(textOrNull(person['linkedin_url']) ?? '');
+    const [profile, nameKey] = [profileKey(textOrNull(person['linkedin_url']) ?? ''), fold(nameOf(person) ?? '')];
+    const isTheirs = { email: mayBe({ nameKey, profile }), profile: isCalledSo({ nameKey }) };
+    const isAnothers = (key: string, by: keyof typeof ownerOf): boolean => ownerOf[by].all(key).some((one) => one['seq'] !== seq && !isTheirs[by](one));
     return {
-      found: { seq, person, companyDomain: row['company_domain'] as string | null, ids: [person['id'] as string, ...ids], names: [fold(nameOf(person) ?? ''), ...(asideOf(row).names ?? [])] },
+      found: { seq, person, companyDomain: row['company_domain'] as string | null, ids: [person['id'] as string, ...ids], names: [nameKey, ...(asideOf(row).names ?? [])] },
       addresses: addressesOf(person).filter((address) => !isOfFunction(address) && !(former.includes(address) && isAnothers(address, 'email'))),
       profiles: [...(profile === null ? [] : [profile]), ...profiles.filter((one) => !isAnothers(one, 'profile'))],
     };

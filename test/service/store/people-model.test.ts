@@ -72,7 +72,7 @@ describe('the people of a store', () => {
         }
         store.close();
       }),
-      { seed: SAMPLE_SEED, numRuns: casesOf(120, 3_000) },
+      { seed: SAMPLE_SEED, numRuns: casesOf(80, 2_000) },
     );
   }, 300_000);
 });

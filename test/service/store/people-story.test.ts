@@ -7,7 +7,7 @@ import { suppress } from '../../../src/service/store/suppress.ts';
 import type { Store } from '../../../src/service/store/store.ts';
 import { casesOf, SAMPLE_SEED } from '../../support/sample.ts';
 import { emptyStore, load } from '../loading.ts';
-import { PEOPLE, RENAMED, story, type Story, type Telling } from './people-story.ts';
+import { DESK, NAMESAKES, PEOPLE, RENAMED, story, type Story, type Telling } from './people-story.ts';
 
 const people = (store: Store): SparseRecord[] => [...exportRecords(store, 'contacts', false)];
 
@@ -58,7 +58,7 @@ async function always(cases: number, check: (seed: number, count: number) => Pro
 
 describe('people of whom many sources tell', () => {
   it('are never shown with a fact of somebody else, however often it is told and in whatever order', async () => {
-    await always(40, async (seed, count) => {
+    await always(20, async (seed, count) => {
       const { tellings } = story(seed, count, { isShared: true });
       const store = await storeOf(tellings);
       for (const again of [[], tellings, tellings.toReversed()]) {
@@ -67,17 +67,18 @@ describe('people of whom many sources tell', () => {
       }
       store.close();
     });
-  }, 120_000);
+  }, 300_000);
 
   it('are found by every address, profile and id of theirs, with the newest that was told of them', async () => {
-    await always(30, async (seed, count) => {
+    await always(12, async (seed, count) => {
       const told = story(seed, count, { isShared: true });
       const store = await storeOf(told.tellings);
       const directory = openDirectory(store);
       for (const one of told.tellings) {
         const { id, linkedin_url: profile } = one.row;
         for (const key of leadsOf(one, told)) expect([key, ownersOf((key === profile ? directory.personByProfile(key) : directory.personByEmail(key))?.person ?? {})]).toEqual([key, [one.person]]);
-        if (id?.startsWith('crm') === true) expect(ownersOf(directory.personById(id)?.person ?? {})).toEqual([one.person]);
+        // Whoever has another name by now may be two, and then it is neither's alone.
+        if (id?.startsWith('crm') === true && one.person !== RENAMED) expect(ownersOf(directory.personById(id)?.person ?? {})).toEqual([one.person]);
       }
       const shown = JSON.stringify(people(store));
       for (let n = 0; n < PEOPLE; n++) {
@@ -86,10 +87,10 @@ describe('people of whom many sources tell', () => {
       }
       store.close();
     });
-  }, 120_000);
+  }, 300_000);
 
   it('leave nothing behind when they are erased by any address of theirs, come not back, and take nothing of anybody else with them', async () => {
-    await always(30, async (seed, count) => {
+    await always(12, async (seed, count) => {
       const told = story(seed, count, { isShared: true });
       const store = await storeOf(told.tellings);
       const own = told.tellings.filter(({ person }) => person !== RENAMED).flatMap((one) => leadsOf(one, told).filter((key) => key.includes('@')));
@@ -109,15 +110,15 @@ describe('people of whom many sources tell', () => {
       for (const key of keys) expect([key, directory.isSuppressed(key.includes('@') ? { emails: [key] } : { profile: key })]).toEqual([key, true]);
       const { rejected } = await put(store, told.tellings);
       expect(isLeft()).toEqual([]);
-      // Their number may have been the family's, and their address another's as well.
-      const others = told.tellings.filter((one) => one.person !== gone[0]?.person && !gone.some(({ row }) => (one.row.email === row.email && row.email !== undefined) || (one.row.mobile === row.mobile && row.mobile !== undefined)));
+      // Their number may have been the family's, their address another's as well, and their namesake at the same desk.
+      const others = told.tellings.filter((one) => !(NAMESAKES.includes(one.person) && one.row.email === DESK) && one.person !== gone[0]?.person && !gone.some(({ row }) => (one.row.email === row.email && row.email !== undefined) || (one.row.mobile === row.mobile && row.mobile !== undefined)));
       expect(others.filter((one) => rejected.some(({ line }) => told.tellings[line - 2] === one))).toEqual([]);
       store.close();
     });
-  }, 120_000);
+  }, 300_000);
 
   it('are the same whether rows come one by one or all at once, as news or not', async () => {
-    await always(10, async (seed, count) => {
+    await always(6, async (seed, count) => {
       const { tellings } = story(seed, count, { isShared: true });
       const [store, another] = [await storeOf(tellings), await emptyStore()];
       for (const [at, one] of tellings.entries()) await put(another, [one], at % 2 === 0);
@@ -125,10 +126,10 @@ describe('people of whom many sources tell', () => {
       store.close();
       another.close();
     });
-  }, 120_000);
+  }, 300_000);
 
   it('are the same where each row has a profile of one person: when all rows come again, in another order, and when an export comes into an empty store', async () => {
-    await always(20, async (seed, count) => {
+    await always(12, async (seed, count) => {
       const { tellings } = story(seed, count, { isShared: false, haveProfiles: true });
       const [store, reversed, elsewhere] = [await storeOf(tellings), await storeOf(tellings.toReversed()), await emptyStore()];
       const before = people(store);
@@ -140,5 +141,5 @@ describe('people of whom many sources tell', () => {
       expect(facts(reversed)).toEqual(facts(store));
       for (const one of [store, reversed, elsewhere]) one.close();
     });
-  }, 120_000);
+  }, 300_000);
 });

@@ -20,10 +20,10 @@ const NAMES = [['Ada Example', 'Example, Ada Maria'], ['Ada Example'], ['Eve No√
 const [PREDECESSOR, SUCCESSOR] = [3, 5];
 /** Who has another surname from some day on. */
 export const RENAMED = 2;
-const NAMESAKES: readonly number[] = [0, 1];
+export const NAMESAKES: readonly number[] = [0, 1];
 const FAMILY: readonly number[] = [2, 3];
 const COMPANIES = [{ name: 'Acme', domain: 'acme.example' }, { name: 'Bolt', domain: 'bolt.example' }] as const;
-const DESK = 'info@acme.example';
+export const DESK = 'info@acme.example';
 const PASSED_ON = 'north@acme.example';
 const SWITCHBOARD = { number: '+12125550100', type: 'work' };
 const FAMILY_PHONE = '+12125550199';

@@ -113,7 +113,9 @@ export class PlainPeople {
 
   /** Addresses and profiles that are of this person alone, as far as one can tell: not those of a function, and none that was theirs once and is somebody else's now. */
   #leadsOf(person: Person): string[] {
-    const isAnothers = (key: string): boolean => this.people.some((one) => one !== person && [mainAddress(one), mainProfile(one)].includes(key));
+    const asRow = { name: nameIn(person.rows), linkedin_url: mainProfile(person), updated_at: '' } as Row;
+    const isAnothers = (key: string): boolean =>
+      this.people.some((one) => one !== person && ((mainAddress(one) === key && !mayBeOne(asRow, one)) || (mainProfile(one) === key && !isNameOf(asRow, one))));
     const former = [...formerAddresses(person), ...formerProfiles(person)];
     const addresses = [mainAddress(person), ...otherAddresses(person)].filter((address) => address !== undefined && !isOfFunction(address));
     return [...addresses, mainProfile(person), ...formerProfiles(person)].filter((key) => key !== undefined && !(former.includes(key) && isAnothers(key))) as string[];

@@ -93,12 +93,15 @@ export function preparedPersonWriter(store: Store, index: IndexWriter): PutPrepa
     isAgain = isSame(found, person, texts);
     if (isAgain) return { kind: 'put', change: 'same', dropped };
     const { record, change } = mergePerson(keptPerson(found), recordOf(person, texts, isTaken), { source, atMs }, person, (domain) => (company?.domain === domain ? nameIn(textIn(texts, company)) : null) ?? nameAt(domain));
-    if (change === 'same') return { kind: 'put', change, dropped };
+    // A status that came without an address may be of any that they have.
+    const isOfNone = person.email === null && person.status !== null && record.doc['email'] !== undefined;
+    const put: Put = { kind: 'put', change, dropped: isOfNone ? [...dropped, 'email_status'] : dropped };
+    if (change === 'same') return put;
     const { row, text, terms } = rowOf(record);
     if (text.length > MAX_DOC) return TOO_LARGE;
     const span = collector.add(terms);
     rows.replace(found['seq'] as number, row, collector.take(), span);
-    return { kind: 'put', change, dropped };
+    return put;
   };
 }
 

@@ -7,7 +7,8 @@ import { suppress } from '../../../src/service/store/suppress.ts';
 import type { Store } from '../../../src/service/store/store.ts';
 import { casesOf, SAMPLE_SEED } from '../../support/sample.ts';
 import { emptyStore, load } from '../loading.ts';
-import { PlainPeople, type Row } from './plain-people.ts';
+import { PlainPeople } from './plain-people.ts';
+import type { Row } from './plain-person.ts';
 
 const people = (store: Store): SparseRecord[] => [...exportRecords(store, 'contacts', false)];
 

@@ -1,6 +1,6 @@
 /** What sources tell of people whom they know well or badly, and of whom each row is. The same for the same seed. */
 import { seeded } from '../../support/leads.ts';
-import type { Row } from './plain-people.ts';
+import type { Row } from './plain-person.ts';
 
 /** A row, and who it is about; `mark` stands in it, and in no other. */
 export interface Telling {

@@ -57,6 +57,31 @@ describe('who is one person', () => {
     store.close();
   });
 
+  it('is who had the profile or was given the id before, in lookups, in imports and after an erasure', async () => {
+    const store = await emptyStore();
+    await load(store, [{ id: '7', email: 'jane@acme.example', name: 'Jane Smith', linkedin_url: 'profiles.example/in/jane' }], { asOf: '2025-01-01' });
+    await load(store, [{ id: 'crm-7', email: 'jane@acme.example', linkedin_url: 'profiles.example/in/jane-smith' }], { asOf: '2025-02-01' });
+    expect((await load(store, [{ linkedin_url: 'profiles.example/in/jane', name: 'Jane Smith' }, { id: 'crm-7', title: 'CTO' }], { asOf: '2025-01-15' })).counts).toMatchObject({ added: 0 });
+    const directory = openDirectory(store);
+    const found = [directory.personByProfile('profiles.example/in/jane'), directory.personById('crm-7'), directory.personById('7')];
+    expect(found.map((row) => row?.person['title'])).toEqual(['CTO', 'CTO', 'CTO']);
+    suppress(store, ['jane@acme.example'], 7);
+    expect([directory.isSuppressed({ profile: 'profiles.example/in/jane' }), directory.isSuppressed({ id: 'crm-7', knownId: 'crm-7' })]).toEqual([true, true]);
+    // Whoever has that number in another file comes in, and she does not.
+    expect((await load(store, [{ id: '7', email: 'bob@bolt.example', name: 'Bob Beck' }, { id: '7', name: 'Jane Miller', email: 'jane@home.example' }])).counts).toMatchObject({ added: 1, rejected: { suppressed: 1 } });
+    expect(people(store)).toMatchObject([{ name: 'Bob Beck' }]);
+    store.close();
+  });
+
+  it('is not who has the same address of a function for their main one, whoever came first and however often', async () => {
+    const store = await emptyStore();
+    const rows = [{ email: 'info@acme.example', name: 'Ann Abel', mobile: '+12125550100' }, { email: 'info@acme.example', name: 'Bob Beck', title: 'CTO' }];
+    for (const added of [2, 0]) expect((await load(store, rows)).counts).toMatchObject({ added, updated: 0 });
+    expect(people(store)).toMatchObject([{ email: 'info@acme.example', name: 'Ann Abel' }, { name: 'Bob Beck', title: 'CTO', emails: [{ email: 'info@acme.example', type: 'former' }] }]);
+    expect(people(store)[1]).not.toHaveProperty('mobile');
+    store.close();
+  });
+
   it('is nobody of whom one erasure would take many, however many came by one wrong profile', async () => {
     const store = await emptyStore();
     const many = Array.from({ length: 50 }, (_, n) => ({ email: `u${n}@acme.example`, name: `Given${n} Family${n}` }));

@@ -75,6 +75,24 @@ describe('what somebody was known by', () => {
   });
 });
 
+describe('a status that came without an address', () => {
+  const known = { linkedin_url: profile, email: 'jane@new.example', updated_at: '2025-11-01' };
+  const told = { linkedin_url: profile, email_status: 'bounced', updated_at: '2025-11-10' };
+
+  it('is of none that somebody has, whichever came first, and is said to be left out', async () => {
+    await inBothOrders([known, told], (store) => expect(people(store)[0]).not.toHaveProperty('email_status'));
+    const store = await storeOf([known]);
+    for (const _again of [1, 2]) expect((await load(store, [told])).counts).toMatchObject({ added: 0, dropped: { email_status: 1 } });
+    store.close();
+  });
+
+  it('is shown of whoever has none', async () => {
+    const store = await storeOf([told]);
+    expect(people(store)).toMatchObject([{ email_status: 'bounced' }]);
+    store.close();
+  });
+});
+
 describe('where somebody works', () => {
   const kim = { email: 'kim@acme.example', name: 'Kim Lee' };
   const employer = (store: Store): unknown => people(store).map(({ company_domain: domain = null, company_name: name = null }) => [domain, name]);

@@ -62,9 +62,12 @@ export function suppress(store: Store, emails: Iterable<string>, nowMs: number):
   return done;
 }
 
+/** Of somebody with addresses of more functions the first ones are remembered. */
+const MAX_FUNCTIONS = 20;
+
 /** What others may have as well is theirs with their name; an id without any name is theirs by itself. */
 function tracesOfRow({ person, ids, names }: PersonFound): Traces[] {
-  const keys = [...ids, ...addressesOf(person).filter((address) => isOfFunction(address))];
+  const keys = [...ids, ...addressesOf(person).filter((address) => isOfFunction(address)).slice(0, MAX_FUNCTIONS)];
   return [{ keyWords: keys.flatMap((key) => names.flatMap((name) => wordsWith(key, name))) }, ...ids.map((id) => (names.some((name) => name !== '') ? { knownId: id } : { id }))];
 }
 

@@ -20,9 +20,12 @@ export interface Traces {
   readonly keyWords?: readonly string[];
 }
 
+/** Words of a name that are looked at. */
+const MAX_WORDS = 20;
+
 /** An id, or the address of a function, with each word of a name: whoever comes with it and a word of their name is them. @param nameKey folded */
 export function wordsWith(key: string, nameKey: string): string[] {
-  return words(nameKey).map((word) => `${key} ${word}`);
+  return words(nameKey).slice(0, MAX_WORDS).map((word) => `${key} ${word}`);
 }
 
 /** The digest under which a suppressed address is kept. */

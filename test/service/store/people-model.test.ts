@@ -73,7 +73,7 @@ describe('the people of a store', () => {
         }
         store.close();
       }),
-      { seed: SAMPLE_SEED, numRuns: casesOf(80, 2_000) },
+      { seed: SAMPLE_SEED, numRuns: casesOf(80, 800) },
     );
   }, 300_000);
 });

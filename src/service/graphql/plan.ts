@@ -42,6 +42,7 @@ class Planner {
   readonly #fragments: ReadonlyMap<string, FragmentDefinitionNode>;
   readonly #variables: Variables;
   #cost = 0;
+  #given = 0;
 
   constructor(document: DocumentNode, variables: Variables) {
     this.#fragments = new Map(document.definitions.flatMap((node) => (node.kind === Kind.FRAGMENT_DEFINITION ? [[node.name.value, node] as const] : [])));
@@ -64,6 +65,7 @@ class Planner {
       }
       if (calls.length >= GRAPHQL_LIMITS.calls) throw refuse('too_many', `query has more than ${GRAPHQL_LIMITS.calls} fields at the top`);
       const args = getArgumentValues(field, node, this.#variables);
+      this.#take(args);
       const call = { key, name: name as CallName, args };
       const rows = CALLS[call.name].rows?.(args) ?? null;
       // They are found, and verdicts asked for, whatever is wanted of them.
@@ -72,6 +74,12 @@ class Planner {
       calls.push(call);
     }
     return calls;
+  }
+
+  /** Counts what a call is given: by REST, each that has so much comes with a body of its own. */
+  #take(args: PlannedCall['args']): void {
+    this.#given += JSON.stringify(args).length;
+    if (this.#given > GRAPHQL_LIMITS.given) throw refuse('too_long', `more than ${GRAPHQL_LIMITS.given} characters are given to all fields at the top, those of a variable as often as it is used`);
   }
 
   /** Counts what may come back of a field. @param rows that the first list within has; null: as lists have as a rule @param times that it may come back */

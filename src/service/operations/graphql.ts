@@ -17,6 +17,8 @@ export const GRAPHQL_LIMITS = {
   depth: 16,
   /** Fields at the top, each of which is a call. */
   calls: MAX_BULK,
+  /** Characters of what all calls are given, as JSON: a variable counts as often as it is used. */
+  given: 1_000_000,
   /** Fields of all rows that may come back. */
   cost: 50_000,
 } as const;

@@ -126,4 +126,11 @@ describe('documents as large as is taken', () => {
   it.each(['{ a ', '{ a(b: [', '{ a(b: {c: ', 'query ($a: ['])('and deeper than can be followed: %s', (part) => {
     expect(() => readDocument(SCHEMA, part.repeat(Math.floor(GRAPHQL_LIMITS.length / part.length)))).toThrow('brackets within each other');
   });
+
+  it('and what is given to all calls is as much as one body, however often a variable is used', () => {
+    const document = readDocument(SCHEMA, `query ($text: String!) { ${times(GRAPHQL_LIMITS.calls, (n) => `x${n}: company(domain: $text) { name }`)} }`);
+    const planned = (length: number): number => planOf(SCHEMA, document, { operationName: null, variables: { text: 'x'.repeat(length) } }).length;
+    expect(planned(GRAPHQL_LIMITS.given / GRAPHQL_LIMITS.calls - 50)).toBe(GRAPHQL_LIMITS.calls);
+    expect(() => planned(GRAPHQL_LIMITS.given / GRAPHQL_LIMITS.calls + 50)).toThrow('are given');
+  });
 });

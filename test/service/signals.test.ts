@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { MAX_SIGNAL_VALUES } from '../../src/service/operations/signals.ts';
 import { loadCompanies, loadSignals } from '../../src/service/store/load.ts';
 import { openStore } from '../../src/service/store/open-store.ts';
 import { KEY, makeKey, makeStore, serveStore, type Reply, type Served } from './harness.ts';
@@ -70,6 +71,11 @@ describe('GET /v1/signals', () => {
 
   it('says once that a value is empty', async () => {
     expect((await get('?type=,funding&since=2026-01-01&until=2026-01-01')).json['errors']).toEqual([{ parameter: 'type', code: 'empty', detail: 'type has an empty value' }]);
+  });
+
+  it('looks at none of too many values', async () => {
+    const many = 'x,'.repeat(MAX_SIGNAL_VALUES);
+    expect((await get(`?domain=${many}x`)).json['errors']).toEqual([{ parameter: 'domain', code: 'too_many', detail: 'domain has 1001 values; at most 1000 are allowed' }]);
   });
 
   it.each([

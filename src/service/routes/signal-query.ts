@@ -28,8 +28,10 @@ export function readSignalQuery(query: QueryValues): SignalQuery {
   const list = (name: string): string[] => {
     const values = [query[name] ?? []].flat().flatMap((value) => value.split(',')).map((value) => value.trim());
     if (values.includes('')) findings.add(name, 'empty', `${name} has an empty value`);
-    if (values.length > MAX_SIGNAL_VALUES) findings.add(name, 'too_many', `${name} has ${values.length} values; at most ${MAX_SIGNAL_VALUES} are allowed`);
-    return values.filter((value) => value !== '');
+    if (values.length <= MAX_SIGNAL_VALUES) return values.filter((value) => value !== '');
+    findings.add(name, 'too_many', `${name} has ${values.length} values; at most ${MAX_SIGNAL_VALUES} are allowed`);
+    // A body, unlike the query of a URL, has room for hundreds of thousands.
+    return [];
   };
   const one = (name: string): string | null => {
     const given = [query[name] ?? []].flat();

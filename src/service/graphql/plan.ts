@@ -17,6 +17,8 @@ export interface PlannedCall {
 
 type Variables = Parameters<typeof getArgumentValues>[2];
 
+/** Values of variables that are told to be wrong: graphql-js writes the whole object out for each. */
+const MAX_WRONG_VALUES = 3;
 /** How many a list within a record is taken to have. */
 const USUAL_ITEMS = 5;
 /** Fields of introspection that list what has such lists again. */
@@ -28,7 +30,7 @@ export function planOf(schema: GraphQLSchema, document: DocumentNode, { operatio
   if (operation === null || operation === undefined) throw refuse('unknown_operation', operationName === null ? 'query has several operations: say by operationName which is meant' : 'query has no operation of this operationName');
   const root = schema.getRootType(operation.operation);
   if (root === null || root === undefined) throw refuse('unknown_operation', `there are no operations of the kind ${operation.operation}`);
-  const read = getVariableValues(schema, operation.variableDefinitions ?? [], variables, { maxErrors: 20 });
+  const read = getVariableValues(schema, operation.variableDefinitions ?? [], variables, { maxErrors: MAX_WRONG_VALUES });
   if (read.errors !== undefined) throw new Refusal(read.errors);
   try {
     return new Planner(document, read.variableValues).calls(root, operation.selectionSet);

@@ -133,4 +133,11 @@ describe('documents as large as is taken', () => {
     expect(planned(GRAPHQL_LIMITS.given / GRAPHQL_LIMITS.calls - 50)).toBe(GRAPHQL_LIMITS.calls);
     expect(() => planned(GRAPHQL_LIMITS.given / GRAPHQL_LIMITS.calls + 50)).toThrow('are given');
   });
+
+  it('and of wrong values few are told, for each is told with all of its object', () => {
+    const document = readDocument(SCHEMA, 'query ($filter: ContactFilter) { contacts(filter: $filter) { totalCount } }');
+    const filter = Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`unknown${n}`, n]));
+    // One more says that there are more.
+    expect(() => planOf(SCHEMA, document, { operationName: null, variables: { filter } })).toThrow(expect.toSatisfy(({ errors }: Refusal) => errors.length === 4));
+  });
 });

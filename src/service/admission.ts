@@ -37,7 +37,8 @@ export function admit(context: ServiceContext, request: FastifyRequest): void {
     }
     call.tokens = 1;
   }
-  if (request.headers['content-encoding'] !== undefined && request.headers['content-encoding'] !== 'identity') {
+  const encoding = request.headers['content-encoding'] ?? 'identity';
+  if (encoding !== 'identity' && !(encoding === 'gzip' && request.routeOptions.config.raw !== undefined)) {
     throw new ServiceError('unsupported_media_type', 'send the body as it is, without Content-Encoding');
   }
   refuseBadQuery(request, request.routeOptions.config.parameters ?? []);

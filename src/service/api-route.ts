@@ -180,7 +180,7 @@ function send(reply: FastifyReply, call: Call, status: number, text: string, typ
     reply.raw.destroy();
     return reply;
   }
-  if (status === 304) return reply.code(status).send();
+  if (status === 304 || status === 204) return reply.code(status).send();
   return reply
     .code(status)
     .header('content-type', type)

@@ -13,6 +13,7 @@ import { graphqlEndpoint, graphqlType } from './graphql/endpoint.ts';
 import { answerOdd, refuseUnreadable } from './guard/unreadable.ts';
 import { nearPath } from './near-path.ts';
 import type { Operation } from './openapi/operation.ts';
+import { BATCH_RESULTS, CANCEL_BATCH, COMPLETE_BATCH, CREATE_BATCH, DELETE_BATCH, GET_BATCH, LIST_BATCHES, MEDIA, PUT_PART } from './operations/batches.ts';
 import { COMPANY } from './operations/companies.ts';
 import { ENRICH, ENRICH_BULK } from './operations/enrich.ts';
 import { GRAPHQL } from './operations/graphql.ts';
@@ -23,6 +24,7 @@ import { SIGNALS } from './operations/signals.ts';
 import { POLL_VERIFICATION, VERIFY } from './operations/verify.ts';
 import { refuseUnwritten, settle, takeBack } from './owing.ts';
 import { NOBODY, quotaHeaders } from './quota.ts';
+import { batchEndpoints, batchResults } from './routes/batches.ts';
 import { companyEndpoint } from './routes/companies.ts';
 import { bulkEnrichEndpoint } from './routes/enrich-bulk.ts';
 import { enrichEndpoint } from './routes/enrich.ts';
@@ -151,10 +153,10 @@ export function buildApp(context: ServiceContext): App {
     }
   });
 
-  const serve = ({ method, path, query = {}, open }: Operation, handler: RouteHandlerMethod): void => {
+  const serve = ({ method, path, query = {}, open, body, raw }: Operation, handler: RouteHandlerMethod): void => {
     const url = path.replaceAll(/\{(\w+)\}/g, ':$1');
     methods.set(url, [...(methods.get(url) ?? []), ...(method === 'GET' ? ['GET', 'HEAD'] : [method])]);
-    app.route({ method, url, handler, config: { parameters: Object.keys(query), ...(open === undefined ? {} : { open }) } });
+    app.route({ method, url, handler, config: { parameters: Object.keys(query), ...(open === undefined ? {} : { open }), ...(raw === undefined ? {} : { raw: Object.keys(raw) }), ...(body === undefined ? { bodiless: true } : {}) } });
   };
   const jobs = new VerificationJobs({ ...context, rows: context.verifications });
   app.addHook('onClose', async () => jobs.close());
@@ -168,6 +170,15 @@ export function buildApp(context: ServiceContext): App {
   serve(VERIFY, apiRoute(context, verifyEndpoint(context, jobs)));
   serve(POLL_VERIFICATION, pollVerification(context, jobs));
   serve(GRAPHQL, apiRoute(context, graphqlEndpoint(context), 0, graphqlType));
+  const batches = batchEndpoints(context);
+  serve(CREATE_BATCH, apiRoute(context, batches.create, 0));
+  serve(LIST_BATCHES, apiRoute(context, batches.list, 0));
+  serve(GET_BATCH, apiRoute(context, batches.get, 0));
+  serve(PUT_PART, apiRoute(context, batches.putPart, 0));
+  serve(COMPLETE_BATCH, apiRoute(context, batches.complete, 0));
+  serve(CANCEL_BATCH, apiRoute(context, batches.cancel, 0));
+  serve(DELETE_BATCH, apiRoute(context, batches.remove, 0));
+  serve(BATCH_RESULTS, batchResults(context));
   serve(HEALTH, health(() => true));
   serve(READINESS, health(ready));
   serve(OPENAPI, openApi());
@@ -258,6 +269,10 @@ function isLarge({ headers }: FastifyRequest): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > LIMITS.bodyBytes;
 }
 
+function notJson(): ServiceError {
+  return new ServiceError('unsupported_media_type', 'send Content-Type: application/json');
+}
+
 /** Unique in this process by the counter, and among processes by the random part. */
 function requestIds(): () => string {
   const prefix = `req_${randomBytes(6).toString('hex')}_`;
@@ -270,6 +285,10 @@ function readBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     request.call.raw = body;
+    if (request.routeOptions.config.raw !== undefined) {
+      done(null, body);
+      return;
+    }
     try {
       if (!isUtf8(body)) throw new SyntaxError('not UTF-8');
       done(null, JSON.parse(body.toString('utf8')));
@@ -277,9 +296,14 @@ function readBodies(app: FastifyInstance): void {
       done(new ServiceError('invalid_json', body.length === 0 ? 'the body is empty; send a JSON object' : `the body is no JSON: ${where(error)}`), undefined);
     }
   });
+  // What streams is read by whoever takes it.
+  app.addContentTypeParser(Object.values(MEDIA), (request, payload, done) => {
+    if (request.routeOptions.config.raw === undefined) done(notJson(), undefined);
+    else done(null, payload);
+  });
   // A request without a body has no content type and never reaches a parser.
   app.addHook('preHandler', (request, _reply, done) => {
-    if (request.method === 'POST' && request.body === undefined && !request.is404 && isApi(request)) done(new ServiceError('invalid_json', 'the body is empty; send a JSON object'));
+    if (request.method === 'POST' && request.body === undefined && request.routeOptions.config.bodiless === undefined && !request.is404 && isApi(request)) done(new ServiceError('invalid_json', 'the body is empty; send a JSON object'));
     else done();
   });
 }
@@ -294,7 +318,7 @@ function toServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   const { code, statusCode } = error as { code?: unknown; statusCode?: unknown };
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new ServiceError('payload_too_large', `the body may have ${LIMITS.bodyBytes} bytes at most`);
-  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE' || statusCode === 415) return new ServiceError('unsupported_media_type', 'send Content-Type: application/json');
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE' || statusCode === 415) return notJson();
   if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) return new ServiceError('invalid_parameter', 'the request is not well-formed HTTP');
   return new ServiceError('internal_error', 'something went wrong here; the request id helps to find it');
 }

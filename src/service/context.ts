@@ -1,5 +1,6 @@
 /** What the service's parts share, and what is known of one request. Types only. */
 import type { FastifyRequest } from 'fastify';
+import type { Batches } from './batches/batches.ts';
 import type { Fate } from './faults.ts';
 import type { KeptVerdicts } from './fresh-verdict.ts';
 import type { Idempotency } from './idempotency.ts';
@@ -30,6 +31,7 @@ export interface ServiceContext {
   readonly keys: KeyRing;
   readonly quota: QuotaLedger;
   readonly verifications: VerificationRows;
+  readonly batches: Batches;
   readonly idempotency: Idempotency;
   /** What answers owe is written down by it before they are sent. */
   readonly journal: Pick<Journal, 'written' | 'stuckMs'>;
@@ -98,5 +100,9 @@ declare module 'fastify' {
     parameters?: readonly string[];
     /** No key is needed, and no quota taken. */
     open?: true;
+    /** Its body is taken as a stream, in these media types. */
+    raw?: readonly string[];
+    /** It has no body, and may have none. */
+    bodiless?: true;
   }
 }

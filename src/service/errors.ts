@@ -13,6 +13,7 @@ export const ERRORS = {
   method_not_allowed: { status: 405, title: 'Method not allowed', retryable: false },
   request_timeout: { status: 408, title: 'Request timeout', retryable: true },
   idempotency_in_flight: { status: 409, title: 'Request in flight', retryable: true },
+  job_state_conflict: { status: 409, title: 'Not in this state', retryable: false },
   payload_too_large: { status: 413, title: 'Payload too large', retryable: false },
   unsupported_media_type: { status: 415, title: 'Unsupported media type', retryable: false },
   wrong_region: { status: 421, title: 'Wrong region', retryable: false },

@@ -1,5 +1,5 @@
 /** Which key a request carries, and what it has left: the store's keys as they are used, and keys of this process only. */
-import { findKey, isCounted, keyHash, PLANS, revokedTest, type KeyRow, type Region } from './keys.ts';
+import { findKey, findKeyById, isCounted, keyHash, PLANS, revokedTest, type KeyRow, type Region } from './keys.ts';
 import type { Journal, Pending } from './store/journal.ts';
 import type { Store } from './store/store.ts';
 
@@ -14,8 +14,18 @@ interface Account {
   /** null: not counted. */
   credits: number | null;
   calls: number | null;
-  unwritten: { credits: number; calls: number };
+  unwritten: Use;
+  /** What is set aside for work whose result is not noted yet: neither had by anybody else nor spent. */
+  held: Use;
 }
+
+/** Credits and calls. */
+export interface Use {
+  readonly credits: number;
+  readonly calls: number;
+}
+
+const NOTHING: Use = { credits: 0, calls: 0 };
 
 /** A key as a request is judged by it. */
 export interface ActiveKey {
@@ -36,6 +46,7 @@ interface Cached {
 
 export class KeyRing implements Pending {
   readonly #find: (digest: Buffer) => KeyRow | null;
+  readonly #findById: (id: string) => KeyRow | null;
   readonly #revoked: (digest: Buffer) => boolean;
   readonly #write: (id: string, credits: number, calls: number) => void;
   /** Changes when another process writes to the store: none but those make, revoke or change keys. */
@@ -52,6 +63,7 @@ export class KeyRing implements Pending {
   /** @param clock monotonic, milliseconds. */
   constructor(store: Store, journal: Journal, clock: () => number) {
     this.#find = findKey(store);
+    this.#findById = findKeyById(store);
     this.#revoked = revokedTest(store);
     const charge = store.prepare('UPDATE keys SET credits_used = credits_used + ?, calls_used = calls_used + ? WHERE id = ?');
     this.#write = (id, credits, calls) => void charge.run(credits, calls, id);
@@ -95,8 +107,19 @@ export class KeyRing implements Pending {
     if (own !== undefined) return own;
     const row = this.#find(digest);
     if (row === null) return null;
+    return this.#toActive(row);
+  }
+
+  #toActive(row: KeyRow): ActiveKey {
     this.#refresh(row);
     return { id: row.id, policy: row.plan, rpm: PLANS[row.plan].rpm, region: row.region };
+  }
+
+  /** A key by its id, with its balance as it is now; null when it is not in force. */
+  find(id: string): ActiveKey | null {
+    for (const key of this.#own.values()) if (key.id === id) return key;
+    const row = this.#findById(id);
+    return row === null ? null : this.#toActive(row);
   }
 
   /** Whether an `Authorization` header carries a key that was good once. */
@@ -123,10 +146,43 @@ export class KeyRing implements Pending {
     if (account === undefined || (calls === 0 && credits === 0)) return;
     if (account.credits !== null) account.credits -= credits;
     if (account.calls !== null) account.calls -= calls;
-    account.unwritten.credits += credits;
-    account.unwritten.calls += calls;
+    account.unwritten = { credits: account.unwritten.credits + credits, calls: account.unwritten.calls + calls };
     this.#unwritten.add(key.id);
     this.#journal.wake();
+  }
+
+  /** What the key has left; Infinity where it is not counted. */
+  left(key: ActiveKey): Use {
+    const account = this.#accounts.get(key.id);
+    return { credits: account?.credits ?? Infinity, calls: account?.calls ?? Infinity };
+  }
+
+  /** Sets aside what work will cost, once it is there. The caller has seen that it is {@link left}. It is given back by `letGo`, or becomes spent by `writeHeld` and `wroteHeld`. */
+  hold(key: ActiveKey, use: Use): void {
+    this.#hold(key.id, use, 1);
+  }
+
+  letGo(key: ActiveKey, use: Use): void {
+    this.#hold(key.id, use, -1);
+  }
+
+  /** Writes as spent what was set aside: within a transaction of the store, with what it was spent on. */
+  writeHeld(key: ActiveKey, { credits, calls }: Use): void {
+    if (this.#accounts.has(key.id)) this.#write(key.id, credits, calls);
+  }
+
+  /** To be called when that transaction was committed. */
+  wroteHeld(key: ActiveKey, use: Use): void {
+    const account = this.#accounts.get(key.id);
+    if (account !== undefined) account.held = less(account.held, use);
+  }
+
+  #hold(id: string, { credits, calls }: Use, sign: 1 | -1): void {
+    const account = this.#accounts.get(id);
+    if (account === undefined) return;
+    if (account.credits !== null) account.credits -= sign * credits;
+    if (account.calls !== null) account.calls -= sign * calls;
+    account.held = { credits: account.held.credits + sign * credits, calls: account.held.calls + sign * calls };
   }
 
   /** Whether an answer to this key has to wait until what it cost is written down. */
@@ -148,25 +204,30 @@ export class KeyRing implements Pending {
   flushed(): void {
     for (const id of this.#unwritten) {
       const account = this.#accounts.get(id);
-      if (account !== undefined) account.unwritten = { credits: 0, calls: 0 };
+      if (account !== undefined) account.unwritten = NOTHING;
     }
     this.#unwritten.clear();
   }
 
-  /** Takes over the balance as it stands in the store, less what is not written yet. */
+  /** Takes over the balance as it stands in the store, less what is not written yet and what is set aside. */
   #refresh(row: KeyRow): void {
     const { calls } = PLANS[row.plan];
     if (!isCounted(row)) {
       this.#accounts.delete(row.id);
       return;
     }
-    const unwritten = this.#accounts.get(row.id)?.unwritten ?? { credits: 0, calls: 0 };
+    const { unwritten, held } = this.#accounts.get(row.id) ?? { unwritten: NOTHING, held: NOTHING };
     this.#accounts.set(row.id, {
-      credits: row.credits === null ? null : row.credits - row.creditsUsed - unwritten.credits,
-      calls: calls === null ? null : calls - row.callsUsed - unwritten.calls,
+      credits: row.credits === null ? null : row.credits - row.creditsUsed - unwritten.credits - held.credits,
+      calls: calls === null ? null : calls - row.callsUsed - unwritten.calls - held.calls,
       unwritten,
+      held,
     });
   }
+}
+
+function less(one: Use, other: Use): Use {
+  return { credits: one.credits - other.credits, calls: one.calls - other.calls };
 }
 
 function digestOf(authorization: string | undefined): Buffer | null {

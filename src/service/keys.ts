@@ -117,6 +117,15 @@ export function findKey(store: Store): (digest: Buffer) => KeyRow | null {
   };
 }
 
+/** The same by its id. */
+export function findKeyById(store: Store): (id: string) => KeyRow | null {
+  const statement = store.prepare('SELECT * FROM keys WHERE id = ? AND revoked_at IS NULL');
+  return (id) => {
+    const row = statement.get(id);
+    return row === undefined ? null : toRow(row);
+  };
+}
+
 /** Whether the key with this digest is there, and revoked. */
 export function revokedTest(store: Store): (digest: Buffer) => boolean {
   const statement = store.prepare('SELECT 1 FROM keys WHERE hash = ? AND revoked_at IS NOT NULL');

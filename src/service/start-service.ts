@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { ConfigError } from '../errors.ts';
 import { buildApp } from './app.ts';
+import { Batches } from './batches/batches.ts';
 import { withLearntPatterns } from './evidence.ts';
 import { fates, type Faults } from './faults.ts';
 import { LIMITS, type Limits } from './guard/limits.ts';
@@ -104,16 +105,19 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     const limits = { ...LIMITS, ...options.limits };
     const gate = new LoadGate(limits, clock, () => journal.writeAwaited());
     const meter = new ServiceMeter();
+    const evidence = withLearntPatterns(directory, store, clock);
+    const batches = new Batches({ store, path: options.store, keys, performing: { directory, verifier, evidence, now }, meter, log, arrived: () => gate.arrived, clock, now });
     const app = buildApp({
       directory,
       search: new SearchIndex(store, now),
       signals: new SignalFeed(store),
       streams,
       verifier,
-      evidence: withLearntPatterns(directory, store, clock),
+      evidence,
       keys,
       quota,
       verifications: new VerificationRows(store, journal),
+      batches,
       idempotency: new Idempotency(store, journal, now),
       journal,
       region,
@@ -126,6 +130,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       log,
     });
     await listen(app.fastify, host, options.port ?? 0);
+    batches.start();
     const address = app.fastify.server.address();
     const port = typeof address === 'object' && address !== null ? address.port : 0;
 
@@ -133,6 +138,8 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       const force = (): void => app.fastify.server.closeAllConnections();
       const timer = setTimeout(force, CLOSE_WITHIN_MS);
       abort?.addEventListener('abort', force, { once: true });
+      // What is under way is done again after the next start: what is cut short now is no result.
+      batches.stop();
       // What waits for a mail server is answered as pending.
       opened.verifier.close();
       try {
@@ -143,6 +150,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
         clearTimeout(timer);
         lag.close();
         await opened.close();
+        await batches.ended();
         quota.settle();
         journal.close();
         turn.end();
@@ -151,7 +159,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     };
     const look = (): ServiceView => ({
       meter, ready: app.ready(), inFlight: gate.inFlight, connections: app.connections, streams: streams.size, lagMs: lag.worstMs, turnMs: gate.lastTurnMs,
-      verifying: { addresses: verifier.addresses, jobs: app.openVerifications() }, stuckMs: journal.stuckMs, store: options.store,
+      verifying: { addresses: verifier.addresses, jobs: app.openVerifications() }, batches: batches.byState(), stuckMs: journal.stuckMs, store: options.store,
     });
     let stopping: Promise<void> | null = null;
     return { url: `http://${reachable(host)}:${port}`, port, look, close: (abort) => (stopping ??= stop(abort)) };

@@ -2,6 +2,7 @@
 import { ServiceError, type ErrorItem } from './errors.ts';
 import { nearest } from './nearest.ts';
 import type { Body, Field, ValueOf } from './openapi/schema.ts';
+import { isObject } from './values.ts';
 
 /** More findings than this help nobody. */
 const MAX_ITEMS = 100;
@@ -83,6 +84,8 @@ export class BodyReader<B extends Body> implements Lookupable {
         return value >= field.minimum && value <= field.maximum ? value : this.#refuse(pointer(name), 'range', `${name} must be from ${field.minimum} to ${field.maximum}, not ${value}`);
       case 'array':
         return Array.isArray(value) ? this.#list(name, field, value as readonly unknown[]) : this.#wrongType(name, 'an array', value);
+      case 'object':
+        return isObject(value) ? value : this.#wrongType(name, 'an object', value);
       case 'null':
         return this.#refuse(pointer(name), 'unsupported_option', field.description);
       default:

@@ -15,7 +15,7 @@ export interface ResponseObject {
 export interface OperationObject {
   readonly operationId: string;
   readonly parameters?: readonly { readonly name: string; readonly in: 'path' | 'query' | 'header'; readonly schema: Json; readonly example?: unknown }[];
-  readonly requestBody?: { readonly content: { readonly 'application/json': { readonly schema: Json; readonly examples: Readonly<Record<string, { readonly value: unknown }>> } } };
+  readonly requestBody?: { readonly content: { readonly 'application/json'?: { readonly schema: Json; readonly examples: Readonly<Record<string, { readonly value: unknown }>> } } };
   readonly responses: Readonly<Record<string, ResponseObject>>;
 }
 

@@ -41,6 +41,7 @@ describe('the error table', () => {
         await first;
         return second;
       },
+      job_state_conflict: async () => service.request(`/v1/batches/${String((await service.post('/v1/batches', { operation: 'enrich' })).json['id'])}/results`, { headers: AUTH }),
       payload_too_large: () => enrich(`"${'x'.repeat(1024 * 1024)}"`),
       unsupported_media_type: () => enrich('{}', { headers: { 'content-type': 'text/plain' } }),
       wrong_region: () => enrich(KNOWN, { key: foreign }),

@@ -45,6 +45,7 @@ function fieldType(name: string, field: Field): GraphQLNullableInputType | null 
       return leafType(name, field.type, undefined);
     case 'array':
       return field.items.type === 'string' ? new GraphQLList(new GraphQLNonNull(leafType(name, 'string', field.items.enum))) : null;
+    case 'object':
     case 'null':
       return null;
     default:

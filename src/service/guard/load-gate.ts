@@ -16,6 +16,7 @@ export class LoadGate {
   readonly #clock: () => number;
   readonly #served: () => void;
   #inFlight = 0;
+  #arrived = 0;
   #line: ((refusal: Refusal | null) => void)[] = [];
   /** Null: no request has come in this turn. */
   #turnSinceMs: number | null = null;
@@ -48,6 +49,7 @@ export class LoadGate {
   /** Admits a request, which `leave` must follow; or says why not. */
   enter(nowMs: number): Refusal | null {
     this.#beginTurn(nowMs);
+    this.#arrived++;
     if (this.#inFlight >= this.#limits.inFlight) return 'in_flight';
     if (this.#isLate(nowMs)) return 'line';
     this.#inFlight++;
@@ -62,6 +64,11 @@ export class LoadGate {
 
   leave(): void {
     this.#inFlight--;
+  }
+
+  /** How many have come so far, admitted or not. */
+  get arrived(): number {
+    return this.#arrived;
   }
 
   get inFlight(): number {

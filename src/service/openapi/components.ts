@@ -1,6 +1,7 @@
 /** The schemas of the document that have names. */
 import { GRAPHQL_RESPONSE } from '../operations/graphql.ts';
 import { OPERATIONS } from '../operations/operations.ts';
+import { BATCH, BATCH_LINE, BATCH_PAGE, BATCH_PART } from '../operations/records/batch.ts';
 import { COMPANY_RECORD } from '../operations/records/company.ts';
 import { CONTACT, CONTACT_PAGE, SIGNAL_PAGE } from '../operations/records/contact.ts';
 import { PERSON, REVEALED } from '../operations/records/person.ts';
@@ -48,6 +49,10 @@ export function schemaComponents(): Readonly<Record<string, Schema>> {
     VerificationBatch: VERIFICATION_BATCH,
     VerificationProgress: VERIFICATION_PROGRESS,
     GraphQLResponse: GRAPHQL_RESPONSE,
+    Batch: BATCH,
+    BatchPage: BATCH_PAGE,
+    BatchPart: BATCH_PART,
+    BatchLine: BATCH_LINE,
     Health: HEALTH,
     Problem: PROBLEM,
   };

@@ -52,7 +52,7 @@ export function openApiDocument(version: string, answers: SampleAnswers): OpenAp
 }
 
 function describe(operation: Operation, answers: SampleAnswers): Schema {
-  const { id, tag, summary, description, open, inPath = {}, query = {}, headers = {}, method, body } = operation;
+  const { id, tag, summary, description, open, inPath = {}, query = {}, headers = {}, method, body, raw } = operation;
   const parameters = [
     ...Object.entries(inPath).map(([name, parameter]) => parameterObject(name, 'path', parameter)),
     ...Object.entries(query).map(([name, parameter]) => parameterObject(name, 'query', parameter)),
@@ -69,6 +69,7 @@ function describe(operation: Operation, answers: SampleAnswers): Schema {
     ...(open === true ? { security: [] } : {}),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined ? {} : { requestBody: { required: true, content: { 'application/json': { schema: ref(body.name), examples: requestExamples(operation) } } } }),
+    ...(raw === undefined ? {} : { requestBody: { required: true, content: Object.fromEntries(Object.entries(raw).map(([type, schema]) => [type, { schema }])) } }),
     responses: { ...answered(operation, answers), ...problemResponses(operation) },
   };
 }

@@ -7,6 +7,7 @@ export const TAGS = {
   Enrichment: 'Something that a person or a company is known by goes in, the whole record comes out.',
   Contacts: 'Finding people by what they are, and revealing how they can be reached.',
   Verification: 'Whether an address takes mail, and how sure that is.',
+  Batches: 'Jobs of up to millions of lines: what the calls for one do, for a file.',
   Companies: 'Firmographics, technologies, funding and hiring of a company.',
   Signals: 'What happened at companies: funding, hiring, executive moves, technology changes.',
   GraphQL: 'Several calls in one request, and of each the fields that are wanted.',
@@ -48,7 +49,7 @@ export interface Example {
 
 export interface Operation {
   readonly id: string;
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** With its parameters in braces. */
   readonly path: `/${string}`;
   readonly tag: Tag;
@@ -62,6 +63,8 @@ export interface Operation {
   readonly headers?: Parameters;
   /** A `Body` that is read by its declaration, or the schema of what the operation reads by itself. */
   readonly body?: { readonly name: string; readonly declared: Body } | { readonly name: string; readonly schema: Schema };
+  /** A body that is no JSON, by its media types; it is streamed. */
+  readonly raw?: Readonly<Record<string, Schema>>;
   /** One of 400 and above comes beside the problem of that status. */
   readonly answers: Readonly<Record<number, Answered>>;
   /** What it may be refused with, besides what any request may. */

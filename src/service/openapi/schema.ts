@@ -38,12 +38,17 @@ interface ObjectsField extends Described {
   readonly maxItems?: number;
 }
 
+/** An object whose fields are read elsewhere, or are the caller's own. */
+interface ObjectField extends Described {
+  readonly type: 'object';
+}
+
 /** Known, and refused: the service has no such thing. */
 interface RefusedField extends Described {
   readonly type: 'null';
 }
 
-export type Field = TextField | FlagField | WholeField | TextsField | ObjectsField | RefusedField;
+export type Field = TextField | FlagField | WholeField | TextsField | ObjectsField | ObjectField | RefusedField;
 
 /** What a field holds once it was read. */
 export type ValueOf<F extends Field> = F extends { readonly enum: readonly (infer E)[] } ? E
@@ -52,6 +57,7 @@ export type ValueOf<F extends Field> = F extends { readonly enum: readonly (infe
   : F extends WholeField ? number
   : F extends TextsField ? readonly string[]
   : F extends ObjectsField ? readonly unknown[]
+  : F extends ObjectField ? Readonly<Record<string, unknown>>
   : never;
 
 /** The JSON object of a request's body. A field that is `null` was not given. */

@@ -1,5 +1,6 @@
 /** Every operation of the service, in the order of the reference. */
 import type { Operation } from '../openapi/operation.ts';
+import { BATCH_RESULTS, CANCEL_BATCH, COMPLETE_BATCH, CREATE_BATCH, DELETE_BATCH, GET_BATCH, LIST_BATCHES, PUT_PART } from './batches.ts';
 import { COMPANY } from './companies.ts';
 import { ENRICH, ENRICH_BULK } from './enrich.ts';
 import { GRAPHQL } from './graphql.ts';
@@ -9,4 +10,4 @@ import { HEALTH, OPENAPI, READINESS, REFERENCE } from './service.ts';
 import { SIGNALS } from './signals.ts';
 import { POLL_VERIFICATION, VERIFY } from './verify.ts';
 
-export const OPERATIONS: readonly Operation[] = [ENRICH, ENRICH_BULK, SEARCH, SEARCH_BY_BODY, REVEAL, VERIFY, POLL_VERIFICATION, COMPANY, SIGNALS, GRAPHQL, HEALTH, READINESS, OPENAPI, REFERENCE];
+export const OPERATIONS: readonly Operation[] = [ENRICH, ENRICH_BULK, SEARCH, SEARCH_BY_BODY, REVEAL, VERIFY, POLL_VERIFICATION, CREATE_BATCH, PUT_PART, COMPLETE_BATCH, GET_BATCH, LIST_BATCHES, BATCH_RESULTS, CANCEL_BATCH, DELETE_BATCH, COMPANY, SIGNALS, GRAPHQL, HEALTH, READINESS, OPENAPI, REFERENCE];

@@ -36,14 +36,19 @@ export function verifyOnce(context: VerifyingAddresses, body: unknown): Promise<
   return verifyNow(context, asked, removedAmong(context, asked.emails));
 }
 
-async function verifyNow(context: VerifyingAddresses, { emails, single, mode, maxAgeS, timeoutMs }: Asked, removed: ReadonlySet<string>): Promise<Answer> {
+async function verifyNow(context: VerifyingAddresses, asked: Asked, removed: ReadonlySet<string>): Promise<Answer> {
+  const data = await verifyAll(context, asked, removed);
+  return { status: 200, text: resultText(data, asked.single), credits: creditsFor(data), again: false };
+}
+
+/** A result for each address, in order. @param removed of whom nothing is looked up @throws ServiceError when there is no room for so many */
+export async function verifyAll(context: VerifyingAddresses, { emails, mode, maxAgeS, timeoutMs }: Omit<Asked, 'single'>, removed: ReadonlySet<string> = removedAmong(context, emails)): Promise<AddressResult[]> {
   const { evidence, verifier, now } = context;
   const found = await verifier.verify(emails.filter((email) => !removed.has(email)), { mode, maxAgeS, timeoutMs: timeoutMs ?? TIMEOUT_MS, evidence });
   const byEmail = new Map(found.map((result) => [result.email, result]));
   // Who was erased while they were asked about is so for this answer, too, and is not named by it any more.
   const erased = removedAmong(context, emails);
-  const data = emails.map((email) => (removed.has(email) ? suppressedResult(email, now()) : (erased.has(email) ? null : byEmail.get(email)) ?? suppressedResult(null, now())));
-  return { status: 200, text: resultText(data, single), credits: creditsFor(data), again: false };
+  return emails.map((email) => (removed.has(email) ? suppressedResult(email, now()) : (erased.has(email) ? null : byEmail.get(email)) ?? suppressedResult(null, now())));
 }
 
 /** Whose owners asked to be removed. */
@@ -150,6 +155,14 @@ function summarise(results: readonly AddressResult[]): Record<Verdict, number> {
 /** One credit for each different mailbox that got an answer; `unknown` is free. */
 function creditsFor(results: Iterable<AddressResult>): number {
   const paid = new Set<string>();
-  for (const { result, normalized, email } of results) if (result !== 'unknown' && email !== null) paid.add(normalized ?? email);
+  for (const result of results) verdictCredits(result, paid);
   return paid.size;
+}
+
+/** What one result costs besides those in `paid`, which it joins: mailboxes that are paid for. */
+export function verdictCredits({ result, normalized, email }: AddressResult, paid: Set<string>): 0 | 1 {
+  const mailbox = normalized ?? email;
+  if (result === 'unknown' || email === null || mailbox === null || paid.has(mailbox)) return 0;
+  paid.add(mailbox);
+  return 1;
 }

@@ -24,6 +24,8 @@ export class ServiceMeter {
   readonly throttled = new Map<string, number>();
   credits = 0;
   replays = 0;
+  /** Lines of batch jobs that have their result. */
+  batchLines = 0;
 
   /** @param status null: nobody was there to be answered */
   answered(request: FastifyRequest, status: number | null, ms: number): void {

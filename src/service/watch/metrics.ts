@@ -16,6 +16,8 @@ export interface ServiceView {
   readonly turnMs: number;
   /** Addresses that are looked into, and asynchronous verifications that are under way. */
   readonly verifying: { readonly addresses: number; readonly jobs: number };
+  /** Jobs by state. */
+  readonly batches: ReadonlyMap<string, number>;
   /** For how long the store has refused to be written. */
   readonly stuckMs: number;
   readonly store: string;
@@ -56,6 +58,8 @@ export const SERVICE_METRICS: Readonly<Record<string, Metric>> = {
   millrace_service_turn_seconds: { type: 'gauge', help: 'How long the last turn of the event loop took that had requests.', of: ({ turnMs }) => one(turnMs / 1_000) },
   millrace_service_verifying_addresses: { type: 'gauge', help: 'Addresses that are being verified.', of: ({ verifying }) => one(verifying.addresses) },
   millrace_service_verifications_open: { type: 'gauge', help: 'Asynchronous verifications that are under way.', of: ({ verifying }) => one(verifying.jobs) },
+  millrace_service_batches: { type: 'gauge', help: 'Batch jobs by state.', of: ({ batches }) => by('state', batches) },
+  millrace_service_batch_lines_total: { type: 'counter', help: 'Lines of batch jobs that have their result.', of: ({ meter }) => one(meter.batchLines) },
   millrace_service_store_bytes: { type: 'gauge', help: 'Size of the store: its file, and the log that is not merged into it yet.', of: ({ store }) => ['', '-wal'].flatMap((end) => sizeOf(store + end).map((value) => ({ labels: { file: end === '' ? 'main' : 'wal' }, value }))) },
   millrace_service_store_stuck_seconds: { type: 'gauge', help: 'How long the store has refused to be written; 0: it does not.', of: ({ stuckMs }) => one(stuckMs / 1_000) },
 };

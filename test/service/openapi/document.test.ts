@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { ServiceError } from '../../../src/service/errors.ts';
 import { BULK_BODY, ENRICH_BODY, ENRICH_FORMS } from '../../../src/service/operations/enrich.ts';
 import { OPERATIONS } from '../../../src/service/operations/operations.ts';
+import { BATCH_BODY } from '../../../src/service/operations/batches.ts';
 import { REVEAL_BODY } from '../../../src/service/operations/reveal.ts';
 import { VERIFY_BODY } from '../../../src/service/operations/verify.ts';
 import { exampleRequests } from '../../../src/service/openapi/example-requests.ts';
@@ -52,7 +53,7 @@ describe('the document', () => {
         const at = operation.parameters?.findIndex((one) => one.name === name) ?? -1;
         if (example !== undefined) expect(valid(validatorAt('paths', path, method, 'parameters', String(at), 'schema'), asTyped(schema, example)), `${operation.operationId} ${name}`).toBe(true);
       }
-      for (const { value } of Object.values(operation.requestBody?.content['application/json'].examples ?? {})) expect(valid(validatorAt('paths', path, method, 'requestBody', 'content', 'application/json', 'schema'), value)).toBe(true);
+      for (const { value } of Object.values(operation.requestBody?.content['application/json']?.examples ?? {})) expect(valid(validatorAt('paths', path, method, 'requestBody', 'content', 'application/json', 'schema'), value)).toBe(true);
       for (const { value } of Object.values(responseAt(operation, '200')?.content?.['application/json']?.examples ?? {})) expect(valid(validatorAt('paths', path, method, 'responses', '200', 'content', 'application/json', 'schema'), value), path).toBe(true);
     }
     for (const [code, { value }] of Object.entries(DOCUMENT.components['examples'] ?? {})) expect([code, valid(validatorAt('components', 'schemas', 'Problem'), value)]).toEqual([code, true]);
@@ -99,6 +100,7 @@ describe('a body is taken exactly when its published schema holds', () => {
     { name: 'RevealRequest', declared: REVEAL_BODY, forms: PERSON_FORMS },
     { name: 'VerifyRequest', declared: VERIFY_BODY, forms: null },
     { name: 'BulkEnrichRequest', declared: BULK_BODY, forms: null },
+    { name: 'BatchRequest', declared: BATCH_BODY, forms: null },
   ] as const;
 
   it.each(cases)('$name', ({ name, declared, forms }) => {

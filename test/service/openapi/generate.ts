@@ -4,7 +4,7 @@ import { DOCUMENT, type Json, type OperationObject } from '../answers.ts';
 
 export interface Described {
   readonly path: string;
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly operation: OperationObject;
   /** Needs no key. */
   readonly open: boolean;
@@ -24,7 +24,10 @@ export interface Sent {
 /** The schema of a body, which is always a component. */
 export function bodyOf({ requestBody }: OperationObject): { readonly name: string; readonly schema: Json } | null {
   if (requestBody === undefined) return null;
-  const name = String(requestBody.content['application/json'].schema['$ref']).split('/').at(-1) ?? '';
+  const json = requestBody.content['application/json'];
+  // What is no JSON is streamed, and not described further.
+  if (json === undefined) return null;
+  const name = String(json.schema['$ref']).split('/').at(-1) ?? '';
   return { name, schema: DOCUMENT.components['schemas']?.[name] ?? {} };
 }
 

@@ -1,0 +1,230 @@
+/** The Batch API without HTTP: jobs are begun, fed, followed, ended and read. Every job is its key's alone. */
+import type { Readable } from 'node:stream';
+import { randomBytes } from 'node:crypto';
+import { ServiceError } from '../errors.ts';
+import type { BatchFormat, ResultSet } from '../operations/batches.ts';
+import { systemCodeOf } from '../../sqlite/system-code.ts';
+import type { Announce } from './announce.ts';
+import { BatchRows, type BatchRow } from './batch-rows.ts';
+import { cutter } from './erased.ts';
+import { BatchFolder } from './folder.ts';
+import { MAX_BYTES, MAX_BYTES_PER_KEY, MAX_KEPT_PER_KEY, MAX_PART_BYTES, MAX_UNFINISHED, MAX_UNFINISHED_PER_KEY } from './limits.ts';
+import { newOwner } from './owner.ts';
+import { Pacer } from './pacer.ts';
+import type { BatchRequest } from './request.ts';
+import { shownResults } from './results.ts';
+import { BatchRunner } from './runner.ts';
+import { shownBatch } from './shown.ts';
+import { hasEnded, mayFollow, WITH_RESULTS, type BatchState } from './states.ts';
+import { tidyUp } from './tidy.ts';
+import { BatchWorker, type WorkerOptions } from './worker.ts';
+import { writeWhenFree } from './writing.ts';
+
+/** How long a request waits for a store that is busy, milliseconds. */
+const PATIENCE_MS = 2_000;
+const TIDY_MS = 60_000;
+const FULL_RETRY_S = '60';
+/** Missing parts that are named. */
+const MOST_NAMED = 100;
+
+export interface BatchesOptions extends Pick<WorkerOptions, 'store' | 'keys' | 'performing' | 'meter' | 'log'> {
+  /** The store's file: parts and results lie beside it. */
+  readonly path: string;
+  /** How many requests have come so far: jobs give way to them. */
+  readonly arrived: () => number;
+  /** Monotonic, milliseconds. */
+  readonly clock: () => number;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  /** Default: nobody is told. */
+  readonly announce?: Announce;
+}
+
+export type ShownBatch = Readonly<Record<string, unknown>>;
+
+export class Batches {
+  readonly #options: BatchesOptions;
+  readonly #rows: BatchRows;
+  readonly #folder: BatchFolder;
+  readonly #runner: BatchRunner;
+  readonly #cutter;
+
+  constructor(options: BatchesOptions) {
+    const { store, path, clock, now, log, announce = () => undefined } = options;
+    this.#options = options;
+    this.#rows = new BatchRows(store, now);
+    this.#folder = new BatchFolder(path);
+    this.#cutter = cutter(store);
+    const parts = { ...options, rows: this.#rows, folder: this.#folder, owner: newOwner(), stopped: () => this.#runner.stopped };
+    const worker = new BatchWorker({ ...parts, announce, pacer: new Pacer(options.arrived, clock) });
+    const tidy = (): Promise<void> => tidyUp(parts).catch((error: unknown) => log?.write('warn', { event: 'batches_not_tidied', error: error instanceof Error ? error.message : String(error) }));
+    this.#runner = new BatchRunner({ ...parts, step: (id) => worker.step(id), tidy, tidyMs: TIDY_MS });
+  }
+
+  /** Goes on with what an earlier process has left undone. */
+  start(): void {
+    this.#runner.start();
+  }
+
+  /** Nothing more is noted. */
+  stop(): void {
+    this.#runner.stop();
+  }
+
+  /** After `stop`: resolves when nothing uses the store any more. */
+  ended(): Promise<void> {
+    return this.#runner.ended();
+  }
+
+  /** How many jobs there are in each state. */
+  byState(): ReadonlyMap<BatchState, number> {
+    // The store may be closed by then.
+    return this.#runner.stopped ? new Map() : this.#rows.byState();
+  }
+
+  /** Begins a job, or finds the one of this id that the same request has begun before. @throws ServiceError when there are too many */
+  create(keyId: string, request: BatchRequest, id = newId()): Promise<ShownBatch> {
+    return this.#write(() => {
+      const known = this.#rows.find(id);
+      if (known === null) {
+        const { unfinished, ofKey, kept } = this.#rows.load(keyId);
+        if (ofKey >= MAX_UNFINISHED_PER_KEY || unfinished >= MAX_UNFINISHED) throw full('too many batch jobs are not ended; end or cancel some');
+        if (kept >= MAX_KEPT_PER_KEY) throw full('too many batch jobs are kept for this key; delete some that have ended');
+        this.#rows.create(id, keyId, request);
+      }
+      return this.#show(this.#rows.find(id) as BatchRow);
+    });
+  }
+
+  get(keyId: string, id: string): ShownBatch {
+    return this.#show(this.#find(keyId, id));
+  }
+
+  /** Newest first. @param before of the last one of the page before, or Infinity */
+  page(keyId: string, before: number, limit: number): { readonly jobs: readonly ShownBatch[]; readonly last: number | null } {
+    const rows = this.#rows.page(keyId, Math.min(before, Number.MAX_SAFE_INTEGER), limit + 1);
+    const shown = rows.slice(0, limit);
+    return { jobs: shown.map((row) => this.#show(row)), last: rows.length > limit ? (shown.at(-1)?.seq ?? null) : null };
+  }
+
+  /** What a job takes parts of; to be asked before one is read. @throws ServiceError when it takes none now */
+  formatOf(keyId: string, id: string): BatchFormat {
+    const row = this.#find(keyId, id);
+    if (row.state !== 'open') throw conflict(row, 'takes no parts any more');
+    const { all, ofKey } = this.#rows.bytes(keyId);
+    if (all + MAX_PART_BYTES > MAX_BYTES || ofKey + MAX_PART_BYTES > MAX_BYTES_PER_KEY) throw full('there is no room for more parts; delete jobs that have ended');
+    return row.request.format;
+  }
+
+  /** Writes a part to the disk as it comes. Returns its bytes. @throws ServiceError when it is too large, or has no place */
+  async putPart(keyId: string, id: string, n: number, body: Readable): Promise<number> {
+    const row = this.#find(keyId, id);
+    const { file, handle } = await this.#folder.create(id, `part-${n}`);
+    let kept = false;
+    try {
+      let bytes = 0;
+      for await (const chunk of body.iterator({ destroyOnReturn: false })) {
+        bytes += (chunk as Buffer).length;
+        if (bytes > MAX_PART_BYTES) throw new ServiceError('payload_too_large', `a part may have ${MAX_PART_BYTES} bytes at most`);
+        await handle.writeFile(chunk as Buffer);
+      }
+      await handle.datasync();
+      const replaced = await this.#write(() => {
+        const now = this.#find(keyId, id);
+        if (now.state !== 'open') throw conflict(now, 'takes no parts any more');
+        return this.#rows.putFile(row, 'part', { n, file, bytes });
+      });
+      kept = true;
+      if (replaced !== null) await this.#folder.remove(id, replaced);
+      return bytes;
+    } catch (error) {
+      if (systemCodeOf(error) === 'ENOSPC' || systemCodeOf(error) === 'EDQUOT') throw full('there is no room on the disk');
+      throw error;
+    } finally {
+      await handle.close();
+      if (!kept) await this.#folder.remove(id, file);
+    }
+  }
+
+  /** All parts are there. @throws ServiceError naming those that are missing */
+  complete(keyId: string, id: string): Promise<ShownBatch> {
+    return this.#change(keyId, id, (row) => {
+      if (row.state !== 'open') throw conflict(row, 'was completed before');
+      const parts = this.#rows.files(row, 'part').map(({ n }) => n);
+      const last = parts.at(-1);
+      if (last === undefined) throw missing([1], 'no part was sent');
+      const there = new Set(parts);
+      const absent = Array.from({ length: last }, (_, at) => at + 1).filter((n) => !there.has(n));
+      if (absent.length > 0) throw missing(absent, `of ${last} parts ${absent.length} ${absent.length === 1 ? 'is' : 'are'} missing: ${absent.slice(0, 10).join(', ')}${absent.length > 10 ? ' and more' : ''}`);
+      return this.#rows.move(row, 'validating');
+    });
+  }
+
+  /** Ends a job early; one that is cancelled stays so. */
+  cancel(keyId: string, id: string): Promise<ShownBatch> {
+    return this.#change(keyId, id, (row) => {
+      if (row.state === 'cancelling' || row.state === 'cancelled') return row;
+      if (!mayFollow(row.state, 'cancelling')) throw conflict(row, 'cannot be cancelled any more');
+      return this.#rows.move(row, 'cancelling');
+    });
+  }
+
+  /** Forgets a job that has ended. */
+  async delete(keyId: string, id: string): Promise<void> {
+    await this.#write(() => {
+      const row = this.#find(keyId, id);
+      if (!hasEnded(row.state)) throw conflict(row, 'has not ended; cancel it first');
+      this.#rows.drop(row);
+    });
+    await this.#folder.removeJob(id);
+  }
+
+  /** What a job's parts were in. @throws ServiceError when it has no results */
+  resultsOf(keyId: string, id: string): { readonly format: BatchFormat; read(set: ResultSet | null, format: BatchFormat): AsyncGenerator<string> } {
+    const row = this.#find(keyId, id);
+    if (!WITH_RESULTS.includes(row.state)) throw conflict(row, 'has no results: those of a completed or cancelled job can be read');
+    const files = this.#rows.files(row, 'results');
+    return { format: row.request.format, read: (set, format) => shownResults(files, (file) => this.#folder.at(id, file), set, format, () => this.#cutter(row.createdMs)) };
+  }
+
+  async #change(keyId: string, id: string, change: (row: BatchRow) => BatchRow): Promise<ShownBatch> {
+    const shown = await this.#write(() => this.#show(change(this.#find(keyId, id))));
+    this.#runner.wake(id);
+    return shown;
+  }
+
+  #find(keyId: string, id: string): BatchRow {
+    const row = this.#rows.find(id);
+    if (row === null || row.keyId !== keyId) throw new ServiceError('not_found', 'there is no batch job of this id; those that have ended are kept for 30 days');
+    return row;
+  }
+
+  #show(row: BatchRow): ShownBatch {
+    return shownBatch(row, this.#rows.sent(row));
+  }
+
+  #write<T>(work: () => T): Promise<T> {
+    return writeWhenFree(this.#options.store, PATIENCE_MS, work);
+  }
+}
+
+function newId(): string {
+  return batchId(randomBytes(16).toString('hex'));
+}
+
+/** @param name 32 hexadecimal digits */
+export function batchId(name: string): string {
+  return `bat_${name}`;
+}
+
+function conflict({ state }: BatchRow, why: string): ServiceError {
+  return new ServiceError('job_state_conflict', `the job is ${state}, and ${why}`);
+}
+
+function missing(parts: readonly number[], detail: string): ServiceError {
+  return new ServiceError('job_state_conflict', detail, { errors: parts.slice(0, MOST_NAMED).map((n) => ({ parameter: `parts/${n}`, code: 'missing_part', detail: `part ${n} is missing` })) });
+}
+
+function full(detail: string): ServiceError {
+  return new ServiceError('overloaded', detail, { headers: { 'retry-after': FULL_RETRY_S } });
+}

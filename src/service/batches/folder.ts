@@ -1,0 +1,69 @@
+/** The files of jobs: a folder for each, beside the store. They hold personal data, so they are the owner's alone. */
+import { randomBytes } from 'node:crypto';
+import { mkdir, open, readdir, rm, stat, truncate, type FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** A file that no row of the store names may be about to be named: it is left alone for so long, milliseconds. */
+const STRAY_MS = 3_600_000;
+
+export class BatchFolder {
+  readonly #path: string;
+
+  /** @param store its file */
+  constructor(store: string) {
+    this.#path = `${store}.batches`;
+  }
+
+  at(id: string, file: string): string {
+    return join(this.#path, id, file);
+  }
+
+  /** A new file of a job. */
+  async create(id: string, name: string): Promise<{ readonly file: string; readonly handle: FileHandle }> {
+    await mkdir(join(this.#path, id), { recursive: true, mode: 0o700 });
+    const file = `${name}-${randomBytes(6).toString('hex')}`;
+    return { file, handle: await open(this.at(id, file), 'wx', 0o600) };
+  }
+
+  /** Puts `bytes` behind the first `from` of a file, flushed; what a failure left there is overwritten. Makes the file when it is missing. @throws what the disk says */
+  async append(id: string, file: string, from: number, bytes: Buffer): Promise<void> {
+    await mkdir(join(this.#path, id), { recursive: true, mode: 0o700 });
+    // Not for appending: that would write behind what a failed attempt has left.
+    const handle = await open(this.at(id, file), from === 0 ? 'w' : 'r+', 0o600);
+    try {
+      for (let done = 0; done < bytes.length; ) done += (await handle.write(bytes, done, bytes.length - done, from + done)).bytesWritten;
+      await handle.truncate(from + bytes.length);
+      await handle.datasync();
+    } finally {
+      await handle.close();
+    }
+  }
+
+  /** Cuts a file to what counts of it, if it is there. */
+  async cut(id: string, file: string, bytes: number): Promise<void> {
+    const path = this.at(id, file);
+    const found = await stat(path).catch(() => null);
+    if (found !== null && found.size > bytes) await truncate(path, bytes);
+  }
+
+  async remove(id: string, file: string): Promise<void> {
+    await rm(this.at(id, file), { force: true });
+  }
+
+  async removeJob(id: string): Promise<void> {
+    await rm(join(this.#path, id), { recursive: true, force: true });
+  }
+
+  /** Removes what nobody knows of: left by a process that was killed. @param known the files of a job; null: there is no such job */
+  async removeStrays(known: (id: string) => readonly string[] | null, nowMs: number): Promise<void> {
+    for (const id of await readdir(this.#path).catch(() => [])) {
+      const files = known(id);
+      for (const file of await readdir(join(this.#path, id)).catch(() => [])) {
+        if (files?.includes(file) === true) continue;
+        const found = await stat(this.at(id, file)).catch(() => null);
+        if (found !== null && nowMs - found.mtimeMs > STRAY_MS) await this.remove(id, file);
+      }
+      if (files === null && (await readdir(join(this.#path, id)).catch(() => ['?'])).length === 0) await this.removeJob(id);
+    }
+  }
+}

@@ -1,0 +1,32 @@
+/** The lines that a job has before it, over all its parts. */
+import type { BatchFormat } from '../operations/batches.ts';
+import type { BatchFile, Place } from './batch-rows.ts';
+import { isHeader, readChunk, type RawLine } from './input.ts';
+
+export interface Ahead {
+  readonly lines: readonly RawLine[];
+  /** Of the part that all of these lines are in. */
+  readonly part: number;
+}
+
+export interface Source {
+  readonly parts: readonly BatchFile[];
+  readonly pathOf: (file: string) => string;
+  readonly format: BatchFormat;
+  /** Null: none, or not known yet. */
+  readonly header: readonly string[] | null;
+}
+
+/** Up to `most` lines of one part from `place` on; none at the end of the last one. Headers are passed over. @throws what the disk says */
+export async function linesAhead({ parts, pathOf, format, header }: Source, { part, offset }: Pick<Place, 'part' | 'offset'>, most: number): Promise<Ahead> {
+  for (const { n, file, bytes } of parts) {
+    if (n < part) continue;
+    for (let at = n === part ? offset : 0; at < bytes; ) {
+      const { lines, next } = await readChunk(pathOf(file), at, bytes, format, most);
+      const own = lines.filter((line, index) => !(header !== null && index === 0 && at === 0 && isHeader(line, header)));
+      if (own.length > 0) return { lines: own, part: n };
+      at = next;
+    }
+  }
+  return { lines: [], part };
+}

@@ -1,0 +1,103 @@
+/** A line of a job: what it asks for, or what is wrong with it. Pure. */
+import { isUtf8 } from 'node:buffer';
+import { ServiceError } from '../errors.ts';
+import { nearest } from '../nearest.ts';
+import { BATCH_OPTIONS, type BatchFormat, type BatchOperation } from '../operations/batches.ts';
+import { ENRICH_BODY } from '../operations/enrich.ts';
+import { REVEAL_BODY } from '../operations/reveal.ts';
+import { isObject } from '../values.ts';
+import { readCells } from './csv.ts';
+import { MAX_CUSTOM_ID, MAX_LINE_BYTES } from './limits.ts';
+
+export interface Line {
+  readonly customId: string | null;
+  /** What the operation's own call takes, or why that is not known. */
+  readonly params: Readonly<Record<string, unknown>> | ServiceError;
+}
+
+/** The columns that a table may have, by operation. */
+const COLUMNS: Readonly<Record<BatchOperation, readonly string[]>> = {
+  enrich: columnsOf('enrich', ENRICH_BODY.properties),
+  reveal: columnsOf('reveal', REVEAL_BODY.properties),
+  verify: ['email'],
+  company: ['domain'],
+};
+
+/** Texts that say what is looked up: lists and flags are for `options`. */
+function columnsOf(operation: BatchOperation, properties: Readonly<Record<string, { readonly type: string }>>): readonly string[] {
+  return Object.keys(properties).filter((name) => properties[name]?.type === 'string' && !Object.hasOwn(BATCH_OPTIONS[operation].properties, name));
+}
+
+/** The columns of a header; or, in words, what is wrong with it. */
+export function readHeader(text: string, operation: BatchOperation): readonly string[] | { readonly wrong: string } {
+  const columns = readCells(text)?.map((cell) => cell.trim().toLowerCase()) ?? null;
+  if (columns === null) return { wrong: 'the quotes of the header are not in order' };
+  const known = [...COLUMNS[operation], 'custom_id'];
+  const stray = columns.find((column) => !known.includes(column));
+  if (stray !== undefined) {
+    const near = nearest(stray, known);
+    return { wrong: `unknown column ${JSON.stringify(stray.slice(0, 64))} for ${operation}; ${near === null ? `known are ${known.join(', ')}` : `did you mean ${near}?`}` };
+  }
+  if (new Set(columns).size < columns.length) return { wrong: 'a column is there twice' };
+  return columns.some((column) => column !== 'custom_id') ? columns : { wrong: `no column says what to look up: give one of ${COLUMNS[operation].join(', ')}` };
+}
+
+export const TOO_LONG: Line = unreadable(`the line has more than ${MAX_LINE_BYTES} bytes`);
+export const UNCLOSED: Line = unreadable('a quote is not closed');
+
+/** @param header of a table; null for JSON */
+export function readLine(bytes: Buffer, format: BatchFormat, header: readonly string[] | null): Line {
+  if (!isUtf8(bytes)) return unreadable('the line is not UTF-8');
+  const text = bytes.toString('utf8');
+  return format === 'csv' ? readRow(text, header ?? []) : readObject(text);
+}
+
+function readRow(text: string, header: readonly string[]): Line {
+  const cells = readCells(text);
+  if (cells === null) return unreadable('the quotes of the line are not in order');
+  const params: Record<string, unknown> = {};
+  for (const [at, column] of header.entries()) if (cells[at] !== undefined && cells[at] !== '') params[column] = cells[at];
+  const line = withCustomId(params);
+  const surplus = cells.slice(header.length).some((cell) => cell !== '');
+  return surplus ? { ...line, params: new ServiceError('validation_failed', `the line has ${cells.length} cells, and the header ${header.length}`) } : line;
+}
+
+function readObject(text: string): Line {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return unreadable('the line is no JSON');
+  }
+  if (!isObject(value)) return refused('', 'type', 'the line must be a JSON object');
+  if (!Object.hasOwn(value, 'params')) return withCustomId(value);
+  const { params, custom_id: customId, ...rest } = value;
+  const line = withCustomId({ custom_id: customId });
+  const [stray] = Object.keys(rest);
+  if (stray !== undefined) return { ...line, params: refusal(`/${stray.slice(0, 64)}`, 'unknown_field', `beside params there is only custom_id, not ${JSON.stringify(stray.slice(0, 64))}`) };
+  if (line.params instanceof ServiceError) return line;
+  return { ...line, params: isObject(params) ? params : refusal('/params', 'type', 'params must be an object') };
+}
+
+function withCustomId({ custom_id: id, ...params }: Readonly<Record<string, unknown>>): Line {
+  if (id === undefined || id === null) return { customId: null, params };
+  const fine = typeof id === 'string' && id.length <= MAX_CUSTOM_ID;
+  return fine ? { customId: id, params } : refused('/custom_id', typeof id === 'string' ? 'too_long' : 'type', `custom_id must be a string of at most ${MAX_CUSTOM_ID} characters`);
+}
+
+function unreadable(detail: string): Line {
+  return { customId: null, params: new ServiceError('invalid_json', detail) };
+}
+
+function refused(pointer: string, code: string, detail: string): Line {
+  return { customId: null, params: refusal(pointer, code, detail) };
+}
+
+function refusal(pointer: string, code: string, detail: string): ServiceError {
+  return new ServiceError('validation_failed', detail, { errors: [{ pointer, code, detail }] });
+}
+
+/** Whether a line could be read at all, whatever it asks for. */
+export function isReadable({ params }: Line): boolean {
+  return !(params instanceof ServiceError) || params.code !== 'invalid_json';
+}

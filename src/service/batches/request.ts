@@ -1,0 +1,53 @@
+/** What a job is asked to do, read from the body that begins it. Pure. */
+import { ServiceError } from '../errors.ts';
+import { BATCH_BODY, BATCH_OPTIONS, type BatchFormat, type BatchOperation } from '../operations/batches.ts';
+import { BodyReader } from '../validate.ts';
+import { MAX_METADATA_BYTES } from './limits.ts';
+
+export interface BatchRequest {
+  readonly operation: BatchOperation;
+  readonly format: BatchFormat;
+  /** For each line, unless the line says otherwise. */
+  readonly options: Readonly<Record<string, unknown>>;
+  readonly metadata: Readonly<Record<string, unknown>> | null;
+  readonly webhookUrl: string | null;
+  readonly maxCredits: number | null;
+}
+
+const MAX_URL = 2_048;
+
+/** @throws ServiceError naming all that is wrong */
+export function readBatchRequest(body: unknown): BatchRequest {
+  const reader = new BodyReader(body, BATCH_BODY);
+  const operation = reader.get('operation');
+  if (!reader.has('operation')) reader.fail('', 'required', 'give operation: enrich, verify, reveal or company');
+  const format = reader.get('format') ?? 'ndjson';
+  const options = reader.get('options') ?? {};
+  const webhookUrl = reader.get('webhook_url');
+  const metadata = reader.get('metadata');
+  const maxCredits = reader.get('max_credits');
+  if (webhookUrl !== null && !isWebhookUrl(webhookUrl)) reader.fail('/webhook_url', 'invalid_url', `webhook_url must be an https address without a user name, of at most ${MAX_URL} characters`);
+  if (metadata !== null && Buffer.byteLength(JSON.stringify(metadata)) > MAX_METADATA_BYTES) reader.fail('/metadata', 'too_long', `metadata has more than ${MAX_METADATA_BYTES} bytes as JSON`);
+  if (operation !== null) checkOptions(operation, options, (at, code, detail) => reader.fail(`/options${at}`, code, detail));
+  reader.finish();
+  // `finish` has thrown unless it is there.
+  return { operation: operation as BatchOperation, format, options, metadata, webhookUrl, maxCredits };
+}
+
+/** Options are read as the operation's own call reads them; what is wrong is told with its place among them. */
+function checkOptions(operation: BatchOperation, options: Readonly<Record<string, unknown>>, fail: (at: string, code: string, detail: string) => void): void {
+  const declared = BATCH_OPTIONS[operation];
+  const reader = new BodyReader(options, declared);
+  for (const name of Object.keys(declared.properties)) reader.get(name);
+  try {
+    reader.finish();
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    for (const { pointer = '', code, detail } of error.errors) fail(pointer, code, detail);
+  }
+}
+
+function isWebhookUrl(text: string): boolean {
+  const url = text.length <= MAX_URL ? URL.parse(text) : null;
+  return url !== null && url.protocol === 'https:' && url.username === '' && url.password === '';
+}

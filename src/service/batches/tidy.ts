@@ -1,0 +1,85 @@
+/** What is done now and then: jobs that were left open expire, those that have ended long ago are forgotten, and whoever was erased is taken out of the results that lie there. */
+import type { Store } from '../store/store.ts';
+import type { BatchRow, BatchRows } from './batch-rows.ts';
+import { cutter } from './erased.ts';
+import type { BatchFolder } from './folder.ts';
+import { KEPT_MS, OPEN_MS } from './limits.ts';
+import { keptLines } from './results.ts';
+import { hasEnded } from './states.ts';
+import { writeWhenFree } from './writing.ts';
+
+const WAIT_FOR_STORE_MS = 60_000;
+
+export interface TidyOptions {
+  readonly store: Store;
+  readonly rows: BatchRows;
+  readonly folder: BatchFolder;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  readonly stopped: () => boolean;
+}
+
+/** @throws what the disk or the store says */
+export async function tidyUp(options: TidyOptions): Promise<void> {
+  const { store, rows, folder, now } = options;
+  const { expired, old } = rows.overdue(now() - OPEN_MS, now() - KEPT_MS);
+  for (const row of expired) {
+    const files = rows.files(row, 'part');
+    const done = await writeWhenFree(store, WAIT_FOR_STORE_MS, () => {
+      if (rows.find(row.id)?.state !== 'open') return false;
+      rows.move(row, 'expired');
+      rows.retireParts(row);
+      return true;
+    });
+    if (done) for (const { file } of files) await folder.remove(row.id, file);
+  }
+  for (const row of old) {
+    await writeWhenFree(store, WAIT_FOR_STORE_MS, () => rows.drop(row));
+    await folder.removeJob(row.id);
+  }
+  for (const row of rows.toLookThrough()) await takeOutErased(options, row);
+  await folder.removeStrays((id) => {
+    const row = rows.find(id);
+    return row === null ? null : [...rows.files(row, 'part'), ...rows.files(row, 'results')].map(({ file }) => file);
+  }, now());
+}
+
+/** Writes the results of a job anew without whoever was erased since it was begun. Who reads them meanwhile has the old file to its end, and leaves out the same. */
+async function takeOutErased({ store, rows, folder, now, stopped }: TidyOptions, row: BatchRow): Promise<void> {
+  const atMs = now();
+  const cut = cutter(store)(row.createdMs);
+  if (cut === null) return;
+  let erased = 0;
+  for (const results of rows.files(row, 'results')) {
+    let changed = 0;
+    const { file, handle } = await folder.create(row.id, 'results');
+    let bytes = 0;
+    try {
+      for await (const lines of keptLines(folder.at(row.id, results.file), results.bytes)) {
+        if (stopped()) return;
+        const texts = lines.map((kept) => {
+          const instead = cut(kept);
+          if (instead === null) return kept.text;
+          changed++;
+          if (instead.isErased) erased++;
+          return instead.text;
+        });
+        bytes += (await handle.write(texts.join(''))).bytesWritten;
+      }
+      await handle.datasync();
+    } finally {
+      await handle.close();
+      if (stopped()) await folder.remove(row.id, file);
+    }
+    const unneeded = changed === 0 ? file : await writeWhenFree(store, WAIT_FOR_STORE_MS, () => (isThere(rows, row) ? rows.putFile(row, 'results', { n: results.n, file, bytes }) : file));
+    if (unneeded !== null) await folder.remove(row.id, unneeded);
+  }
+  await writeWhenFree(store, WAIT_FOR_STORE_MS, () => {
+    if (isThere(rows, row)) rows.lookedThrough(row, atMs, erased);
+  });
+}
+
+function isThere(rows: BatchRows, { id }: BatchRow): boolean {
+  const row = rows.find(id);
+  return row !== null && hasEnded(row.state);
+}

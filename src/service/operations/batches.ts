@@ -1,0 +1,150 @@
+/** The Batch API, declared. */
+import { MAX_CREDITS, MAX_CUSTOM_ID, MAX_LINE_BYTES, MAX_LINES, MAX_METADATA_BYTES, MAX_PARTS } from '../batches/limits.ts';
+import type { Operation, Parameter } from '../openapi/operation.ts';
+import { ref, type Body, type Field } from '../openapi/schema.ts';
+import { ENRICH_BODY } from './enrich.ts';
+import { CURSOR, limitParameter } from './paging.ts';
+import { REVEAL_BODY } from './reveal.ts';
+import { VERIFY_BODY } from './verify.ts';
+
+export const BATCH_OPERATIONS = ['enrich', 'verify', 'reveal', 'company'] as const;
+export type BatchOperation = (typeof BATCH_OPERATIONS)[number];
+export const BATCH_FORMATS = ['ndjson', 'csv'] as const;
+export type BatchFormat = (typeof BATCH_FORMATS)[number];
+export const RESULT_SETS = ['succeeded', 'not_found', 'failed', 'unprocessed'] as const;
+export type ResultSet = (typeof RESULT_SETS)[number];
+
+/** The media type of each format. */
+export const MEDIA: Readonly<Record<BatchFormat, 'application/x-ndjson' | 'text/csv'>> = { ndjson: 'application/x-ndjson', csv: 'text/csv' };
+
+function only(body: Body, names: readonly string[]): Body {
+  return { properties: Object.fromEntries(names.map((name) => [name, body.properties[name] as Field])) };
+}
+
+/** The options of each operation are those of its own call. */
+export const BATCH_OPTIONS: Readonly<Record<BatchOperation, Body>> = {
+  enrich: only(ENRICH_BODY, ['min_likelihood', 'required', 'fields', 'verify']),
+  verify: only(VERIFY_BODY, ['mode', 'timeout_ms', 'max_age_s']),
+  reveal: only(REVEAL_BODY, ['reveal_mobile', 'verify']),
+  company: { properties: {} },
+};
+
+const optionNames = (operation: BatchOperation): string => Object.keys(BATCH_OPTIONS[operation].properties).map((name) => `\`${name}\``).join(', ');
+
+export const BATCH_BODY = {
+  required: ['operation'],
+  properties: {
+    operation: { type: 'string', enum: BATCH_OPERATIONS, description: 'What is done with each line.', examples: ['enrich'] },
+    format: { type: 'string', enum: BATCH_FORMATS, default: 'ndjson', description: 'Of the parts, and of the results where nothing else is asked for.', examples: ['ndjson'] },
+    options: { type: 'object', description: `For every line what the call of the operation takes: of \`enrich\` ${optionNames('enrich')}; of \`verify\` ${optionNames('verify')}; of \`reveal\` ${optionNames('reveal')}; of \`company\` none.`, examples: [{}] },
+    webhook_url: { type: 'string', description: 'An https address that is told of the end of the job.', examples: ['https://hooks.example/batches'] },
+    metadata: { type: 'object', description: `Yours; it comes back as it is. At most ${MAX_METADATA_BYTES.toLocaleString('en')} bytes of JSON.`, examples: [{ list: 'spring' }] },
+    max_credits: { type: 'integer', minimum: 1, maximum: MAX_CREDITS, description: 'The job pauses rather than cost more than this.', examples: [10_000] },
+  },
+} as const satisfies Body;
+
+const ID: Parameter = { description: 'The `id` of the job.', schema: { type: 'string' }, example: 'bat_0123456789abcdef0123456789abcdef' };
+const JOB = { 'application/json': ref('Batch') };
+const tag = 'Batches';
+
+export const CREATE_BATCH: Operation = {
+  id: 'createBatch',
+  method: 'POST',
+  path: '/v1/batches',
+  tag,
+  summary: 'Begin a job of up to millions of lines',
+  description: 'Then send its lines in parts, and say that they are complete. Its lines take no requests of the quota; a line costs what its own call would. Of the plan trial each line is a call.',
+  body: { name: 'BatchRequest', declared: BATCH_BODY },
+  answers: { 201: { description: 'The job is open for parts, for 24 hours.', content: JOB, headers: ['Location'] } },
+  problems: ['insufficient_credits', 'not_found'],
+};
+
+export const LIST_BATCHES: Operation = {
+  id: 'listBatches',
+  method: 'GET',
+  path: '/v1/batches',
+  tag,
+  summary: 'The jobs of the key, newest first',
+  description: 'Those that have ended are kept for 30 days.',
+  query: { limit: limitParameter(25, 100), cursor: { ...CURSOR, description: 'The `next_cursor` of the page before.' } },
+  answers: { 200: { description: 'A page.', content: { 'application/json': ref('BatchPage') }, headers: ['Link'] } },
+  problems: ['insufficient_credits'],
+};
+
+export const GET_BATCH: Operation = {
+  id: 'getBatch',
+  method: 'GET',
+  path: '/v1/batches/{id}',
+  tag,
+  summary: 'How far a job is',
+  description: 'Always `succeeded` + `not_found` + `failed` + `unprocessed` = `total`, which is known once the job is validated.',
+  inPath: { id: ID },
+  answers: { 200: { description: 'The job.', content: JOB } },
+  problems: ['insufficient_credits', 'not_found'],
+};
+
+export const PUT_PART: Operation = {
+  id: 'putBatchPart',
+  method: 'PUT',
+  path: '/v1/batches/{id}/parts/{n}',
+  tag,
+  summary: 'Send a part of the lines',
+  description:
+    `Whole lines in the job's format, at most 64 MiB; the same number sent again replaces the part. Of \`ndjson\` each line is the JSON object that the operation's call takes, with a \`custom_id\` of at most ${MAX_CUSTOM_ID} characters if wanted, or \`{custom_id, params}\`. ` +
+    `Of \`csv\` the first part begins with a header of the names of params; other parts may repeat it. A line has ${MAX_LINE_BYTES / 1024} KiB at most, a job ${MAX_LINES.toLocaleString('en')} lines. \`Content-Encoding: gzip\` is taken.`,
+  inPath: { id: ID, n: { description: `Its number, 1 to ${MAX_PARTS.toLocaleString('en')}. Parts may come in any order; the lines are taken in that of the numbers.`, schema: { type: 'integer', minimum: 1, maximum: MAX_PARTS }, example: 1 } },
+  raw: { 'application/x-ndjson': { type: 'string', description: 'A JSON object a line.' }, 'text/csv': { type: 'string', description: 'RFC 4180, UTF-8, with commas.' } },
+  answers: { 200: { description: 'It is on the disk.', content: { 'application/json': ref('BatchPart') } } },
+  problems: ['insufficient_credits', 'not_found', 'job_state_conflict', 'payload_too_large', 'validation_failed'],
+};
+
+export const COMPLETE_BATCH: Operation = {
+  id: 'completeBatch',
+  method: 'POST',
+  path: '/v1/batches/{id}/complete',
+  tag,
+  summary: 'Say that all parts are there',
+  description: 'The job is validated and worked off from then on. When a part is missing between 1 and the last one, it is named and the job stays open. Without a body.',
+  inPath: { id: ID },
+  answers: { 200: { description: 'The job.', content: JOB } },
+  problems: ['insufficient_credits', 'not_found', 'job_state_conflict', 'idempotency_in_flight', 'idempotency_mismatch'],
+};
+
+export const CANCEL_BATCH: Operation = {
+  id: 'cancelBatch',
+  method: 'POST',
+  path: '/v1/batches/{id}/cancel',
+  tag,
+  summary: 'End a job early',
+  description: 'What is done stays done and paid for, and can be fetched; all else is `unprocessed` and free. Without a body.',
+  inPath: { id: ID },
+  answers: { 200: { description: 'The job.', content: JOB } },
+  problems: ['insufficient_credits', 'not_found', 'job_state_conflict', 'idempotency_in_flight', 'idempotency_mismatch'],
+};
+
+export const DELETE_BATCH: Operation = {
+  id: 'deleteBatch',
+  method: 'DELETE',
+  path: '/v1/batches/{id}',
+  tag,
+  summary: 'Forget a job that has ended',
+  description: 'Its results are gone from then on. One that has not ended is to be cancelled first.',
+  inPath: { id: ID },
+  answers: { 204: { description: 'It is gone.' } },
+  problems: ['insufficient_credits', 'not_found', 'job_state_conflict'],
+};
+
+export const BATCH_RESULTS: Operation = {
+  id: 'getBatchResults',
+  method: 'GET',
+  path: '/v1/batches/{id}/results',
+  tag,
+  summary: 'The results of a job that is completed or cancelled',
+  description:
+    'A line for each line of the input, in order, of one set or of all. By `Accept`, else as the parts were: `application/x-ndjson`, or `text/csv` with the same columns, where `record` and `error` are JSON. Where a person was erased since, the line is `failed` with `suppressed_person`, and has no record.',
+  inPath: { id: ID },
+  query: { set: { description: 'Only lines of this status.', schema: { type: 'string', enum: RESULT_SETS }, example: 'succeeded' } },
+  headers: { Accept: { description: 'In which form.', schema: { type: 'string' }, example: 'application/x-ndjson' } },
+  answers: { 200: { description: 'The lines, as a stream.', content: { 'application/x-ndjson': ref('BatchLine'), 'text/csv': { type: 'string', description: '`line,custom_id,status,record,error,credits`' } } } },
+  problems: ['insufficient_credits', 'not_found', 'job_state_conflict'],
+};

@@ -1,0 +1,163 @@
+/** The Batch API over HTTP. Managing jobs takes requests and calls like anything else; their lines take no requests. */
+import { hash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import type { FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
+import { accepted } from '../accepted.ts';
+import { bookCall, isHead } from '../api-route.ts';
+import { batchId, type ShownBatch } from '../batches/batches.ts';
+import { MAX_PART_BYTES, MAX_PARTS } from '../batches/limits.ts';
+import { readBatchRequest } from '../batches/request.ts';
+import type { Answer, Endpoint, ServiceContext } from '../context.ts';
+import { ServiceError } from '../errors.ts';
+import type { ActiveKey } from '../key-ring.ts';
+import { LIST_BATCHES, MEDIA, RESULT_SETS, type BatchFormat, type ResultSet } from '../operations/batches.ts';
+import { readLimit, type LimitParameter } from '../operations/paging.ts';
+import { BAD_CURSOR, nextUrl, questionId, readCursor, writeCursor } from './cursor.ts';
+import { Findings } from './findings.ts';
+
+type Context = Pick<ServiceContext, 'batches'>;
+
+const LIMIT = LIST_BATCHES.query?.['limit'] as LimitParameter;
+const QUESTION = questionId('batches');
+
+export interface BatchEndpoints {
+  readonly create: Endpoint;
+  readonly list: Endpoint;
+  readonly get: Endpoint;
+  readonly putPart: Endpoint;
+  readonly complete: Endpoint;
+  readonly cancel: Endpoint;
+  readonly remove: Endpoint;
+}
+
+export function batchEndpoints({ batches }: Context): BatchEndpoints {
+  return {
+    create: async (body, request) => {
+      const asked = readBatchRequest(body);
+      const id = idOf(request);
+      // A replay is of a job that may have gone on, or be forgotten, since.
+      const job = request.call.replayed && id !== undefined ? batches.get(keyOf(request), id) : await batches.create(keyOf(request), asked, id);
+      return { ...shown(job, 201), again: true, headers: { location: `/v1/batches/${String(job['id'])}` } };
+    },
+    list: (_body, request) => {
+      const { before, limit } = readPage(request);
+      const { jobs, last } = batches.page(keyOf(request), before, limit);
+      const cursor = last === null ? null : writeCursor(QUESTION, [last]);
+      const text = JSON.stringify({ data: jobs, meta: { limit, next_cursor: cursor } });
+      return { status: 200, text, credits: 0, again: true, headers: cursor === null ? {} : { link: `<${nextUrl(request.url, cursor)}>; rel="next"` } };
+    },
+    get: (_body, request) => shown(batches.get(keyOf(request), named(request).id)),
+    putPart: async (body, request) => {
+      const { id } = named(request);
+      const part = partOf(request);
+      const format = batches.formatOf(keyOf(request), id);
+      const stream = readPart(request, body, format);
+      try {
+        const bytes = await batches.putPart(keyOf(request), id, part, stream);
+        return { status: 200, text: JSON.stringify({ part, bytes }), credits: 0, again: true };
+      } catch (error) {
+        throw asRefusal(error, body);
+      } finally {
+        // What is refused on the way is still to be read, to come to the next request on the connection.
+        if (body instanceof Readable) body.resume();
+      }
+    },
+    complete: async (_body, request) => shown(await batches.complete(keyOf(request), named(request).id)),
+    cancel: async (_body, request) => shown(await batches.cancel(keyOf(request), named(request).id)),
+    remove: async (_body, request) => {
+      await batches.delete(keyOf(request), named(request).id);
+      return { status: 204, text: '', credits: 0, again: true };
+    },
+  };
+}
+
+/** GET .../results: a stream of lines. */
+export function batchResults(context: ServiceContext): RouteHandlerMethod {
+  return (request: FastifyRequest, reply: FastifyReply) => {
+    const set = readSet(request);
+    const results = context.batches.resultsOf(keyOf(request), named(request).id);
+    bookCall(context, request);
+    const format = formatFor(request.headers.accept, results.format);
+    reply.header('content-type', format === 'csv' ? `${MEDIA.csv}; charset=utf-8` : MEDIA.ndjson);
+    if (isHead(request)) return reply.send();
+    // Who takes nothing of a stream is not waited for.
+    request.raw.socket.setTimeout(context.limits.stalledMs);
+    return reply.send(Readable.from(results.read(set, format), { objectMode: false }));
+  };
+}
+
+function formatFor(accept: string | undefined, usual: BatchFormat): BatchFormat {
+  const other: BatchFormat = usual === 'csv' ? 'ndjson' : 'csv';
+  return accepted(accept, [MEDIA[other]], MEDIA[usual]) === null ? usual : other;
+}
+
+function shown(job: ShownBatch, status = 200): Answer {
+  return { status, text: JSON.stringify(job), credits: 0, again: true };
+}
+
+function keyOf({ call }: FastifyRequest): string {
+  return (call.key as ActiveKey).id;
+}
+
+function named({ params }: FastifyRequest): { readonly id: string; readonly n: string } {
+  return params as { id: string; n: string };
+}
+
+/** The same request with the same Idempotency-Key begins the same job. */
+function idOf(request: FastifyRequest): string | undefined {
+  const idempotencyKey = request.headers['idempotency-key'];
+  if (typeof idempotencyKey !== 'string') return undefined;
+  return batchId(hash('sha256', Buffer.concat([Buffer.from(`${keyOf(request)}\n${idempotencyKey}\n`), request.call.raw]), 'hex').slice(0, 32));
+}
+
+function partOf(request: FastifyRequest): number {
+  const { n } = named(request);
+  const part = /^\d{1,5}$/.test(n) ? Number(n) : 0;
+  if (part >= 1 && part <= MAX_PARTS) return part;
+  const detail = `the number of a part must be from 1 to ${MAX_PARTS.toLocaleString('en')}`;
+  throw new ServiceError('invalid_parameter', detail, { errors: [{ parameter: 'n', code: 'range', detail }] });
+}
+
+/** The bytes of a part as they are to be kept. @throws ServiceError when it is of another type than the job, or says that it is too large */
+function readPart(request: FastifyRequest, body: unknown, format: BatchFormat): Readable {
+  const { headers } = request;
+  const type = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
+  if (!(body instanceof Readable) || type !== MEDIA[format]) throw new ServiceError('unsupported_media_type', `the job takes Content-Type: ${MEDIA[format]}`);
+  if (Number(headers['content-length'] ?? 0) > MAX_PART_BYTES) throw new ServiceError('payload_too_large', `a part may have ${MAX_PART_BYTES} bytes at most`);
+  if (headers['content-encoding'] !== 'gzip') return body;
+  const gunzip = createGunzip();
+  // Before anybody reads it, too.
+  gunzip.on('error', () => undefined);
+  body.once('close', () => (body.readableEnded ? undefined : gunzip.destroy(new Error('cut off'))));
+  return body.pipe(gunzip);
+}
+
+/** What is wrong with a part that was sent is told as that. */
+function asRefusal(error: unknown, body: unknown): unknown {
+  if (error instanceof ServiceError) return error;
+  // Nobody is there to hear it.
+  if (body instanceof Readable && body.destroyed && !body.readableEnded) return new ServiceError('request_timeout', 'the part did not arrive whole');
+  const { code } = error as { readonly code?: unknown };
+  return typeof code === 'string' && code.startsWith('Z_') ? new ServiceError('validation_failed', 'the part is no gzip, or ends too early', { errors: [{ parameter: 'Content-Encoding', code: 'gzip', detail: 'no gzip' }] }) : error;
+}
+
+function readPage(request: FastifyRequest): { readonly before: number; readonly limit: number } {
+  const findings = new Findings('query');
+  const { limit: limitText, cursor } = request.query as Readonly<Record<string, string | string[] | undefined>>;
+  const limit = limitText === undefined ? LIMIT.schema.default : typeof limitText === 'string' ? readLimit(LIMIT, limitText) : null;
+  if (limit === null) findings.add('limit', 'range', `limit must be from ${LIMIT.schema.minimum} to ${LIMIT.schema.maximum}`);
+  const [before] = cursor === undefined ? [Infinity] : typeof cursor === 'string' ? (readCursor(cursor, QUESTION) ?? []) : [];
+  if (typeof before !== 'number') findings.add('cursor', 'format', BAD_CURSOR);
+  findings.finish();
+  return { before: before as number, limit: limit as number };
+}
+
+function readSet(request: FastifyRequest): ResultSet | null {
+  const { set } = request.query as Readonly<Record<string, unknown>>;
+  if (set === undefined) return null;
+  if (RESULT_SETS.includes(set as ResultSet)) return set as ResultSet;
+  const findings = new Findings('query');
+  findings.add('set', 'enum', `set must be one of ${RESULT_SETS.join(', ')}`);
+  throw findings.refusal();
+}

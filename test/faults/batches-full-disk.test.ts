@@ -1,0 +1,34 @@
+/** No room for the results of a batch job, or for its parts: the job waits, the service goes on, and with room there all is as it would have been. */
+import { spawnSync } from 'node:child_process';
+import { describe, expect, it } from 'vitest';
+import { jobsOf, ndjson } from '../service/batches/jobs.ts';
+import { KEY, makeStore, serveStore } from '../service/harness.ts';
+import { ensureRoot } from '../services/debian.ts';
+import { mountSmallDisk } from '../services/tmpfs.ts';
+import { cleanUp } from '../support/clean-up.ts';
+
+const LINES = 3_000;
+
+describe.skipIf(!ensureRoot())('a full disk', () => {
+  it('pauses a job, which says why, and goes on when there is room', async () => {
+    const path = await makeStore();
+    const disk = mountSmallDisk(`${path}.batches`, '2m');
+    // Before the folder that it is in is removed.
+    cleanUp(() => void spawnSync('umount', ['-l', disk.path]));
+    const service = await serveStore({ store: path });
+    const jobs = jobsOf(service);
+    const { id } = await jobs.create({ operation: 'enrich' });
+    await jobs.put(id, 1, ndjson(...Array.from({ length: LINES }, (_, n) => ({ custom_id: String(n), id: 'pe_1' }))));
+    await jobs.complete(id);
+    const { counts } = await jobs.until(id, 'paused');
+    expect((await jobs.get(id)).reason?.code).toBe('disk_full');
+    expect(counts.unprocessed).toBeGreaterThan(0);
+    expect((await service.post('/v1/enrich', { id: 'pe_1' }, { key: KEY })).status).toBe(200);
+    const other = await jobs.create({ operation: 'enrich' });
+    const refused = await jobs.put(other.id, 1, Buffer.alloc(4 * 1024 * 1024, '\n'));
+    expect([refused.status, refused.json['code'], refused.headers.get('retry-after')]).toEqual([503, 'overloaded', '60']);
+    disk.free();
+    expect(await jobs.until(id, 'completed')).toMatchObject({ reason: null, counts: { total: LINES, succeeded: LINES }, credits_charged: LINES });
+    expect((await jobs.lines(id)).map(({ custom_id: name }) => Number(name))).toEqual(Array.from({ length: LINES }, (_, n) => n));
+  });
+});

@@ -1,0 +1,44 @@
+import * as fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { BatchRows, type BatchRow } from '../../../src/service/batches/batch-rows.ts';
+import { ACTIVE, hasEnded, mayFollow, NEXT, STATES } from '../../../src/service/batches/states.ts';
+import { openStore } from '../../../src/service/store/open-store.ts';
+import { makeStore } from '../harness.ts';
+
+it('whatever is asked of it, a job goes from state to state as the table has it, its lines always add up, and an end is one', async () => {
+  const store = openStore(await makeStore());
+  let nowMs = 1;
+  const rows = new BatchRows(store, () => nowMs);
+  let number = 0;
+  const find = (id: string): BatchRow => rows.find(id) ?? expect.fail();
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom(...STATES), { maxLength: 40 }), fc.integer({ min: 0, max: 20 }), (wanted, total) => {
+      const id = `j${number++}`;
+      rows.create(id, 'k', { operation: 'enrich', format: 'ndjson', options: {}, metadata: null, webhookUrl: null, maxCredits: null });
+      rows.setTotal(find(id), total, null, 1);
+      let known = 'open' as BatchRow['state'];
+      for (const to of wanted) {
+        nowMs++;
+        if (mayFollow(known, to)) {
+          expect(rows.move(find(id), to).state).toBe(to);
+          known = to;
+          expect(find(id).times[to]).toBe(nowMs);
+        } else expect(() => rows.move(find(id), to)).toThrow(`a job that is ${known} cannot become ${to}`);
+        const { state, place, counts } = find(id);
+        expect(state).toBe(known);
+        if (state === 'in_progress' && place.line < total) rows.addProgress(find(id), { place: { ...place, line: place.line + 1 }, counts: { succeeded: 0, not_found: 0, failed: 1 }, credits: 0 });
+        expect(counts.succeeded + counts.not_found + counts.failed).toBeLessThanOrEqual(total);
+        // Each has an owner that goes on with it: the client, the service, or nobody any more.
+        expect([state === 'open', ACTIVE.includes(state), hasEnded(state)].filter(Boolean)).toHaveLength(1);
+      }
+    }),
+    { numRuns: 200 },
+  );
+  store.close();
+});
+
+it('from every state there is a way to an end', () => {
+  const leads = new Set(STATES.filter(hasEnded));
+  for (const _ of STATES) for (const state of STATES) if (NEXT[state].some((next) => leads.has(next))) leads.add(state);
+  expect([...leads].toSorted()).toEqual([...STATES].toSorted());
+});

@@ -1,6 +1,7 @@
 /** The Batch API without HTTP: jobs are begun, fed, followed, ended and read. Every job is its key's alone. */
-import type { Readable } from 'node:stream';
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import type { Readable } from 'node:stream';
 import { ServiceError } from '../errors.ts';
 import type { BatchFormat, ResultSet } from '../operations/batches.ts';
 import { systemCodeOf } from '../../sqlite/system-code.ts';
@@ -184,6 +185,7 @@ export class Batches {
     const row = this.#find(keyId, id);
     if (!WITH_RESULTS.includes(row.state)) throw conflict(row, 'has no results: those of a completed or cancelled job can be read');
     const files = this.#rows.files(row, 'results');
+    if (files.some(({ file }) => !existsSync(this.#folder.at(id, file)))) throw new ServiceError('not_found', 'the files of this job are gone');
     return { format: row.request.format, read: (set, format) => shownResults(files, (file) => this.#folder.at(id, file), set, format, () => this.#cutter(row.createdMs)) };
   }
 

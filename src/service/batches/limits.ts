@@ -17,8 +17,8 @@ export const MAX_UNFINISHED = 1_000;
 /** Jobs of one key that are kept, ended ones included. */
 export const MAX_KEPT_PER_KEY = 10_000;
 /** Parts and results on the disk: of all jobs, and of one key's. */
-export const MAX_BYTES = 64 * 1024 ** 3;
-export const MAX_BYTES_PER_KEY = 16 * 1024 ** 3;
+export const MAX_BYTES = 256 * 1024 ** 3;
+export const MAX_BYTES_PER_KEY = 64 * 1024 ** 3;
 
 /** How long a job may stay open, and how long one that has ended is kept, milliseconds. */
 export const OPEN_MS = 24 * 3_600_000;
@@ -29,5 +29,5 @@ export const ROUND_LINES = 1_000;
 /** Bytes of input read for a round, and of results after which it ends. */
 export const ROUND_BYTES = 1024 * 1024;
 export const ROUND_RESULT_BYTES = 4 * 1024 * 1024;
-/** Rounds under way at once: while one waits for mail servers or the disk, others go on. */
-export const MAX_ROUNDS = 4;
+/** Rounds under way at once: while one waits for mail servers or the disk, others go on. So many thousand addresses are jobs' share of what is verified at once. */
+export const MAX_ROUNDS = 8;

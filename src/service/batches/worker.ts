@@ -9,7 +9,7 @@ import type { Announce, BatchAnnouncement } from './announce.ts';
 import type { BatchRow, BatchRows, Progress, Reason } from './batch-rows.ts';
 import type { BatchFolder } from './folder.ts';
 import { toLine, type RawLine } from './input.ts';
-import { ROUND_LINES, ROUND_RESULT_BYTES } from './limits.ts';
+import { MAX_BYTES, MAX_BYTES_PER_KEY, ROUND_LINES, ROUND_RESULT_BYTES } from './limits.ts';
 import { linesAhead, type Source } from './lines-ahead.ts';
 import type { Pacer } from './pacer.ts';
 import { performer, type Outcome, type Performed, type Performing } from './perform.ts';
@@ -30,6 +30,7 @@ const SKIP_LINES = 5_000;
 const NO_COUNTS = { succeeded: 0, not_found: 0, failed: 0 } as const;
 const NO_USE: Use = { credits: 0, calls: 0 };
 const DISK_FULL: Reason = { code: 'disk_full', detail: 'there is no room on the disk for results; the job goes on when there is' };
+const TOO_MUCH_KEPT: Reason = { code: 'disk_full', detail: 'there is no room for more results; the job goes on when jobs that have ended are deleted' };
 const NO_CALLS = new ServiceError('insufficient_credits', 'this key has no calls left for this line');
 
 export interface WorkerOptions {
@@ -132,6 +133,8 @@ export class BatchWorker {
     if (calls < 1) return this.#skip(row, NO_CALLS);
     const budget = this.#budget(row, key);
     if (budget < 1) return this.#pause(row, this.#short(row, key, 1));
+    const { all, ofKey } = rows.bytes(row.keyId);
+    if (all > MAX_BYTES || ofKey > MAX_BYTES_PER_KEY) return this.#pause(row, TOO_MUCH_KEPT);
     const { lines, part } = await linesAhead(this.#source(row), row.place, Math.min(ROUND_LINES, calls, budget));
     const outcomes = await this.#perform(row, lines);
     const affordable = this.#affordable(row, key, outcomes);

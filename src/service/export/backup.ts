@@ -29,6 +29,8 @@ export async function backupCommand(from: string, to: string, signal: AbortSigna
     const { size } = await stat(partial);
     await rename(partial, to);
     await flush(dirname(to));
+    const jobs = Number(store.prepare('SELECT count(*) AS n FROM batches').get()?.['n']);
+    if (jobs > 0) process.stderr.write(`millrace: the backup knows of ${jobs} batch ${jobs === 1 ? 'job' : 'jobs'}, and has neither their lines nor their results: those are in ${from}.batches.\n`);
     process.stdout.write(`${JSON.stringify({ backup: to, bytes: size })}\n`);
   } catch (error) {
     await discard(partial);

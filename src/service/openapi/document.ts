@@ -22,7 +22,7 @@ export interface OpenApiDocument {
 
 const INTRODUCTION = `A data service of business contacts and companies, over data of the operator's own.
 
-Every call carries an API key: \`Authorization: Bearer KEY\`. Bodies are JSON of at most 1 MiB. Fields are snake_case, what is not known is \`null\`, times are RFC 3339 in UTC, dates \`YYYY-MM-DD\`.
+Every call carries an API key: \`Authorization: Bearer KEY\`. Bodies are JSON of at most 1 MiB, but for the parts of batches. Fields are snake_case, what is not known is \`null\`, times are RFC 3339 in UTC, dates \`YYYY-MM-DD\`.
 
 Every answer says what it cost and what is left of the quota, errors included. The quota is a token bucket of one minute's requests for each key, which fills evenly. Errors are \`application/problem+json\` (RFC 9457) with a stable \`code\`. \
 A \`POST\` with an \`Idempotency-Key\` may be sent again without being charged again. Every \`GET\` answers \`HEAD\` too.

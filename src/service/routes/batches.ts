@@ -32,6 +32,11 @@ export interface BatchEndpoints {
 }
 
 export function batchEndpoints({ batches }: Context): BatchEndpoints {
+  /** A replay says how the job is by now. */
+  const once = (change: (key: string, id: string) => Promise<ShownBatch>): Endpoint => async (_body, request) => {
+    const { id } = named(request);
+    return shown(request.call.replayed ? batches.get(keyOf(request), id) : await change(keyOf(request), id));
+  };
   return {
     create: async (body, request) => {
       const asked = readBatchRequest(body);
@@ -63,8 +68,8 @@ export function batchEndpoints({ batches }: Context): BatchEndpoints {
         if (body instanceof Readable) body.resume();
       }
     },
-    complete: async (_body, request) => shown(await batches.complete(keyOf(request), named(request).id)),
-    cancel: async (_body, request) => shown(await batches.cancel(keyOf(request), named(request).id)),
+    complete: once((key, id) => batches.complete(key, id)),
+    cancel: once((key, id) => batches.cancel(key, id)),
     remove: async (_body, request) => {
       await batches.delete(keyOf(request), named(request).id);
       return { status: 204, text: '', credits: 0, again: true };

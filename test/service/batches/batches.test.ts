@@ -136,7 +136,13 @@ describe('jobs of a key', () => {
     const service = await serveStore();
     const jobs = jobsOf(service);
     const { id } = await jobs.create({ operation: 'verify' }, { 'idempotency-key': 'k' });
-    await jobs.cancel(id);
+    for (let n = 0; n < 2; n++) expect((await jobs.send('POST', `/${id}/cancel`, { headers: { 'idempotency-key': 'c' } })).status).toBe(200);
+    await jobs.put((await jobs.create({ operation: 'enrich' }, { 'idempotency-key': 'p' })).id, 1, ndjson({ id: 'pe_1' }));
+    const { id: sent } = await jobs.create({ operation: 'enrich' }, { 'idempotency-key': 'p' });
+    for (const replayed of [null, 'true']) {
+      const reply = await jobs.send('POST', `/${sent}/complete`, { headers: { 'idempotency-key': 'd' } });
+      expect([reply.status, reply.json['id'], reply.headers.get('idempotency-replayed')]).toEqual([200, sent, replayed]);
+    }
     const again = await service.post('/v1/batches', { operation: 'verify' }, { headers: { 'idempotency-key': 'k' } });
     expect([again.status, again.json['id'], again.headers.get('location'), again.headers.get('idempotency-replayed')]).toEqual([201, id, `/v1/batches/${id}`, 'true']);
     const refused = await service.post('/v1/batches', { operation: 'verify', options: { mode: 'fast', fields: [] }, webhook_url: 'http://hooks.example', metadata: { long: 'x'.repeat(5_000) }, max_credits: 0 });

@@ -27,7 +27,7 @@ export const KEPT_MS = 30 * 24 * 3_600_000;
 /** Lines that are worked on together and noted together; a mailbox among them is charged once. */
 export const ROUND_LINES = 1_000;
 /** Bytes of input read for a round, and of results after which it ends. */
-export const ROUND_BYTES = 1024 * 1024;
+export const ROUND_BYTES = 256 * 1024;
 export const ROUND_RESULT_BYTES = 4 * 1024 * 1024;
 /** Rounds under way at once: while one waits for mail servers or the disk, others go on. So many thousand addresses are jobs' share of what is verified at once. */
 export const MAX_ROUNDS = 8;

@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 /** How long a slice is when nobody else wants anything, and while requests come, milliseconds. */
 const ALONE_MS = 8;
-const BESIDE_MS = 2;
+const BESIDE_MS = 1;
 /** After a slice beside requests they have the thread for so long, milliseconds. */
-const REST_MS = 6;
+const REST_MS = 4;
 
 export class Pacer {
   readonly #arrived: () => number;

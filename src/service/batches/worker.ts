@@ -246,12 +246,23 @@ export class BatchWorker {
   }
 
   async #toBytes(count: number, textOf: (at: number) => string): Promise<Buffer> {
-    const texts: Buffer[] = [];
-    await this.#options.pacer.work(() => {
-      texts.push(Buffer.from(textOf(texts.length)));
+    const { pacer } = this.#options;
+    const texts: string[] = [];
+    let size = 0;
+    await pacer.work(() => {
+      const text = textOf(texts.length);
+      size += Buffer.byteLength(text);
+      texts.push(text);
       return texts.length >= count;
     });
-    return Buffer.concat(texts);
+    // A buffer for each would be a thousand for the garbage collector, which stops everybody.
+    const bytes = Buffer.allocUnsafeSlow(size);
+    let [next, at] = [0, 0];
+    await pacer.work(() => {
+      at += bytes.write(texts[next++] as string, at);
+      return next >= count;
+    });
+    return bytes;
   }
 
   /** Another state, unless the job has come into one meanwhile from which it cannot follow: it was cancelled. */

@@ -58,8 +58,9 @@ export class Batches {
     this.#cutter = cutter(store);
     const parts = { ...options, rows: this.#rows, folder: this.#folder, owner: newOwner(), stopped: () => this.#runner.stopped };
     const worker = new BatchWorker({ ...parts, announce, pacer: new Pacer(options.arrived, clock) });
-    const tidy = (): Promise<void> => tidyUp(parts).catch((error: unknown) => log?.write('warn', { event: 'batches_not_tidied', error: error instanceof Error ? error.message : String(error) }));
-    this.#runner = new BatchRunner({ ...parts, step: (id) => worker.step(id), tidy, tidyMs: TIDY_MS });
+    const warn = (event: string) => (error: unknown): void => log?.write('warn', { event, error: error instanceof Error ? error.message : String(error) });
+    const tidy = (): Promise<void> => tidyUp(parts).catch(warn('batches_not_tidied'));
+    this.#runner = new BatchRunner({ ...parts, step: (id) => worker.step(id), tidy, tidyMs: TIDY_MS, onError: warn('batches_not_looked_for') });
   }
 
   /** Goes on with what an earlier process has left undone. */

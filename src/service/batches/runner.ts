@@ -24,6 +24,8 @@ export interface RunnerOptions {
   /** Runs now and then while the lease is held. Never rejects. */
   readonly tidy: () => Promise<void>;
   readonly tidyMs: number;
+  /** Hears of what keeps it from looking, once until it looks again. */
+  readonly onError: (error: unknown) => void;
 }
 
 export class BatchRunner {
@@ -38,6 +40,7 @@ export class BatchRunner {
   #tidying: Promise<void> | null = null;
   #lastKey = '';
   #stopped = false;
+  #told = false;
 
   constructor(options: RunnerOptions) {
     this.#options = options;
@@ -77,9 +80,20 @@ export class BatchRunner {
     }
   }
 
+  /** A store that cannot be read or written is looked at again: it must end nobody. */
   #look(): void {
     this.#soon = null;
     if (this.#stopped) return;
+    try {
+      this.#lookOnce();
+      this.#told = false;
+    } catch (error) {
+      if (!this.#told) this.#options.onError(error);
+      this.#told = true;
+    }
+  }
+
+  #lookOnce(): void {
     const { rows, clock, tidy, tidyMs } = this.#options;
     const active = rows.active();
     const isTidyDue = this.#tidying === null && clock() - this.#tidiedMs >= tidyMs;

@@ -61,12 +61,12 @@ export class BatchWorker {
 
   /** Returns after how many milliseconds the job is worth looking at again. Never rejects. */
   async step(id: string): Promise<number> {
-    const row = this.#options.rows.find(id);
-    if (row === null) return 0;
+    let row: BatchRow | null = null;
     try {
-      return await this.#stepOf(row);
+      row = this.#options.rows.find(id);
+      return row === null ? 0 : await this.#stepOf(row);
     } catch (error) {
-      return this.#recover(row, error);
+      return row === null ? NO_ROOM_MS : this.#recover(row, error);
     }
   }
 

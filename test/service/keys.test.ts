@@ -4,6 +4,7 @@ import { changeKey, createKey, listKeys, revokeKey, rotateKey } from '../../src/
 import { KeptQuota } from '../../src/service/kept-quota.ts';
 import { KeyRing, type ActiveKey } from '../../src/service/key-ring.ts';
 import { Journal } from '../../src/service/store/journal.ts';
+import { transaction } from '../../src/sqlite/transaction.ts';
 import { openStore } from '../../src/service/store/open-store.ts';
 import { makeStore, serveStore } from './harness.ts';
 
@@ -25,6 +26,31 @@ describe('keys', () => {
     store.close();
     const reply = await service.post('/v1/enrich', { id: 'pe_1' }, { key });
     expect([reply.status, reply.headers.get('x-ratelimit-limit'), reply.headers.get('ratelimit-policy')]).toEqual([200, '1000', '"growth";q=1000;w=60']);
+  });
+
+  it('have what is set aside for work neither twice nor lost, whatever changes meanwhile', async () => {
+    const path = await makeStore();
+    const [store, elsewhere] = [openStore(path), openStore(path)];
+    const journal = new Journal(store, () => undefined);
+    const ring = new KeyRing(store, journal, () => 0);
+    const { id } = createKey(elsewhere, { plan: 'trial', credits: 100 });
+    const key = ring.find(id) ?? expect.fail();
+    ring.hold(key, { credits: 30, calls: 5 });
+    ring.book(key, { credits: 10, calls: 1 });
+    expect(ring.left(key)).toEqual({ credits: 60, calls: 994 });
+    changeKey(elsewhere, id, { addCredits: 50 });
+    ring.find(id);
+    expect(ring.left(key)).toEqual({ credits: 110, calls: 994 });
+    ring.letGo(key, { credits: 10, calls: 2 });
+    transaction(store, () => ring.writeHeld(key, { credits: 20, calls: 3 }));
+    ring.wroteHeld(key, { credits: 20, calls: 3 });
+    journal.flush();
+    for (const one of [ring, new KeyRing(store, new Journal(store, () => undefined), () => 0)]) expect(one.find(id) === null ? null : one.left(key)).toEqual({ credits: 120, calls: 996 });
+    expect(listKeys(elsewhere)[0]).toMatchObject({ creditsUsed: 30, callsUsed: 4 });
+    expect(ring.find('key_none')).toBeNull();
+    revokeKey(elsewhere, id);
+    expect(ring.find(id)).toBeNull();
+    for (const one of [store, elsewhere]) one.close();
   });
 
   it('are refused within a second of being revoked', async () => {

@@ -23,6 +23,8 @@ import { writeWhenFree } from './writing.ts';
 const CREDITS_AGAIN_MS = 1_000;
 const NO_ROOM_MS = 5_000;
 const AFTER_BUG_MS = 60_000;
+/** By then it is known who works on the jobs. */
+const DISMISSED_MS = 1_000;
 const WAIT_FOR_STORE_MS = 600_000;
 /** Lines that are only to be told of as unprocessed. */
 const SKIP_LINES = 5_000;
@@ -97,7 +99,7 @@ export class BatchWorker {
 
   async #recover(row: BatchRow, error: unknown): Promise<number> {
     const { log, stopped } = this.#options;
-    if (error instanceof Dismissed || stopped()) return 0;
+    if (error instanceof Dismissed || stopped()) return DISMISSED_MS;
     if (error instanceof ServiceError) return NO_ROOM_MS;
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return this.#end(row, row.state === 'cancelling' ? 'cancelled' : 'failed', { code: 'files_lost', detail: 'the files of the job are gone' }).catch(() => AFTER_BUG_MS);
     if (!isOfDisk(error)) {

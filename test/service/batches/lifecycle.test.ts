@@ -1,6 +1,6 @@
 import { readdir, readFile, rm, utimes } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { listKeys, revokeKey } from '../../../src/service/keys.ts';
+import { changeKey, listKeys, revokeKey } from '../../../src/service/keys.ts';
 import { BatchFolder } from '../../../src/service/batches/folder.ts';
 import { BatchRows } from '../../../src/service/batches/batch-rows.ts';
 import { tidyUp } from '../../../src/service/batches/tidy.ts';
@@ -40,12 +40,12 @@ describe('credits', () => {
     expect(await jobs.until(id, 'paused')).toMatchObject({ reason: { code: 'insufficient_credits' }, counts: { total: 10, succeeded: 3, unprocessed: 5 }, credits_charged: 3 });
     expect((await first.post('/v1/enrich', { id: 'pe_1' }, { key })).status).toBe(402);
     expect((await jobs.send('GET', `/${id}/results`)).json['code']).toBe('job_state_conflict');
-    store.exec('UPDATE keys SET credits = 4');
+    changeKey(store, listKeys(store)[0]?.id ?? '', { addCredits: 1 });
     // As it looks every second, of its own accord.
     await expect.poll(async () => (await jobs.get(id)).credits_charged, PATIENCE).toBe(4);
     await first.close();
     // The last line finds nobody, but who has no credits does not get to know that.
-    store.exec('UPDATE keys SET credits = 6');
+    changeKey(store, listKeys(store)[0]?.id ?? '', { addCredits: 2 });
     const again = jobsOf(await serveStore({ store: path }), key);
     expect(await again.until(id, 'completed')).toMatchObject({ reason: null, counts: { total: 10, succeeded: 5, not_found: 5, unprocessed: 0 }, credits_charged: 5 });
     expect((await again.lines(id)).map(({ line, credits }) => [line, credits])).toEqual(Array.from({ length: 10 }, (_, n) => [n + 1, n % 2 === 0 ? 1 : 0]));
@@ -217,6 +217,25 @@ describe('what is kept', () => {
     await jobs.complete(id);
     expect(await jobs.until(id, 'failed')).toMatchObject({ reason: { code: 'files_lost' } });
   });
+});
+
+it('a process that has lost its lease notes nothing of what it was at', async () => {
+  const path = await makeStore();
+  const service = await serveStore({ store: path, mail: { world: SILENT } });
+  const jobs = jobsOf(service);
+  const { id } = await jobs.create({ operation: 'verify', options: { timeout_ms: 400 } });
+  await jobs.put(id, 1, lines(3, (n) => ({ email: n === 0 ? 'joe@slow.example' : `no address ${n}` })));
+  await jobs.complete(id);
+  await jobs.until(id, 'in_progress');
+  const store = open(path);
+  const rows = new BatchRows(store, Date.now);
+  // As if it had been stopped for longer than that, and another one had come.
+  expect(rows.lease('elsewhere:1:x', 10_000, () => true)).toBe(true);
+  await expect.poll(async () => readdir(`${path}.batches/${id}`), PATIENCE).toEqual(expect.arrayContaining([expect.stringMatching(/^results-/)]));
+  expect((await jobs.get(id)).counts).toMatchObject({ total: 3, unprocessed: 3 });
+  rows.giveUpLease('elsewhere:1:x');
+  expect(await jobs.until(id, 'completed')).toMatchObject({ counts: { succeeded: 3 }, credits_charged: 2 });
+  expect((await jobs.lines(id)).map(({ line }) => line)).toEqual([1, 2, 3]);
 });
 
 it('two services on one store do a job once, and the second goes on when the first ends', async () => {

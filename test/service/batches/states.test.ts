@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { BatchRows, type BatchRow } from '../../../src/service/batches/batch-rows.ts';
@@ -42,3 +43,16 @@ it('from every state there is a way to an end', () => {
   for (const _ of STATES) for (const state of STATES) if (NEXT[state].some((next) => leads.has(next))) leads.add(state);
   expect([...leads].toSorted()).toEqual([...STATES].toSorted());
 });
+
+it('the documentation has the table as it is', async () => {
+  const text = await readFile('docs/batches.md', 'utf8');
+  const table = text.slice(text.indexOf('## States'), text.indexOf('`times` says'));
+  const rows = [...table.matchAll(/^\| (`\w+`(?:, `\w+`)*) \| .* \| (.*) \|$/gm)].flatMap(([, names = '', next = '']) => wordsIn(names).map((name) => [name, wordsIn(next)] as const));
+  // Those of ends have nothing in the last column.
+  const ends = [...table.matchAll(/^\| (`\w+`(?:, `\w+`)*) \| .* \| \|$/gm)].flatMap(([, names = '']) => wordsIn(names).map((name) => [name, []] as const));
+  expect(Object.fromEntries([...rows, ...ends])).toEqual(Object.fromEntries(STATES.map((state) => [state, NEXT[state]])));
+});
+
+function wordsIn(text: string): string[] {
+  return [...text.matchAll(/`(\w+)`/g)].map(([, word = '']) => word);
+}

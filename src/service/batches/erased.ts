@@ -20,7 +20,7 @@ export function cutter(store: Store): (sinceMs: number) => Cut | null {
     if (!isObject(record)) return null;
     const rest = withoutSignals(record, isSuppressed);
     const text = JSON.stringify(rest);
-    if (isSuppressed({ id: kept.person }) || tracesOf(rest, text).some(isSuppressed)) return { text: keptErased(kept.json, suppressedPerson()), isErased: true };
+    if (isSuppressed({ id: kept.person, knownId: kept.person }) || tracesOf(rest, text).some(isSuppressed)) return { text: keptErased(kept.json, suppressedPerson()), isErased: true };
     return rest === record ? null : { text: keptWith(kept.json, rest, kept.person), isErased: false };
   };
   return (sinceMs) => (erased.anybody(sinceMs) ? cut : null);
@@ -31,7 +31,8 @@ type Sparse = Readonly<Record<string, unknown>>;
 function tracesOf(person: Sparse, text: string): Traces[] {
   const profile = textOrNull(person['linkedin_url']);
   const mobile = textOrNull(person['mobile']);
-  return [{ id: textOrNull(person['id']) }, { profile: profile === null ? null : profileKey(profile) }, { mobiles: mobile === null ? [] : [mobile] }, { emails: addressesIn(text) }];
+  const id = textOrNull(person['id']);
+  return [{ id, knownId: id }, { profile: profile === null ? null : profileKey(profile) }, { mobiles: mobile === null ? [] : [mobile] }, { emails: addressesIn(text) }];
 }
 
 /** A company shows signals, and some of these are about somebody: the company stays without them. */

@@ -1,23 +1,19 @@
 /** Does the next step of a job, whatever its state is. What a step has done is noted in one transaction, or it has not been done. */
 import { isOfDisk } from '../../sqlite/system-code.ts';
 import { ServiceError } from '../errors.ts';
-import type { ActiveKey, KeyRing, Use } from '../key-ring.ts';
-import type { Store } from '../store/store.ts';
 import type { ServiceLog } from '../watch/log.ts';
-import type { ServiceMeter } from '../watch/meter.ts';
 import type { Announce, BatchAnnouncement } from './announce.ts';
-import type { BatchRow, BatchRows, Progress, Reason } from './batch-rows.ts';
-import type { BatchFolder } from './folder.ts';
+import type { BatchRow, Reason } from './batch-rows.ts';
+import { Budget, creditsOf } from './budget.ts';
 import { toLine, type RawLine } from './input.ts';
 import { MAX_BYTES, MAX_BYTES_PER_KEY, ROUND_LINES, ROUND_RESULT_BYTES } from './limits.ts';
 import { linesAhead, type Source } from './lines-ahead.ts';
-import type { Pacer } from './pacer.ts';
+import { Dismissed, Notes, type NotesOptions } from './notes.ts';
 import { performer, type Outcome, type Performed, type Performing } from './perform.ts';
 import { keptOutcome, keptUnprocessed, statusOf } from './result-lines.ts';
 import { shownBatch } from './shown.ts';
 import type { BatchState } from './states.ts';
 import { validateJob } from './validate-job.ts';
-import { writeWhenFree } from './writing.ts';
 
 /** Milliseconds until it is tried again: when credits or calls are bought, the disk has room, or mail servers can be asked. */
 const CREDITS_AGAIN_MS = 1_000;
@@ -25,40 +21,29 @@ const NO_ROOM_MS = 5_000;
 const AFTER_BUG_MS = 60_000;
 /** By then it is known who works on the jobs. */
 const DISMISSED_MS = 1_000;
-const WAIT_FOR_STORE_MS = 600_000;
 /** Lines that are only to be told of as unprocessed. */
 const SKIP_LINES = 5_000;
 
 const NO_COUNTS = { succeeded: 0, not_found: 0, failed: 0 } as const;
-const NO_USE: Use = { credits: 0, calls: 0 };
 const DISK_FULL: Reason = { code: 'disk_full', detail: 'there is no room on the disk for results; the job goes on when there is' };
 const TOO_MUCH_KEPT: Reason = { code: 'disk_full', detail: 'there is no room for more results; the job goes on when jobs that have ended are deleted' };
 const NO_CALLS = new ServiceError('insufficient_credits', 'this key has no calls left for this line');
 
-export interface WorkerOptions {
-  readonly store: Store;
-  readonly rows: BatchRows;
-  readonly folder: BatchFolder;
-  readonly keys: KeyRing;
-  readonly pacer: Pacer;
+export interface WorkerOptions extends NotesOptions {
   readonly performing: Performing;
   readonly announce: Announce;
-  readonly meter: ServiceMeter;
   readonly log: ServiceLog | null;
-  /** Who has the lease while it works. */
-  readonly owner: string;
-  /** Nothing more is to be noted. */
-  readonly stopped: () => boolean;
 }
-
-/** Another process works on the jobs, or this one is to stop. */
-class Dismissed extends Error {}
 
 export class BatchWorker {
   readonly #options: WorkerOptions;
+  readonly #notes: Notes;
+  readonly #budget: Budget;
 
   constructor(options: WorkerOptions) {
     this.#options = options;
+    this.#notes = new Notes(options);
+    this.#budget = new Budget(options.keys);
   }
 
   /** Returns after how many milliseconds the job is worth looking at again. Never rejects. */
@@ -117,7 +102,7 @@ export class BatchWorker {
     const found = await validateJob(this.#source(row), row.request.operation, pacer, goesOn);
     if (found === null) return 0;
     if ('code' in found) return this.#end(row, 'failed', found);
-    await this.#write(() => {
+    await this.#notes.write(() => {
       if (rows.find(row.id)?.state !== 'validating') return;
       rows.setTotal(row, found.total, found.header, rows.files(row, 'part')[0]?.n ?? 0);
       rows.move(row, 'queued');
@@ -133,25 +118,25 @@ export class BatchWorker {
     if (row.place.line >= row.total) return this.#move(row, 'finalizing', row.reason);
     const { calls } = keys.left(key);
     if (calls < 1) return this.#skip(row, NO_CALLS);
-    const budget = this.#budget(row, key);
-    if (budget < 1) return this.#pause(row, this.#short(row, key, 1));
+    const budget = this.#budget.of(row, key);
+    if (budget < 1) return this.#pause(row, this.#budget.short(row, key, 1));
     const { all, ofKey } = rows.bytes(row.keyId);
     if (all > MAX_BYTES || ofKey > MAX_BYTES_PER_KEY) return this.#pause(row, TOO_MUCH_KEPT);
     const { lines, part } = await linesAhead(this.#source(row), row.place, Math.min(ROUND_LINES, calls, budget));
     const outcomes = await this.#perform(row, lines);
-    const affordable = this.#affordable(row, key, outcomes);
+    const affordable = this.#budget.affordable(row, key, outcomes);
     const done = outcomes.slice(0, affordable);
     const use = { credits: done.reduce((sum, outcome) => sum + creditsOf(outcome), 0), calls: done.length };
     const needs = affordable < outcomes.length ? creditsOf(outcomes[affordable] as Outcome) : null;
-    if (done.length === 0) return this.#pause(row, this.#short(row, key, needs ?? 1));
+    if (done.length === 0) return this.#pause(row, this.#budget.short(row, key, needs ?? 1));
     keys.hold(key, use);
     try {
       const counts = { ...NO_COUNTS };
       for (const outcome of done) (counts as Record<keyof typeof counts, number>)[statusOf(outcome)]++;
-      const kept = await this.#toBytes(done.length, (at) => keptOutcome(row.place.line + at + 1, done[at] as Outcome));
+      const kept = await this.#notes.toBytes(done.length, (at) => keptOutcome(row.place.line + at + 1, done[at] as Outcome));
       const place = { part, offset: (lines[done.length - 1] as RawLine).next, line: row.place.line + done.length };
-      await this.#note(row, kept, { place, counts, credits: use.credits }, { key, use }, () => {
-        if (needs !== null && rows.find(row.id)?.state === 'in_progress') rows.move(row, 'paused', this.#short(row, key, needs));
+      await this.#notes.add(row, kept, { place, counts, credits: use.credits }, { key, use }, () => {
+        if (needs !== null && rows.find(row.id)?.state === 'in_progress') rows.move(row, 'paused', this.#budget.short(row, key, needs));
       });
     } catch (error) {
       keys.letGo(key, use);
@@ -183,30 +168,10 @@ export class BatchWorker {
     return outcomes;
   }
 
-  /** Credits that may be spent on a job now. */
-  #budget({ request: { maxCredits }, credits }: BatchRow, key: ActiveKey): number {
-    return Math.min(this.#options.keys.left(key).credits, maxCredits === null ? Infinity : maxCredits - credits);
-  }
-
-  /** How many of the outcomes the key has credits and calls for, from the first on, as it is now: others have spent some meanwhile. */
-  #affordable(row: BatchRow, key: ActiveKey, outcomes: readonly Outcome[]): number {
-    const { keys } = this.#options;
-    const most = Math.min(outcomes.length, keys.left(key).calls);
-    let left = this.#budget(row, key);
-    let count = 0;
-    while (count < most && creditsOf(outcomes[count] as Outcome) <= left) left -= creditsOf(outcomes[count++] as Outcome);
-    return count;
-  }
-
-  #short({ request: { maxCredits }, credits }: BatchRow, key: ActiveKey, needs: number): Reason {
-    if (maxCredits !== null && maxCredits - credits < needs && this.#options.keys.left(key).credits >= needs) return { code: 'max_credits', detail: `the next line may cost more than max_credits leaves; cancel the job to fetch what is done`, needs };
-    return { code: 'insufficient_credits', detail: 'this key has no credits left; the job goes on when it has', needs };
-  }
-
   /** Goes on when what it waited for may be there. */
   async #resume(row: BatchRow): Promise<number> {
     const key = this.#options.keys.find(row.keyId);
-    const waits = key !== null && row.reason?.code !== 'disk_full' && this.#budget(row, key) < (row.reason?.needs ?? 1);
+    const waits = key !== null && row.reason?.code !== 'disk_full' && this.#budget.of(row, key) < (row.reason?.needs ?? 1);
     return waits ? CREDITS_AGAIN_MS : this.#move(row, 'in_progress');
   }
 
@@ -216,61 +181,18 @@ export class BatchWorker {
     const { lines, part } = await linesAhead(this.#source(row), row.place, SKIP_LINES);
     const last = lines.at(-1);
     if (last === undefined) throw new Error('the job has fewer lines than it had');
-    const kept = await this.#toBytes(lines.length, (at) => keptUnprocessed(row.place.line + at + 1, toLine(lines[at] as RawLine, row.request.format, row.header).customId, why));
+    const kept = await this.#notes.toBytes(lines.length, (at) => keptUnprocessed(row.place.line + at + 1, toLine(lines[at] as RawLine, row.request.format, row.header).customId, why));
     const place = { part, offset: last.next, line: row.place.line + lines.length };
-    await this.#note(row, kept, { place, counts: NO_COUNTS, credits: 0 }, null, () => {
+    await this.#notes.add(row, kept, { place, counts: NO_COUNTS, credits: 0 }, null, () => {
       if (why !== null) rows.setReason(row, { code: 'insufficient_credits', detail: why.message });
     });
     return 0;
   }
 
-  /** Puts results on the disk, and then notes them together with what they cost. */
-  async #note(row: BatchRow, kept: Buffer, progress: Progress, paid: { readonly key: ActiveKey; readonly use: Use } | null, more: () => void): Promise<void> {
-    const { rows, folder, keys, meter, owner } = this.#options;
-    const files = rows.files(row, 'results');
-    // Each process writes to a file of its own: one that was stopped, and wakes up after another one has taken over, cannot write into what that one has noted.
-    const mine = `results-${owner.split(':').at(-1)}`;
-    const last = files.at(-1);
-    const file = last?.file === mine ? last : { n: (last?.n ?? 0) + 1, file: mine, bytes: 0 };
-    if (file !== last && last !== undefined) await folder.cut(row.id, last.file, last.bytes);
-    await folder.append(row.id, file.file, file.bytes, kept);
-    const use = paid?.use ?? NO_USE;
-    await this.#write(() => {
-      rows.addProgress(row, progress);
-      rows.putFile(row, 'results', { ...file, bytes: file.bytes + kept.length });
-      if (paid !== null) keys.writeHeld(paid.key, use);
-      more();
-    }, () => {
-      if (paid !== null) keys.wroteHeld(paid.key, use);
-      meter.credits += use.credits;
-      meter.batchLines += progress.place.line - row.place.line;
-    });
-  }
-
-  async #toBytes(count: number, textOf: (at: number) => string): Promise<Buffer> {
-    const { pacer } = this.#options;
-    const texts: string[] = [];
-    let size = 0;
-    await pacer.work(() => {
-      const text = textOf(texts.length);
-      size += Buffer.byteLength(text);
-      texts.push(text);
-      return texts.length >= count;
-    });
-    // A buffer for each would be a thousand for the garbage collector, which stops everybody.
-    const bytes = Buffer.allocUnsafeSlow(size);
-    let [next, at] = [0, 0];
-    await pacer.work(() => {
-      at += bytes.write(texts[next++] as string, at);
-      return next >= count;
-    });
-    return bytes;
-  }
-
   /** Another state, unless the job has come into one meanwhile from which it cannot follow: it was cancelled. */
   async #move(row: BatchRow, to: BatchState, reason: Reason | null = null): Promise<number> {
     const { rows } = this.#options;
-    await this.#write(() => {
+    await this.#notes.write(() => {
       if (rows.find(row.id)?.state === row.state) rows.move(row, to, reason);
     });
     return 0;
@@ -278,7 +200,7 @@ export class BatchWorker {
 
   async #pause(row: BatchRow, reason: Reason): Promise<number> {
     if (row.state === 'in_progress') return this.#move(row, 'paused', reason);
-    if (row.state === 'cancelling') await this.#write(() => this.#options.rows.setReason(row, reason));
+    if (row.state === 'cancelling') await this.#notes.write(() => this.#options.rows.setReason(row, reason));
     return NO_ROOM_MS;
   }
 
@@ -286,7 +208,7 @@ export class BatchWorker {
     const { rows, folder, announce } = this.#options;
     const parts = rows.files(row, 'part');
     const type: BatchAnnouncement['type'] = `batch.${to}`;
-    await this.#write(() => {
+    await this.#notes.write(() => {
       if (rows.find(row.id)?.state !== row.state) return;
       const ended = rows.move(row, to, reason?.code === 'disk_full' ? null : reason);
       rows.retireParts(row);
@@ -296,20 +218,8 @@ export class BatchWorker {
     return 0;
   }
 
-  async #write(work: () => void, written?: () => void): Promise<void> {
-    const { store, rows, owner, stopped } = this.#options;
-    await writeWhenFree(store, WAIT_FOR_STORE_MS, () => {
-      if (stopped() || !rows.isHeldBy(owner)) throw new Dismissed();
-      work();
-    }, written);
-  }
-
   #source(row: BatchRow): Source {
     const { rows, folder } = this.#options;
     return { parts: rows.files(row, 'part'), pathOf: (file) => folder.at(row.id, file), format: row.request.format, header: row.header };
   }
-}
-
-function creditsOf({ found }: Outcome): number {
-  return found instanceof ServiceError ? 0 : found.credits;
 }

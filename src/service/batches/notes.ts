@@ -1,0 +1,88 @@
+/** How work on jobs is noted: results on the disk first, and then all that is known of them in one transaction, by whoever has the lease. */
+import type { ActiveKey, KeyRing, Use } from '../key-ring.ts';
+import type { Store } from '../store/store.ts';
+import type { ServiceMeter } from '../watch/meter.ts';
+import type { BatchRow, BatchRows, Progress } from './batch-rows.ts';
+import type { BatchFolder } from './folder.ts';
+import type { Pacer } from './pacer.ts';
+import { writeWhenFree } from './writing.ts';
+
+const WAIT_FOR_STORE_MS = 600_000;
+const NO_USE: Use = { credits: 0, calls: 0 };
+
+export interface NotesOptions {
+  readonly store: Store;
+  readonly rows: BatchRows;
+  readonly folder: BatchFolder;
+  readonly keys: KeyRing;
+  readonly pacer: Pacer;
+  readonly meter: ServiceMeter;
+  /** Who has the lease while it works. */
+  readonly owner: string;
+  /** Nothing more is to be noted. */
+  readonly stopped: () => boolean;
+}
+
+/** Another process works on the jobs, or this one is to stop. */
+export class Dismissed extends Error {}
+
+export class Notes {
+  readonly #options: NotesOptions;
+
+  constructor(options: NotesOptions) {
+    this.#options = options;
+  }
+
+  /** Runs `work` in a transaction, and `written` right after it. @throws Dismissed where it is no more this process's to do */
+  async write(work: () => void, written?: () => void): Promise<void> {
+    const { store, rows, owner, stopped } = this.#options;
+    await writeWhenFree(store, WAIT_FOR_STORE_MS, () => {
+      if (stopped() || !rows.isHeldBy(owner)) throw new Dismissed();
+      work();
+    }, written);
+  }
+
+  /** Puts results on the disk, and then notes them together with what they cost. */
+  async add(row: BatchRow, kept: Buffer, progress: Progress, paid: { readonly key: ActiveKey; readonly use: Use } | null, more: () => void): Promise<void> {
+    const { rows, folder, keys, meter, owner } = this.#options;
+    const files = rows.files(row, 'results');
+    // Each process writes to a file of its own: one that was stopped, and wakes up after another one has taken over, cannot write into what that one has noted.
+    const mine = `results-${owner.split(':').at(-1)}`;
+    const last = files.at(-1);
+    const file = last?.file === mine ? last : { n: (last?.n ?? 0) + 1, file: mine, bytes: 0 };
+    if (file !== last && last !== undefined) await folder.cut(row.id, last.file, last.bytes);
+    await folder.append(row.id, file.file, file.bytes, kept);
+    const use = paid?.use ?? NO_USE;
+    await this.write(() => {
+      rows.addProgress(row, progress);
+      rows.putFile(row, 'results', { ...file, bytes: file.bytes + kept.length });
+      if (paid !== null) keys.writeHeld(paid.key, use);
+      more();
+    }, () => {
+      if (paid !== null) keys.wroteHeld(paid.key, use);
+      meter.credits += use.credits;
+      meter.batchLines += progress.place.line - row.place.line;
+    });
+  }
+
+  /** The texts one after the other, made in slices. */
+  async toBytes(count: number, textOf: (at: number) => string): Promise<Buffer> {
+    const { pacer } = this.#options;
+    const texts: string[] = [];
+    let size = 0;
+    await pacer.work(() => {
+      const text = textOf(texts.length);
+      size += Buffer.byteLength(text);
+      texts.push(text);
+      return texts.length >= count;
+    });
+    // A buffer for each would be a thousand for the garbage collector, which stops everybody.
+    const bytes = Buffer.allocUnsafeSlow(size);
+    let [next, at] = [0, 0];
+    await pacer.work(() => {
+      at += bytes.write(texts[next++] as string, at);
+      return next >= count;
+    });
+    return bytes;
+  }
+}

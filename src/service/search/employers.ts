@@ -1,4 +1,5 @@
 /** Who works where, by numbers: a person's row to the number of their company's domain, in chunks, so that a set of companies becomes a set of people. */
+import { prepareRows } from '../../sqlite/array-rows.ts';
 import type { Store } from '../store/store.ts';
 import { AliasReader } from './aliases.ts';
 import { and, andNot, bitsOf, hasAtMost, isEmptyBetween, numbersIn, setBit, wordsOf, type Bits } from './bitmap.ts';
@@ -84,8 +85,8 @@ export interface AtWork {
   readonly exclude: boolean;
 }
 
-/** Chunks that are kept as they were read: 24 MiB, which are six million people. Those who come later are read each time; to let others go for them would be of no use to whoever reads all of them in turn. */
-const MOST_KEPT = (24 * 1024 * 1024) / (CHUNK * Uint32Array.BYTES_PER_ELEMENT);
+/** Chunks that are kept as they were read: 40 MiB, which are ten million people. Those who come later are read each time; to let others go for them would be of no use to whoever reads all of them in turn. */
+const MOST_KEPT = (40 * 1024 * 1024) / (CHUNK * Uint32Array.BYTES_PER_ELEMENT);
 
 /** Finding who works at a company takes as long as looking through so many chunks of people, as a rule. */
 const CHUNKS_A_COMPANY = 4;
@@ -102,16 +103,15 @@ export class EmployerReader {
 
   constructor(store: Store) {
     this.aliases = new AliasReader(store);
-    this.#read = store.prepare('SELECT ids FROM employers WHERE chunk = ?');
-    this.#peopleAt = store.prepare('SELECT seq FROM domains JOIN people ON company_domain = domain WHERE domains.id = ? LIMIT ?');
-    this.#peopleAt.setReturnArrays(true);
+    this.#read = prepareRows<[ids: Uint8Array<ArrayBuffer>]>(store, 'SELECT ids FROM employers WHERE chunk = ?');
+    this.#peopleAt = prepareRows<[seq: number]>(store, 'SELECT seq FROM domains JOIN people ON company_domain = domain WHERE domains.id = ? LIMIT ?');
   }
 
   /** The number of where each person of a chunk works, 0: nowhere. */
   chunk(chunk: number): Uint32Array {
     const known = this.#kept.get(chunk);
     if (known !== undefined) return known;
-    const kept = this.#read.get(chunk)?.['ids'] as Uint8Array | undefined;
+    const kept = this.#read.get(chunk)?.[0];
     const ids = kept === undefined ? NOBODY_WORKS : wordsOf(kept);
     if (this.#kept.size < MOST_KEPT) this.#kept.set(chunk, ids);
     return ids;
@@ -125,7 +125,7 @@ export class EmployerReader {
 
   /** The rows of those who work at a company, by its number. Null: they are more than `most`. */
   peopleAt(company: number, most: number): readonly number[] | null {
-    const rows = this.#peopleAt.all(company, Math.floor(most) + 1) as unknown as readonly (readonly [number])[];
+    const rows = this.#peopleAt.all(company, Math.floor(most) + 1);
     return rows.length > most ? null : rows.map(([seq]) => seq);
   }
 
@@ -148,7 +148,11 @@ export class EmployerReader {
     const areFew = (companies: Bits): boolean => ((companies[0] ?? 0) & FIRST) === 0 && hasAtMost(companies, chunks.length / CHUNKS_A_COMPANY);
     const most = chunks.length * PEOPLE_A_CHUNK;
     const left = steps.filter((step) => !areFew(step.companies) || !this.#narrowToFew(found, step, most));
-    if (left.length > 0) for (const chunk of chunks) this.#narrowChunk(found, chunk, left);
+    if (left.length === 0) return;
+    for (const chunk of chunks) {
+      const ids = this.chunk(chunk);
+      for (const step of left) narrowChunk(found, chunk * WORDS_A_CHUNK, ids, step);
+    }
   }
 
   /** False: more than `most` work there, and nothing was done. @param step of companies with a number */
@@ -166,18 +170,15 @@ export class EmployerReader {
     return true;
   }
 
-  #narrowChunk(found: Bits, chunk: number, steps: readonly AtWork[]): void {
-    const ids = this.chunk(chunk);
-    for (let word = 0; word < WORDS_A_CHUNK; word++) {
-      const at = chunk * WORDS_A_CHUNK + word;
-      let left = found[at] ?? 0;
-      for (const { companies, people, exclude } of steps) {
-        if (left === 0) break;
-        const met = workingAt(ids, word * 32, companies, left) | (people?.[at] ?? 0);
-        left &= exclude ? ~met : met;
-      }
-      found[at] = left;
-    }
+}
+
+/** Takes out of `found` whoever of a chunk, which begins at the word `first`, is not left. */
+function narrowChunk(found: Bits, first: number, ids: Uint32Array, { companies, people, exclude }: AtWork): void {
+  for (let word = 0; word < WORDS_A_CHUNK; word++) {
+    const left = found[first + word] ?? 0;
+    if (left === 0) continue;
+    const met = workingAt(ids, word * 32, companies, left) | (people?.[first + word] ?? 0);
+    found[first + word] = left & (exclude ? ~met : met);
   }
 }
 
@@ -197,9 +198,15 @@ export function workingAt(ids: Uint32Array, from: number, companies: Bits, among
     }
     return found;
   }
-  for (let bit = 0; bit < 32; bit++) {
-    const id = ids[from + bit] ?? NOWHERE;
-    found |= (((companies[id >>> 5] ?? 0) >>> (id & 31)) & 1) << bit;
+  // Four at a time, for which the processor need not wait one after the other.
+  for (let at = from + 28; at >= from; at -= 4) {
+    const a = ids[at] ?? NOWHERE;
+    const b = ids[at + 1] ?? NOWHERE;
+    const c = ids[at + 2] ?? NOWHERE;
+    const d = ids[at + 3] ?? NOWHERE;
+    // Of a shift the lowest five bits count.
+    const four = (((companies[a >>> 5] ?? 0) >>> a) & 1) | ((((companies[b >>> 5] ?? 0) >>> b) & 1) << 1) | ((((companies[c >>> 5] ?? 0) >>> c) & 1) << 2) | ((((companies[d >>> 5] ?? 0) >>> d) & 1) << 3);
+    found = (found << 4) | four;
   }
   return found & among;
 }

@@ -1,4 +1,5 @@
 /** One page of many people in order of their names: that order is walked along the index of names, and whoever is met who was found comes next. */
+import { prepareRows } from '../../sqlite/array-rows.ts';
 import type { Store } from '../store/store.ts';
 import type { Matches } from './matching.ts';
 import type { After, PageWanted } from './order.ts';
@@ -22,12 +23,9 @@ export class NameWalk {
     this.#read = store.prepare('SELECT name_key, id FROM people WHERE seq = ?');
     const steps = (beyond: '<' | '>', order: 'ASC' | 'DESC') => {
       const sql = (where: string): string => `SELECT seq FROM people ${where} ORDER BY name_key ${order}, id ${order} LIMIT ?`;
-      const [first, next] = [store.prepare(sql('')), store.prepare(sql(`WHERE (name_key, id) ${beyond} (?, ?)`))];
-      for (const each of [first, next]) each.setReturnArrays(true);
-      return (after: After | null, count: number): readonly number[] => {
-        const rows = after === null ? first.all(count) : next.all(after.key, after.id, count);
-        return (rows as unknown as readonly (readonly [number])[]).map(([seq]) => seq);
-      };
+      const first = prepareRows<[seq: number]>(store, sql(''));
+      const next = prepareRows<[seq: number]>(store, sql(`WHERE (name_key, id) ${beyond} (?, ?)`));
+      return (after: After | null, count: number): readonly number[] => (after === null ? first.all(count) : next.all(after.key, after.id, count)).map(([seq]) => seq);
     };
     this.#steps = { up: steps('>', 'ASC'), down: steps('<', 'DESC') };
   }

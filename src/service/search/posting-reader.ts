@@ -1,4 +1,5 @@
 /** Reads sets of rows by term, block by block; and the terms of one row. */
+import { letGo, prepareRows } from '../../sqlite/array-rows.ts';
 import type { Store } from '../store/store.ts';
 import { BLOCK, emptyBits, readBlock, wordsOf, type Bits } from './bitmap.ts';
 import { KeptPostings } from './kept-postings.ts';
@@ -11,6 +12,8 @@ const [OF_POSTING, OF_BLOCK] = [1_024, 64];
 /** A block that is kept as bits is taken to have one in so many. */
 const BITS_SHARE = 4;
 
+type Blob = Uint8Array<ArrayBuffer>;
+
 /** The rows that have a term. */
 export interface Posting {
   /** The term's number; null: nobody has it. */
@@ -21,7 +24,7 @@ export interface Posting {
   readonly about: number;
   /** Adds those of a block to a set of that block. */
   addTo(block: number, into: Bits): void;
-  /** Those of a block, to be read and not changed: in `room`, or where they were read to. Null: none. */
+  /** Those of a block, to be read and not changed: in `room`, or where they are kept. Null: none. */
   rows(block: number, room: Bits): Bits | null;
 }
 
@@ -39,12 +42,12 @@ export class PostingReader {
   /** @param room bytes of what was read that are kept until `forget` */
   constructor(store: Store, side: Side, room = 0) {
     this.#kept = new KeptPostings(room);
-    this.#find = store.prepare(`SELECT id FROM ${side}_terms WHERE term = ?`);
-    this.#list = store.prepare(`SELECT at, length(bits) AS size, iif(length(bits) <= ${SMALL}, bits, NULL) AS bits FROM ${side}_postings WHERE at BETWEEN ? AND ?`);
-    this.#read = store.prepare(`SELECT bits FROM ${side}_postings WHERE at = ?`);
-    this.#whole = store.prepare(`SELECT at, bits FROM ${side}_postings WHERE at BETWEEN ? AND ?`);
-    this.#like = store.prepare(`SELECT term FROM ${side}_terms WHERE term >= ? AND term < ?`);
-    this.#termsOf = store.prepare(side === 'person' ? 'SELECT terms FROM person_term_lists WHERE person = ?' : 'SELECT terms FROM domains JOIN companies USING (domain) WHERE domains.id = ?');
+    this.#find = prepareRows<[id: number]>(store, `SELECT id FROM ${side}_terms WHERE term = ?`);
+    this.#list = prepareRows<[at: number, size: number, bits: Blob | null]>(store, `SELECT at, length(bits) AS size, iif(length(bits) <= ${SMALL}, bits, NULL) AS bits FROM ${side}_postings WHERE at BETWEEN ? AND ?`);
+    this.#read = prepareRows<[bits: Blob]>(store, `SELECT bits FROM ${side}_postings WHERE at = ?`);
+    this.#whole = prepareRows<[at: number, bits: Blob]>(store, `SELECT at, bits FROM ${side}_postings WHERE at BETWEEN ? AND ?`);
+    this.#like = prepareRows<[term: string]>(store, `SELECT term FROM ${side}_terms WHERE term >= ? AND term < ?`);
+    this.#termsOf = prepareRows<[terms: Blob | null]>(store, side === 'person' ? 'SELECT terms FROM person_term_lists WHERE person = ?' : 'SELECT terms FROM domains JOIN companies USING (domain) WHERE domains.id = ?');
   }
 
   /** The store has changed. */
@@ -58,34 +61,38 @@ export class PostingReader {
     const id = this.numberOf(term);
     if (id === null) return NOBODY;
     const from = id * BLOCK;
-    const blocks = new Map<number, Uint8Array | null>();
+    const blocks = new Map<number, Blob | null>();
     let [about, bytes] = [0, OF_POSTING];
-    for (const { at, size, bits } of this.#list.all(from, from + BLOCK - 1)) {
-      blocks.set((at as number) - from, bits as Uint8Array | null);
-      about += size === BLOCK / 8 ? BLOCK / BITS_SHARE : (size as number) / 2;
-      bytes += OF_BLOCK + (bits === null ? 0 : (size as number));
+    for (const [at, size, bits] of this.#list.all(from, from + BLOCK - 1)) {
+      blocks.set(at - from, bits);
+      about += size === BLOCK / 8 ? BLOCK / BITS_SHARE : size / 2;
+      bytes += OF_BLOCK + (bits === null ? 0 : size);
     }
-    const read = (block: number): Uint8Array | undefined => {
+    const read = (block: number): Blob | undefined => {
       const there = blocks.get(block);
       if (there !== null) return there;
-      const bits = this.#read.get(from + block)?.['bits'] as Uint8Array | undefined;
+      const bits = this.#read.get(from + block)?.[0];
       if (bits !== undefined && this.#kept.grow(term, posting, bits.length)) blocks.set(block, bits);
       return bits;
     };
+    const isKept = (block: number, bits: Blob): boolean => blocks.get(block) === bits;
     const posting: Posting = {
       id,
       blocks: blocks.size,
       about,
       addTo(block, into) {
         const bits = read(block);
-        if (bits !== undefined) readBlock(bits, 0, into);
+        if (bits === undefined) return;
+        readBlock(bits, 0, into);
+        if (!isKept(block, bits)) letGo(bits);
       },
       rows(block, room) {
         const bits = read(block);
         if (bits === undefined) return null;
-        if (bits.length === BLOCK / 8) return wordsOf(bits);
+        if (isKept(block, bits) && bits.length === BLOCK / 8) return wordsOf(bits);
         room.fill(0);
         readBlock(bits, 0, room);
+        if (!isKept(block, bits)) letGo(bits);
         return room;
       },
     };
@@ -95,19 +102,20 @@ export class PostingReader {
 
   /** A term's number; null: nobody has it. */
   numberOf(term: string): number | null {
-    return (this.#find.get(term)?.['id'] as number | undefined) ?? null;
+    return this.#find.get(term)?.[0] ?? null;
   }
 
-  /** The rows that have any of the terms with these numbers, by block. Holds no more than that and one term's. */
+  /** The rows that have any of the terms with these numbers, by block. Holds no more than that and one block. */
   rowsWithAny(ids: Iterable<number>): ReadonlyMap<number, Bits> {
     const found = new Map<number, Bits>();
     for (const id of ids) {
       const from = id * BLOCK;
-      for (const { at, bits } of this.#whole.all(from, from + BLOCK - 1)) {
-        const block = (at as number) - from;
+      for (const [at, bits] of this.#whole.iterate(from, from + BLOCK - 1)) {
+        const block = at - from;
         const into = found.get(block) ?? emptyBits(BLOCK);
         found.set(block, into);
-        readBlock(bits as Uint8Array, 0, into);
+        readBlock(bits, 0, into);
+        letGo(bits);
       }
     }
     return found;
@@ -115,13 +123,13 @@ export class PostingReader {
 
   /** The numbers of the terms that a row has, in order. */
   termsOf(row: number): Uint32Array {
-    const kept = this.#termsOf.get(row)?.['terms'] as Uint8Array | null | undefined;
-    return kept === undefined || kept === null ? new Uint32Array(0) : wordsOf(kept);
+    const kept = this.#termsOf.get(row)?.[0] ?? null;
+    return kept === null ? new Uint32Array(0) : wordsOf(kept);
   }
 
   /** Every term that begins so. */
   *beginningWith(prefix: string): Generator<string> {
-    for (const { term } of this.#like.iterate(prefix, `${prefix}\uffff`)) yield term as string;
+    for (const [term] of this.#like.iterate(prefix, `${prefix}\uffff`)) yield term;
   }
 }
 

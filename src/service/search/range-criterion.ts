@@ -1,12 +1,18 @@
 /** Numbers from one to another, as sets of rows for each binary digit. */
-import { andNot, BLOCK, emptyBits, isEmpty, or, type Bits } from './bitmap.ts';
+import { BLOCK, emptyBits, isEmpty, or, type Bits } from './bitmap.ts';
 import type { Criterion } from './criteria.ts';
 import type { RangeExpression } from './expression.ts';
 import { keptNumber, NUMBERS, numberStem } from './numbers.ts';
 import { includes, type PostingReader } from './posting-reader.ts';
 
 /** What is written and read again within a call alone. */
-const [ROWS, DIGIT] = [emptyBits(BLOCK), emptyBits(BLOCK)];
+const ROWS = emptyBits(BLOCK);
+/** Digits are looked at four at a time: what is known of a row by then is fetched and put once for all four. */
+const AT_ONCE = 4;
+const ROOMS = Array.from({ length: AT_ONCE }, () => emptyBits(BLOCK));
+const NONE = emptyBits(BLOCK);
+/** Whose digit is 1: four digits, from the highest. */
+type Ones = readonly [Bits, Bits, Bits, Bits];
 
 /** Null: no number is within. */
 export function rangeCriterion({ name, of, min, max }: RangeExpression, reader: PostingReader): Criterion | null {
@@ -32,9 +38,10 @@ export function rangeCriterion({ name, of, min, max }: RangeExpression, reader: 
       for (let i = 0; i < rows.length; i++) rows[i] = (rows[i] ?? 0) & (among[i] ?? 0);
       below?.begin(rows);
       within?.begin(rows);
-      for (const [index, one] of digits.entries()) {
+      for (let index = 0; index < digits.length; index += AT_ONCE) {
         if (below?.isOver !== false && within?.isOver !== false) break;
-        const ones = one.rows(block, DIGIT);
+        // Those that nobody has may be more than the number has digits: they change nothing then.
+        const ones = ROOMS.map((room, at) => digits[index + at]?.rows(block, room) ?? NONE) as unknown as Ones;
         below?.next(ones, bits - 1 - index);
         within?.next(ones, bits - 1 - index);
       }
@@ -70,21 +77,34 @@ class AtMost {
     return isEmpty(this.#equal);
   }
 
-  /** @param ones whose digit is 1; null: nobody's */
-  next(ones: Bits | null, bit: number): void {
+  /** @param digit the highest of the four, counted from the lowest of the number */
+  next([a, b, c, d]: Ones, digit: number): void {
     const [less, equal] = [this.#less, this.#equal];
-    const isOne = Math.floor(this.#bound / 2 ** bit) % 2 === 1;
-    if (ones === null) {
-      if (!isOne) return;
-      or(less, equal);
-      equal.fill(0);
-    } else if (isOne) {
-      for (let i = 0; i < equal.length; i++) {
-        const [e, one] = [equal[i] ?? 0, ones[i] ?? 0];
-        less[i] = (less[i] ?? 0) | (e & ~one);
-        equal[i] = e & one;
-      }
-    } else andNot(equal, ones);
+    const [ofA, ofB, ofC, ofD] = [this.#bit(digit), this.#bit(digit - 1), this.#bit(digit - 2), this.#bit(digit - 3)];
+    for (let i = 0; i < equal.length; i++) {
+      let l = less[i] ?? 0;
+      let e = equal[i] ?? 0;
+      // Rows with the digit of the bound; who has 0 where the bound has 1 is less.
+      let same = (a[i] ?? 0) ^ ~ofA;
+      l |= e & ~same & ofA;
+      e &= same;
+      same = (b[i] ?? 0) ^ ~ofB;
+      l |= e & ~same & ofB;
+      e &= same;
+      same = (c[i] ?? 0) ^ ~ofC;
+      l |= e & ~same & ofC;
+      e &= same;
+      same = (d[i] ?? 0) ^ ~ofD;
+      l |= e & ~same & ofD;
+      e &= same;
+      less[i] = l;
+      equal[i] = e;
+    }
+  }
+
+  /** A digit of the bound, as the bits of a whole word; behind the lowest it is 0. */
+  #bit(digit: number): number {
+    return digit < 0 ? 0 : -(Math.floor(this.#bound / 2 ** digit) % 2);
   }
 
   keepIn(rows: Bits): void {

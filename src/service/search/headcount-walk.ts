@@ -4,7 +4,7 @@ import { ANYWHERE, type Extent } from './columns.ts';
 import { PEOPLE_A_CHUNK, type EmployerReader } from './employers.ts';
 import type { Headcounts } from './headcounts.ts';
 import type { Matches } from './matching.ts';
-import { isAmong, nextSizes, type NextSizes } from './next-sizes.ts';
+import { extentOf, nextSizes, type NextSizes } from './next-sizes.ts';
 import type { PageWanted } from './order.ts';
 import { CHUNK } from './packed.ts';
 import { NO_HEADCOUNT } from './sort-keys.ts';
@@ -30,15 +30,9 @@ export class HeadcountWalk {
   within({ found, total, people, companies }: Matches): Extent {
     if (total <= people / CHUNK) return ANYWHERE;
     const { sizes } = this.#headcounts;
-    let [least, most] = [Infinity, 0];
-    for (let company = 0; company < sizes.length; company++) {
-      const size = sizes[company] ?? 0;
-      if (size === 0 || !isAmong(company, companies)) continue;
-      if (size < least) least = size;
-      if (size > most) most = size;
-    }
+    const { least, most } = extentOf(sizes, companies) ?? { least: 0, most: 0 };
     const isKnown = isEmpty(this.#unknownOf(found));
-    return { least: (isKnown ? Math.min(least, most) : 0) + NO_HEADCOUNT, most: most + NO_HEADCOUNT };
+    return { least: (isKnown ? least : 0) + NO_HEADCOUNT, most: most + NO_HEADCOUNT };
   }
 
   /** Some of who were found, the first `limit` after `after` among them. Null: to look at all of them takes less. */

@@ -107,9 +107,13 @@ export class Headcounts {
 
 function companiesBetween(sizes: Sizes, least: number, most: number): Bits {
   const found = emptyBits(sizes.length);
-  for (let company = 0; company < sizes.length; company++) {
-    const size = sizes[company] ?? 0;
-    if (size >= least && size <= most) setBit(found, company);
+  for (let first = 0; first < sizes.length; first += 32) {
+    let word = 0;
+    for (let company = Math.min(first + 32, sizes.length) - 1; company >= first; company--) {
+      const size = sizes[company] ?? 0;
+      word = (word << 1) | Number(size >= least && size <= most);
+    }
+    found[first >>> 5] = word;
   }
   return found;
 }

@@ -1,5 +1,6 @@
 /** Companies that come next in order of their sizes. Pure. */
 import type { Bits } from './bitmap.ts';
+import type { Extent } from './columns.ts';
 
 /** Of each company its size and one more, 0 where none is known. */
 export type Sizes = Int32Array | Float64Array;
@@ -25,8 +26,30 @@ export interface NextSizes {
 }
 
 /** Null: any company is. */
-export function isAmong(company: number, among: Bits | null): boolean {
+function isAmong(company: number, among: Bits | null): boolean {
   return among === null || (((among[company >>> 5] ?? 0) >>> (company & 31)) & 1) === 1;
+}
+
+/** The first company from `from` on whose size, as in `Sizes`, is from `least` to `most`; null: there is none. */
+function nextOf(sizes: Sizes, among: Bits | null, from: number, least: number, most: number): number | null {
+  for (let company = from; company < sizes.length; company++) {
+    const size = sizes[company] ?? 0;
+    // The size first: of most companies it is guessed right that theirs is not asked for.
+    if (size >= least && size <= most && isAmong(company, among)) return company;
+  }
+  return null;
+}
+
+/** Between which the sizes are that are known, as in `Sizes`; null: none is. @param among null: any company */
+export function extentOf(sizes: Sizes, among: Bits | null): Extent | null {
+  let [least, most] = [Infinity, 0];
+  for (let company = 0; company < sizes.length; company++) {
+    const size = sizes[company] ?? 0;
+    if ((size >= least && size <= most) || size === 0 || !isAmong(company, among)) continue;
+    if (size < least) least = size;
+    if (size > most) most = size;
+  }
+  return most === 0 ? null : { least, most };
 }
 
 /** Companies whose sizes are known, in no order. Null: they are more than `most`, or would be were there no companies but the first so many. */
@@ -34,7 +57,6 @@ export function nextSizes(sizes: Sizes, { among, beyond, descending, count, most
   let [low, high] = descending ? [1, beyond ?? Infinity] : [Math.max(1, beyond ?? 1), Infinity];
   const equal: number[] = [];
   let kept: number[] = [];
-  let areAll = true;
   /** Leaves out those who are behind the first `count` and whoever equals the last of these. */
   const cut = (): void => {
     if (kept.length <= count) return;
@@ -43,20 +65,11 @@ export function nextSizes(sizes: Sizes, { among, beyond, descending, count, most
     const last = sizeOf(kept[Math.ceil(count) - 1] ?? 0);
     if (descending) low = last;
     else high = last;
-    const before = kept.length;
     kept = kept.filter((company) => (descending ? sizeOf(company) >= last : sizeOf(company) <= last));
-    areAll &&= kept.length === before;
   };
   let room = 2 * count;
-  for (let company = 0; company < sizes.length; company++) {
-    const size = sizes[company] ?? 0;
-    if (!isAmong(company, among)) continue;
-    if (size < low || size > high) {
-      // Behind what is left since it was cut, though nobody may have been left out by that.
-      if (descending ? size > 0 && size < low : size > high) areAll = false;
-      continue;
-    }
-    (size === beyond ? equal : kept).push(company);
+  for (let company = nextOf(sizes, among, 0, low, high); company !== null; company = nextOf(sizes, among, company + 1, low, high)) {
+    (sizes[company] === beyond ? equal : kept).push(company);
     if (equal.length > most) return null;
     if (kept.length < room) continue;
     cut();
@@ -65,5 +78,7 @@ export function nextSizes(sizes: Sizes, { among, beyond, descending, count, most
     room = 2 * Math.max(count, kept.length);
   }
   cut();
-  return kept.length + equal.length > most ? null : { companies: kept, equal, areAll };
+  if (kept.length + equal.length > most) return null;
+  const areAll = nextOf(sizes, among, 0, descending ? 1 : high + 1, descending ? low - 1 : Infinity) === null;
+  return { companies: kept, equal, areAll };
 }

@@ -15,6 +15,6 @@ export function prepareRows<Row extends readonly SQLOutputValue[]>(db: DatabaseS
 }
 
 /** Gives back the memory of what was read, which nobody looks at any more: the collector would do so after some tens of megabytes of the same. */
-export function letGo(blob: Uint8Array<ArrayBuffer>): void {
+export function letGo(blob: ArrayBufferView<ArrayBuffer>): void {
   blob.buffer.transfer(0);
 }

@@ -1,4 +1,5 @@
 /** A number of each row, kept in the store in packed chunks, as what is sorted by is (docs/decisions/search.md). */
+import { letGo, prepareRows } from '../../sqlite/array-rows.ts';
 import type { Store } from '../store/store.ts';
 import { CHUNK, coded, NO_NUMBERS, pack, unpack, type Coded, type Packed } from './packed.ts';
 
@@ -84,29 +85,42 @@ export class ColumnReader {
 
   /** @param most bytes of numbers that are kept, beside the last that were asked for */
   constructor(store: Store, name: ColumnName, most = 0) {
-    this.#read = store.prepare(`SELECT least, unit, codes FROM ${name} WHERE chunk = ?`);
-    this.#extents = store.prepare(`SELECT chunk, least, most FROM ${name}`);
+    this.#read = prepareRows<[least: number, unit: number, codes: Uint8Array<ArrayBuffer>]>(store, `SELECT least, unit, codes FROM ${name} WHERE chunk = ?`);
+    this.#extents = prepareRows<[chunk: number, least: number, most: number]>(store, `SELECT chunk, least, most FROM ${name}`);
     this.#most = most;
     this.#room = most;
   }
 
-  /** The numbers of `CHUNK` rows. */
+  /** The numbers of `CHUNK` rows. They hold until another chunk is asked for. */
   chunk(chunk: number): Coded {
     if (chunk === this.#chunk) return this.#numbers;
+    this.#letGo();
     this.#numbers = this.#kept.get(chunk) ?? this.#readChunk(chunk);
     this.#chunk = chunk;
     return this.#numbers;
   }
 
+  /** Chunks that would have to be read for all of them. */
+  get unread(): number {
+    return this.extents().size - this.#kept.size;
+  }
+
   #readChunk(chunk: number): Coded {
-    const packed = this.#read.get(chunk) as unknown as Packed | undefined;
-    const numbers = packed === undefined ? NO_NUMBERS : coded(packed);
-    const { byteLength } = numbers.codes;
-    if (byteLength <= this.#room) {
-      this.#room -= byteLength;
+    const row = this.#read.get(chunk);
+    if (row === undefined) return NO_NUMBERS;
+    const [least, unit, codes] = row;
+    const numbers = coded({ least, unit, codes });
+    if (codes.length <= this.#room) {
+      this.#room -= codes.length;
       this.#kept.set(chunk, numbers);
     }
     return numbers;
+  }
+
+  /** What is not kept goes as the next is read: columns of all people are tens of megabytes. */
+  #letGo(): void {
+    const { codes } = this.#numbers;
+    if (this.#chunk !== null && this.#numbers !== NO_NUMBERS && !this.#kept.has(this.#chunk)) letGo(codes);
   }
 
   forget(): void {
@@ -118,7 +132,7 @@ export class ColumnReader {
   }
 
   extents(): ReadonlyMap<number, Extent> {
-    this.#known ??= new Map(this.#extents.all().map(({ chunk, least, most }) => [chunk as number, { least: least as number, most: most as number }]));
+    this.#known ??= new Map(this.#extents.all().map(([chunk, least, most]) => [chunk, { least, most }]));
     return this.#known;
   }
 }

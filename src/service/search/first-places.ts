@@ -2,7 +2,7 @@
 import type { Store } from '../store/store.ts';
 import { isEmptyBetween, type Bits } from './bitmap.ts';
 import type { EmployerReader } from './employers.ts';
-import { ANYWHERE, type Extent } from './columns.ts';
+import { ANYWHERE, type ColumnReader, type Extent } from './columns.ts';
 import { NameWalk } from './name-walk.ts';
 import { NO_EXTENTS, Orders, type Order, type PageWanted } from './order.ts';
 import { CHUNK, type Coded } from './packed.ts';
@@ -32,6 +32,11 @@ export class PageFinder {
     this.#names = new NameWalk(store);
     this.#headcounts = new HeadcountWalk(employers, this.#orders.headcounts);
     this.#read = store.prepare('SELECT id, name_key FROM people WHERE seq = ?');
+  }
+
+  /** When people were reported, as it stands in the order of that. */
+  get times(): ColumnReader {
+    return this.#orders.times;
   }
 
   /** The store has changed, and `employers` was told. */

@@ -46,28 +46,35 @@ export interface Order {
   readonly next: readonly [Level, ...Level[]];
 }
 
-/** Of ranks a byte a person and of times two are kept as they were read, of these so many bytes at most; names and ids have eight, and are asked for where few are left. */
-const MOST_KEPT = 8 * 1024 * 1024;
+/** Of ranks a byte a person and of times two, as a rule, are kept as they were read: of ten million people, bytes. Names and ids have eight, and are asked for where few are left. */
+const MOST_KEPT = { ranks: 10 * 1024 * 1024, times: 20 * 1024 * 1024 };
 
 export const NO_EXTENTS: ReadonlyMap<number, Extent> = new Map();
 
 export class Orders {
   readonly #orders: Readonly<Record<Sort, Order>>;
   readonly headcounts: Headcounts;
+  /** When people were reported. */
+  readonly times: ColumnReader;
   readonly #columns: readonly ColumnReader[];
 
   constructor(store: Store, employers: EmployerReader) {
     const columns: ColumnReader[] = [];
-    const level = (name: ColumnName, numberOf: Level['numberOf'], isTold: Level['isTold'] = () => true, most = 0): Level => {
+    const columnOf = (name: ColumnName, most = 0): ColumnReader => {
       const column = new ColumnReader(store, name, most);
       columns.push(column);
+      return column;
+    };
+    const level = (name: ColumnName | ColumnReader, numberOf: Level['numberOf'], isTold: Level['isTold'] = () => true): Level => {
+      const column = typeof name === 'string' ? columnOf(name) : name;
       return { chunk: (chunk) => column.chunk(chunk), extents: () => column.extents(), numberOf, isTold };
     };
     const ids = [level('person_id_heads', ({ id }) => idNumbers(id)[0], isToldId), level('person_id_tails', ({ id }) => idNumbers(id)[1], isToldId)] as const;
     const headcounts = new Headcounts(store, employers);
+    this.times = columnOf('person_times', MOST_KEPT.times);
     this.#orders = {
-      relevance: { main: level('person_ranks', keyNumber, undefined, MOST_KEPT), next: ids },
-      updated_at: { main: level('person_times', keyNumber, undefined, MOST_KEPT), next: ids },
+      relevance: { main: level(columnOf('person_ranks', MOST_KEPT.ranks), keyNumber), next: ids },
+      updated_at: { main: level(this.times, keyNumber), next: ids },
       name: {
         main: level('person_name_heads', ({ key }) => nameNumbers(String(key))[0], isToldName),
         next: [level('person_name_tails', ({ key }) => nameNumbers(String(key))[1], isWholeName), ...ids],

@@ -11,14 +11,14 @@ export interface Packed {
   readonly most: number;
   readonly unit: number;
   /** Of each row, 0: it has no number, else its distance from the least, and 1: as integers of 8, 16 or 32 bits, or as doubles. */
-  readonly codes: Uint8Array;
+  readonly codes: Uint8Array<ArrayBuffer>;
 }
 
 /** The numbers of a chunk where they are kept: code c stands for `least + (c - 1) * unit`, and is in the order of what it stands for. */
 export interface Coded {
   readonly least: number;
   readonly unit: number;
-  readonly codes: Uint8Array | Uint16Array | Uint32Array | Float64Array;
+  readonly codes: Uint8Array<ArrayBuffer> | Uint16Array<ArrayBuffer> | Uint32Array<ArrayBuffer> | Float64Array<ArrayBuffer>;
 }
 
 /** Of rows that have none. */
@@ -56,7 +56,7 @@ export function coded({ least, unit, codes }: Omit<Packed, 'most'>): Coded {
 }
 
 /** Blobs come without a promise of alignment. */
-function codesOf(kept: Uint8Array): Coded['codes'] {
+function codesOf(kept: Uint8Array<ArrayBuffer>): Coded['codes'] {
   const bytes = kept.byteOffset % 8 === 0 ? kept : kept.slice();
   switch (kept.length / CHUNK) {
     case 1:

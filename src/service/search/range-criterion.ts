@@ -1,9 +1,12 @@
 /** Numbers from one to another, as sets of rows for each binary digit. */
+import { DAY_MS } from '../days.ts';
 import { BLOCK, emptyBits, isEmpty, or, type Bits } from './bitmap.ts';
+import { addWithin } from './column-range.ts';
+import type { ColumnReader } from './columns.ts';
 import type { Criterion } from './criteria.ts';
 import type { RangeExpression } from './expression.ts';
-import { keptNumber, NUMBERS, numberStem } from './numbers.ts';
-import { includes, type PostingReader } from './posting-reader.ts';
+import { digitTerm, keptNumber, NUMBERS, numberStem } from './numbers.ts';
+import { includes, type Posting, type PostingReader } from './posting-reader.ts';
 
 /** What is written and read again within a call alone. */
 const ROWS = emptyBits(BLOCK);
@@ -13,6 +16,13 @@ const ROOMS = Array.from({ length: AT_ONCE }, () => emptyBits(BLOCK));
 const NONE = emptyBits(BLOCK);
 /** Whose digit is 1: four digits, from the highest. */
 type Ones = readonly [Bits, Bits, Bits, Bits];
+
+/** A range as what is kept of numbers. */
+interface Bounds {
+  readonly low: number;
+  readonly high: number;
+  readonly bits: number;
+}
 
 /** Null: no number is within. */
 export function rangeCriterion({ name, of, min, max }: RangeExpression, reader: PostingReader): Criterion | null {
@@ -25,12 +35,32 @@ export function rangeCriterion({ name, of, min, max }: RangeExpression, reader: 
   const known = reader.posting(stem);
   const isBounded = low > 0 || high < 2 ** bits - 1;
   /** From the highest. */
-  const digits = isBounded && known.id !== null ? Array.from({ length: bits }, (_, index) => reader.posting(`${stem}:${bits - 1 - index}`)) : [];
-  const [below, within] = [low === 0 ? null : new AtMost(low - 1), high === 2 ** bits - 1 ? null : new AtMost(high)];
+  const digits = isBounded && known.id !== null ? Array.from({ length: bits }, (_, index) => digitTerm(stem, bits - 1 - index)) : [];
+  let ids: readonly (number | null)[] | null = null;
   return {
     about: isBounded ? known.about / 2 : known.about,
-    cost: digits.reduce((sum, { blocks }) => sum + blocks, known.blocks),
     rowCost: digits.length + 1,
+    ...(name === 'updated' && reader.times !== null ? byTimes(reader.times, known, { low, high, bits }) : byDigits(known, digits.map((digit) => reader.posting(digit)), { low, high, bits })),
+    meets(_row, terms) {
+      if (!includes(terms, known.id)) return false;
+      ids ??= digits.map((digit) => reader.numberOf(digit));
+      const number = ids.reduce<number>((sum, id) => 2 * sum + Number(includes(terms, id)), 0);
+      return !isBounded || (number >= low && number <= high);
+    },
+  };
+}
+
+/** Days are found among the times that they are of: people are sorted by these, and they stand in memory. */
+function byTimes(times: ColumnReader, known: Posting, { low, high, bits }: Bounds): Pick<Criterion, 'cost' | 'addTo'> {
+  // Who was never reported has 0, which is no day.
+  const within = { min: Math.max(1, low * DAY_MS), max: high === 2 ** bits - 1 ? Infinity : (high + 1) * DAY_MS - 1 };
+  return { cost: known.blocks + times.unread, addTo: (block, into, among) => addWithin(times, block, within, into, among) };
+}
+
+function byDigits(known: Posting, digits: readonly Posting[], { low, high, bits }: Bounds): Pick<Criterion, 'cost' | 'addTo'> {
+  const [below, within] = [low === 0 ? null : new AtMost(low - 1), high === 2 ** bits - 1 ? null : new AtMost(high)];
+  return {
+    cost: digits.reduce((sum, { blocks }) => sum + blocks, known.blocks),
     addTo(block, into, among) {
       const rows = ROWS;
       rows.fill(0);
@@ -48,11 +78,6 @@ export function rangeCriterion({ name, of, min, max }: RangeExpression, reader: 
       within?.keepIn(rows);
       below?.takeFrom(rows);
       or(into, rows);
-    },
-    meets(_row, terms) {
-      if (!includes(terms, known.id)) return false;
-      const number = digits.reduce((sum, { id }) => 2 * sum + Number(includes(terms, id)), 0);
-      return !isBounded || (number >= low && number <= high);
     },
   };
 }

@@ -52,8 +52,8 @@ export class SearchIndex {
     this.#store = store;
     this.#changes = new Changes(store);
     this.#employers = new EmployerReader(store);
-    this.#matcher = new Matcher(store, this.#employers);
     this.#pages = new PageFinder(store, this.#employers);
+    this.#matcher = new Matcher(store, this.#employers, this.#pages.times);
     this.#now = now;
     this.context = this.#context();
   }

@@ -7,7 +7,7 @@ const WORDS_A_BLOCK = BLOCK / 32;
 const LIST_MAX = BLOCK / 16;
 
 /** Bit n is number n. */
-export type Bits = Uint32Array;
+export type Bits = Uint32Array<ArrayBuffer>;
 
 /** An empty set that has room for numbers below `size`, rounded up to whole blocks. */
 export function emptyBits(size: number): Bits {
@@ -72,7 +72,7 @@ export function* numbersIn(bits: Bits): Generator<number> {
 }
 
 /** Kept bytes as the numbers of 32 bits that they are; blobs come without a promise of alignment. */
-export function wordsOf(kept: Uint8Array): Uint32Array {
+export function wordsOf<Memory extends ArrayBufferLike>(kept: Uint8Array<Memory>): Uint32Array<Memory | ArrayBuffer> {
   return kept.byteOffset % 4 === 0 ? new Uint32Array(kept.buffer, kept.byteOffset, kept.length / 4) : new Uint32Array(kept.slice().buffer);
 }
 

@@ -13,8 +13,11 @@ import { EVERY } from './terms.ts';
 /** Looking up where somebody works and what is known of it takes as long as reading so many blocks. */
 const LOOK_UP_COST = 3;
 
+/** Looking up where each of many people works takes as long as reading so many sets of them. */
+const SETS_AN_EMPLOYER = 4;
+
 /** Bytes of sets that are kept as they were read: there are about four people to a company. */
-const ROOM = { people: 24 * 1024 * 1024, companies: 8 * 1024 * 1024 };
+const ROOM = { people: 24 * 1024 * 1024, companies: 14 * 1024 * 1024 };
 
 /** Who meets it all. */
 export interface Matches {
@@ -58,26 +61,31 @@ export class Matcher {
     return { found, total: clauses.length === 0 ? people : countBits(found), people, companies };
   }
 
-  /** What is asked of people alone comes first, then what is asked of companies alone: each step looks only at those who are left. Returns the companies at which all of these work; null: any. */
+  /**
+   * What is asked of people alone comes first, then what is asked of companies alone: each step looks only at those who are left. What takes longer of people than to look through where all of them work
+   * comes last. Returns the companies at which all of these work; null: any.
+   */
   #narrow(found: Bits, clauses: readonly Clause[]): Bits | null {
-    const ofPeople = clauses.flatMap(({ person, company, exclude }) => (person === undefined || company !== undefined ? [] : { expression: person, exclude }));
-    this.#narrowPeople(found, ofPeople);
+    const ofPeople = demandsOf(clauses.flatMap(({ person, company, exclude }) => (person === undefined || company !== undefined ? [] : { expression: person, exclude })), this.#people);
+    const isDear = ({ criterion }: Demand): boolean => criterion.cost > (SETS_AN_EMPLOYER * found.length * 32) / BLOCK;
+    this.#narrowPeople(found, ofPeople.filter((demand) => !isDear(demand)));
     const ofCompanies = clauses.flatMap(({ person, company, exclude }) => (company === undefined || person !== undefined ? [] : { expression: company, exclude }));
     const companies = ofCompanies.length > 0 && !isEmpty(found) ? this.#companiesWith(ofCompanies, found) : null;
     if (companies !== null) this.#employers.narrow(found, [{ companies, people: null, exclude: false }]);
     const ofEither = clauses.filter(({ person, company }) => person !== undefined && company !== undefined);
     if (ofEither.length > 0 && !isEmpty(found)) this.#employers.narrow(found, ofEither.map((clause) => this.#either(clause, found)));
+    this.#narrowPeople(found, ofPeople.filter(isDear));
     return companies;
   }
 
   #either({ person, company, exclude }: Clause, found: Bits): AtWork {
     const people = found.slice();
-    this.#narrowPeople(people, [{ expression: person ?? any([]), exclude: false }]);
+    this.#narrowPeople(people, demandsOf([{ expression: person ?? any([]), exclude: false }], this.#people));
     return { companies: this.#companiesWith([{ expression: company ?? any([]), exclude: false }], found), people, exclude };
   }
 
-  #narrowPeople(found: Bits, asked: readonly Asked[]): void {
-    narrow(found, demandsOf(asked, this.#people), found.length * 32, (row) => this.#people.termsOf(row));
+  #narrowPeople(found: Bits, demands: readonly Demand[]): void {
+    narrow(found, demands, found.length * 32, (row) => this.#people.termsOf(row));
   }
 
   /** The companies that meet it all, of those at least at which somebody of `found` works, by all their domains; 0, which is where nobody works, among them as if it were a company of which nothing is known. */

@@ -1,5 +1,6 @@
 /** Search over the store: filters to a set of people, and from the set one page in the order asked for. */
 import { profileKey } from '../../verification/profile-url.ts';
+import { letGo } from '../../sqlite/array-rows.ts';
 import { ownerReader } from '../store/domain-aliases.ts';
 import { PERSON_COLUMNS } from '../store/person-row.ts';
 import { snapshot, type Store } from '../store/store.ts';
@@ -69,6 +70,8 @@ export class SearchIndex {
       const matches = this.#matcher.matching(clauses);
       // One more than the page has says whether there is a next one.
       const places = this.#pages.first(matches, { sort, descending, after, limit: limit + 1 });
+      // A bit each of all people: soon they would be more than all else.
+      letGo(matches.found);
       const page = places.slice(0, limit);
       const last = page.at(-1);
       const read = this.#store.prepare(`SELECT ${PERSON_COLUMNS} FROM people WHERE seq = ?`);

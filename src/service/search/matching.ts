@@ -69,12 +69,19 @@ export class Matcher {
     const ofPeople = demandsOf(clauses.flatMap(({ person, company, exclude }) => (person === undefined || company !== undefined ? [] : { expression: person, exclude })), this.#people);
     const isDear = ({ criterion }: Demand): boolean => criterion.cost > (SETS_AN_EMPLOYER * found.length * 32) / BLOCK;
     this.#narrowPeople(found, ofPeople.filter((demand) => !isDear(demand)));
-    const ofCompanies = clauses.flatMap(({ person, company, exclude }) => (company === undefined || person !== undefined ? [] : { expression: company, exclude }));
-    const companies = ofCompanies.length > 0 && !isEmpty(found) ? this.#companiesWith(ofCompanies, found) : null;
-    if (companies !== null) this.#employers.narrow(found, [{ companies, people: null, exclude: false }]);
-    const ofEither = clauses.filter(({ person, company }) => person !== undefined && company !== undefined);
-    if (ofEither.length > 0 && !isEmpty(found)) this.#employers.narrow(found, ofEither.map((clause) => this.#either(clause, found)));
+    const companies = this.#narrowByEmployer(found, clauses.filter(({ company }) => company !== undefined));
     this.#narrowPeople(found, ofPeople.filter(isDear));
+    return companies;
+  }
+
+  /** What is asked of companies alone, and of either. */
+  #narrowByEmployer(found: Bits, clauses: readonly Clause[]): Bits | null {
+    if (clauses.length === 0 || isEmpty(found)) return null;
+    const ofCompanies = clauses.flatMap(({ person, company, exclude }) => (company === undefined || person !== undefined ? [] : { expression: company, exclude }));
+    const companies = ofCompanies.length > 0 ? this.#companiesWith(ofCompanies, found) : null;
+    const ofEither = clauses.filter(({ person }) => person !== undefined).map((clause) => this.#either(clause, found));
+    // In one go: it takes long to come by where people work who stand far apart.
+    this.#employers.narrow(found, [...(companies === null ? [] : [{ companies, people: null, exclude: false }]), ...ofEither]);
     return companies;
   }
 

@@ -17,8 +17,8 @@ const NONE = emptyBits(BLOCK);
 /** Whose digit is 1: four digits, from the highest. */
 type Ones = readonly [Bits, Bits, Bits, Bits];
 
-/** Looking at the times of a block of people takes as long as reading so many blocks. */
-const TIMES_COST = 8;
+/** Looking at the times of those of a block who are left takes as long as reading so many blocks. */
+const TIMES_COST = 2;
 
 /** A range as what is kept of numbers. */
 interface Bounds {
@@ -73,10 +73,13 @@ function byDigits(known: Posting, digits: readonly Posting[], { low, high, bits 
       within?.begin(rows);
       for (let index = 0; index < digits.length; index += AT_ONCE) {
         if (below?.isOver !== false && within?.isOver !== false) break;
-        // Those that nobody has may be more than the number has digits: they change nothing then.
         const ones = ROOMS.map((room, at) => digits[index + at]?.rows(block, room) ?? NONE) as unknown as Ones;
-        below?.next(ones, bits - 1 - index);
-        within?.next(ones, bits - 1 - index);
+        // Numbers have room for more than most are.
+        const areNone = ones.every((one) => one === NONE);
+        for (const bound of [below, within]) {
+          if (areNone) bound?.nextNone(bits - 1 - index);
+          else bound?.next(ones, bits - 1 - index);
+        }
       }
       within?.keepIn(rows);
       below?.takeFrom(rows);
@@ -128,6 +131,13 @@ class AtMost {
       less[i] = l;
       equal[i] = e;
     }
+  }
+
+  /** The same where all four are 0. */
+  nextNone(digit: number): void {
+    if ([0, 1, 2, 3].every((lower) => this.#bit(digit - lower) === 0)) return;
+    or(this.#less, this.#equal);
+    this.#equal.fill(0);
   }
 
   /** A digit of the bound, as the bits of a whole word; behind the lowest it is 0. */

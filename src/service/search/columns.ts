@@ -79,6 +79,7 @@ export class ColumnReader {
   readonly #kept = new Map<number, Coded>();
   readonly #most: number;
   #room: number;
+  #isFull = false;
   #known: ReadonlyMap<number, Extent> | null = null;
   readonly #read;
   readonly #extents;
@@ -100,9 +101,9 @@ export class ColumnReader {
     return this.#numbers;
   }
 
-  /** Chunks that would have to be read for all of them. */
-  get unread(): number {
-    return this.extents().size - this.#kept.size;
+  /** Chunks that are read whenever they are asked for, as there is no room for more. */
+  get beyondRoom(): number {
+    return this.#isFull ? this.extents().size - this.#kept.size : 0;
   }
 
   #readChunk(chunk: number): Coded {
@@ -110,7 +111,8 @@ export class ColumnReader {
     if (row === undefined) return NO_NUMBERS;
     const [least, unit, codes] = row;
     const numbers = coded({ least, unit, codes });
-    if (codes.length <= this.#room) {
+    this.#isFull = codes.length > this.#room;
+    if (!this.#isFull) {
       this.#room -= codes.length;
       this.#kept.set(chunk, numbers);
     }
@@ -128,6 +130,7 @@ export class ColumnReader {
     this.#numbers = NO_NUMBERS;
     this.#kept.clear();
     this.#room = this.#most;
+    this.#isFull = false;
     this.#known = null;
   }
 

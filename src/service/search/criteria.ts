@@ -40,7 +40,7 @@ export function criterionOf(expression: Expression, reader: PostingReader): Crit
       return rest.length === 0 ? first : allOf(first, rest);
     }
     case 'not':
-      return noneOf(criterionOf(expression.of, reader), reader);
+      return noneOf(criterionOf(expression.of, reader), reader.posting(EVERY).about);
     default:
       return expression satisfies never;
   }
@@ -124,20 +124,17 @@ function allOf(first: Criterion, rest: readonly Criterion[]): Criterion {
   };
 }
 
-function noneOf(part: Criterion, reader: PostingReader): Criterion {
-  const every = reader.posting(EVERY);
-  const [found, left] = [emptyBits(BLOCK), emptyBits(BLOCK)];
+/** Of those who are looked at, all of whom are there. */
+function noneOf(part: Criterion, all: number): Criterion {
+  const found = emptyBits(BLOCK);
   return {
-    about: every.about - Math.min(part.about, every.about),
-    cost: every.blocks + part.cost,
-    rowCost: 1 + part.rowCost,
+    ...part,
+    about: Math.max(0, all - part.about),
     addTo(block, into, among) {
       found.fill(0);
-      left.fill(0);
-      every.addTo(block, left);
       part.addTo(block, found, among);
-      for (let i = 0; i < left.length; i++) into[i] = (into[i] ?? 0) | ((left[i] ?? 0) & ~(found[i] ?? 0));
+      for (let i = 0; i < found.length; i++) into[i] = (into[i] ?? 0) | ((among[i] ?? 0) & ~(found[i] ?? 0));
     },
-    meets: (row, terms) => includes(terms, every.id) && !part.meets(row, terms),
+    meets: (row, terms) => !part.meets(row, terms),
   };
 }

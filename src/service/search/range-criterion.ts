@@ -18,7 +18,7 @@ const NONE = emptyBits(BLOCK);
 type Ones = readonly [Bits, Bits, Bits, Bits];
 
 /** Looking at the times of those of a block who are left takes as long as reading so many blocks. */
-const TIMES_COST = 2;
+const TIMES_COST = 8;
 
 /** A range as what is kept of numbers. */
 interface Bounds {
@@ -57,7 +57,7 @@ export function rangeCriterion({ name, of, min, max }: RangeExpression, reader: 
 function byTimes(times: ColumnReader, known: Posting, { low, high, bits }: Bounds): Pick<Criterion, 'cost' | 'addTo'> {
   // Who was never reported has 0, which is no day.
   const within = { min: Math.max(1, low * DAY_MS), max: high === 2 ** bits - 1 ? Infinity : (high + 1) * DAY_MS - 1 };
-  return { cost: TIMES_COST * known.blocks + times.unread, addTo: (block, into, among) => addWithin(times, block, within, into, among) };
+  return { cost: TIMES_COST * known.blocks + times.beyondRoom, addTo: (block, into, among) => addWithin(times, block, within, into, among) };
 }
 
 function byDigits(known: Posting, digits: readonly Posting[], { low, high, bits }: Bounds): Pick<Criterion, 'cost' | 'addTo'> {

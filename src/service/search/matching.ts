@@ -62,15 +62,16 @@ export class Matcher {
   }
 
   /**
-   * What is asked of people alone comes first, then what is asked of companies alone: each step looks only at those who are left. What takes longer of people than to look through where all of them work
-   * comes last. Returns the companies at which all of these work; null: any.
+   * What is asked of people alone comes first, then what is asked of companies: each step looks only at those who are left. What takes longer of people than to look up where all of them work is left
+   * until then. Returns the companies at which all of these work; null: any.
    */
   #narrow(found: Bits, clauses: readonly Clause[]): Bits | null {
     const ofPeople = demandsOf(clauses.flatMap(({ person, company, exclude }) => (person === undefined || company !== undefined ? [] : { expression: person, exclude })), this.#people);
-    const isDear = ({ criterion }: Demand): boolean => criterion.cost > (SETS_AN_EMPLOYER * found.length * 32) / BLOCK;
-    this.#narrowPeople(found, ofPeople.filter((demand) => !isDear(demand)));
-    const companies = this.#narrowByEmployer(found, clauses.filter(({ company }) => company !== undefined));
-    this.#narrowPeople(found, ofPeople.filter(isDear));
+    const ofEmployers = clauses.filter(({ company }) => company !== undefined);
+    const most = ofEmployers.length === 0 ? Infinity : (SETS_AN_EMPLOYER * found.length * 32) / BLOCK;
+    this.#narrowPeople(found, ofPeople.filter(({ criterion }) => criterion.cost <= most));
+    const companies = this.#narrowByEmployer(found, ofEmployers);
+    this.#narrowPeople(found, ofPeople.filter(({ criterion }) => criterion.cost > most));
     return companies;
   }
 

@@ -1,7 +1,7 @@
 /** Rows of a block whose number in a column is within bounds. */
 import { BLOCK, bitsOf, isEmptyBetween, type Bits } from './bitmap.ts';
 import type { ColumnReader } from './columns.ts';
-import { CHUNK, type Coded } from './packed.ts';
+import { CHUNK, codesWithin, type Coded } from './packed.ts';
 
 const WORDS_A_CHUNK = CHUNK / 32;
 const CHUNKS_A_BLOCK = BLOCK / CHUNK;
@@ -34,16 +34,12 @@ function addOfChunk({ least, unit, codes }: Coded, { min, max }: Within, from: n
     const wanted = among[from + word] ?? 0;
     if (wanted === 0) continue;
     let found = 0;
-    if (bitsOf(wanted) <= FEW) {
+    if (bitsOf(wanted) > FEW) found = codesWithin(codes, word * 32, low, high);
+    else {
       for (let left = wanted; left !== 0; left &= left - 1) {
         const bit = 31 - Math.clz32(left & -left);
         const code = codes[word * 32 + bit] ?? 0;
         found |= (Number(code >= low) & Number(code <= high)) << bit;
-      }
-    } else {
-      for (let at = word * 32 + 31; at >= word * 32; at--) {
-        const code = codes[at] ?? 0;
-        found = (found << 1) | (Number(code >= low) & Number(code <= high));
       }
     }
     into[from + word] = (into[from + word] ?? 0) | (found & wanted);

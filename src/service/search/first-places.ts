@@ -5,7 +5,7 @@ import type { EmployerReader } from './employers.ts';
 import { ANYWHERE, type ColumnReader, type Extent } from './columns.ts';
 import { NameWalk } from './name-walk.ts';
 import { NO_EXTENTS, Orders, type Order, type PageWanted } from './order.ts';
-import { CHUNK, type Coded } from './packed.ts';
+import { CHUNK, codesWithin, type Coded } from './packed.ts';
 import { HeadcountWalk } from './headcount-walk.ts';
 import type { Matches } from './matching.ts';
 import type { Sort } from './sort-keys.ts';
@@ -198,18 +198,13 @@ interface ChunkAhead {
   readonly worstNext: number;
 }
 
-/** Which rows of a chunk were found and have a code from `low` to `high`, into `into`; returns how many. Without a branch for each, which would be guessed wrong as often as not. */
+/** Which rows of a chunk were found and have a code from `low` to `high`, into `into`; returns how many. */
 function between(codes: Coded['codes'], found: Bits, fromWord: number, low: number, high: number, into: Uint16Array): number {
   let count = 0;
   for (let word = 0; word < WORDS_A_CHUNK; word++) {
     const bits = found[fromWord + word] ?? 0;
     if (bits === 0) continue;
-    for (let bit = 0; bit < 32; bit++) {
-      const at = word * 32 + bit;
-      const code = codes[at] ?? 0;
-      into[count] = at;
-      count += Number(code >= low) & Number(code <= high) & (bits >>> bit);
-    }
+    for (let left = bits & codesWithin(codes, word * 32, low, high); left !== 0; left &= left - 1) into[count++] = word * 32 + 31 - Math.clz32(left & -left);
   }
   return count;
 }

@@ -55,6 +55,20 @@ export function coded({ least, unit, codes }: Omit<Packed, 'most'>): Coded {
   return { least, unit, codes: codesOf(codes) };
 }
 
+/** Which of the 32 rows from `from` on have a code from `low` to `high`, as bits. Without a branch for each, which would be guessed wrong as often as not. */
+export function codesWithin(codes: Coded['codes'], from: number, low: number, high: number): number {
+  let found = 0;
+  for (let at = from + 28; at >= from; at -= 4) {
+    const a = codes[at] ?? 0;
+    const b = codes[at + 1] ?? 0;
+    const c = codes[at + 2] ?? 0;
+    const d = codes[at + 3] ?? 0;
+    const four = (Number(a >= low) & Number(a <= high)) | ((Number(b >= low) & Number(b <= high)) << 1) | ((Number(c >= low) & Number(c <= high)) << 2) | ((Number(d >= low) & Number(d <= high)) << 3);
+    found = (found << 4) | four;
+  }
+  return found;
+}
+
 /** Blobs come without a promise of alignment. */
 function codesOf(kept: Uint8Array<ArrayBuffer>): Coded['codes'] {
   const bytes = kept.byteOffset % 8 === 0 ? kept : kept.slice();

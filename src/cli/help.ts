@@ -112,6 +112,7 @@ The data service, on this machine. Prints {"url": ..., "pid": ...} once it is re
   --store FILE      the service's own data         --region NAME          region of its keys (us)
   --sample          the sample set, with the key sample-key on the enterprise plan
   --monitor PORT    /metrics, /healthz, /readyz    --log-level LEVEL      info; on a terminal warn
+  --development     webhooks may be http, and on this machine or a private network
 
 Verifying, with a store of your own:
   --ehlo-name NAME  asks mail servers, as NAME     --mail-from ADDRESS    sender shown (null sender)

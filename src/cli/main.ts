@@ -47,7 +47,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   },
   serve: {
     usage: 'serve',
-    options: { ...Object.fromEntries(SERVE_VALUES.map((name) => [name, value])), ...MAIL_OPTIONS, sample: flag, smtp: flag },
+    options: { ...Object.fromEntries(SERVE_VALUES.map((name) => [name, value])), ...MAIL_OPTIONS, sample: flag, development: flag, smtp: flag },
     load: async () => (await import('./commands/serve.ts')).serve,
   },
   enrich: {

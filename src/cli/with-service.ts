@@ -53,6 +53,6 @@ export async function openService(service: CompiledJob['service'], apiKey: strin
 async function startEmbedded(rpm: number | null): Promise<Service> {
   const { startService, sampleStorePath } = await import('../service/start-service.ts');
   const key = randomBytes(24).toString('base64url');
-  const service = await startService({ store: await sampleStorePath(), sample: true, embeddedKey: { key, rpm }, limits: { inFlight: Infinity, lineMs: Infinity } });
+  const service = await startService({ store: await sampleStorePath(), sample: true, development: true, embeddedKey: { key, rpm }, limits: { inFlight: Infinity, lineMs: Infinity } });
   return { baseUrl: service.url, apiKey: key, close: () => service.close() };
 }

@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import { fastify, type FastifyInstance, type FastifyRequest, type RouteHandlerMethod } from 'fastify';
 import { admit, suffer, tellQuota } from './admission.ts';
 import { apiRoute, pathOf, problemText, sendProblem } from './api-route.ts';
-import type { Call, ServiceContext } from './context.ts';
+import type { Call, Endpoint, ServiceContext } from './context.ts';
 import { ServiceError } from './errors.ts';
 import { guardConnections, type Connections } from './guard/connections.ts';
 import { checkEveryMs, LIMITS } from './guard/limits.ts';
@@ -22,6 +22,7 @@ import { SEARCH, SEARCH_BY_BODY } from './operations/search.ts';
 import { HEALTH, OPENAPI, READINESS, REFERENCE } from './operations/service.ts';
 import { SIGNALS } from './operations/signals.ts';
 import { POLL_VERIFICATION, VERIFY } from './operations/verify.ts';
+import { CHANGE_WEBHOOK, CREATE_WEBHOOK, DELETE_WEBHOOK, GET_WEBHOOK, LIST_DELIVERIES, LIST_WEBHOOKS, REDELIVER, ROTATE_WEBHOOK_SECRET, TEST_WEBHOOK } from './operations/webhooks.ts';
 import { refuseUnwritten, settle, takeBack } from './owing.ts';
 import { NOBODY, quotaHeaders } from './quota.ts';
 import { batchEndpoints, batchResults } from './routes/batches.ts';
@@ -33,6 +34,8 @@ import { searchByBody, searchByQuery } from './routes/search.ts';
 import { health, openApi, reference } from './routes/service.ts';
 import { signals } from './routes/signals.ts';
 import { pollVerification, verifyEndpoint } from './routes/verify.ts';
+import { listDeliveries, redeliver } from './routes/webhook-deliveries.ts';
+import { changeWebhook, createWebhook, deleteWebhook, getWebhook, listWebhooks, rotateWebhookSecret, testWebhook } from './routes/webhooks.ts';
 import { VerificationJobs } from './verification-jobs.ts';
 import { follow, letIn, lineUp } from './watch/follow-calls.ts';
 
@@ -156,7 +159,7 @@ export function buildApp(context: ServiceContext): App {
   const serve = ({ method, path, query = {}, open, body, raw }: Operation, handler: RouteHandlerMethod): void => {
     const url = path.replaceAll(/\{(\w+)\}/g, ':$1');
     methods.set(url, [...(methods.get(url) ?? []), ...(method === 'GET' ? ['GET', 'HEAD'] : [method])]);
-    app.route({ method, url, handler, config: { parameters: Object.keys(query), ...(open === undefined ? {} : { open }), ...(raw === undefined ? {} : { raw: Object.keys(raw) }), ...(body === undefined ? { bodiless: true } : {}) } });
+    app.route({ method, url, handler, config: { parameters: Object.keys(query), ...(open === undefined ? {} : { open }), ...(raw === undefined ? {} : { raw: Object.keys(raw) }), ...(body === undefined ? {} : { hasBody: true }) } });
   };
   const jobs = new VerificationJobs({ ...context, rows: context.verifications });
   app.addHook('onClose', async () => jobs.close());
@@ -179,6 +182,16 @@ export function buildApp(context: ServiceContext): App {
   serve(CANCEL_BATCH, apiRoute(context, batches.cancel, 0));
   serve(DELETE_BATCH, apiRoute(context, batches.remove, 0));
   serve(BATCH_RESULTS, batchResults(context));
+  const serveFree = (operation: Operation, endpoint: Endpoint): void => serve(operation, apiRoute(context, endpoint, 0));
+  serveFree(CREATE_WEBHOOK, createWebhook(context));
+  serveFree(LIST_WEBHOOKS, listWebhooks(context));
+  serveFree(GET_WEBHOOK, getWebhook(context));
+  serveFree(CHANGE_WEBHOOK, changeWebhook(context));
+  serveFree(DELETE_WEBHOOK, deleteWebhook(context));
+  serveFree(ROTATE_WEBHOOK_SECRET, rotateWebhookSecret(context));
+  serveFree(TEST_WEBHOOK, testWebhook(context));
+  serveFree(LIST_DELIVERIES, listDeliveries(context));
+  serveFree(REDELIVER, redeliver(context));
   serve(HEALTH, health(() => true));
   serve(READINESS, health(ready));
   serve(OPENAPI, openApi());
@@ -303,7 +316,7 @@ function readBodies(app: FastifyInstance): void {
   });
   // A request without a body has no content type and never reaches a parser.
   app.addHook('preHandler', (request, _reply, done) => {
-    if (request.method === 'POST' && request.body === undefined && request.routeOptions.config.bodiless === undefined && !request.is404 && isApi(request)) done(new ServiceError('invalid_json', 'the body is empty; send a JSON object'));
+    if (request.routeOptions.config.hasBody === true && request.body === undefined) done(new ServiceError('invalid_json', 'the body is empty; send a JSON object'));
     else done();
   });
 }

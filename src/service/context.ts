@@ -19,6 +19,8 @@ import type { SignalFeed } from './store/signal-feed.ts';
 import type { VerificationRows } from './store/verification-rows.ts';
 import type { ServiceLog } from './watch/log.ts';
 import type { ServiceMeter } from './watch/meter.ts';
+import type { Announce } from './webhooks/announcement.ts';
+import type { Webhooks } from './webhooks/webhooks.ts';
 
 export interface ServiceContext {
   readonly directory: Directory;
@@ -35,6 +37,9 @@ export interface ServiceContext {
   readonly idempotency: Idempotency;
   /** What answers owe is written down by it before they are sent. */
   readonly journal: Pick<Journal, 'written' | 'stuckMs'>;
+  readonly webhooks: Webhooks;
+  /** Keeps what is to be told to webhooks, within a transaction of the store. */
+  readonly announce: Announce;
   readonly region: Region;
   /** Null: no faults asked for. */
   readonly nextFate: (() => Fate) | null;
@@ -98,11 +103,11 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Query parameters that the route takes; default none. */
     parameters?: readonly string[];
+    /** Requests have a body. */
+    hasBody?: true;
     /** No key is needed, and no quota taken. */
     open?: true;
     /** Its body is taken as a stream, in these media types. */
     raw?: readonly string[];
-    /** It has no body, and may have none. */
-    bodiless?: true;
   }
 }

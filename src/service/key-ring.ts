@@ -48,6 +48,7 @@ export class KeyRing implements Pending {
   readonly #find: (digest: Buffer) => KeyRow | null;
   readonly #findById: (id: string) => KeyRow | null;
   readonly #revoked: (digest: Buffer) => boolean;
+  readonly #digest;
   readonly #write: (id: string, credits: number, calls: number) => void;
   /** Changes when another process writes to the store: none but those make, revoke or change keys. */
   readonly #version: () => unknown;
@@ -65,6 +66,7 @@ export class KeyRing implements Pending {
     this.#find = findKey(store);
     this.#findById = findKeyById(store);
     this.#revoked = revokedTest(store);
+    this.#digest = store.prepare('SELECT hash FROM keys WHERE id = ? AND revoked_at IS NULL');
     const charge = store.prepare('UPDATE keys SET credits_used = credits_used + ?, calls_used = calls_used + ? WHERE id = ?');
     this.#write = (id, credits, calls) => void charge.run(credits, calls, id);
     const version = store.prepare('PRAGMA data_version');
@@ -120,6 +122,12 @@ export class KeyRing implements Pending {
     for (const key of this.#own.values()) if (key.id === id) return key;
     const row = this.#findById(id);
     return row === null ? null : this.#toActive(row);
+  }
+
+  /** The digest of a key's secret as it is now; null: there is no such key in force. */
+  digestOf(keyId: string): Uint8Array | null {
+    for (const [digest, { id }] of this.#own) if (id === keyId) return Buffer.from(digest, 'latin1');
+    return (this.#digest.get(keyId)?.['hash'] as Uint8Array | undefined) ?? null;
   }
 
   /** Whether an `Authorization` header carries a key that was good once. */

@@ -1,5 +1,5 @@
 /** The service's verifier, with what it looks into: the Internet's mail, or a world of its own. */
-import { platformResolver } from '../verification/dns/resolver.ts';
+import { platformResolver, type Resolver } from '../verification/dns/resolver.ts';
 import { connectTo, SMTP_PORT, smtpSettings } from '../verification/smtp/settings.ts';
 import { Verifier } from '../verification/verifier.ts';
 import type { MailWorld } from './mail-world/world.ts';
@@ -20,6 +20,8 @@ export interface MailOptions {
 
 export interface OpenMail {
   readonly verifier: Verifier;
+  /** What it asks of DNS by. */
+  readonly resolver: Resolver;
   close(): Promise<void>;
 }
 
@@ -29,19 +31,21 @@ const WORLD_EHLO_NAME = 'verifier.example';
 /** @param clock monotonic, milliseconds. @param now epoch milliseconds. */
 export async function openMail({ world, smtp = null, dnsServer = null, smtpPort = null }: MailOptions, clock: () => number, now: () => number): Promise<OpenMail> {
   if (world === undefined) {
+    const resolver = platformResolver(dnsServer === null ? null : [dnsServer]);
     const verifier = new Verifier({
-      resolver: platformResolver(dnsServer === null ? null : [dnsServer]),
+      resolver,
       smtp: smtp === null ? null : smtpSettings({ ...smtp, connect: connectTo(smtpPort ?? SMTP_PORT) }),
       privateAddresses: smtpPort !== null,
       clock,
       now,
     });
-    return { verifier, close: async () => verifier.close() };
+    return { verifier, resolver, close: async () => verifier.close() };
   }
   const { startMailWorld } = await import('./mail-world/start-world.ts');
   const running = await startMailWorld(world);
+  const resolver = platformResolver([running.dnsServer]);
   const verifier = new Verifier({
-    resolver: platformResolver([running.dnsServer]),
+    resolver,
     smtp: smtpSettings({ ehloName: WORLD_EHLO_NAME, connect: running.connect }),
     privateAddresses: true,
     clock,
@@ -49,6 +53,7 @@ export async function openMail({ world, smtp = null, dnsServer = null, smtpPort 
   });
   return {
     verifier,
+    resolver,
     async close() {
       verifier.close();
       await running.close();

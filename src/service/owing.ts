@@ -7,12 +7,12 @@ import { ERRORS, PROBLEM_TYPE, ServiceError } from './errors.ts';
 import { isSettled } from './idempotency.ts';
 
 /** Seconds after which the store may be free again. */
-const RETRY_S = '1';
+export const UNWRITTEN_RETRY_S = '1';
 /** Headers of an answer that is not given after all. */
 const OF_THE_ANSWER = ['etag', 'link', 'location', 'idempotency-replayed', 'preference-applied', 'content-length', 'www-authenticate', 'allow'];
 
 /** How long an answer that cost something waits for a store that is busy, before it is refused instead, milliseconds. */
-const PAID_WAITS_MS = 2_000;
+export const PAID_WAITS_MS = 2_000;
 /** How long one waits that is merely kept for its Idempotency-Key, before it is sent and written down after it. */
 const KEPT_WAITS_MS = 50;
 
@@ -37,7 +37,7 @@ export function takeBack({ quota, clock }: Pick<ServiceContext, 'quota' | 'clock
 /** Makes a 503 of an answer that could not be written down in time, and takes back what it cost. Returns the body. */
 export function refuseUnwritten(context: Pick<ServiceContext, 'quota' | 'clock'>, request: FastifyRequest, reply: FastifyReply, instead: unknown): Buffer {
   if (instead instanceof Readable) instead.destroy();
-  const refusal = new ServiceError('overloaded', 'the store is busy, and nothing was charged; send the same request again', { headers: { 'retry-after': RETRY_S } });
+  const refusal = new ServiceError('overloaded', 'the store is busy, and nothing was charged; send the same request again', { headers: { 'retry-after': UNWRITTEN_RETRY_S } });
   takeBack(context, request.call, refusal.status);
   for (const name of OF_THE_ANSWER) reply.removeHeader(name);
   reply.code(refusal.status).headers(refusal.headers).header('content-type', PROBLEM_TYPE);

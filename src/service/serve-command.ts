@@ -16,6 +16,8 @@ export interface ServeOptions {
   readonly store: string | null;
   readonly region: Region;
   readonly sample: boolean;
+  /** Webhooks may be HTTP and at private addresses. */
+  readonly development: boolean;
   /** How mail is looked into; the sample has a world of its own. */
   readonly mail: Omit<MailOptions, 'world'>;
   readonly faults: Partial<Faults>;
@@ -30,7 +32,7 @@ export interface ServeOptions {
  * @throws ConfigError when it is not said what to serve, or an address cannot be listened on; StorageError when the store cannot be used; the reason of `abort` when that ended it.
  */
 export async function serve(options: ServeOptions, { drain, abort }: { readonly drain: AbortSignal; readonly abort?: AbortSignal }): Promise<void> {
-  const { host, port, region, sample, faults, mail } = options;
+  const { host, port, region, sample, development, faults, mail } = options;
   if (options.store === null && !sample) {
     throw new ConfigError('no_store', 'nothing to serve: no store was given', {
       hint: 'pass --store FILE (made when missing) for data of your own, or --sample for the sample set',
@@ -41,7 +43,7 @@ export async function serve(options: ServeOptions, { drain, abort }: { readonly 
   const log: ServiceLog = { write: (level, entry) => logger[level](entry), line: (text) => lines.line(text), takes: (level) => logger.isLevelEnabled(level) };
   const monitor = options.monitor === null ? null : await openServiceMonitor(options.monitor);
   try {
-    const service = await startService({ store: options.store ?? (await sampleStorePath()), host, port, region, sample, faults, log, ...(sample ? {} : { mail }) });
+    const service = await startService({ store: options.store ?? (await sampleStorePath()), host, port, region, sample, development, faults, log, ...(sample ? {} : { mail }) });
     try {
       monitor?.watch(service);
       log.write('info', { event: 'serving', url: service.url, monitor: monitor?.url ?? null, region, pid: process.pid });

@@ -26,6 +26,7 @@ import type { ServiceLog } from './watch/log.ts';
 import { LoopLag } from './watch/loop-lag.ts';
 import { ServiceMeter } from './watch/meter.ts';
 import type { ServiceView } from './watch/metrics.ts';
+import { Webhooks } from './webhooks/webhooks.ts';
 
 export type { Faults } from './faults.ts';
 export type { MailOptions } from './mail.ts';
@@ -53,6 +54,8 @@ export interface ServiceOptions {
   /** An extra key accepted for this process only, with this quota (null: unlimited). */
   readonly embeddedKey?: { readonly key: string; readonly rpm: number | null };
   readonly faults?: Partial<Faults>;
+  /** Webhooks may be HTTP and at private addresses. Default false. */
+  readonly development?: boolean;
   /** Where mail is looked into. Default: with `sample` its own world of mail; else this machine's DNS, and no mail servers. */
   readonly mail?: MailOptions;
   /** Where it logs to, without personal data; default nowhere. */
@@ -106,11 +109,13 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     const gate = new LoadGate(limits, clock, () => journal.writeAwaited());
     const meter = new ServiceMeter();
     const evidence = withLearntPatterns(directory, store, clock);
-    const batches = new Batches({ store, path: options.store, keys, performing: { directory, verifier, evidence, now }, meter, log, arrived: () => gate.arrived, clock, now });
+    const signals = new SignalFeed(store);
+    const webhooks = new Webhooks({ store, journal, keys, signals, directory, isDevelopment: options.development === true, resolver: opened.resolver, now, random: () => Math.random(), log });
+    const batches = new Batches({ store, path: options.store, keys, performing: { directory, verifier, evidence, now, webhooks }, meter, log, arrived: () => gate.arrived, clock, now, announce: webhooks.announce });
     const app = buildApp({
       directory,
       search: new SearchIndex(store, now),
-      signals: new SignalFeed(store),
+      signals,
       streams,
       verifier,
       evidence,
@@ -120,6 +125,8 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       batches,
       idempotency: new Idempotency(store, journal, now),
       journal,
+      webhooks,
+      announce: webhooks.announce,
       region,
       nextFate: fates(options.faults ?? {}),
       clock,
@@ -131,6 +138,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     });
     await listen(app.fastify, host, options.port ?? 0);
     batches.start();
+    webhooks.start();
     const address = app.fastify.server.address();
     const port = typeof address === 'object' && address !== null ? address.port : 0;
 
@@ -143,7 +151,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       // What waits for a mail server is answered as pending.
       opened.verifier.close();
       try {
-        const closed = app.close();
+        const closed = Promise.all([app.close(), webhooks.close()]);
         if (abort?.aborted === true) force();
         await closed;
       } finally {
@@ -159,7 +167,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     };
     const look = (): ServiceView => ({
       meter, ready: app.ready(), inFlight: gate.inFlight, connections: app.connections, streams: streams.size, lagMs: lag.worstMs, turnMs: gate.lastTurnMs,
-      verifying: { addresses: verifier.addresses, jobs: app.openVerifications() }, batches: batches.byState(), stuckMs: journal.stuckMs, store: options.store,
+      verifying: { addresses: verifier.addresses, jobs: app.openVerifications() }, batches: batches.byState(), webhooks: { counts: webhooks.courier.counts, pending: webhooks.deliveries.pending() }, stuckMs: journal.stuckMs, store: options.store,
     });
     let stopping: Promise<void> | null = null;
     return { url: `http://${reachable(host)}:${port}`, port, look, close: (abort) => (stopping ??= stop(abort)) };

@@ -83,26 +83,38 @@ export class BodyReader<B extends Body> implements Lookupable {
         if (typeof value !== 'number' || !Number.isInteger(value)) return this.#wrongType(name, 'a whole number', value);
         return value >= field.minimum && value <= field.maximum ? value : this.#refuse(pointer(name), 'range', `${name} must be from ${field.minimum} to ${field.maximum}, not ${value}`);
       case 'array':
-        return Array.isArray(value) ? this.#list(name, field, value as readonly unknown[]) : this.#wrongType(name, 'an array', value);
+        return Array.isArray(value) ? this.#list(name, pointer(name), field, value as readonly unknown[]) : this.#wrongType(name, 'an array', value);
       case 'object':
-        return isObject(value) ? value : this.#wrongType(name, 'an object', value);
-      case 'null':
-        return this.#refuse(pointer(name), 'unsupported_option', field.description);
+        if (!isObject(value)) return this.#wrongType(name, 'an object', value);
+        return field.properties === undefined ? value : this.#lists(name, field.properties, value);
       default:
         return field satisfies never;
     }
   }
 
-  #list(name: string, { items, minItems = 0, maxItems = Infinity }: Field & { type: 'array' }, values: readonly unknown[]): readonly unknown[] {
-    if (values.length < minItems) this.fail(pointer(name), 'too_few', `${name} is empty; give at least one`);
+  #lists(name: string, properties: Readonly<Record<string, Field & { type: 'array' }>>, value: Readonly<Record<string, unknown>>): unknown {
+    for (const [inner, list] of Object.entries(value)) {
+      if (this.#isFull()) break;
+      const [here, where] = [`${name}.${inner.slice(0, 64)}`, pointer(name) + pointer(inner)];
+      const field = Object.hasOwn(properties, inner) ? properties[inner] : undefined;
+      if (field === undefined) this.fail(where, 'unknown_field', `unknown field ${shown(inner)} in ${name}${meant(inner, Object.keys(properties), `; known are ${Object.keys(properties).join(', ')}`)}`);
+      else if (Array.isArray(list)) this.#list(here, where, field, list as readonly unknown[]);
+      else this.fail(where, 'type', `${here} must be an array, not ${typeName(list)}`);
+    }
+    return value;
+  }
+
+  /** @param at where it is (RFC 6901) */
+  #list(name: string, at: string, { items, minItems = 0, maxItems = Infinity }: Field & { type: 'array' }, values: readonly unknown[]): readonly unknown[] {
+    if (values.length < minItems) this.fail(at, 'too_few', `${name} is empty; give at least one`);
     if (values.length > maxItems) {
-      this.fail(pointer(name), 'too_many', `${name} takes ${maxItems} at most, not ${values.length}`);
+      this.fail(at, 'too_many', `${name} takes ${maxItems} at most, not ${values.length}`);
       return values;
     }
-    for (const [at, value] of values.entries()) {
+    for (const [place, value] of values.entries()) {
       if (this.#isFull()) break;
-      const where = `${pointer(name)}/${at}`;
-      const here = `${name}[${at}]`;
+      const where = `${at}/${place}`;
+      const here = `${name}[${place}]`;
       if (items.type === 'object') this.#object(here, where, items, value);
       else if (typeof value !== 'string') this.fail(where, 'type', `${here} must be a string, not ${typeName(value)}`);
       else if (items.enum !== undefined && !items.enum.includes(value)) this.fail(where, 'enum', `unknown name ${shown(value)} in ${name}${meant(value, items.enum, '')}`);

@@ -5,8 +5,11 @@
 import type { EmailVerification, EvidenceSource } from '../verification/types.ts';
 import { ServiceError } from './errors.ts';
 import type { VerifyGate } from './guard/verify-gate.ts';
+import { VERIFY } from './operations/verify.ts';
 import { suppressedResult, type AddressResult } from './suppressed-result.ts';
 import type { VerificationRequest, VerificationRow, VerificationRows } from './store/verification-rows.ts';
+import { summarise } from './verification-summary.ts';
+import type { Webhooks } from './webhooks/webhooks.ts';
 
 /** Long enough for the 6, 15 and 60 minutes after which a server that says "later" is asked again. */
 const LONGEST_MS = 2 * 3_600_000;
@@ -22,6 +25,7 @@ const MAX_OPEN = 100;
 /** One key alone cannot take them all. */
 const MAX_OPEN_PER_KEY = 25;
 const FULL_RETRY_S = '30';
+const VERIFIED = 'verification.completed';
 
 export type JobState =
   /** `nextMs`: when it is worth asking again, from now, milliseconds. */
@@ -43,6 +47,7 @@ export interface VerificationJobsOptions {
   readonly rows: VerificationRows;
   /** Epoch milliseconds: what `retry_at` is told by, and what goes on while the service does not. */
   readonly now: () => number;
+  readonly webhooks: Pick<Webhooks, 'wants' | 'collect' | 'withdraw'>;
 }
 
 export class VerificationJobs {
@@ -83,6 +88,7 @@ export class VerificationJobs {
   drop(id: string): void {
     this.#jobs.delete(id);
     this.#options.rows.drop(id);
+    this.#options.webhooks.withdraw(({ type, data }) => type === VERIFIED && data['id'] === id);
   }
 
   /** Null: there is none of this id, or it is another key's. @throws whatever went wrong with it */
@@ -186,6 +192,13 @@ export class VerificationJobs {
     this.#jobs.delete(row.id);
     const found = row.request.emails.flatMap((email) => (email === null ? suppressedResult(null, row.startedAtMs) : (results.get(email) ?? [])));
     this.#options.rows.put({ ...row, done: true, results: found });
+    this.#announce(row, found);
+  }
+
+  #announce({ id, keyId, request: { webhookUrl } }: VerificationRow, found: readonly AddressResult[]): void {
+    const { webhooks } = this.#options;
+    if (!webhooks.wants(keyId, VERIFIED, webhookUrl)) return;
+    webhooks.collect({ type: VERIFIED, keyId, data: { id, location: `${VERIFY.path}/${id}`, total: found.length, summary: summarise(found) }, webhookUrl });
   }
 
   /** How long until a pending address may be asked about again, milliseconds; not above 0: now. */

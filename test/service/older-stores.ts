@@ -2,6 +2,7 @@
 import type { Store } from '../../src/service/store/store.ts';
 
 const UNDO: Readonly<Record<number, string>> = {
+  19: 'DROP TABLE webhooks; DROP TABLE webhook_deliveries; DROP TABLE job_changes',
   18: 'DROP TABLE batches; DROP TABLE batch_files; DROP TABLE batch_lease',
   17: 'DROP TABLE other_keys',
   16: '',

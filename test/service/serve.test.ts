@@ -7,7 +7,7 @@ import { sampleStorePath, startService } from '../../src/service/start-service.t
 import { MIGRATIONS } from '../../src/service/store/migrations.ts';
 import { serveStore, temporaryFolder } from './harness.ts';
 
-const OPTIONS = { host: '127.0.0.1', port: 0, store: null, region: 'us', sample: true, mail: {}, faults: {}, monitor: null, logLevel: 'silent' } as const;
+const OPTIONS = { host: '127.0.0.1', port: 0, store: null, region: 'us', sample: true, development: false, mail: {}, faults: {}, monitor: null, logLevel: 'silent' } as const;
 
 afterEach(() => {
   vi.restoreAllMocks();

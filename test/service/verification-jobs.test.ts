@@ -10,6 +10,8 @@ import type { EmailVerification, VerifyRequest } from '../../src/verification/ty
 import { makeStore } from './harness.ts';
 
 const MINUTE_MS = 60_000;
+/** Nobody is to be told. */
+const UNHEARD = { wants: () => false, collect: () => () => undefined, withdraw: () => undefined };
 const NOTHING = { mailbox: () => [], domain: () => null };
 
 /** `later`: after how long each address may be asked about again, by how often it was asked; where that ends its server answers. */
@@ -34,7 +36,7 @@ async function make(later: Readonly<Record<string, readonly number[]>> = {}) {
   const start = (using: VerificationJobsOptions['verifier'] = verifier) => {
     const store = openStore(path);
     const journal = new Journal(store, (error) => { throw error; });
-    const jobs = new VerificationJobs({ verifier: using, evidence: NOTHING, rows: new VerificationRows(store, journal), now: () => Date.now() });
+    const jobs = new VerificationJobs({ verifier: using, evidence: NOTHING, rows: new VerificationRows(store, journal), now: () => Date.now(), webhooks: UNHEARD });
     onTestFinished(() => {
       jobs.close();
       store.close();
@@ -44,7 +46,7 @@ async function make(later: Readonly<Record<string, readonly number[]>> = {}) {
   return { ...start(), asked, start, path };
 }
 
-const request = (emails: readonly string[], timeoutMs: number | null = null): VerificationRequest => ({ emails, mode: 'full', maxAgeS: null, timeoutMs });
+const request = (emails: readonly string[], timeoutMs: number | null = null): VerificationRequest => ({ emails, mode: 'full', maxAgeS: null, timeoutMs, webhookUrl: null });
 const resultsOf = (state: JobState | null): unknown => (state?.kind === 'completed' ? state.results.map(({ email, result, reason }) => (email === null ? reason : `${email} ${result}`)) : state);
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] }));

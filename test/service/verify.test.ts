@@ -5,6 +5,7 @@ import { verifyEndpoint } from '../../src/service/routes/verify.ts';
 import { openDirectory } from '../../src/service/store/directory.ts';
 import { suppressedResult } from '../../src/service/suppressed-result.ts';
 import type { VerificationJobs } from '../../src/service/verification-jobs.ts';
+import type { Webhooks } from '../../src/service/webhooks/webhooks.ts';
 import { loadPeople } from '../../src/service/store/load.ts';
 import { openStore } from '../../src/service/store/open-store.ts';
 import { suppress } from '../../src/service/store/suppress.ts';
@@ -70,7 +71,7 @@ describe('POST /v1/emails/verify', () => {
         return Promise.resolve(emails.map((email) => ({ ...suppressedResult(email, 0), email, normalized: email, reason: 'accepted', result: 'deliverable' })));
       },
     };
-    const endpoint = verifyEndpoint({ evidence: directory, verifier, directory, now: Date.now }, {} as VerificationJobs);
+    const endpoint = verifyEndpoint({ evidence: directory, verifier, directory, now: Date.now, webhooks: { isDevelopment: false } as Webhooks }, {} as VerificationJobs);
     const answer = await endpoint({ emails: ['hired@acme.example', 'Gone@acme.example', 'jane.doe@acme.example'] }, { headers: {}, call: { replayed: false } } as FastifyRequest);
     const { data } = JSON.parse(answer.text) as { data: EmailVerification[] };
     expect([data.map(({ email, reason }) => [email, reason]), answer.credits]).toEqual([[[null, 'suppressed_person'], ['Gone@acme.example', 'suppressed_person'], ['jane.doe@acme.example', 'accepted']], 1]);

@@ -8,7 +8,7 @@ import type { Invocation } from '../invocation.ts';
 import { withStopSignals } from '../signals.ts';
 import { SERVE_MAIL_FLAGS, serveMail } from '../mail-flags.ts';
 
-const FLAGS = ['host', 'port', 'store', 'region', 'sample', 'monitor', 'log-level', 'latency-ms', 'latency-jitter-ms', 'error-rate', 'throttle-rate', 'drop-rate', 'hang-rate', 'fault-seed', ...SERVE_MAIL_FLAGS];
+const FLAGS = ['host', 'port', 'store', 'region', 'sample', 'development', 'monitor', 'log-level', 'latency-ms', 'latency-jitter-ms', 'error-rate', 'throttle-rate', 'drop-rate', 'hang-rate', 'fault-seed', ...SERVE_MAIL_FLAGS];
 /** Regions of the service; a key belongs to one. */
 const REGIONS = ['us', 'eu', 'apac'] as const;
 const MAX_PORT = 65_535;
@@ -29,6 +29,7 @@ export async function serve(invocation: Invocation): Promise<ExitCode> {
     store: text('store'),
     region: wordOf(invocation, 'region', REGIONS) ?? 'us',
     sample: invocation.flags.get('sample') === true,
+    development: invocation.flags.get('development') === true,
     mail: serveMail(invocation),
     faults: {
       latencyMs: whole('latency-ms', 0, MAX_LATENCY_MS),

@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 import { ServiceError } from '../errors.ts';
 import type { BatchFormat, ResultSet } from '../operations/batches.ts';
 import { systemCodeOf } from '../../sqlite/system-code.ts';
-import type { Announce } from './announce.ts';
+import type { Announce } from '../webhooks/announcement.ts';
 import { BatchRows, type BatchRow } from './batch-rows.ts';
 import { cutter } from './erased.ts';
 import { BatchFolder } from './folder.ts';

@@ -20,7 +20,7 @@ export interface Outcome {
   readonly found: { readonly record: string; readonly credits: number; readonly person: string | null } | ServiceError;
 }
 
-export type Performing = Pick<ServiceContext, 'directory' | 'verifier' | 'evidence' | 'now'>;
+export type Performing = Pick<ServiceContext, 'directory' | 'verifier' | 'evidence' | 'now' | 'webhooks'>;
 
 /** One line's outcome; what waits for mail servers comes later, or is rejected with what may work later. */
 export type Performed = Outcome | Promise<Outcome>;
@@ -65,9 +65,12 @@ function refusalOf(error: unknown, onBug: (error: unknown) => void): ServiceErro
 type Found = Exclude<Outcome['found'], ServiceError>;
 type One = (body: Readonly<Record<string, unknown>>) => Found | Promise<Found>;
 
+const ONE_WEBHOOK = 'a line has no webhook_url: give the job one';
+
 function enriching(context: Performing): One {
   return (body) => {
-    const { fields } = body;
+    const { fields, webhook_url: url = null } = body;
+    if (url !== null) throw new ServiceError('validation_failed', ONE_WEBHOOK, { errors: [{ pointer: '/webhook_url', code: 'unsupported_option', detail: ONE_WEBHOOK }] });
     // Whose record it is must be known for as long as it is kept, whether it is shown or not.
     const hidden = Array.isArray(fields) && fields.length > 0 && !fields.includes('id');
     const answer = enrichOne(context, { replayed: false, verdicts: {} }, hidden ? { ...body, fields: [...(fields as unknown[]), 'id'] } : body);
@@ -102,7 +105,7 @@ function verifying(context: Performing, options: BatchRequest['options']): { rea
   let results: Promise<readonly AddressResult[]> | null = null;
   const ask = async (): Promise<readonly AddressResult[]> => {
     await flushed;
-    return verifyAll(context, { emails, mode: (options['mode'] ?? 'full') as VerifyMode, maxAgeS: (options['max_age_s'] ?? null) as number | null, timeoutMs: (options['timeout_ms'] ?? null) as number | null });
+    return verifyAll(context, { emails, mode: (options['mode'] ?? 'full') as VerifyMode, maxAgeS: (options['max_age_s'] ?? null) as number | null, timeoutMs: (options['timeout_ms'] ?? null) as number | null, webhookUrl: null });
   };
   const one = (body: Readonly<Record<string, unknown>>): Promise<Found> => {
     const at = emails.push(readOnly('email', body)) - 1;

@@ -2,6 +2,7 @@
 import { ServiceError } from '../errors.ts';
 import { BATCH_BODY, BATCH_OPTIONS, type BatchFormat, type BatchOperation } from '../operations/batches.ts';
 import { BodyReader } from '../validate.ts';
+import { readWebhookUrl } from '../webhooks/url.ts';
 import { MAX_METADATA_BYTES } from './limits.ts';
 
 export interface BatchRequest {
@@ -14,19 +15,16 @@ export interface BatchRequest {
   readonly maxCredits: number | null;
 }
 
-const MAX_URL = 2_048;
-
 /** @throws ServiceError naming all that is wrong */
-export function readBatchRequest(body: unknown): BatchRequest {
+export function readBatchRequest(body: unknown, isDevelopment: boolean): BatchRequest {
   const reader = new BodyReader(body, BATCH_BODY);
   const operation = reader.get('operation');
   if (!reader.has('operation')) reader.fail('', 'required', 'give operation: enrich, verify, reveal or company');
   const format = reader.get('format') ?? 'ndjson';
   const options = reader.get('options') ?? {};
-  const webhookUrl = reader.get('webhook_url');
+  const webhookUrl = readWebhookUrl(reader, isDevelopment);
   const metadata = reader.get('metadata');
   const maxCredits = reader.get('max_credits');
-  if (webhookUrl !== null && !isWebhookUrl(webhookUrl)) reader.fail('/webhook_url', 'invalid_url', `webhook_url must be an https address without a user name, of at most ${MAX_URL} characters`);
   if (metadata !== null && Buffer.byteLength(JSON.stringify(metadata)) > MAX_METADATA_BYTES) reader.fail('/metadata', 'too_long', `metadata has more than ${MAX_METADATA_BYTES} bytes as JSON`);
   if (operation !== null) checkOptions(operation, options, (at, code, detail) => reader.fail(`/options${at}`, code, detail));
   reader.finish();
@@ -45,9 +43,4 @@ function checkOptions(operation: BatchOperation, options: Readonly<Record<string
     if (!(error instanceof ServiceError)) throw error;
     for (const { pointer = '', code, detail } of error.errors) fail(pointer, code, detail);
   }
-}
-
-function isWebhookUrl(text: string): boolean {
-  const url = text.length <= MAX_URL ? URL.parse(text) : null;
-  return url !== null && url.protocol === 'https:' && url.username === '' && url.password === '';
 }

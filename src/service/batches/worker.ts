@@ -2,13 +2,13 @@
 import { isOfDisk } from '../../sqlite/system-code.ts';
 import { ServiceError } from '../errors.ts';
 import type { ServiceLog } from '../watch/log.ts';
-import type { Announce, BatchAnnouncement } from './announce.ts';
 import type { BatchRow, Reason } from './batch-rows.ts';
 import { Budget, creditsOf } from './budget.ts';
 import { toLine, type RawLine } from './input.ts';
 import { MAX_BYTES, MAX_BYTES_PER_KEY, ROUND_LINES, ROUND_RESULT_BYTES } from './limits.ts';
 import { linesAhead, type Source } from './lines-ahead.ts';
 import { Dismissed, Notes, type NotesOptions } from './notes.ts';
+import type { Announce } from '../webhooks/announcement.ts';
 import { performer, type Outcome, type Performed, type Performing } from './perform.ts';
 import { keptOutcome, keptUnprocessed, statusOf } from './result-lines.ts';
 import { shownBatch } from './shown.ts';
@@ -207,12 +207,11 @@ export class BatchWorker {
   async #end(row: BatchRow, to: 'completed' | 'failed' | 'cancelled', reason: Reason | null): Promise<number> {
     const { rows, folder, announce } = this.#options;
     const parts = rows.files(row, 'part');
-    const type: BatchAnnouncement['type'] = `batch.${to}`;
     await this.#notes.write(() => {
       if (rows.find(row.id)?.state !== row.state) return;
       const ended = rows.move(row, to, reason?.code === 'disk_full' ? null : reason);
       rows.retireParts(row);
-      announce({ type, keyId: row.keyId, data: shownBatch(ended, parts), webhookUrl: row.request.webhookUrl });
+      announce({ type: `batch.${to}`, keyId: row.keyId, data: shownBatch(ended, parts), webhookUrl: row.request.webhookUrl });
     });
     for (const { file } of parts) await folder.remove(row.id, file);
     return 0;

@@ -67,6 +67,7 @@ async function perform(context: ServiceContext, { call }: FastifyRequest, calls:
       const found = await CALLS[name].run(context, part, args);
       if (missedFirst.includes(2 * at)) throw missedThen();
       if (part.missed.length > 0) missed.push(2 * at + 1);
+      CALLS[name].announce?.(context, call, args, found);
       return found;
     };
     // Caught at once: nobody waits for it before all are begun.

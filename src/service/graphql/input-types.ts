@@ -6,7 +6,7 @@ import { areNames, typeName } from './names.ts';
 
 export type Arguments = Record<string, GraphQLArgumentConfig>;
 
-/** The fields of a body. What is refused there is not offered here. @param parent names the types that have to be made @param without fields that are not wanted */
+/** The fields of a body. What is an object there is not offered here. @param parent names the types that have to be made @param without fields that are not wanted */
 export function bodyArguments(parent: string, { properties, required = [] }: Body, without: readonly string[] = []): Arguments {
   const args: Arguments = {};
   for (const [name, field] of Object.entries(properties)) {
@@ -46,7 +46,6 @@ function fieldType(name: string, field: Field): GraphQLNullableInputType | null 
     case 'array':
       return field.items.type === 'string' ? new GraphQLList(new GraphQLNonNull(leafType(name, 'string', field.items.enum))) : null;
     case 'object':
-    case 'null':
       return null;
     default:
       return field satisfies never;

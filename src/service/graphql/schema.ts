@@ -66,7 +66,7 @@ export function buildSchema(): GraphQLSchema {
       signals: field(connection(signal), 'As `GET /v1/signals`, the newest first. Free.', paged(SIGNAL_LIMIT, parameterArguments('SignalFilter', without(SIGNAL_PARAMETERS, ['limit', 'cursor'])))),
     },
   });
-  const { emails, ...verification } = bodyArguments('VerifyEmails', VERIFY_BODY, ['email']);
+  const { emails, ...verification } = bodyArguments('VerifyEmails', VERIFY_BODY, ['email', 'webhook_url']);
   const mutation = new GraphQLObjectType({
     name: 'Mutation',
     description: 'What costs credits each time, or asks mail servers.',

@@ -7,6 +7,7 @@ import { CONTACT, CONTACT_PAGE, SIGNAL_PAGE } from '../operations/records/contac
 import { PERSON, REVEALED } from '../operations/records/person.ts';
 import { SIGNAL } from '../operations/records/signal.ts';
 import { VERIFICATION, VERIFICATION_BATCH, VERIFICATION_PROGRESS } from '../operations/records/verification.ts';
+import { WEBHOOK, WEBHOOK_DELIVERY, WEBHOOK_DELIVERY_PAGE, WEBHOOK_LIST, WEBHOOK_TEST, WEBHOOK_WITH_SECRET } from '../operations/records/webhook.ts';
 import { PROBLEM } from './problems.ts';
 import { bodySchema, nullable, ref, type Schema } from './schema.ts';
 
@@ -53,6 +54,12 @@ export function schemaComponents(): Readonly<Record<string, Schema>> {
     BatchPage: BATCH_PAGE,
     BatchPart: BATCH_PART,
     BatchLine: BATCH_LINE,
+    Webhook: WEBHOOK,
+    WebhookWithSecret: WEBHOOK_WITH_SECRET,
+    WebhookList: WEBHOOK_LIST,
+    WebhookDelivery: WEBHOOK_DELIVERY,
+    WebhookDeliveryPage: WEBHOOK_DELIVERY_PAGE,
+    WebhookTest: WEBHOOK_TEST,
     Health: HEALTH,
     Problem: PROBLEM,
   };

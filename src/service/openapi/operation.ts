@@ -11,6 +11,7 @@ export const TAGS = {
   Companies: 'Firmographics, technologies, funding and hiring of a company.',
   Signals: 'What happened at companies: funding, hiring, executive moves, technology changes.',
   GraphQL: 'Several calls in one request, and of each the fields that are wanted.',
+  Webhooks: 'Events that are sent to you: signals, changes of jobs, what was asked for and is done.',
   Operation: 'For those who run the service. No key is needed.',
 } as const;
 export type Tag = keyof typeof TAGS;
@@ -49,7 +50,7 @@ export interface Example {
 
 export interface Operation {
   readonly id: string;
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** With its parameters in braces. */
   readonly path: `/${string}`;
   readonly tag: Tag;

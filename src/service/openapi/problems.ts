@@ -19,7 +19,7 @@ export const PROBLEM_NOTES: Readonly<Record<ErrorCode, string>> = {
   method_not_allowed: 'The path takes other methods: see `Allow`.',
   request_timeout: 'The request did not arrive in time.',
   idempotency_in_flight: 'The first request with this `Idempotency-Key` is not answered yet.',
-  job_state_conflict: 'The job is in another state than this needs; `detail` says in which.',
+  job_state_conflict: 'The job or webhook is in another state than this needs; `detail` says in which.',
   payload_too_large: 'The body is larger than 1 MiB, or a part of a batch than 64 MiB.',
   unsupported_media_type: 'The body is of another type than the operation takes, or it is compressed.',
   wrong_region: 'The key belongs to another region, which is named.',

@@ -41,22 +41,27 @@ interface ObjectsField extends Described {
 /** An object whose fields are read elsewhere, or are the caller's own. */
 interface ObjectField extends Described {
   readonly type: 'object';
+  readonly properties?: undefined;
 }
 
-/** Known, and refused: the service has no such thing. */
-interface RefusedField extends Described {
-  readonly type: 'null';
+/** An object of lists. */
+interface ListsField extends Described {
+  readonly type: 'object';
+  readonly properties: Readonly<Record<string, TextsField>>;
+  readonly additionalProperties: false;
 }
 
-export type Field = TextField | FlagField | WholeField | TextsField | ObjectsField | ObjectField | RefusedField;
+export type Field = TextField | FlagField | WholeField | TextsField | ObjectsField | ObjectField | ListsField;
 
 /** What a field holds once it was read. */
 export type ValueOf<F extends Field> = F extends { readonly enum: readonly (infer E)[] } ? E
   : F extends TextField ? string
   : F extends FlagField ? boolean
   : F extends WholeField ? number
+  : F extends { readonly items: { readonly enum: readonly (infer E)[] } } ? readonly E[]
   : F extends TextsField ? readonly string[]
   : F extends ObjectsField ? readonly unknown[]
+  : F extends ListsField ? { readonly [name in keyof F['properties']]?: readonly string[] }
   : F extends ObjectField ? Readonly<Record<string, unknown>>
   : never;
 
@@ -87,7 +92,7 @@ function formSchema(form: readonly string[], all: ReadonlySet<string>): Schema {
 }
 
 function orNull(field: Field, required: boolean): Schema {
-  if (required || field.type === 'null') return { ...field };
+  if (required) return { ...field };
   if (field.type === 'string' && field.enum !== undefined) return { ...field, type: ['string', 'null'], enum: [...field.enum, null] };
   return { ...field, type: [field.type, 'null'] };
 }

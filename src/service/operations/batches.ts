@@ -6,6 +6,7 @@ import { ENRICH_BODY } from './enrich.ts';
 import { CURSOR, limitParameter } from './paging.ts';
 import { REVEAL_BODY } from './reveal.ts';
 import { VERIFY_BODY } from './verify.ts';
+import { WEBHOOK_URL } from './webhooks.ts';
 
 export const BATCH_OPERATIONS = ['enrich', 'verify', 'reveal', 'company'] as const;
 export type BatchOperation = (typeof BATCH_OPERATIONS)[number];
@@ -37,7 +38,7 @@ export const BATCH_BODY = {
     operation: { type: 'string', enum: BATCH_OPERATIONS, description: 'What is done with each line.', examples: ['enrich'] },
     format: { type: 'string', enum: BATCH_FORMATS, default: 'ndjson', description: 'Of the parts, and of the results where nothing else is asked for.', examples: ['ndjson'] },
     options: { type: 'object', description: `For every line what the call of the operation takes: of \`enrich\` ${optionNames('enrich')}; of \`verify\` ${optionNames('verify')}; of \`reveal\` ${optionNames('reveal')}; of \`company\` none.`, examples: [{}] },
-    webhook_url: { type: 'string', description: 'An https address that is told of the end of the job.', examples: ['https://hooks.example/batches'] },
+    webhook_url: WEBHOOK_URL,
     metadata: { type: 'object', description: `Yours; it comes back as it is. At most ${MAX_METADATA_BYTES.toLocaleString('en')} bytes of JSON.`, examples: [{ list: 'spring' }] },
     max_credits: { type: 'integer', minimum: 1, maximum: MAX_CREDITS, description: 'The job pauses rather than cost more than this.', examples: [10_000] },
   },

@@ -3,6 +3,7 @@ import { LOOKUP_FIELDS } from '../lookup.ts';
 import type { Operation } from '../openapi/operation.ts';
 import { ref, type Body } from '../openapi/schema.ts';
 import { RECORD_FIELDS } from '../records.ts';
+import { WEBHOOK_URL } from './webhooks.ts';
 
 const { company: _company, ...LOOKUPS } = LOOKUP_FIELDS;
 
@@ -17,7 +18,7 @@ export const ENRICH_BODY = {
     required: { type: 'array', items: { type: 'string', enum: RECORD_FIELDS }, maxItems: RECORD_FIELDS.length, description: 'A record without one of these fields is no match.', examples: [['title']] },
     fields: { type: 'array', items: { type: 'string', enum: RECORD_FIELDS }, minItems: 1, maxItems: RECORD_FIELDS.length, description: 'Only these fields are answered.', examples: [['name', 'title', 'company']] },
     verify: { type: 'boolean', default: false, description: 'Asks for a fresh verdict on the address, for one more credit when there is one; waits up to 20 seconds for it.', examples: [true] },
-    webhook_url: { type: 'null', description: 'this service calls no webhooks: leave webhook_url out, and take the record from the answer to this request' },
+    webhook_url: WEBHOOK_URL,
   },
 } as const satisfies Body;
 

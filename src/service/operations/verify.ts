@@ -2,6 +2,7 @@
 import { HOLDS_DAYS } from '../../verification/evidence.ts';
 import type { Operation } from '../openapi/operation.ts';
 import { ref, type Body, type Schema } from '../openapi/schema.ts';
+import { WEBHOOK_URL } from './webhooks.ts';
 
 /** The specification's limit. */
 export const MAX_EMAILS = 1_000;
@@ -17,7 +18,7 @@ export const VERIFY_BODY = {
     mode: { type: 'string', enum: ['full', 'dns', 'syntax'], default: 'full', description: '`dns` asks no mail server, `syntax` nobody at all.', examples: ['dns'] },
     timeout_ms: { type: 'integer', minimum: 1, maximum: MAX_TIMEOUT_MS, default: 25_000, description: 'When the answer comes at the latest; what is not known by then is `unknown` with the reason `pending`.', examples: [10_000] },
     max_age_s: { type: 'integer', minimum: 0, maximum: MAX_AGE_S, description: `What the store has learnt longer ago than this settles nothing. Nor does, with or without it, a delivery of more than ${HOLDS_DAYS.delivered} days ago, a contact's status of more than ${HOLDS_DAYS.verified}, or a bounce of more than ${HOLDS_DAYS.bounced}.`, examples: [7_776_000] },
-    webhook_url: { type: 'null', description: 'this service calls no webhooks: leave webhook_url out; with Prefer: respond-async the results can be fetched later, at the Location of the answer' },
+    webhook_url: { ...WEBHOOK_URL, description: `${WEBHOOK_URL.description} The request is answered 202, as with \`Prefer: respond-async\`.` },
   },
 } as const satisfies Body;
 
@@ -31,7 +32,7 @@ export const VERIFY: Operation = {
   tag: 'Verification',
   summary: `Verify one address, or up to ${MAX_EMAILS.toLocaleString('en')}`,
   description: 'Counts as one request however many addresses there are. Each mailbox with a verdict other than `unknown` costs a credit. Of somebody who asked to be removed nothing is told: `email` is refused with 451, among `emails` their result is `unknown` with the reason `suppressed_person`.',
-  headers: { Prefer: { description: '`respond-async` is answered 202 at once, and the service comes back by itself to servers that say "later" (RFC 7240).', schema: { type: 'string' }, example: 'respond-async' } },
+  headers: { Prefer: { description: '`respond-async` (or a `webhook_url`) is answered 202 at once, and the service comes back by itself to servers that say "later" (RFC 7240).', schema: { type: 'string' }, example: 'respond-async' } },
   body: { name: 'VerifyRequest', declared: VERIFY_BODY },
   answers: {
     200: { description: 'For `emails` a batch in the order sent, for `email` its result.', content: { 'application/json': RESULTS } },

@@ -16,7 +16,7 @@ import { readLimit, type LimitParameter } from '../operations/paging.ts';
 import { BAD_CURSOR, nextUrl, questionId, readCursor, writeCursor } from './cursor.ts';
 import { Findings } from './findings.ts';
 
-type Context = Pick<ServiceContext, 'batches'>;
+type Context = Pick<ServiceContext, 'batches' | 'webhooks'>;
 
 const LIMIT = LIST_BATCHES.query?.['limit'] as LimitParameter;
 const QUESTION = questionId('batches');
@@ -31,7 +31,7 @@ export interface BatchEndpoints {
   readonly remove: Endpoint;
 }
 
-export function batchEndpoints({ batches }: Context): BatchEndpoints {
+export function batchEndpoints({ batches, webhooks }: Context): BatchEndpoints {
   /** A replay says how the job is by now. */
   const once = (change: (key: string, id: string) => Promise<ShownBatch>): Endpoint => async (_body, request) => {
     const { id } = named(request);
@@ -39,7 +39,7 @@ export function batchEndpoints({ batches }: Context): BatchEndpoints {
   };
   return {
     create: async (body, request) => {
-      const asked = readBatchRequest(body);
+      const asked = readBatchRequest(body, webhooks.isDevelopment);
       const id = idOf(request);
       // A replay is of a job that may have gone on, or be forgotten, since.
       const job = request.call.replayed && id !== undefined ? batches.get(keyOf(request), id) : await batches.create(keyOf(request), asked, id);

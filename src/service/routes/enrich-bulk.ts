@@ -4,8 +4,9 @@ import { problem, ServiceError } from '../errors.ts';
 import { BULK_BODY, MAX_METADATA_DEPTH } from '../operations/enrich.ts';
 import { BodyReader } from '../validate.ts';
 import { missedThen, takeSeveral } from '../several-calls.ts';
+import type { SparseRecord } from '../records.ts';
 import { isObject } from '../values.ts';
-import { enrichOne } from './enrich.ts';
+import { announceHit, enrichOne } from './enrich.ts';
 
 interface Item {
   readonly params: unknown;
@@ -23,6 +24,7 @@ export function bulkEnrichEndpoint(context: ServiceContext): Endpoint {
       try {
         const answer = await enrichOne(context, call, params);
         if (call.replayed && call.missed.includes(at)) throw missedThen();
+        announceHit(context, call, params, () => JSON.parse(answer.text) as SparseRecord);
         credits += answer.credits;
         // The record is text already.
         return `{"status":${answer.status},"record":${answer.text},"error":null,${tail}`;

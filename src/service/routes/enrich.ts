@@ -1,15 +1,19 @@
 /** POST /v1/enrich: what somebody is known by in, the whole record out. */
+import { onUndo } from '../api-route.ts';
 import type { Answer, Call, Endpoint, ServiceContext } from '../context.ts';
 import { ServiceError } from '../errors.ts';
 import { freshVerdict, VERDICT_CREDITS, type Verifying } from '../fresh-verdict.ts';
+import type { ActiveKey } from '../key-ring.ts';
 import { findCompany, findPerson, readLookup, type Lookup } from '../lookup.ts';
 import { ENRICH_BODY, ENRICH_FORMS } from '../operations/enrich.ts';
-import { fillPerson, recordText, type Filled, type Match } from '../records.ts';
+import { fillPerson, recordText, type Filled, type Match, type SparseRecord } from '../records.ts';
 import type { PersonRow } from '../store/person-row.ts';
 import { BodyReader } from '../validate.ts';
+import { checkWebhookUrl, readWebhookUrl } from '../webhooks/url.ts';
 
 /** A hit costs this, a miss nothing. */
 const HIT_CREDITS = 1;
+const ENRICHED = 'enrichment.completed';
 
 interface Options {
   readonly minLikelihood: number;
@@ -20,16 +24,36 @@ interface Options {
 }
 
 type Replayable = Pick<Call, 'replayed' | 'verdicts'>;
-type Enriching = Verifying & Pick<ServiceContext, 'directory'>;
+type Enriching = Verifying & Pick<ServiceContext, 'directory' | 'webhooks'>;
 
 export function enrichEndpoint(context: Enriching): Endpoint {
-  return (body, { call }) => enrichOne(context, call, body);
+  return (body, { call }) => {
+    const found = enrichOne(context, call, body);
+    const announced = (answer: Answer): Answer => {
+      announceHit(context, call, body, () => JSON.parse(answer.text) as SparseRecord);
+      return answer;
+    };
+    return found instanceof Promise ? found.then(announced) : announced(found);
+  };
+}
+
+/** Has those told of a hit who want to be, once it is paid for and written down; nothing is done where nobody does. @param read the record that was answered */
+export function announceHit(context: Enriching, call: Call, body: unknown, read: () => SparseRecord): void {
+  const { id: keyId } = call.key as ActiveKey;
+  const { webhook_url: url } = body as { readonly webhook_url?: string | null };
+  if (call.replayed || !context.webhooks.wants(keyId, ENRICHED, url ?? null)) return;
+  const data = read();
+  // Whom it is about is not always among the fields that were asked for.
+  const { id: person } = data['id'] === undefined ? (JSON.parse((enrichOne(context, call, { ...(body as object), fields: ['id'], verify: false }) as Answer).text) as SparseRecord) : data;
+  const webhookUrl = typeof url === 'string' ? checkWebhookUrl(url, context.webhooks.isDevelopment) : null;
+  call.owing = true;
+  onUndo(call, context.webhooks.collect({ type: ENRICHED, keyId, data, webhookUrl }, { signal: null, person: person as string | null }));
 }
 
 /** Enriches by one body of the request: at once, unless a fresh verdict on the address is to be waited for. @throws ServiceError for every answer of 400 and above */
 export function enrichOne(context: Enriching, call: Replayable, body: unknown): Answer | Promise<Answer> {
-  const { directory } = context;
-  const { lookup, options } = readRequest(body);
+  const { directory, webhooks } = context;
+  const { lookup, options } = readRequest(body, webhooks.isDevelopment);
   if (lookup.by === 'domain') {
     const company = findCompany(directory, lookup.value);
     if (company === null) throw noMatch('no company is known by this domain');
@@ -44,9 +68,9 @@ export function enrichOne(context: Enriching, call: Replayable, body: unknown): 
   return options.verify && typeof email === 'string' ? answerVerified(context, call, email, person, company, options) : answer(person, company, options);
 }
 
-function readRequest(body: unknown): { lookup: Lookup; options: Options } {
+function readRequest(body: unknown, isDevelopment: boolean): { lookup: Lookup; options: Options } {
   const reader = new BodyReader(body, ENRICH_BODY);
-  reader.get('webhook_url');
+  readWebhookUrl(reader, isDevelopment);
   const lookup = readLookup(reader, ENRICH_FORMS);
   const options: Options = {
     minLikelihood: reader.get('min_likelihood') ?? 0,

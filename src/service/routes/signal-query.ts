@@ -1,9 +1,8 @@
 /** What is asked of GET /v1/signals. */
-import { normaliseDomain } from '../../verification/domain.ts';
-import { alike } from '../fold.ts';
 import { BadValue, dateOf } from '../search/bad-value.ts';
 import { readLimit } from '../operations/paging.ts';
 import { MAX_SIGNAL_VALUES, SIGNAL_LIMIT } from '../operations/signals.ts';
+import { SIGNAL_FILTERS } from '../signal-filter.ts';
 import { SIGNAL_NAMES, signalType, type SignalType } from '../signal-types.ts';
 import type { SignalFilter, SignalPlace } from '../store/signal-feed.ts';
 import { BAD_CURSOR, questionId, readCursor } from './cursor.ts';
@@ -44,6 +43,7 @@ export function readSignalQuery(query: QueryValues): SignalQuery {
       if (found === null) findings.add(name, 'format', `${name} ${wanted}`);
       return found ?? [];
     });
+  const known = (name: keyof typeof SIGNAL_FILTERS): string[] => checked(name, SIGNAL_FILTERS[name].read, SIGNAL_FILTERS[name].wanted);
   const day = (name: string): number | null => {
     const value = one(name);
     try {
@@ -61,9 +61,9 @@ export function readSignalQuery(query: QueryValues): SignalQuery {
     since,
     // The day is meant with all of its hours.
     before: until === null ? null : until + DAY_MS,
-    domains: checked('domain', normaliseDomain, 'is no domain name, such as acme.example'),
-    countries: checked('country', (value) => (/^[a-z]{2}$/i.test(value) ? value.toUpperCase() : null), 'is no country code of two letters, such as DE'),
-    industries: checked('industry', (value) => alike(value) || null, 'has no word in it'),
+    domains: known('domain'),
+    countries: known('country'),
+    industries: known('industry'),
   };
   const wanted = one('limit');
   const limit = wanted === null ? null : readLimit(SIGNAL_LIMIT, wanted);

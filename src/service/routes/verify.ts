@@ -2,7 +2,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { normaliseEmail } from '../../verification/address.ts';
-import type { Verdict, VerifyMode } from '../../verification/types.ts';
+import type { VerifyMode } from '../../verification/types.ts';
 import { bookCall, bookCredits, isHead, JSON_TYPE, onUndo } from '../api-route.ts';
 import type { Answer, Endpoint, ServiceContext } from '../context.ts';
 import { ServiceError } from '../errors.ts';
@@ -10,29 +10,31 @@ import type { ActiveKey } from '../key-ring.ts';
 import { MAX_EMAILS, VERIFY, VERIFY_BODY } from '../operations/verify.ts';
 import { SUPPRESSED_REASON, suppressedPerson, suppressedResult, type AddressResult } from '../suppressed-result.ts';
 import { BodyReader } from '../validate.ts';
+import { summarise } from '../verification-summary.ts';
+import { readWebhookUrl } from '../webhooks/url.ts';
 import { isObject } from '../values.ts';
 import type { JobState, VerificationJobs } from '../verification-jobs.ts';
 
 /** Shorter than clients wait as a rule (30 s): late is better said than not said. */
 const TIMEOUT_MS = 25_000;
 
-type VerifyingAddresses = Pick<ServiceContext, 'evidence' | 'verifier' | 'directory' | 'now'>;
+type VerifyingAddresses = Pick<ServiceContext, 'evidence' | 'verifier' | 'directory' | 'now' | 'webhooks'>;
 
 /** Of somebody who asked to be removed nothing is looked up: one alone is refused, among others a result of its own says it. */
 export function verifyEndpoint(context: VerifyingAddresses, jobs: VerificationJobs): Endpoint {
   return async (body, request) => {
-    const asked = readRequest(body);
+    const asked = readRequest(body, context.webhooks.isDevelopment);
     const removed = removedAmong(context, asked.emails);
     if (asked.single && removed.size > 0) throw suppressedPerson();
     // What was answered at once is kept as it was, so a replay that comes here was answered later the first time, too.
-    if (wantsAsync(request) || request.call.replayed) return begin(jobs, request, asked, [...removed].map((email) => suppressedResult(email, context.now())));
+    if (wantsAsync(request) || asked.webhookUrl !== null || request.call.replayed) return begin(jobs, request, asked, [...removed].map((email) => suppressedResult(email, context.now())));
     return verifyNow(context, asked, removed);
   };
 }
 
 /** Verifies by one body, and waits for the results. @throws ServiceError */
 export function verifyOnce(context: VerifyingAddresses, body: unknown): Promise<Answer> {
-  const asked = readRequest(body);
+  const asked = readRequest(body, context.webhooks.isDevelopment);
   return verifyNow(context, asked, removedAmong(context, asked.emails));
 }
 
@@ -92,7 +94,8 @@ function wantsAsync({ headers }: FastifyRequest): boolean {
 }
 
 /** The same request with the same Idempotency-Key has the same id, so that a replay finds the job. @param known results that are there already */
-function begin(jobs: VerificationJobs, { headers, call }: FastifyRequest, { single, ...asked }: Asked, known: readonly AddressResult[]): Answer {
+function begin(jobs: VerificationJobs, request: FastifyRequest, { single, ...asked }: Asked, known: readonly AddressResult[]): Answer {
+  const { headers, call } = request;
   const keyId = (call.key as ActiveKey).id;
   const idempotencyKey = headers['idempotency-key'];
   const name = typeof idempotencyKey === 'string' ? hash('sha256', Buffer.concat([Buffer.from(`${keyId}\n${idempotencyKey}\n`), call.raw]), 'hex').slice(0, 32) : randomBytes(16).toString('hex');
@@ -102,7 +105,7 @@ function begin(jobs: VerificationJobs, { headers, call }: FastifyRequest, { sing
     onUndo(call, () => jobs.drop(id));
   }
   const { text, headers: more } = progress(id, { kind: 'in_progress', total: new Set(asked.emails).size, settled: known.length, nextMs: 1_000 });
-  return { status: 202, text, credits: 0, again: true, headers: { ...more, 'preference-applied': 'respond-async' } };
+  return { status: 202, text, credits: 0, again: true, headers: { ...more, ...(wantsAsync(request) ? { 'preference-applied': 'respond-async' } : {}) } };
 }
 
 function progress(id: string, { total, settled, nextMs }: JobState & { kind: 'in_progress' }): { text: string; headers: Record<string, string> } {
@@ -125,9 +128,10 @@ interface Asked {
   readonly mode: VerifyMode;
   readonly maxAgeS: number | null;
   readonly timeoutMs: number | null;
+  readonly webhookUrl: string | null;
 }
 
-function readRequest(body: unknown): Asked {
+function readRequest(body: unknown, isDevelopment: boolean): Asked {
   const reader = new BodyReader(body, VERIFY_BODY);
   const { emails: sent } = isObject(body) ? body : {};
   if (Array.isArray(sent) && sent.length > MAX_EMAILS) {
@@ -138,18 +142,12 @@ function readRequest(body: unknown): Asked {
   const one = reader.get('email');
   if (reader.has('emails') && reader.has('email')) reader.fail('/email', 'ambiguous', 'give emails or email, not both');
   else if (!reader.has('emails') && !reader.has('email')) reader.fail('', 'required', 'nothing to verify: give emails (an array) or email');
-  reader.get('webhook_url');
+  const webhookUrl = readWebhookUrl(reader, isDevelopment);
   const mode = reader.get('mode') ?? 'full';
   const timeoutMs = reader.get('timeout_ms');
   const maxAgeS = reader.get('max_age_s');
   reader.finish();
-  return { emails: emails ?? [one ?? ''], single: emails === null, mode, maxAgeS, timeoutMs };
-}
-
-function summarise(results: readonly AddressResult[]): Record<Verdict, number> {
-  const summary: Record<Verdict, number> = { deliverable: 0, undeliverable: 0, risky: 0, unknown: 0 };
-  for (const { result } of results) summary[result]++;
-  return summary;
+  return { emails: emails ?? [one ?? ''], single: emails === null, mode, maxAgeS, timeoutMs, webhookUrl };
 }
 
 /** One credit for each different mailbox that got an answer; `unknown` is free. */

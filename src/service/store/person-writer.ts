@@ -8,6 +8,7 @@ import { readKept } from './kept-columns.ts';
 import { bytesIn, TextCollector, textIn, type Texts } from './kept-texts.ts';
 import type { NameAt } from './employer.ts';
 import { withoutMain } from './former-keys.ts';
+import { jobChangeNoter } from '../webhooks/note-job-change.ts';
 import { mergePerson } from './merge-person.ts';
 import type { KeptRecord, Provenance } from './merge.ts';
 import { onceATransaction } from './once.ts';
@@ -45,6 +46,7 @@ export function preparedPersonWriter(store: Store, index: IndexWriter): PutPrepa
   const isAnybody = onceATransaction(index, anySuppression(store));
   const isSuppressed = suppressionTest(store, isAnybody);
   const collector = new TermCollector();
+  const noteJobChange = jobChangeNoter(store, index);
   const companyAt = store.prepare('SELECT doc FROM companies WHERE domain = ?');
   const nameAt: NameAt = (domain) => nameIn((companyAt.get(domain)?.['doc'] as string | undefined) ?? '{}');
   /** Null: somebody has the address, or this id. */
@@ -92,7 +94,9 @@ export function preparedPersonWriter(store: Store, index: IndexWriter): PutPrepa
     if (found === null) return addUnknown(person, source, collected, isTaken);
     isAgain = isSame(found, person, texts);
     if (isAgain) return { kind: 'put', change: 'same', dropped };
-    const { record, change } = mergePerson(keptPerson(found), recordOf(person, texts, isTaken), { source, atMs }, person, (domain) => (company?.domain === domain ? nameIn(textIn(texts, company)) : null) ?? nameAt(domain));
+    const kept = keptPerson(found);
+    const nameNow: NameAt = (domain) => (company?.domain === domain ? nameIn(textIn(texts, company)) : null) ?? nameAt(domain);
+    const { record, change } = mergePerson(kept, recordOf(person, texts, isTaken), { source, atMs }, person, nameNow);
     // A status that came without an address may be of any that they have.
     const isOfNone = person.email === null && person.status !== null && record.doc['email'] !== undefined;
     const put: Put = { kind: 'put', change, dropped: isOfNone ? [...dropped, 'email_status'] : dropped };
@@ -101,6 +105,7 @@ export function preparedPersonWriter(store: Store, index: IndexWriter): PutPrepa
     if (text.length > MAX_DOC) return TOO_LARGE;
     const span = collector.add(terms);
     rows.replace(found['seq'] as number, row, collector.take(), span);
+    if (change === 'fields') noteJobChange(kept, record, nameNow);
     return put;
   };
 }

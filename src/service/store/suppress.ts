@@ -8,6 +8,8 @@ import { numbersOf, numberTest } from './other-numbers.ts';
 import { samePersonFinder, type PersonFound } from './same-person.ts';
 import { suppressionKeys, suppressionTest, wordsWith, type Traces } from './suppressions.ts';
 import { transaction } from '../../sqlite/transaction.ts';
+import { forgetDeliveries } from '../webhooks/erased.ts';
+import { JobChangeRows } from '../webhooks/job-change-rows.ts';
 import type { Store } from './store.ts';
 
 export interface SuppressCount {
@@ -37,6 +39,8 @@ export function suppress(store: Store, emails: Iterable<string>, nowMs: number):
   const index = new IndexWriter(store);
   const erase = eraser(store, index);
   const eraseUnindexed = unindexedSignalEraser(store, isKnown);
+  // What comes next may get the number of the last one that was erased, and is to be told all the same.
+  const forgetPlaces = store.prepare('UPDATE webhooks SET signals_seq = min(signals_seq, (SELECT coalesce(max(seq), 0) FROM signals))');
   const done = transaction(store, () => {
     const count = { suppressed: 0, people: 0, signals: 0, deliveries: 0, invalid: [] as string[] };
     for (const address of emails) {
@@ -56,9 +60,11 @@ export function suppress(store: Store, emails: Iterable<string>, nowMs: number):
     count.signals += others.length;
     for (const domain of others) index.company(domain);
     index.flush();
+    forgetPlaces.run();
     return count;
   });
   forgetAnswers(store);
+  forgetDeliveries(store);
   return done;
 }
 
@@ -85,14 +91,16 @@ function eraser(store: Store, index: IndexWriter): (email: string) => Erased {
   const eraseOthers = ['other_addresses', 'other_numbers', 'other_keys'].map((table) => store.prepare(`DELETE FROM ${table} WHERE person = ?`));
   const termsOf = store.prepare('DELETE FROM person_term_lists WHERE person = ? RETURNING terms');
   const eraseSignals = signalEraser(store);
+  const changes = new JobChangeRows(store);
   const isKept = numberTest(store);
   const eraseDeliveries = store.prepare('DELETE FROM deliveries WHERE email = ?');
   return (email) => {
     const person = find(email);
     const { rows, addresses, profiles } = person;
-    for (const { seq } of rows) {
+    for (const { seq, person: { id } } of rows) {
       index.removePerson(seq, (termsOf.get(seq)?.['terms'] as Uint8Array | undefined) ?? null);
       erasePerson.run(seq);
+      if (typeof id === 'string') changes.forget(id);
       for (const statement of eraseOthers) statement.run(seq);
     }
     const erased = eraseSignals(person);

@@ -14,6 +14,8 @@ export interface VerificationRequest {
   readonly maxAgeS: number | null;
   /** When what is not known by then is given up, milliseconds; null: when nothing more can be learnt. */
   readonly timeoutMs: number | null;
+  /** Who is told when it is done, besides who has subscribed to that. */
+  readonly webhookUrl: string | null;
 }
 
 export interface VerificationRow {
@@ -132,7 +134,8 @@ export function toRow(row: Record<string, unknown>): VerificationRow {
     id: row['id'] as string,
     keyId: row['key_id'] as string,
     startedAtMs: row['started_at'] as number,
-    request: unpack(row['request']) as VerificationRequest,
+    // Until there were webhooks, there was no address of one.
+    request: { webhookUrl: null, ...(unpack(row['request']) as Omit<VerificationRequest, 'webhookUrl'>) },
     results: unpack(row['results']) as AddressResult[],
     done: row['done'] === 1,
     paid: row['paid'] === 1,

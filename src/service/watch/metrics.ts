@@ -18,6 +18,7 @@ export interface ServiceView {
   readonly verifying: { readonly addresses: number; readonly jobs: number };
   /** Jobs by state. */
   readonly batches: ReadonlyMap<string, number>;
+  readonly webhooks: { readonly counts: Readonly<Record<string, number>>; readonly pending: number };
   /** For how long the store has refused to be written. */
   readonly stuckMs: number;
   readonly store: string;
@@ -60,6 +61,8 @@ export const SERVICE_METRICS: Readonly<Record<string, Metric>> = {
   millrace_service_verifications_open: { type: 'gauge', help: 'Asynchronous verifications that are under way.', of: ({ verifying }) => one(verifying.jobs) },
   millrace_service_batches: { type: 'gauge', help: 'Batch jobs by state.', of: ({ batches }) => by('state', batches) },
   millrace_service_batch_lines_total: { type: 'counter', help: 'Lines of batch jobs that have their result.', of: ({ meter }) => one(meter.batchLines) },
+  millrace_service_webhook_deliveries_total: { type: 'counter', help: 'Deliveries to webhooks by what became of an attempt; dropped: there were too many, erased: they named somebody who was.', of: ({ webhooks }) => by('result', Object.entries(webhooks.counts)) },
+  millrace_service_webhook_deliveries_pending: { type: 'gauge', help: 'Deliveries to webhooks that are not settled.', of: ({ webhooks }) => one(webhooks.pending) },
   millrace_service_store_bytes: { type: 'gauge', help: 'Size of the store: its file, and the log that is not merged into it yet.', of: ({ store }) => ['', '-wal'].flatMap((end) => sizeOf(store + end).map((value) => ({ labels: { file: end === '' ? 'main' : 'wal' }, value }))) },
   millrace_service_store_stuck_seconds: { type: 'gauge', help: 'How long the store has refused to be written; 0: it does not.', of: ({ stuckMs }) => one(stuckMs / 1_000) },
 };

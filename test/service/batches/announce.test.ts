@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { Readable } from 'node:stream';
-import type { BatchAnnouncement } from '../../../src/service/batches/announce.ts';
+import type { Announcement } from '../../../src/service/webhooks/announcement.ts';
+import type { Webhooks } from '../../../src/service/webhooks/webhooks.ts';
 import { Batches } from '../../../src/service/batches/batches.ts';
 import { KeyRing } from '../../../src/service/key-ring.ts';
 import { openDirectory } from '../../../src/service/store/directory.ts';
@@ -15,14 +16,14 @@ it('the end of a job is told of once, as GET shows it, in the transaction that n
   await makeKey(path, 'enterprise');
   const store = openStore(path);
   const keyId = String(store.prepare('SELECT id FROM keys').get()?.['id']);
-  const told: BatchAnnouncement[] = [];
+  const told: Announcement[] = [];
   let failures = 1;
   const clock = (): number => performance.now();
   const directory = openDirectory(store);
   const batches = new Batches({
     store, path, clock, now: Date.now, arrived: () => 0, meter: new ServiceMeter(), log: null,
     keys: new KeyRing(store, new Journal(store, () => undefined), clock),
-    performing: { directory, evidence: directory, now: Date.now, verifier: { verify: async () => [] } },
+    performing: { directory, evidence: directory, now: Date.now, verifier: { verify: async () => [] }, webhooks: { isDevelopment: false } as Webhooks },
     announce(announcement) {
       expect(store.isTransaction).toBe(true);
       // As when the store says that another process writes.

@@ -6,6 +6,7 @@ import { BULK_BODY, ENRICH_BODY, ENRICH_FORMS } from '../../../src/service/opera
 import { OPERATIONS } from '../../../src/service/operations/operations.ts';
 import { BATCH_BODY } from '../../../src/service/operations/batches.ts';
 import { REVEAL_BODY } from '../../../src/service/operations/reveal.ts';
+import { WEBHOOK_BODY, WEBHOOK_CHANGE_BODY } from '../../../src/service/operations/webhooks.ts';
 import { VERIFY_BODY } from '../../../src/service/operations/verify.ts';
 import { exampleRequests } from '../../../src/service/openapi/example-requests.ts';
 import type { Body } from '../../../src/service/openapi/schema.ts';
@@ -101,6 +102,8 @@ describe('a body is taken exactly when its published schema holds', () => {
     { name: 'VerifyRequest', declared: VERIFY_BODY, forms: null },
     { name: 'BulkEnrichRequest', declared: BULK_BODY, forms: null },
     { name: 'BatchRequest', declared: BATCH_BODY, forms: null },
+    { name: 'WebhookRequest', declared: WEBHOOK_BODY, forms: null },
+    { name: 'WebhookChange', declared: WEBHOOK_CHANGE_BODY, forms: null },
   ] as const;
 
   it.each(cases)('$name', ({ name, declared, forms }) => {

@@ -4,7 +4,7 @@ import { DOCUMENT, type Json, type OperationObject } from '../answers.ts';
 
 export interface Described {
   readonly path: string;
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly operation: OperationObject;
   /** Needs no key. */
   readonly open: boolean;
@@ -17,7 +17,7 @@ export const DESCRIBED: readonly Described[] = Object.entries(DOCUMENT.paths).fl
 export interface Sent {
   readonly url: string;
   readonly body?: unknown;
-  /** Values that fit their schema, and may mean nothing all the same: a range that ends before it begins. */
+  /** Values that fit their schema, and may mean nothing all the same: a range that ends before it begins, a filter that an event does not know. */
   readonly risky: boolean;
 }
 
@@ -41,7 +41,7 @@ export function validRequest({ path, operation }: Described): fc.Arbitrary<Sent>
   const sent = body === null ? fc.constant(undefined) : objectOf(body.schema);
   return fc.tuple(query, sent).map(([pairs, value]) => {
     const text = pairs.flatMap(([name, found]) => [found].flat().map((one) => `${encodeURIComponent(name)}=${encodeURIComponent(String(one))}`)).join('&');
-    return { url: text === '' ? filled : `${filled}?${text}`, ...(body === null ? {} : { body: value }), risky: areDays(pairs.map(([name]) => name)) || pairs.some(([name]) => hasPattern(inQuery.find((one) => one.name === name)?.schema ?? {})) || hasPattern(body?.schema ?? {}) };
+    return { url: text === '' ? filled : `${filled}?${text}`, ...(body === null ? {} : { body: value }), risky: areDays(pairs.map(([name]) => name)) || pairs.some(([name]) => hasPattern(inQuery.find((one) => one.name === name)?.schema ?? {})) || hasPattern(body?.schema ?? {}) || (typeof value === 'object' && value !== null && 'filter' in value) };
   });
 }
 

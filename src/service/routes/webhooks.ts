@@ -1,0 +1,180 @@
+/** /v1/webhooks: subscriptions, each for the key that made it. */
+import { randomBytes } from 'node:crypto';
+import type { FastifyRequest } from 'fastify';
+import type { Answer, Endpoint, ServiceContext } from '../context.ts';
+import { ServiceError } from '../errors.ts';
+import type { ActiveKey } from '../key-ring.ts';
+import { MAX_WEBHOOKS, WEBHOOK_BODY, WEBHOOK_CHANGE_BODY } from '../operations/webhooks.ts';
+import { BodyReader, type Lookupable } from '../validate.ts';
+import { eventBody, type EventType } from '../webhooks/announcement.ts';
+import { FILTER_VALUES, filtersOf, type FilterName, type WebhookFilter } from '../webhooks/filter.ts';
+import { addressesOf, NoWay } from '../webhooks/reach.ts';
+import { newSecret, secretText } from '../webhooks/signature.ts';
+import { hostOf, readWebhookUrl } from '../webhooks/url.ts';
+import type { Places, Wanted, Webhook } from '../webhooks/webhook-rows.ts';
+import { webhookRecord } from './webhook-records.ts';
+
+type Parts = Pick<ServiceContext, 'webhooks' | 'now'>;
+
+/** For how long the secret that was replaced signs, too. */
+const FORMER_SIGNS_MS = 24 * 3_600_000;
+/** Tests of all keys that are under way. */
+const MOST_TESTS = 20;
+const RETRY_S = '5';
+
+export function createWebhook({ webhooks, now }: Parts): Endpoint {
+  return async (body, request) => {
+    const reader = new BodyReader(body, WEBHOOK_BODY);
+    const url = readWebhookUrl(reader, webhooks.isDevelopment, 'url');
+    if (!reader.has('url')) reader.fail('', 'required', 'give url: where events are to be sent');
+    const [one, several] = [reader.get('event'), reader.get('events')];
+    if (reader.has('event') === reader.has('events')) reader.fail(reader.has('event') ? '/events' : '', reader.has('event') ? 'ambiguous' : 'required', 'give event, or events');
+    const events = [...new Set(several ?? (one === null ? [] : [one]))];
+    const filter = readFilter(reader, reader.get('filter'), events) ?? {};
+    reader.finish();
+    // `finish` has thrown unless there is a good address.
+    const wanted: Wanted = { url: url as string, events, filter, disabled: null };
+    await refuseUnreachable(webhooks, wanted.url);
+    const keyId = keyOf(request);
+    const secret = newSecret();
+    const made = await webhooks.writes.write(() => {
+      if (webhooks.rows.ofKey(keyId).length >= MAX_WEBHOOKS) throw invalid('', 'too_many', `a key may have ${MAX_WEBHOOKS} webhooks; delete one first`);
+      return webhooks.rows.add(keyId, wanted, secret, webhooks.news.ends(), now());
+    });
+    webhooks.changed();
+    return { ...answer({ ...webhookRecord(made), secret: secretText(secret) }, 201), headers: { location: `/v1/webhooks/${made.id}` } };
+  };
+}
+
+export function listWebhooks({ webhooks }: Parts): Endpoint {
+  return (_body, request) => answer({ data: webhooks.rows.ofKey(keyOf(request)).map(webhookRecord) });
+}
+
+export function getWebhook({ webhooks }: Parts): Endpoint {
+  return (_body, request) => answer(webhookRecord(findWebhook(webhooks, request)));
+}
+
+export function changeWebhook({ webhooks, now }: Parts): Endpoint {
+  return async (body, request) => {
+    const reader = new BodyReader(body, WEBHOOK_CHANGE_BODY);
+    const url = readWebhookUrl(reader, webhooks.isDevelopment, 'url');
+    const [events, enabled, given] = [reader.get('events'), reader.get('enabled'), reader.get('filter')];
+    // With the events that it has, and without a webhook it is the body that is wrong first.
+    const before = webhooks.rows.find(idOf(request), keyOf(request));
+    const allEvents = [...new Set(events ?? before?.events ?? [])];
+    const filter = readFilter(reader, given ?? before?.filter ?? null, allEvents, given === null ? '/events' : '/filter');
+    reader.finish();
+    if (before === null) throw noWebhook();
+    if (url !== null) await refuseUnreachable(webhooks, url);
+    // What it was told of until now, it is told of by what held until now.
+    const ends = webhooks.news.ends();
+    if (before.disabled === null) await webhooks.news.tellAll(before);
+    const changed = await webhooks.writes.write(() => {
+      const kept = findWebhook(webhooks, request);
+      const wanted: Wanted = { url: url ?? kept.url, events: allEvents, filter: filter ?? kept.filter, disabled: enabled === null ? kept.disabled : enabled ? null : (kept.disabled ?? 'by_request') };
+      webhooks.rows.change(kept.id, wanted, goesOnAt(kept, wanted, ends), now());
+      if (wanted.disabled !== null) webhooks.deliveries.giveUpAllOf(kept.id, 'webhook_disabled');
+      if (wanted.url !== kept.url) webhooks.deliveries.move(kept.id, new URL(wanted.url).host);
+      return { ...kept, ...wanted, updatedMs: now() };
+    });
+    webhooks.changed();
+    return answer(webhookRecord(changed));
+  };
+}
+
+export function deleteWebhook({ webhooks }: Parts): Endpoint {
+  return async (_body, request) => {
+    await webhooks.writes.write(() => {
+      const { id } = findWebhook(webhooks, request);
+      webhooks.rows.remove(id);
+      webhooks.deliveries.forgetAllOf(id);
+    });
+    webhooks.changed();
+    return { status: 204, text: '', credits: 0, again: false };
+  };
+}
+
+export function rotateWebhookSecret({ webhooks, now }: Parts): Endpoint {
+  return async (_body, request) => {
+    const secret = newSecret();
+    const found = await webhooks.writes.write(() => {
+      const kept = findWebhook(webhooks, request);
+      webhooks.rows.rotate(kept.id, secret, now() + FORMER_SIGNS_MS, now());
+      return { ...kept, updatedMs: now() };
+    });
+    return answer({ ...webhookRecord(found), secret: secretText(secret) });
+  };
+}
+
+export function testWebhook({ webhooks, now }: Parts): Endpoint {
+  let underWay = 0;
+  return async (_body, request) => {
+    const { id, url, events } = findWebhook(webhooks, request);
+    if (underWay >= MOST_TESTS) throw new ServiceError('overloaded', 'too many webhooks are being tested', { headers: { 'retry-after': RETRY_S } });
+    const [type] = events as readonly [EventType];
+    underWay++;
+    try {
+      const { status, error } = await webhooks.courier.attempt(url, webhooks.courier.secretsOf(id), `msg_test_${randomBytes(12).toString('base64url')}`, eventBody(type, now(), { test: true, webhook: id }));
+      return answer({ delivered: status !== null && status >= 200 && status < 300, type, status, error });
+    } finally {
+      underWay--;
+    }
+  };
+}
+
+/** The filter, unless something is wrong with it. @param blame where it is told that an event does not know a field of it */
+function readFilter(reader: Lookupable, given: WebhookFilter | null, events: readonly EventType[], blame = '/filter'): WebhookFilter | null {
+  if (given === null) return null;
+  for (const [name, values] of Object.entries(given) as [FilterName, readonly unknown[]][]) {
+    // What is none of a filter's fields, or no list of text, was told by the reader already.
+    const known = Object.hasOwn(FILTER_VALUES, name) ? FILTER_VALUES[name] : undefined;
+    if (known === undefined || !Array.isArray(values)) continue;
+    const stranger = events.find((event) => !filtersOf(event).includes(name));
+    if (stranger !== undefined) reader.fail(blame === '/filter' ? `/filter/${name}` : blame, 'not_for_event', `${stranger} cannot be chosen by ${name}; make a webhook of its own for it`);
+    for (const [at, value] of values.entries()) if (typeof value === 'string' && known.read(value) === null) reader.fail(`/filter/${name}/${at}`, 'format', `filter.${name}[${at}] ${known.wanted}`);
+  }
+  return given;
+}
+
+/** Where one goes on in the streams of what is told: behind what was looked at by what held until now. What happened while it was not told anything of that kind is passed over. */
+function goesOnAt(before: Webhook, { events, filter, disabled }: Wanted, ends: Places): Places | null {
+  const isAnother = JSON.stringify([before.events, before.filter, before.disabled]) !== JSON.stringify([events, filter, disabled]);
+  return isAnother ? ends : null;
+}
+
+/** @throws ServiceError when DNS knows of an address that may not be called; a name that it does not know yet may come */
+async function refuseUnreachable({ isDevelopment, resolver }: ServiceContext['webhooks'], url: string): Promise<void> {
+  if (isDevelopment) return;
+  try {
+    await addressesOf(hostOf(new URL(url)), resolver);
+  } catch (error) {
+    if (!(error instanceof NoWay)) throw error;
+    if (error.code === 'refused_address') throw invalid('/url', 'private_address', 'url leads to an address that is not on the Internet');
+  }
+}
+
+export function findWebhook({ rows }: ServiceContext['webhooks'], request: FastifyRequest): Webhook {
+  const found = rows.find(idOf(request), keyOf(request));
+  if (found === null) throw noWebhook();
+  return found;
+}
+
+function noWebhook(): ServiceError {
+  return new ServiceError('not_found', 'this key has no webhook of this id');
+}
+
+function idOf({ params }: FastifyRequest): string {
+  return (params as { readonly id: string }).id;
+}
+
+function keyOf({ call }: FastifyRequest): string {
+  return (call.key as ActiveKey).id;
+}
+
+function invalid(pointer: string, code: string, detail: string): ServiceError {
+  return new ServiceError('validation_failed', detail, { errors: [{ pointer, code, detail }] });
+}
+
+function answer(record: unknown, status = 200): Answer {
+  return { status, text: JSON.stringify(record), credits: 0, again: false };
+}

@@ -1,0 +1,64 @@
+/** Changes that are asked for by a call and are in the store before it is answered. They share the journal's transactions, and wait as an answer that costs something does. */
+import { ServiceError } from './errors.ts';
+import { PAID_WAITS_MS, UNWRITTEN_RETRY_S } from './owing.ts';
+import type { Journal, Pending } from './store/journal.ts';
+import type { Store } from './store/store.ts';
+
+interface Change {
+  readonly work: () => unknown;
+  /** What it came to in the transaction that was tried last. */
+  outcome: { readonly value: unknown } | { readonly refusal: ServiceError } | null;
+}
+
+export class StoreWrites implements Pending {
+  readonly #store: Store;
+  readonly #journal: Journal;
+  readonly #changes = new Set<Change>();
+
+  constructor(store: Store, journal: Journal) {
+    this.#store = store;
+    this.#journal = journal;
+    journal.join(this);
+  }
+
+  /**
+   * Resolves with what `work` returned, once it is in the store. It may be run again when the store was busy.
+   * @throws what `work` refuses with, and then nothing of it was written; ServiceError `overloaded` when the store would not take it in time
+   */
+  async write<T>(work: () => T): Promise<T> {
+    const change: Change = { work, outcome: null };
+    this.#changes.add(change);
+    const written = await this.#journal.written(PAID_WAITS_MS);
+    this.#changes.delete(change);
+    const { outcome } = change;
+    if (!written || outcome === null) throw new ServiceError('overloaded', 'the store is busy, and nothing was changed; send the same request again', { headers: { 'retry-after': UNWRITTEN_RETRY_S } });
+    if ('refusal' in outcome) throw outcome.refusal;
+    return outcome.value as T;
+  }
+
+  get size(): number {
+    return this.#changes.size;
+  }
+
+  flush(): void {
+    for (const change of this.#changes) change.outcome = this.#run(change.work);
+  }
+
+  flushed(): void {
+    this.#changes.clear();
+  }
+
+  /** A refusal undoes its own change and no other. */
+  #run(work: () => unknown): NonNullable<Change['outcome']> {
+    this.#store.exec('SAVEPOINT change');
+    try {
+      const value = work();
+      this.#store.exec('RELEASE change');
+      return { value };
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      this.#store.exec('ROLLBACK TO change; RELEASE change');
+      return { refusal: error };
+    }
+  }
+}

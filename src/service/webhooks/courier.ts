@@ -1,0 +1,184 @@
+/** Takes what is due out of the store and delivers it. */
+import type { KeyRing } from '../key-ring.ts';
+import type { StoreWrites } from '../store-writes.ts';
+import type { Store } from '../store/store.ts';
+import type { Resolver } from '../../verification/dns/resolver.ts';
+import type { ServiceLog } from '../watch/log.ts';
+import { lastOf, type Claimed, type DeliveryRows } from './delivery-rows.ts';
+import { erasedTest } from './erased.ts';
+import type { Conclusion, Outbox } from './outbox.ts';
+import { Poster, type Attempt } from './post.ts';
+import { retryAfterMs } from './retries.ts';
+import { secretOfKey, signedHeaders } from './signature.ts';
+import { Slots } from './slots.ts';
+import type { WebhookRows } from './webhook-rows.ts';
+
+/** For how long one is taken: longer than an attempt takes, and what becomes of it to be written. After that it is anybody's again. */
+const TAKEN_MS = 60_000;
+/** Hosts that are looked at in one go; the next look goes on behind them. */
+const HOSTS_AT_ONCE = 256;
+/** How long `close` waits for receivers, milliseconds. */
+const CLOSE_WITHIN_MS = 5_000;
+const GONE = 410;
+
+/** What was counted: settled well or for good, to be tried again, dropped because there were too many, erased with whom they named. */
+export type Result = 'delivered' | 'failed' | 'retried' | 'dropped' | 'erased';
+
+export interface CourierOptions {
+  readonly store: Store;
+  readonly webhooks: WebhookRows;
+  readonly deliveries: DeliveryRows;
+  readonly writes: StoreWrites;
+  readonly outbox: Outbox;
+  readonly keys: Pick<KeyRing, 'digestOf'>;
+  readonly isDevelopment: boolean;
+  readonly resolver: Pick<Resolver, 'addresses'>;
+  readonly now: () => number;
+  readonly random: () => number;
+  readonly log: ServiceLog | null;
+  /** Called when one has come to its end. */
+  readonly onRoom: () => void;
+}
+
+export class Courier {
+  readonly #options: CourierOptions;
+  readonly #poster: Poster;
+  readonly #isErased: ReturnType<typeof erasedTest>;
+  readonly #slots = new Slots();
+  readonly #stop = new AbortController();
+  readonly #underWay = new Map<number, Promise<void>>();
+  readonly counts: Record<Result, number> = { delivered: 0, failed: 0, retried: 0, dropped: 0, erased: 0 };
+  #lastHost = '';
+
+  constructor(options: CourierOptions) {
+    this.#options = options;
+    this.#poster = new Poster(options);
+    this.#isErased = erasedTest(options.store);
+  }
+
+  /** Begins to deliver what is due, as far as there is room. */
+  async sendDue(): Promise<void> {
+    const { deliveries, writes, now } = this.#options;
+    while (!this.#stop.signal.aborted && this.#slots.room > 0 && deliveries.isAnyDue(now())) {
+      const claimed = await writes.write(() => this.#claim());
+      for (const one of claimed) this.#begin(one);
+      if (claimed.length === 0) return;
+    }
+  }
+
+  /** One attempt by the webhook's own secrets; nothing of it is kept. @throws nothing */
+  async attempt(url: string, secrets: readonly Uint8Array[], id: string, body: string): Promise<Attempt> {
+    return this.#poster.post(url, signedHeaders(secrets, id, this.#options.now(), body), body, this.#stop.signal);
+  }
+
+  /** The secrets that sign for a webhook now, the newest first. */
+  secretsOf(webhookId: string): readonly Uint8Array[] {
+    return this.#inForce(this.#options.webhooks.secrets(webhookId));
+  }
+
+  count(result: Result, by: number): void {
+    this.counts[result] += by;
+  }
+
+  /** Waits some seconds for what is under way; what has no end by then is left to be tried again. */
+  async close(): Promise<void> {
+    const timer = setTimeout(() => this.#stop.abort(), CLOSE_WITHIN_MS);
+    await Promise.all(this.#underWay.values());
+    clearTimeout(timer);
+    this.#stop.abort();
+    this.#poster.close();
+  }
+
+  #claim(): Claimed[] {
+    const { deliveries, outbox, now } = this.#options;
+    let { room } = this.#slots;
+    const claimed: Claimed[] = [];
+    for (const host of this.#hosts()) {
+      const taken = deliveries.claim(host, now(), now() + TAKEN_MS, Math.min(room, this.#slots.free(host)));
+      claimed.push(...taken);
+      room -= taken.length;
+      this.#lastHost = host;
+      if (room === 0) break;
+    }
+    return claimed.filter(({ seq }) => !this.#underWay.has(seq) && !outbox.isConcluding(seq));
+  }
+
+  /** Some hosts in turn, from behind the one that was looked at last. */
+  *#hosts(): Generator<string> {
+    const { deliveries } = this.#options;
+    let left = HOSTS_AT_ONCE;
+    const start = this.#lastHost;
+    for (const host of deliveries.hostsAfter(start)) {
+      if (left-- === 0) return;
+      yield host;
+    }
+    for (const host of deliveries.hostsAfter('')) {
+      if (left-- === 0 || host > start) return;
+      yield host;
+    }
+  }
+
+  #begin(claimed: Claimed): void {
+    this.#slots.take(claimed.host);
+    const done = this.#deliver(claimed).then((answered) => {
+      this.#slots.giveBack(claimed.host, answered);
+      this.#underWay.delete(claimed.seq);
+      this.#options.onRoom();
+    });
+    this.#underWay.set(claimed.seq, done);
+  }
+
+  /** Returns whether the host said anything, or was not asked. Never rejects. */
+  async #deliver(claimed: Claimed): Promise<boolean> {
+    const { outbox, keys, now } = this.#options;
+    const { keyId, id, url, body, isDisabled } = claimed;
+    const digest = keys.digestOf(keyId);
+    if (this.#isErased(claimed)) {
+      this.count('erased', 1);
+      outbox.conclude(claimed, { kind: 'erased' });
+      return true;
+    }
+    if (digest === null || isDisabled) {
+      this.count('failed', 1);
+      outbox.conclude(claimed, { kind: 'given_up', why: digest === null ? 'key_revoked' : 'webhook_disabled' });
+      return true;
+    }
+    const attempt = await this.attempt(url, this.#secretsFor(claimed, digest), id, body);
+    const conclusion = this.#conclusionOf(claimed, attempt, now());
+    outbox.conclude(claimed, conclusion);
+    this.#tell(claimed, attempt, conclusion);
+    return attempt.status !== null || attempt.error === 'stopped';
+  }
+
+  /** Of the webhook; else of the key's webhook with just this address; else that which the key itself makes. */
+  #secretsFor({ webhookId, keyId, url }: Claimed, digest: Uint8Array): readonly Uint8Array[] {
+    const { webhooks } = this.#options;
+    const found = webhookId === null ? webhooks.secretsByUrl(keyId, url) : webhooks.secrets(webhookId);
+    return found === null ? [secretOfKey(digest)] : this.#inForce(found);
+  }
+
+  #inForce(found: ReturnType<WebhookRows['secrets']>): readonly Uint8Array[] {
+    if (found === null) return [];
+    const { secret, former, formerUntilMs } = found;
+    return former !== null && this.#options.now() < formerUntilMs ? [secret, former] : [secret];
+  }
+
+  #conclusionOf({ attempts: before }: Claimed, attempt: Attempt, nowMs: number): Conclusion {
+    const { status } = attempt;
+    if (attempt.error === 'stopped') return { kind: 'released' };
+    const attempts = before + 1;
+    const common = { attempts, ...lastOf(attempt, nowMs) };
+    if (status !== null && status >= 200 && status < 300) return { kind: 'settled', outcome: { ...common, state: 'delivered', nextMs: null } };
+    if (status === GONE) return { kind: 'gone', outcome: { ...common, state: 'failed', nextMs: null } };
+    const waitMs = retryAfterMs(attempts, this.#options.random());
+    return { kind: 'settled', outcome: waitMs === null ? { ...common, state: 'failed', nextMs: null } : { ...common, state: 'pending', nextMs: nowMs + waitMs } };
+  }
+
+  #tell({ id, webhookId, attempts }: Claimed, { status, error }: Attempt, conclusion: Conclusion): void {
+    if (conclusion.kind === 'released' || !('outcome' in conclusion)) return;
+    const { state } = conclusion.outcome;
+    this.count(state === 'pending' ? 'retried' : state, 1);
+    // No address: there may be a secret in it.
+    this.#options.log?.write(state === 'failed' ? 'warn' : 'debug', { event: 'webhook_delivery', delivery: id, webhook: webhookId, attempt: attempts + 1, state, status, error });
+  }
+}

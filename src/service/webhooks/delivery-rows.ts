@@ -1,0 +1,246 @@
+/** What is to be delivered, and what became of it, as the store has it. What is written is so within a transaction. */
+import { randomBytes } from 'node:crypto';
+import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import type { Store } from '../store/store.ts';
+import type { About, EventType } from './announcement.ts';
+import type { Attempt } from './post.ts';
+
+/** `pending`: it will be tried, or is being so. */
+export type DeliveryState = 'pending' | 'delivered' | 'failed';
+
+/** Why nothing more is tried, where it was not for the receiver's answer. */
+export type GivenUp = 'webhook_disabled' | 'key_revoked';
+
+/** A webhook, or an address that came with a request. */
+export type Target = { readonly webhookId: string } | { readonly url: string };
+
+export interface NewDelivery {
+  readonly keyId: string;
+  readonly to: Target;
+  /** With its port: what is delivered to one host shares its slots. */
+  readonly host: string;
+  readonly type: EventType;
+  readonly body: string;
+  readonly about: About;
+  readonly createdMs: number;
+}
+
+/** One that a process has taken to deliver it. */
+export interface Claimed {
+  readonly seq: number;
+  /** The same at each attempt. */
+  readonly id: string;
+  readonly keyId: string;
+  readonly webhookId: string | null;
+  readonly url: string;
+  readonly host: string;
+  readonly body: string;
+  readonly about: About;
+  readonly createdMs: number;
+  /** Attempts that failed. */
+  readonly attempts: number;
+  /** Its webhook is not in force any more. */
+  readonly isDisabled: boolean;
+}
+
+/** What is told of one. Times are epoch milliseconds. */
+export interface Delivery {
+  readonly seq: number;
+  readonly id: string;
+  readonly type: EventType;
+  readonly state: DeliveryState;
+  readonly createdMs: number;
+  readonly attempts: number;
+  readonly nextMs: number | null;
+  readonly lastMs: number | null;
+  readonly lastStatus: number | null;
+  readonly lastError: string | null;
+}
+
+/** What an attempt leads to. `nextMs` null: it is settled. */
+export interface Outcome {
+  readonly state: DeliveryState;
+  readonly attempts: number;
+  readonly nextMs: number | null;
+  readonly lastMs: number;
+  readonly lastStatus: number | null;
+  readonly lastError: string | null;
+}
+
+const SHOWN = 'seq, id, type, state, created_at, attempts, next_at, last_at, last_status, last_error';
+/** The address is the webhook's as it is now. */
+const CLAIMED = `SELECT d.seq, d.id, d.key_id, iif(d.url IS NULL, d.channel, NULL) AS webhook_id, coalesce(d.url, w.url) AS url, d.host, d.body, d.signal, d.person, d.created_at, d.attempts, d.url IS NULL AND w.enabled IS NOT 1 AS disabled
+  FROM webhook_deliveries AS d LEFT JOIN webhooks AS w ON w.id = d.channel`;
+
+export class DeliveryRows {
+  readonly #statements;
+
+  constructor(store: Store) {
+    this.#statements = {
+      insert: store.prepare('INSERT INTO webhook_deliveries (id, key_id, channel, url, host, type, body, signal, person, created_at, state, next_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'),
+      isDue: store.prepare('SELECT 1 FROM webhook_deliveries WHERE next_at <= ? LIMIT 1'),
+      hostAfter: store.prepare('SELECT host FROM webhook_deliveries WHERE next_at IS NOT NULL AND host > ? ORDER BY host LIMIT 1'),
+      due: store.prepare(`${CLAIMED} WHERE d.host = ? AND d.next_at <= ? ORDER BY d.next_at LIMIT ?`),
+      take: store.prepare('UPDATE webhook_deliveries SET next_at = ? WHERE seq = ?'),
+      settle: store.prepare('UPDATE webhook_deliveries SET state = ?, attempts = ?, next_at = ?, last_at = ?, last_status = ?, last_error = ? WHERE seq = ?'),
+      giveUp: store.prepare("UPDATE webhook_deliveries SET state = 'failed', next_at = NULL, last_error = ? WHERE channel = ? AND next_at IS NOT NULL"),
+      giveUpOne: store.prepare("UPDATE webhook_deliveries SET state = 'failed', next_at = NULL, last_error = ? WHERE seq = ?"),
+      erase: store.prepare('DELETE FROM webhook_deliveries WHERE seq = ?'),
+      forget: store.prepare('DELETE FROM webhook_deliveries WHERE channel = ?'),
+      find: store.prepare(`SELECT ${SHOWN} FROM webhook_deliveries WHERE id = ? AND channel = ?`),
+      page: store.prepare(`SELECT ${SHOWN} FROM webhook_deliveries WHERE channel = ? AND seq < ? ORDER BY seq DESC LIMIT ?`),
+      again: store.prepare("UPDATE webhook_deliveries SET state = 'pending', attempts = 0, next_at = ? WHERE seq = ?"),
+      move: store.prepare('UPDATE webhook_deliveries SET host = ? WHERE channel = ?'),
+      pending: store.prepare('SELECT count(*) AS n FROM webhook_deliveries WHERE next_at IS NOT NULL'),
+      anyBefore: store.prepare('SELECT 1 FROM webhook_deliveries WHERE created_at < ? LIMIT 1'),
+      dropOld: store.prepare('DELETE FROM webhook_deliveries WHERE seq IN (SELECT seq FROM webhook_deliveries WHERE created_at < ? ORDER BY created_at LIMIT ?) RETURNING channel, next_at'),
+      crowded: store.prepare('SELECT channel FROM webhook_deliveries GROUP BY channel HAVING count(*) > ?'),
+      dropBeyond: store.prepare(`
+        DELETE FROM webhook_deliveries WHERE channel = ?1
+        AND seq <= (SELECT seq FROM webhook_deliveries WHERE channel = ?1 ORDER BY seq DESC LIMIT 1 OFFSET ?2) RETURNING channel, next_at`),
+    };
+  }
+
+  add({ keyId, to, host, type, body, about, createdMs }: NewDelivery): void {
+    const id = `msg_${randomBytes(16).toString('base64url')}`;
+    const [channel, url] = 'url' in to ? [keyId, to.url] : [to.webhookId, null];
+    this.#statements.insert.run(id, keyId, channel, url, host, type, zstdCompressSync(body), about.signal, about.person, createdMs, 'pending', createdMs);
+  }
+
+  isAnyDue(nowMs: number): boolean {
+    return this.#statements.isDue.get(nowMs) !== undefined;
+  }
+
+  /** Hosts for which something waits, in order, behind `after`. */
+  *hostsAfter(after: string): Generator<string> {
+    for (let host = after; ;) {
+      const found = this.#statements.hostAfter.get(host);
+      if (found === undefined) return;
+      host = found['host'] as string;
+      yield host;
+    }
+  }
+
+  /** Takes what is due for a host; until `untilMs` no other process does. */
+  claim(host: string, nowMs: number, untilMs: number, most: number): Claimed[] {
+    return this.#statements.due.all(host, nowMs, most).map((row) => {
+      this.take(row['seq'] as number, untilMs);
+      return {
+        seq: row['seq'] as number,
+        id: row['id'] as string,
+        keyId: row['key_id'] as string,
+        webhookId: row['webhook_id'] as string | null,
+        url: row['url'] as string,
+        host: row['host'] as string,
+        body: zstdDecompressSync(row['body'] as Uint8Array).toString('utf8'),
+        about: { signal: row['signal'] as string | null, person: row['person'] as string | null },
+        createdMs: row['created_at'] as number,
+        attempts: row['attempts'] as number,
+        isDisabled: row['disabled'] === 1,
+      };
+    });
+  }
+
+  /** From `nextMs` on anybody may try one, unless it is settled by then. */
+  take(seq: number, nextMs: number): void {
+    this.#statements.take.run(nextMs, seq);
+  }
+
+  settle(seq: number, { state, attempts, nextMs, lastMs, lastStatus, lastError }: Outcome): void {
+    this.#statements.settle.run(state, attempts, nextMs, lastMs, lastStatus, lastError, seq);
+  }
+
+  /** One is not tried any more. */
+  giveUp(seq: number, why: GivenUp): void {
+    this.#statements.giveUpOne.run(why, seq);
+  }
+
+  /** Nothing more is tried of what waits for a webhook. */
+  giveUpAllOf(webhookId: string, why: GivenUp): void {
+    this.#statements.giveUp.run(why, webhookId);
+  }
+
+  erase(seq: number): void {
+    this.#statements.erase.run(seq);
+  }
+
+  /** Forgets all deliveries of a webhook. */
+  forgetAllOf(webhookId: string): void {
+    this.#statements.forget.run(webhookId);
+  }
+
+  /** The webhook has another address. */
+  move(webhookId: string, host: string): void {
+    this.#statements.move.run(host, webhookId);
+  }
+
+  find(id: string, webhookId: string): Delivery | null {
+    const row = this.#statements.find.get(id, webhookId);
+    return row === undefined ? null : toDelivery(row);
+  }
+
+  /** Newest first, behind the place `before`. */
+  page(webhookId: string, before: number, limit: number): Delivery[] {
+    return this.#statements.page.all(webhookId, before, limit).map(toDelivery);
+  }
+
+  /** Begins anew with one, at once. */
+  sendAgain(seq: number, nowMs: number): void {
+    this.#statements.again.run(nowMs, seq);
+  }
+
+  pending(): number {
+    return this.#statements.pending.get()?.['n'] as number;
+  }
+
+  isAnyBefore(timeMs: number): boolean {
+    return this.#statements.anyBefore.get(timeMs) !== undefined;
+  }
+
+  /** Drops up to `most` of those made before a time. */
+  dropOld(beforeMs: number, most: number): Dropped[] {
+    return this.#statements.dropOld.all(beforeMs, most).map(toDropped);
+  }
+
+  /** Webhooks, and keys without one, that have more deliveries than `most`. */
+  crowded(most: number): string[] {
+    return this.#statements.crowded.all(most).map(({ channel }) => channel as string);
+  }
+
+  /** Drops all but the newest `most` of one of these. */
+  dropBeyond(channel: string, most: number): Dropped[] {
+    return this.#statements.dropBeyond.all(channel, most).map(toDropped);
+  }
+}
+
+/** One that is not kept any longer. */
+export interface Dropped {
+  /** A webhook, or a key where it went to an address that came with a request. */
+  readonly channel: string;
+  /** It was not delivered yet, and will not be. */
+  readonly isLost: boolean;
+}
+
+/** @param attempt the one that was made at `lastMs` */
+export function lastOf({ status, error }: Attempt, lastMs: number): Pick<Outcome, 'lastMs' | 'lastStatus' | 'lastError'> {
+  return { lastMs, lastStatus: status, lastError: error };
+}
+
+function toDropped(row: Readonly<Record<string, unknown>>): Dropped {
+  return { channel: row['channel'] as string, isLost: row['next_at'] !== null };
+}
+
+function toDelivery(row: Readonly<Record<string, unknown>>): Delivery {
+  return {
+    seq: row['seq'] as number,
+    id: row['id'] as string,
+    type: row['type'] as EventType,
+    state: row['state'] as DeliveryState,
+    createdMs: row['created_at'] as number,
+    attempts: row['attempts'] as number,
+    nextMs: row['next_at'] as number | null,
+    lastMs: row['last_at'] as number | null,
+    lastStatus: row['last_status'] as number | null,
+    lastError: row['last_error'] as string | null,
+  };
+}

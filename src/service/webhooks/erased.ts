@@ -1,0 +1,69 @@
+/** Deliveries and webhooks that name somebody who was erased. */
+import { zstdDecompressSync } from 'node:zlib';
+import { transaction } from '../../sqlite/transaction.ts';
+import { erasedSince } from '../store/erased-since.ts';
+import type { Store } from '../store/store.ts';
+import { suppressionTest, type Traces } from '../store/suppressions.ts';
+import type { About } from './announcement.ts';
+import { FILTER_VALUES, NAMING_FIELDS, type WebhookFilter } from './filter.ts';
+
+/** Whether a delivery tells of somebody, or of a signal, that is not there any more, or has an address of somebody who was erased since it was made. */
+export function erasedTest(store: Store): (delivery: { readonly about: About; readonly body: string; readonly createdMs: number }) => boolean {
+  const signal = store.prepare('SELECT 1 FROM signals WHERE id = ?');
+  const person = store.prepare('SELECT 1 FROM people WHERE id = ?');
+  const erased = erasedSince(store);
+  return ({ about, body, createdMs }) =>
+    (about.signal !== null && signal.get(about.signal) === undefined) ||
+    (about.person !== null && person.get(about.person) === undefined) ||
+    (erased.anybody(createdMs) && erased.text(body, createdMs));
+}
+
+/** After an erasure: drops the deliveries, sent or not, that name those who were erased, and takes them out of filters. It is read without a lock, as answers are. */
+export function forgetDeliveries(store: Store): void {
+  const isErased = erasedTest(store);
+  const gone: number[] = [];
+  for (const row of store.prepare('SELECT seq, signal, person, body, created_at FROM webhook_deliveries').iterate()) {
+    const about = { signal: row['signal'] as string | null, person: row['person'] as string | null };
+    const body = zstdDecompressSync(row['body'] as Uint8Array).toString('utf8');
+    if (isErased({ about, body, createdMs: row['created_at'] as number })) gone.push(row['seq'] as number);
+  }
+  const isSuppressed = suppressionTest(store);
+  const cut = store.prepare("SELECT id, filter FROM webhooks WHERE filter <> '{}'").all().flatMap(({ id, filter }) => {
+    const before = JSON.parse(filter as string) as WebhookFilter;
+    const left = withoutErased(before, isSuppressed);
+    return left === before ? [] : [{ id: id as string, left }];
+  });
+  if (gone.length + cut.length === 0) return;
+  transaction(store, () => {
+    const erase = store.prepare('DELETE FROM webhook_deliveries WHERE seq = ?');
+    const keep = store.prepare('UPDATE webhooks SET filter = ? WHERE id = ?');
+    const disable = store.prepare("UPDATE webhooks SET enabled = 0, disabled_reason = 'nobody_left' WHERE id = ? AND enabled = 1");
+    for (const seq of gone) erase.run(seq);
+    for (const { id, left } of cut) {
+      keep.run(JSON.stringify(left), id);
+      if (isNobody(left)) disable.run(id);
+    }
+  });
+}
+
+/** Itself where nobody was. */
+function withoutErased(filter: WebhookFilter, isSuppressed: (traces: Traces) => boolean): WebhookFilter {
+  let left = filter;
+  for (const name of NAMING_FIELDS) {
+    const values = filter[name];
+    const kept = values?.filter((value) => !isSuppressed(tracesOf(name, FILTER_VALUES[name].read(value))));
+    if (kept !== undefined && kept.length !== values?.length) left = { ...left, [name]: kept };
+  }
+  return left;
+}
+
+function tracesOf(name: (typeof NAMING_FIELDS)[number], value: string | null): Traces {
+  if (value === null) return {};
+  return name === 'email' ? { emails: [value] } : name === 'id' ? { id: value } : { profile: value };
+}
+
+/** Whether all whom a filter named were erased. */
+function isNobody(filter: WebhookFilter): boolean {
+  const lists = NAMING_FIELDS.flatMap((name) => (filter[name] === undefined ? [] : [filter[name]]));
+  return lists.length > 0 && lists.every(({ length }) => length === 0);
+}

@@ -1,0 +1,115 @@
+/** New signals and changes of jobs, made into deliveries for the webhooks that are to be told of them: each once, whichever service over the store looks first. */
+import type { Directory } from '../store/directory.ts';
+import { ownerReader } from '../store/domain-aliases.ts';
+import type { SignalFeed } from '../store/signal-feed.ts';
+import type { Store } from '../store/store.ts';
+import type { StoreWrites } from '../store-writes.ts';
+import { eventBody, JOB_CHANGE, SIGNAL_EVENTS, type EventType } from './announcement.ts';
+import type { DeliveryRows, NewDelivery } from './delivery-rows.ts';
+import { changeTest, signalFilter, type ChangeFacts } from './filter.ts';
+import { JobChangeRows, type JobChange } from './job-change-rows.ts';
+import type { Places, Webhook, WebhookRows } from './webhook-rows.ts';
+import { isObject } from '../values.ts';
+
+/** Told to a webhook in one go. */
+const AT_ONCE = 100;
+/** Where so many signals were none for a webhook, it is noted that they were looked at; fewer are looked at again. */
+const NOTED_AFTER = 500;
+
+const EVENT_OF: Readonly<Record<string, EventType>> = Object.fromEntries(Object.entries(SIGNAL_EVENTS).map(([event, type]) => [type, event as EventType]));
+
+export interface NewsOptions {
+  readonly store: Store;
+  readonly webhooks: WebhookRows;
+  readonly deliveries: DeliveryRows;
+  readonly signals: SignalFeed;
+  readonly directory: Pick<Directory, 'personById' | 'companyOf'>;
+  readonly writes: StoreWrites;
+  readonly now: () => number;
+}
+
+export class News {
+  readonly #options: NewsOptions;
+  readonly #changes: JobChangeRows;
+  readonly #ownerOf: (domain: string) => string;
+
+  constructor(options: NewsOptions) {
+    this.#options = options;
+    this.#changes = new JobChangeRows(options.store);
+    const ownerOf = ownerReader(options.store);
+    this.#ownerOf = (domain) => ownerOf(domain) ?? domain;
+  }
+
+  /** The ends of both streams: whoever subscribes now is told of what comes behind them. */
+  ends(): Places {
+    return { signals: this.#options.signals.last(), changes: this.#changes.last() };
+  }
+
+  /** Tells a webhook of signals that are new. True: there may be more. */
+  async tellSignals({ id, keyId, url, events, filter }: Webhook): Promise<boolean> {
+    const { webhooks, signals: feed, now } = this.#options;
+    const place = webhooks.places(id)?.signals;
+    if (place === undefined) return false;
+    // The newest ones may have been erased since.
+    const from = Math.min(place, feed.last());
+    const { signals, upTo } = feed.following(signalFilter(events, filter), from, AT_ONCE);
+    const told = signals.map(({ record }) => {
+      const type = EVENT_OF[record['type'] as string] as EventType;
+      return { keyId, to: { webhookId: id }, host: new URL(url).host, type, body: eventBody(type, now(), record), about: { signal: record['id'] as string, person: null }, createdMs: now() };
+    });
+    if (told.length === 0 && upTo - from < NOTED_AFTER) return false;
+    await this.#put(told, { isUnmoved: () => webhooks.places(id)?.signals === place, move: () => webhooks.sawSignals(id, upTo) });
+    return true;
+  }
+
+  /** Tells a webhook of changes of jobs that are new. True: there may be more. */
+  async tellChanges({ id, keyId, url, filter }: Webhook): Promise<boolean> {
+    const { webhooks, now } = this.#options;
+    const from = webhooks.places(id)?.changes;
+    if (from === undefined) return false;
+    const isWanted = changeTest(filter, this.#ownerOf);
+    const changes = this.#changes.following(from, AT_ONCE);
+    const upTo = changes.at(-1)?.seq;
+    if (upTo === undefined) return false;
+    const told = changes.flatMap((change) => {
+      const found = this.#known(change);
+      if (found === null || !isWanted(found.facts)) return [];
+      return [{ keyId, to: { webhookId: id }, host: new URL(url).host, type: JOB_CHANGE, body: eventBody(JOB_CHANGE, now(), found.data), about: { signal: null, person: change.person }, createdMs: now() } as const];
+    });
+    await this.#put(told, { isUnmoved: () => webhooks.places(id)?.changes === from, move: () => webhooks.sawChanges(id, upTo) });
+    return true;
+  }
+
+  /** Tells a webhook of all that is new. */
+  async tellAll(webhook: Webhook): Promise<void> {
+    while (webhook.events.some((event) => event in SIGNAL_EVENTS) && (await this.tellSignals(webhook)));
+    while (webhook.events.includes(JOB_CHANGE) && (await this.tellChanges(webhook)));
+  }
+
+  /** Drops changes that all have been told of who want to know, and old ones. */
+  async prune(): Promise<void> {
+    if (this.#changes.isAny()) await this.#options.writes.write(() => this.#changes.prune(this.#options.now()));
+  }
+
+  /** Puts deliveries, and notes how far it was looked; not where another service has done so meanwhile. */
+  async #put(told: readonly NewDelivery[], { isUnmoved, move }: { readonly isUnmoved: () => boolean; readonly move: () => void }): Promise<void> {
+    await this.#options.writes.write(() => {
+      if (!isUnmoved()) return;
+      for (const delivery of told) this.#options.deliveries.add(delivery);
+      move();
+    });
+  }
+
+  /** What is told of a change, by what is known of the person now; null: they are not there any more. No address and no number: those are revealed. */
+  #known({ person: id, from, to, atMs }: JobChange): { readonly facts: ChangeFacts; readonly data: Readonly<Record<string, unknown>> } | null {
+    const { directory } = this.#options;
+    const row = directory.personById(id);
+    if (row === null) return null;
+    const { person } = row;
+    const told: unknown = JSON.parse(directory.companyOf(row) ?? 'null');
+    const company = isObject(told) ? Object.fromEntries(['id', 'name', 'domain', 'employees', 'industry'].map((field) => [field, told[field] ?? null])) : null;
+    const domains = [from, to].flatMap(({ company_domain: domain }) => (domain === null ? [] : this.#ownerOf(domain)));
+    const data = { person: id, name: person['name'] ?? null, title: person['title'] ?? null, linkedin_url: person['linkedin_url'] ?? null, company, from, to, detected_at: new Date(atMs).toISOString() };
+    return { facts: { domains, person }, data };
+  }
+}

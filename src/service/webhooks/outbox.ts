@@ -1,0 +1,122 @@
+/** What is to be told and what became of it, on its way into the store: collected, and written by the journal together with what the answers cost that it belongs to. */
+import { transaction } from '../../sqlite/transaction.ts';
+import type { Journal, Pending } from '../store/journal.ts';
+import type { Store } from '../store/store.ts';
+import { ABOUT_NOBODY, eventBody, type About, type Announcement } from './announcement.ts';
+import type { Claimed, DeliveryRows, GivenUp, Outcome } from './delivery-rows.ts';
+import type { WebhookRows } from './webhook-rows.ts';
+
+/** What becomes of a delivery that was taken. `gone`: its receiver wants no more of any. `released`: nobody can tell, and it is tried again at once. */
+export type Conclusion =
+  | { readonly kind: 'settled' | 'gone'; readonly outcome: Outcome }
+  | { readonly kind: 'given_up'; readonly why: GivenUp }
+  | { readonly kind: 'erased' }
+  | { readonly kind: 'released' };
+
+interface Collected {
+  readonly announcement: Announcement;
+  readonly about: About;
+  readonly atMs: number;
+}
+
+export interface OutboxOptions {
+  readonly store: Store;
+  readonly journal: Journal;
+  readonly webhooks: WebhookRows;
+  readonly deliveries: DeliveryRows;
+  readonly now: () => number;
+  /** Called when there may be something to send. */
+  readonly onWritten: () => void;
+}
+
+export class Outbox implements Pending {
+  readonly #options: OutboxOptions;
+  readonly #collected = new Set<Collected>();
+  readonly #concluded = new Map<number, { readonly claimed: Claimed; readonly conclusion: Conclusion }>();
+
+  constructor(options: OutboxOptions) {
+    this.#options = options;
+    options.journal.join(this);
+  }
+
+  /** Writes it down now, as part of the transaction that is open. */
+  announce(announcement: Announcement, about: About = ABOUT_NOBODY): void {
+    const { store, now, onWritten } = this.#options;
+    transaction(store, () => this.#put({ announcement, about, atMs: now() }));
+    onWritten();
+  }
+
+  /** Has it written with what the journal writes next. What is returned takes it back, as long as it is not written. */
+  collect(announcement: Announcement, about: About = ABOUT_NOBODY): () => void {
+    const { journal, now } = this.#options;
+    const collected = { announcement, about, atMs: now() };
+    this.#collected.add(collected);
+    journal.wake();
+    return () => void this.#collected.delete(collected);
+  }
+
+  withdraw(isIt: (announcement: Announcement) => boolean): void {
+    for (const collected of this.#collected) if (isIt(collected.announcement)) this.#collected.delete(collected);
+  }
+
+  conclude(claimed: Claimed, conclusion: Conclusion): void {
+    this.#concluded.set(claimed.seq, { claimed, conclusion });
+    this.#options.journal.wake();
+  }
+
+  /** Whether what became of a delivery is not in the store yet. */
+  isConcluding(seq: number): boolean {
+    return this.#concluded.has(seq);
+  }
+
+  get size(): number {
+    return this.#collected.size + this.#concluded.size;
+  }
+
+  flush(): void {
+    for (const collected of this.#collected) this.#put(collected);
+    for (const { claimed, conclusion } of this.#concluded.values()) this.#conclude(claimed, conclusion);
+  }
+
+  flushed(): void {
+    this.#collected.clear();
+    this.#concluded.clear();
+    this.#options.onWritten();
+  }
+
+  #put({ announcement: { type, keyId, data, webhookUrl }, about, atMs }: Collected): void {
+    const { webhooks, deliveries } = this.#options;
+    const subscribed = webhooks.ofKey(keyId).filter(({ disabled, events }) => disabled === null && events.includes(type));
+    const common = { keyId, type, body: eventBody(type, atMs, data), about, createdMs: atMs };
+    for (const { id, url } of subscribed) deliveries.add({ ...common, to: { webhookId: id }, host: new URL(url).host });
+    // Who has subscribed there hears of it once.
+    if (webhookUrl !== null && !subscribed.some(({ url }) => url === webhookUrl)) deliveries.add({ ...common, to: { url: webhookUrl }, host: new URL(webhookUrl).host });
+  }
+
+  #conclude({ seq, webhookId }: Claimed, conclusion: Conclusion): void {
+    const { webhooks, deliveries, now } = this.#options;
+    switch (conclusion.kind) {
+      case 'gone':
+        if (webhookId !== null) {
+          webhooks.disable(webhookId, 'gone', now());
+          deliveries.giveUpAllOf(webhookId, 'webhook_disabled');
+        }
+        deliveries.settle(seq, conclusion.outcome);
+        return;
+      case 'settled':
+        deliveries.settle(seq, conclusion.outcome);
+        return;
+      case 'given_up':
+        deliveries.giveUp(seq, conclusion.why);
+        return;
+      case 'erased':
+        deliveries.erase(seq);
+        return;
+      case 'released':
+        deliveries.take(seq, now());
+        return;
+      default:
+        conclusion satisfies never;
+    }
+  }
+}

@@ -1,0 +1,154 @@
+/** Webhooks as the store has them. What is written is so within a transaction. */
+import { randomBytes } from 'node:crypto';
+import type { Store } from '../store/store.ts';
+import type { EventType } from './announcement.ts';
+import type { WebhookFilter } from './filter.ts';
+
+/** Why one is not in force: it was said so, its receiver answered 410, or everybody whom its filter named was erased. */
+export type DisabledReason = 'by_request' | 'gone' | 'nobody_left';
+
+/** Times are epoch milliseconds. */
+export interface Webhook {
+  readonly id: string;
+  readonly keyId: string;
+  readonly url: string;
+  readonly events: readonly EventType[];
+  readonly filter: WebhookFilter;
+  /** Null: it is in force. */
+  readonly disabled: DisabledReason | null;
+  readonly createdMs: number;
+  readonly updatedMs: number;
+  /** Deliveries that were thrown away undelivered because there were too many. */
+  readonly dropped: number;
+}
+
+/** What its maker says of one. */
+export type Wanted = Pick<Webhook, 'url' | 'events' | 'filter' | 'disabled'>;
+
+/** How far the streams of what is told had come. */
+export interface Places {
+  readonly signals: number;
+  readonly changes: number;
+}
+
+/** Secrets, and until when the former one signs, too. */
+export interface Secrets {
+  readonly secret: Uint8Array;
+  readonly former: Uint8Array | null;
+  readonly formerUntilMs: number;
+}
+
+/** In force. */
+const ENABLED = 'SELECT * FROM webhooks WHERE enabled = 1 ORDER BY seq';
+
+export class WebhookRows {
+  readonly #statements;
+
+  constructor(store: Store) {
+    this.#statements = {
+      insert: store.prepare('INSERT INTO webhooks (id, key_id, url, events, filter, enabled, disabled_reason, secret, created_at, updated_at, signals_seq, changes_seq) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'),
+      update: store.prepare('UPDATE webhooks SET url = ?, events = ?, filter = ?, enabled = ?, disabled_reason = ?, updated_at = ?, signals_seq = coalesce(?, signals_seq), changes_seq = coalesce(?, changes_seq) WHERE id = ?'),
+      disable: store.prepare('UPDATE webhooks SET enabled = 0, disabled_reason = ?, updated_at = ? WHERE id = ? AND enabled = 1'),
+      remove: store.prepare('DELETE FROM webhooks WHERE id = ?'),
+      rotate: store.prepare('UPDATE webhooks SET former_secret = secret, former_until = ?, secret = ?, updated_at = ? WHERE id = ?'),
+      find: store.prepare('SELECT * FROM webhooks WHERE id = ? AND key_id = ?'),
+      byKey: store.prepare('SELECT * FROM webhooks WHERE key_id = ? ORDER BY seq DESC'),
+      enabled: store.prepare(ENABLED),
+      secrets: store.prepare('SELECT secret, former_secret, former_until FROM webhooks WHERE id = ?'),
+      secretsByUrl: store.prepare('SELECT secret, former_secret, former_until FROM webhooks WHERE key_id = ? AND url = ? ORDER BY enabled DESC, seq LIMIT 1'),
+      places: store.prepare('SELECT signals_seq, changes_seq FROM webhooks WHERE id = ? AND enabled = 1'),
+      seenSignals: store.prepare('UPDATE webhooks SET signals_seq = ? WHERE id = ?'),
+      seenChanges: store.prepare('UPDATE webhooks SET changes_seq = ? WHERE id = ?'),
+      dropped: store.prepare('UPDATE webhooks SET dropped = dropped + ? WHERE id = ?'),
+    };
+  }
+
+  /** Puts a new one; returns it. */
+  add(keyId: string, wanted: Wanted, secret: Uint8Array, { signals, changes }: Places, nowMs: number): Webhook {
+    const id = `wh_${randomBytes(12).toString('base64url')}`;
+    const { url, events, filter, disabled } = wanted;
+    this.#statements.insert.run(id, keyId, url, JSON.stringify(events), JSON.stringify(filter), Number(disabled === null), disabled, secret, nowMs, nowMs, signals, changes);
+    return { id, keyId, ...wanted, createdMs: nowMs, updatedMs: nowMs, dropped: 0 };
+  }
+
+  /** @param places where it goes on in the streams; null: where it was */
+  change(id: string, { url, events, filter, disabled }: Wanted, places: Places | null, nowMs: number): void {
+    this.#statements.update.run(url, JSON.stringify(events), JSON.stringify(filter), Number(disabled === null), disabled, nowMs, places?.signals ?? null, places?.changes ?? null, id);
+  }
+
+  disable(id: string, reason: DisabledReason, nowMs: number): void {
+    this.#statements.disable.run(reason, nowMs, id);
+  }
+
+  remove(id: string): void {
+    this.#statements.remove.run(id);
+  }
+
+  /** @param formerUntilMs until when the secret that it had signs, too */
+  rotate(id: string, secret: Uint8Array, formerUntilMs: number, nowMs: number): void {
+    this.#statements.rotate.run(formerUntilMs, secret, nowMs, id);
+  }
+
+  /** Null: this key has none of this id. */
+  find(id: string, keyId: string): Webhook | null {
+    const row = this.#statements.find.get(id, keyId);
+    return row === undefined ? null : toWebhook(row);
+  }
+
+  /** Newest first. */
+  ofKey(keyId: string): Webhook[] {
+    return this.#statements.byKey.all(keyId).map(toWebhook);
+  }
+
+  /** All that are in force. */
+  enabled(): Webhook[] {
+    return this.#statements.enabled.all().map(toWebhook);
+  }
+
+  /** Those of a webhook; null: there is none. */
+  secrets(id: string): Secrets | null {
+    return toSecrets(this.#statements.secrets.get(id));
+  }
+
+  /** Those of a key's webhook with this address. */
+  secretsByUrl(keyId: string, url: string): Secrets | null {
+    return toSecrets(this.#statements.secretsByUrl.get(keyId, url));
+  }
+
+  /** How far one that is in force has come; null: it is not, or not any more. */
+  places(id: string): Places | null {
+    const row = this.#statements.places.get(id);
+    return row === undefined ? null : { signals: row['signals_seq'] as number, changes: row['changes_seq'] as number };
+  }
+
+  sawSignals(id: string, seq: number): void {
+    this.#statements.seenSignals.run(seq, id);
+  }
+
+  sawChanges(id: string, seq: number): void {
+    this.#statements.seenChanges.run(seq, id);
+  }
+
+  countDropped(id: string, count: number): void {
+    this.#statements.dropped.run(count, id);
+  }
+}
+
+function toWebhook(row: Readonly<Record<string, unknown>>): Webhook {
+  return {
+    id: row['id'] as string,
+    keyId: row['key_id'] as string,
+    url: row['url'] as string,
+    events: JSON.parse(row['events'] as string) as EventType[],
+    filter: JSON.parse(row['filter'] as string) as WebhookFilter,
+    disabled: row['enabled'] === 1 ? null : ((row['disabled_reason'] ?? 'by_request') as DisabledReason),
+    createdMs: row['created_at'] as number,
+    updatedMs: row['updated_at'] as number,
+    dropped: row['dropped'] as number,
+  };
+}
+
+function toSecrets(row: Readonly<Record<string, unknown>> | undefined): Secrets | null {
+  if (row === undefined) return null;
+  return { secret: row['secret'] as Uint8Array, former: row['former_secret'] as Uint8Array | null, formerUntilMs: (row['former_until'] as number | null) ?? 0 };
+}

@@ -1,0 +1,209 @@
+/**
+ * Webhooks at work: looks for what is to be told, and delivers it. What is to be delivered is in the store first, so that a crash loses nothing; who delivers
+ * takes it for a while, so that of several services over one store one does.
+ */
+import type { Resolver } from '../../verification/dns/resolver.ts';
+import type { KeyRing } from '../key-ring.ts';
+import { StoreWrites } from '../store-writes.ts';
+import type { Directory } from '../store/directory.ts';
+import type { Journal } from '../store/journal.ts';
+import type { SignalFeed } from '../store/signal-feed.ts';
+import type { Store } from '../store/store.ts';
+import type { ServiceLog } from '../watch/log.ts';
+import type { About, Announce, Announcement, EventType } from './announcement.ts';
+import { Courier } from './courier.ts';
+import { DeliveryRows, type Dropped } from './delivery-rows.ts';
+import { News } from './news.ts';
+import { Outbox } from './outbox.ts';
+import { Subscriptions } from './subscriptions.ts';
+import { WebhookRows, type Webhook } from './webhook-rows.ts';
+
+/** How often it is looked whether others wrote to the store, or something is due, milliseconds. */
+const LOOK_EVERY_MS = 1_000;
+const PRUNE_EVERY_MS = 60_000;
+export const KEPT_MS = 30 * 24 * 3_600_000;
+/** Deliveries of one webhook, or of one key to addresses without one. */
+export const MOST_KEPT = 10_000;
+const PRUNED_AT_ONCE = 1_000;
+
+export interface WebhooksOptions {
+  readonly store: Store;
+  readonly journal: Journal;
+  readonly keys: Pick<KeyRing, 'digestOf'>;
+  readonly signals: SignalFeed;
+  readonly directory: Directory;
+  /** HTTP and private addresses are fine. */
+  readonly isDevelopment: boolean;
+  readonly resolver: Pick<Resolver, 'addresses'>;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  /** 0 up to 1. */
+  readonly random: () => number;
+  readonly log: ServiceLog | null;
+}
+
+export class Webhooks {
+  readonly isDevelopment: boolean;
+  readonly resolver: Pick<Resolver, 'addresses'>;
+  readonly rows: WebhookRows;
+  readonly deliveries: DeliveryRows;
+  readonly writes: StoreWrites;
+  readonly news: News;
+  readonly courier: Courier;
+  readonly #options: WebhooksOptions;
+  readonly #outbox: Outbox;
+  readonly #subscriptions: Subscriptions;
+  readonly #version: () => unknown;
+  #seenVersion: unknown = null;
+  #areNewsDue = true;
+  #isLookWanted = false;
+  #looking: Promise<void> | null = null;
+  #prunedMs: number;
+  #timer: NodeJS.Timeout | null = null;
+  #isClosed = false;
+
+  constructor(options: WebhooksOptions) {
+    const { store, journal, now } = options;
+    this.#options = options;
+    this.isDevelopment = options.isDevelopment;
+    this.resolver = options.resolver;
+    this.rows = new WebhookRows(store);
+    this.deliveries = new DeliveryRows(store);
+    const parts = { ...options, webhooks: this.rows, deliveries: this.deliveries };
+    // It comes before the changes: what became of a delivery is written before it can be taken again.
+    this.#outbox = new Outbox({ ...parts, onWritten: () => this.wake() });
+    this.writes = new StoreWrites(store, journal);
+    this.news = new News({ ...parts, writes: this.writes });
+    this.courier = new Courier({ ...parts, writes: this.writes, outbox: this.#outbox, onRoom: () => this.wake() });
+    this.#subscriptions = new Subscriptions(this.rows);
+    const version = store.prepare('PRAGMA data_version');
+    this.#version = () => version.get()?.['data_version'];
+    this.#prunedMs = now();
+  }
+
+  /** Begins to look by itself. */
+  start(): void {
+    this.#subscriptions.reload();
+    this.#timer = setInterval(() => this.#tick(), LOOK_EVERY_MS);
+    this.wake();
+  }
+
+  /** Ends what is under way, for which it waits some seconds, and begins nothing more. What is left is for the next process. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    if (this.#timer !== null) clearInterval(this.#timer);
+    await this.#looking;
+    await this.courier.close();
+  }
+
+  /** Keeps what is to be told, within a transaction of the store; it is sent after that was committed. */
+  readonly announce: Announce = (announcement) => this.#outbox.announce(announcement);
+
+  /** Keeps what is to be told, to be written together with what the answer costs that it belongs to; what is returned takes it back. */
+  collect(announcement: Announcement, about?: About): () => void {
+    return this.#outbox.collect(announcement, about);
+  }
+
+  /** Takes back what was collected and is not written. */
+  withdraw(isIt: (announcement: Announcement) => boolean): void {
+    this.#outbox.withdraw(isIt);
+  }
+
+  /** Whether anybody is to be told: it costs next to nothing to ask. */
+  wants(keyId: string, type: EventType, webhookUrl: string | null): boolean {
+    return webhookUrl !== null || this.#subscriptions.wants(keyId, type);
+  }
+
+  /** Webhooks were changed here. */
+  changed(): void {
+    this.#subscriptions.reload();
+    this.#areNewsDue = true;
+    this.wake();
+  }
+
+  /** Has it looked, soon, for what is to be told and to be sent. */
+  wake(): void {
+    this.#isLookWanted = true;
+    if (this.#isClosed) return;
+    this.#looking ??= this.#lookOnAndOn().finally(() => {
+      this.#looking = null;
+    });
+  }
+
+  /** Resolves when all that there was to be told and to be sent now has been begun. */
+  async looked(): Promise<void> {
+    this.#areNewsDue = true;
+    this.wake();
+    await this.#looking;
+  }
+
+  #tick(): void {
+    const version = this.#version();
+    const { now } = this.#options;
+    const isDue = version !== this.#seenVersion || this.#areNewsDue || this.deliveries.isAnyDue(now()) || Math.abs(now() - this.#prunedMs) >= PRUNE_EVERY_MS;
+    if (version !== this.#seenVersion) this.#areNewsDue = true;
+    this.#seenVersion = version;
+    if (isDue) this.wake();
+  }
+
+  async #lookOnAndOn(): Promise<void> {
+    while (this.#isLookWanted && !this.#isClosed) {
+      this.#isLookWanted = false;
+      // What runs now is first to come to its end.
+      await new Promise((resolve) => void setImmediate(resolve));
+      try {
+        await this.#look();
+      } catch (error) {
+        // A store that is busy or full: it is looked again in a moment.
+        this.#areNewsDue = true;
+        this.#options.log?.write('warn', { event: 'webhooks_failed', error: error instanceof Error ? error.message : String(error) });
+        return;
+      }
+    }
+  }
+
+  async #look(): Promise<void> {
+    if (this.#areNewsDue) {
+      this.#areNewsDue = false;
+      this.#subscriptions.reload();
+      const { ofSignals, ofChanges } = this.#subscriptions;
+      await this.#tellAll(ofSignals, (webhook) => this.news.tellSignals(webhook));
+      await this.#tellAll(ofChanges, (webhook) => this.news.tellChanges(webhook));
+    }
+    if (Math.abs(this.#options.now() - this.#prunedMs) >= PRUNE_EVERY_MS) await this.#prune();
+    await this.courier.sendDue();
+  }
+
+  /** Some at a time to each, so that requests are answered in between. */
+  async #tellAll(webhooks: readonly Webhook[], tell: (webhook: Webhook) => Promise<boolean>): Promise<void> {
+    for (let left = webhooks; left.length > 0 && !this.#isClosed;) {
+      const more: Webhook[] = [];
+      for (const webhook of left) {
+        if (this.#isClosed) return;
+        if (await tell(webhook)) more.push(webhook);
+        await new Promise((resolve) => void setImmediate(resolve));
+      }
+      left = more;
+      if (left.length > 0) await this.courier.sendDue();
+    }
+  }
+
+  async #prune(): Promise<void> {
+    const { now } = this.#options;
+    this.#prunedMs = now();
+    const crowded = this.deliveries.crowded(MOST_KEPT);
+    const prune = (): Dropped[] => {
+      const dropped = [...this.deliveries.dropOld(now() - KEPT_MS, PRUNED_AT_ONCE), ...crowded.flatMap((channel) => this.deliveries.dropBeyond(channel, MOST_KEPT))];
+      const lost = Map.groupBy(dropped.filter(({ isLost }) => isLost), ({ channel }) => channel);
+      for (const [channel, { length }] of lost) this.rows.countDropped(channel, length);
+      return dropped;
+    };
+    if (crowded.length > 0 || this.deliveries.isAnyBefore(now() - KEPT_MS)) {
+      const dropped = await this.writes.write(prune);
+      this.courier.count('dropped', dropped.filter(({ isLost }) => isLost).length);
+      // There is more, then.
+      if (dropped.length >= PRUNED_AT_ONCE) this.#prunedMs = 0;
+    }
+    await this.news.prune();
+  }
+}

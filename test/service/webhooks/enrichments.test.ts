@@ -1,0 +1,104 @@
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { expect, describe, it, vi, afterEach } from 'vitest';
+import { openStore } from '../../../src/service/store/open-store.ts';
+import { KEY, makeKey, makeStore } from '../harness.ts';
+import { serveHooked } from './hooked.ts';
+import { Receiver, signedBy } from './receiver.ts';
+
+afterEach(() => void vi.useRealTimers());
+
+const JANE = { email: 'jane.doe@acme.example' };
+
+describe('enrichment.completed', () => {
+  it('tells the webhooks of the key that enriched, and no others, of what was found; not of misses, and not again of replays', async () => {
+    const receiver = await Receiver.start();
+    const store = await makeStore();
+    const other = await makeKey(store, 'growth');
+    const service = await serveHooked({ store });
+    const { secret } = await service.subscribe({ event: 'enrichment.completed', url: receiver.url() });
+    await service.subscribe({ events: ['job.change', 'funding.round'], url: receiver.url('/else') });
+    await service.subscribe({ event: 'enrichment.completed', url: receiver.url('/other') }, other);
+    const headers = { 'idempotency-key': 'once' };
+    const answered = await service.post('/v1/enrich', JANE, { headers });
+    await service.post('/v1/enrich', JANE, { headers });
+    await service.post('/v1/enrich', { email: 'nobody@acme.example' });
+    await service.post('/v1/enrich/bulk', { requests: [{ params: { id: 'pe_3' } }, { params: { id: 'pe_99' } }] });
+    await service.post('/v1/enrich', { domain: 'acme.example' });
+    const [first, second, third, ...more] = await receiver.count(3);
+    expect(more).toEqual([]);
+    expect(first).toMatchObject({ path: '/hook', headers: { 'content-type': 'application/json' }, body: { type: 'enrichment.completed', timestamp: expect.stringMatching(/^20.*Z$/) } });
+    expect(first?.body.data).toEqual(answered.json);
+    expect([second?.body.data['id'], third?.body.data['id']]).toEqual(['pe_3', null]);
+    for (const one of [first, second, third]) expect(one === undefined ? [] : signedBy(one, [secret])).toEqual([secret]);
+    expect(new Set(receiver.received.map(({ headers: { 'webhook-id': id } }) => id)).size).toBe(3);
+    await service.close();
+    expect(receiver.received).toHaveLength(3);
+  });
+
+  it('is sent to the webhook_url of a request, too, signed so that whoever has the key can tell, by the shell line of the docs', async () => {
+    const receiver = await Receiver.start();
+    const service = await serveHooked();
+    await service.post('/v1/enrich', { ...JANE, webhook_url: receiver.url('/mine'), fields: ['title'] });
+    const [told] = await receiver.count(1);
+    expect(told).toMatchObject({ path: '/mine', body: { data: { title: 'CTO' } } });
+    const line = /^KEY=\S+\n(?<line>.*openssl[\s\S]*?)\n```/m.exec(await readFile('docs/webhooks.md', 'utf8'))?.groups?.['line'] ?? '';
+    const { stdout } = await promisify(execFile)('sh', ['-c', line], { env: { ...process.env, KEY } });
+    expect(told === undefined ? null : signedBy(told, [stdout.trim()])).toEqual([stdout.trim()]);
+  });
+
+  it('is signed by the webhook that the key has with that address, and comes there once', async () => {
+    const receiver = await Receiver.start();
+    const service = await serveHooked();
+    const { secret } = await service.subscribe({ event: 'enrichment.completed', url: receiver.url() });
+    const other = await service.subscribe({ event: 'job.change', url: receiver.url('/mine') });
+    await service.post('/v1/enrich', { ...JANE, webhook_url: receiver.url() });
+    await service.post('/v1/enrich', { ...JANE, webhook_url: receiver.url('/mine') });
+    const all = await receiver.count(3);
+    const signers = all.map((one) => `${one.path} ${signedBy(one, [secret, other.secret]).map((by) => (by === secret ? 'first' : 'second')).join()}`);
+    expect(signers.toSorted()).toEqual(['/hook first', '/hook first', '/mine second']);
+    await service.close();
+    expect(receiver.received).toHaveLength(3);
+  });
+
+  it('is not told of an answer that was not given for want of credits', async () => {
+    const receiver = await Receiver.start();
+    const store = await makeStore();
+    const poor = await makeKey(store, 'growth', { credits: 1 });
+    const service = await serveHooked({ store });
+    const sent = [];
+    for (let n = 0; n < 2; n++) sent.push((await service.post('/v1/enrich/bulk', { requests: Array.from({ length: 2 - n }, () => ({ params: { ...JANE, webhook_url: receiver.url() } })) }, { key: poor })).status);
+    expect(sent).toEqual([402, 200]);
+    await receiver.count(1);
+    await service.close();
+    expect(receiver.received).toHaveLength(1);
+  });
+
+  it('goes nowhere that it was not asked to, and costs no row, where nobody listens', async () => {
+    const service = await serveHooked();
+    for (let n = 0; n < 3; n++) await service.post('/v1/enrich', JANE);
+    await service.close();
+    const store = openStore(service.store);
+    expect(store.prepare('SELECT count(*) AS n FROM webhook_deliveries').get()).toEqual({ n: 0 });
+    store.close();
+  });
+});
+
+describe('verification.completed', () => {
+  it('is sent when an asynchronous verification is done, with where its results are', async () => {
+    const receiver = await Receiver.start();
+    const service = await serveHooked();
+    await service.subscribe({ event: 'verification.completed', url: receiver.url() });
+    const emails = ['hired@acme.example', 'no address', 'jane.doe@acme.example'];
+    const begun = await service.post('/v1/emails/verify', { emails, webhook_url: receiver.url('/mine') });
+    expect([begun.status, begun.headers.get('preference-applied')]).toEqual([202, null]);
+    const all = await receiver.count(2);
+    expect(all.map(({ path }) => path).toSorted()).toEqual(['/hook', '/mine']);
+    const location = begun.headers.get('location') ?? '';
+    const results = await service.call('GET', location);
+    for (const { body } of all) expect(body).toMatchObject({ type: 'verification.completed', data: { id: begun.json['id'], location, total: 3, summary: results.json['summary'] } });
+    await service.close();
+    expect(receiver.received).toHaveLength(2);
+  });
+});

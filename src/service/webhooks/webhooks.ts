@@ -130,13 +130,6 @@ export class Webhooks {
     });
   }
 
-  /** Resolves when all that there was to be told and to be sent now has been begun. */
-  async looked(): Promise<void> {
-    this.#areNewsDue = true;
-    this.wake();
-    await this.#looking;
-  }
-
   #tick(): void {
     const version = this.#version();
     const { now } = this.#options;

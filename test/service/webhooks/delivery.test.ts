@@ -1,0 +1,205 @@
+import { describe, expect, it } from 'vitest';
+import { transaction } from '../../../src/sqlite/transaction.ts';
+import { RETRY_AFTER_MS, retryAfterMs } from '../../../src/service/webhooks/retries.ts';
+import { MOST_KEPT } from '../../../src/service/webhooks/webhooks.ts';
+import { announce, subscribe, World, type Process } from './processes.ts';
+import { Receiver, type Reaction } from './receiver.ts';
+
+const HOUR_MS = 3_600_000;
+
+const states = ({ hooks }: Process, id: string): unknown[] => hooks.deliveries.page(id, Number.MAX_SAFE_INTEGER, 100).map(({ state, attempts, lastStatus, lastError }) => [state, attempts, lastStatus ?? lastError]);
+
+describe('an attempt that fails', () => {
+  it('is made again after 5 s, 5 m, 30 m, 2, 5, 10, 14, 20 and 24 h, with the same id and body, by whichever process is there; then no more', async () => {
+    const [world, receiver] = [await World.make(), await Receiver.start()];
+    receiver.usual = 500;
+    const delays: number[] = [];
+    const id = await world.live(async (process) => {
+      const made = subscribe(process, receiver.url());
+      announce(process, 1);
+      await receiver.count(1);
+      return made;
+    });
+    for (let attempt = 2; attempt <= 10; attempt++) {
+      await world.live(async ({ hooks }) => {
+        const [delivery] = hooks.deliveries.page(id, Number.MAX_SAFE_INTEGER, 1);
+        expect(delivery).toMatchObject({ state: 'pending', attempts: attempt - 1, lastStatus: 500 });
+        const dueMs = delivery?.nextMs ?? 0;
+        expect([hooks.deliveries.isAnyDue(dueMs - 1), hooks.deliveries.isAnyDue(dueMs)]).toEqual([false, true]);
+        delays.push(dueMs - world.nowMs);
+        world.nowMs = dueMs;
+        hooks.wake();
+        await receiver.count(attempt);
+      });
+    }
+    expect(delays).toEqual([5_000, 300_000, 1_800_000, 2 * HOUR_MS, 5 * HOUR_MS, 10 * HOUR_MS, 14 * HOUR_MS, 20 * HOUR_MS, 24 * HOUR_MS]);
+    const process = world.start();
+    expect([states(process, id), process.hooks.deliveries.pending()]).toEqual([[['failed', 10, 500]], 0]);
+    expect(new Set(receiver.received.map(({ headers, text }) => `${String(headers['webhook-id'])} ${text}`)).size).toBe(1);
+    const stamps = receiver.received.map(({ headers }) => Number(headers['webhook-timestamp']));
+    expect(stamps.at(-1)).toBe(Math.floor(world.nowMs / 1_000));
+  });
+
+  it('waits a tenth longer at the most', () => {
+    for (const [n, afterMs] of RETRY_AFTER_MS.entries()) expect([retryAfterMs(n + 1, 0), retryAfterMs(n + 1, 1)]).toEqual([afterMs, Math.round(afterMs * 1.1)]);
+    expect(retryAfterMs(RETRY_AFTER_MS.length + 1, 0)).toBeNull();
+  });
+
+  it.each<[string, Reaction, number | string]>([
+    ['a redirect, which is not followed', (response) => response.writeHead(307, { location: '/elsewhere' }).end(), 307],
+    ['a connection that is cut', (response) => response.destroy(), 'connection_failed'],
+    ['100 Continue and no more', (response) => { response.writeProcessing(); response.destroy(); }, 'connection_failed'],
+    ['a server error', 503, 503],
+  ])('is %s', async (_what, reaction, told) => {
+    const [world, receiver] = [await World.make(), await Receiver.start()];
+    receiver.usual = reaction;
+    const id = await world.live(async (process) => {
+      const made = subscribe(process, receiver.url());
+      announce(process, 1);
+      await receiver.count(1);
+      return made;
+    });
+    expect(states(world.start(), id)).toEqual([['pending', 1, told]]);
+    expect(receiver.received.map(({ path }) => path)).toEqual(['/hook']);
+  });
+
+  it('is one that has no answer to the end of 15 seconds; its delivery is nobody else\'s meanwhile', async () => {
+    const [world, receiver] = [await World.make(), await Receiver.start()];
+    receiver.usual = () => undefined;
+    const process = world.start();
+    const id = subscribe(process, receiver.url());
+    announce(process, 1);
+    await receiver.count(1);
+    expect(process.hooks.deliveries.isAnyDue(world.nowMs + 59_000)).toBe(false);
+    // As if the process had been killed: after a minute it is due again, for any.
+    expect(process.hooks.deliveries.isAnyDue(world.nowMs + 60_000)).toBe(true);
+    expect(states(process, id)).toEqual([['pending', 0, null]]);
+    receiver.server.closeAllConnections();
+  });
+
+  it('a body without end is read no further than it need be', async () => {
+    const [world, receiver] = [await World.make(), await Receiver.start()];
+    let closed = Promise.withResolvers<void>();
+    receiver.usual = (response) => {
+      response.once('close', () => closed.resolve());
+      response.on('error', () => undefined);
+      const more = (): void => void (response.destroyed || response.write(Buffer.alloc(16_384), more));
+      response.writeHead(200);
+      more();
+    };
+    const id = await world.live(async (process) => {
+      const made = subscribe(process, receiver.url());
+      announce(process, 1);
+      await closed.promise;
+      closed = Promise.withResolvers();
+      return made;
+    });
+    expect(states(world.start(), id)).toEqual([['delivered', 1, 200]]);
+  });
+});
+
+describe('410', () => {
+  it('disables the webhook, and gives up what waits for it', async () => {
+    const [world, receiver] = [await World.make(), await Receiver.start()];
+    receiver.reactions = [500];
+    receiver.usual = 410;
+    const id = await world.live(async (process) => {
+      const made = subscribe(process, receiver.url());
+      announce(process, 1);
+      await receiver.count(1);
+      return made;
+    });
+    await world.live(async (process) => {
+      announce(process, 2);
+      await receiver.count(2);
+    });
+    await world.live(async (process) => {
+      announce(process, 3);
+      expect(process.hooks.rows.find(id, 'k')?.disabled).toBe('gone');
+      expect(states(process, id)).toEqual([['failed', 1, 410], ['failed', 1, 500]]);
+    });
+    world.nowMs += HOUR_MS;
+    await world.live(async ({ hooks }) => expect(hooks.deliveries.pending()).toBe(0));
+    expect(receiver.received).toHaveLength(2);
+  });
+});
+
+describe('several at once', () => {
+  it('two processes over one store send each delivery once', async () => {
+    const [world, receiver] = [await World.make(), await Receiver.start()];
+    const [one, other] = [world.start(), world.start()];
+    subscribe(one, receiver.url());
+    subscribe(one, receiver.url('/second'));
+    other.hooks.changed();
+    for (let n = 0; n < 200; n++) (n % 2 === 0 ? one : other).hooks.announce({ type: 'batch.completed', keyId: 'k', data: { n }, webhookUrl: null });
+    await receiver.count(400);
+    await Promise.all([one.end(), other.end()]);
+    expect(receiver.received).toHaveLength(400);
+    expect(new Set(receiver.received.map(({ path, body }) => `${path} ${String(body.data['n'])}`)).size).toBe(400);
+    expect(world.start().hooks.deliveries.pending()).toBe(0);
+  });
+
+  it('a receiver that does not answer holds up no other', async () => {
+    const [world, dead, receiver] = [await World.make(), await Receiver.start(), await Receiver.start()];
+    dead.usual = () => undefined;
+    const process = world.start();
+    subscribe(process, dead.url());
+    transaction(process.store, () => {
+      for (let n = 0; n < 300; n++) announce(process, n);
+    });
+    await dead.count(8);
+    const id = subscribe(process, receiver.url());
+    for (let n = 0; n < 50; n++) announce(process, n);
+    await receiver.count(50);
+    expect(dead.received).toHaveLength(8);
+    dead.server.closeAllConnections();
+    await process.end();
+    expect(states(world.start(), id).every((one) => (one as unknown[])[0] === 'delivered')).toBe(true);
+  });
+
+  it('what was announced in a transaction that was undone is not sent, and what was is, after its end', async () => {
+    const [world, receiver] = [await World.make(), await Receiver.start()];
+    await world.live(async (process) => {
+      subscribe(process, receiver.url());
+      expect(() => transaction(process.store, () => {
+        announce(process, 1);
+        throw new Error('undone');
+      })).toThrow('undone');
+      transaction(process.store, () => {
+        announce(process, 2, receiver.url('/asked'));
+        announce(process, 3, receiver.url());
+      });
+      await receiver.count(3);
+    });
+    expect(receiver.received.map(({ path, body }) => `${path} ${String(body.data['n'])}`).toSorted()).toEqual(['/asked 2', '/hook 2', '/hook 3']);
+  });
+});
+
+describe('what is kept', () => {
+  it('is the newest of a webhook; what goes undelivered is counted', async () => {
+    const world = await World.make();
+    const { hooks, store, end } = world.start();
+    const id = subscribe({ hooks, store } as Process, 'http://127.0.0.1:9');
+    const more = 37;
+    transaction(store, () => {
+      for (let n = 0; n < MOST_KEPT + more; n++) hooks.deliveries.add({ keyId: 'k', to: { webhookId: id }, host: 'h', type: 'batch.failed', body: '{}', about: { signal: null, person: null }, createdMs: world.nowMs + HOUR_MS });
+    });
+    await end();
+    world.nowMs += 61_000;
+    await world.live(async (process) => {
+      process.hooks.rows.find(id, 'k');
+      world.nowMs += 61_000;
+      process.hooks.wake();
+      await process.hooks.close();
+      process.journal.flush();
+      expect(process.hooks.deliveries.pending()).toBe(MOST_KEPT);
+      expect(process.hooks.rows.find(id, 'k')?.dropped).toBe(more);
+      expect(process.hooks.courier.counts.dropped).toBe(more);
+    });
+    world.nowMs += 31 * 24 * HOUR_MS;
+    // Too old, and not tried any more.
+    const late = world.start();
+    for (let dropped = 0; dropped < MOST_KEPT;) dropped += late.hooks.deliveries.dropOld(world.nowMs - 30 * 24 * HOUR_MS, 1_000).length;
+    expect(late.hooks.deliveries.pending()).toBe(0);
+  });
+});

@@ -388,7 +388,7 @@ export const MIGRATIONS: readonly Migration[] = [
     version: 19,
     name: 'webhooks, what is to be delivered to them, and changes of jobs that are to be told',
     // Times are epoch milliseconds. `next_at` of a delivery: when it is tried, or taken over from a process that has not come to an end with it; null: it is settled.
-    // Its `channel` is the webhook, or the key where it goes to a `url` that came with a request. Signals and changes up to `signals_seq` and `changes_seq` have been looked at for a webhook. Changes are never numbered anew.
+    // Its `channel` is the webhook, or the key where it goes to a `url` that came with a request. Signals and changes up to `signals_seq` and `changes_seq` have been looked at for a webhook.
     sql: `
       CREATE TABLE webhooks (
         seq INTEGER PRIMARY KEY,

@@ -39,8 +39,6 @@ export function suppress(store: Store, emails: Iterable<string>, nowMs: number):
   const index = new IndexWriter(store);
   const erase = eraser(store, index);
   const eraseUnindexed = unindexedSignalEraser(store, isKnown);
-  // What comes next may get the number of the last one that was erased, and is to be told all the same.
-  const forgetPlaces = store.prepare('UPDATE webhooks SET signals_seq = min(signals_seq, (SELECT coalesce(max(seq), 0) FROM signals))');
   const done = transaction(store, () => {
     const count = { suppressed: 0, people: 0, signals: 0, deliveries: 0, invalid: [] as string[] };
     for (const address of emails) {
@@ -60,7 +58,6 @@ export function suppress(store: Store, emails: Iterable<string>, nowMs: number):
     count.signals += others.length;
     for (const domain of others) index.company(domain);
     index.flush();
-    forgetPlaces.run();
     return count;
   });
   forgetAnswers(store);

@@ -50,14 +50,12 @@ export class News {
     const { webhooks, signals: feed, now } = this.#options;
     const place = webhooks.places(id)?.signals;
     if (place === undefined) return false;
-    // The newest ones may have been erased since.
-    const from = Math.min(place, feed.last());
-    const { signals, upTo } = feed.following(signalFilter(events, filter), from, AT_ONCE);
+    const { signals, upTo } = feed.following(signalFilter(events, filter), place, AT_ONCE);
     const told = signals.map(({ record }) => {
       const type = EVENT_OF[record['type'] as string] as EventType;
       return { keyId, to: { webhookId: id }, host: new URL(url).host, type, body: eventBody(type, now(), record), about: { signal: record['id'] as string, person: null }, createdMs: now() };
     });
-    if (told.length === 0 && upTo - from < NOTED_AFTER) return false;
+    if (told.length === 0 && upTo - place < NOTED_AFTER) return false;
     await this.#put(told, { isUnmoved: () => webhooks.places(id)?.signals === place, move: () => webhooks.sawSignals(id, upTo) });
     return true;
   }

@@ -63,7 +63,7 @@ describe('an attempt that fails', () => {
     expect(receiver.received.map(({ path }) => path)).toEqual(['/hook']);
   });
 
-  it('is one that has no answer to the end of 15 seconds; its delivery is nobody else\'s meanwhile', async () => {
+  it('is nobody else\'s for a minute, while it is under way', async () => {
     const [world, receiver] = [await World.make(), await Receiver.start()];
     receiver.usual = () => undefined;
     const process = world.start();

@@ -1,0 +1,165 @@
+import { describe, expect, it } from 'vitest';
+import type { SparseRecord } from '../../../src/service/records.ts';
+import { loadCompanies, loadPeople, loadSignals } from '../../../src/service/store/load.ts';
+import { openStore } from '../../../src/service/store/open-store.ts';
+import type { Store } from '../../../src/service/store/store.ts';
+import { suppress } from '../../../src/service/store/suppress.ts';
+import { JobChangeRows } from '../../../src/service/webhooks/job-change-rows.ts';
+import { serveHooked, type Hooked } from './hooked.ts';
+import { Receiver } from './receiver.ts';
+
+/** As another process writes to the store. */
+function elsewhere(service: Hooked, work: (store: Store) => void): void {
+  const store = openStore(service.store);
+  work(store);
+  store.close();
+}
+
+const signal = (id: string, type: string, domain: string, more: SparseRecord = {}): SparseRecord => ({ id, type, domain, occurred_at: '2026-01-01', ...more });
+
+describe('new signals', () => {
+  it('are told once, as GET /v1/signals shows them, to who subscribed to their kind and whose filter they meet; not what was there before', async () => {
+    const receiver = await Receiver.start();
+    const service = await serveHooked();
+    elsewhere(service, (store) => {
+      loadCompanies(store, [{ domain: 'globex.example', name: 'Globex', domain_aliases: ['globex.test'], industry: 'Retail', hq: { country_code: 'ES' } }], 'crm');
+      loadSignals(store, [signal('old', 'funding', 'acme.example')], 'crm');
+    });
+    await service.subscribe({ events: ['funding.round', 'hiring.change', 'executive.move', 'technology.change'], url: receiver.url('/all') });
+    await service.subscribe({ event: 'funding.round', url: receiver.url('/globex'), filter: { domain: ['https://GLOBEX.test'] } });
+    await service.subscribe({ events: ['hiring.change', 'funding.round'], url: receiver.url('/spain'), filter: { country: ['es', 'fr'], industry: ['retail'] } });
+    await service.subscribe({ event: 'funding.round', url: receiver.url('/nobody'), filter: { country: ['DE'] } });
+    elsewhere(service, (store) => loadSignals(store, [
+      signal('f1', 'funding', 'acme.example'), signal('f2', 'funding', 'globex.example'), signal('h1', 'hiring', 'globex.test'), signal('e1', 'exec_moves', 'acme.example'), signal('t1', 'tech_changes', 'acme.example'),
+    ], 'crm'));
+    const all = await receiver.count(8);
+    // Reported again, it is no news.
+    elsewhere(service, (store) => loadSignals(store, [signal('f1', 'funding', 'acme.example', { subtype: 'seed' }), signal('f3', 'funding', 'globex.example')], 'crm'));
+    await receiver.count(11);
+    const told = (path: string): string[] => all.filter((one) => one.path === path).map(({ body }) => `${body.type} ${String(body.data['id'])}`).toSorted();
+    expect([told('/all'), told('/globex'), told('/spain'), told('/nobody')]).toEqual([
+      ['executive.move e1', 'funding.round f1', 'funding.round f2', 'funding.round f3', 'hiring.change h1', 'technology.change t1'], ['funding.round f2', 'funding.round f3'], ['funding.round f2', 'funding.round f3', 'hiring.change h1'], [],
+    ]);
+    const { json } = await service.call('GET', '/v1/signals?limit=100');
+    const shown = (json['data'] as SparseRecord[]).find(({ id }) => id === 'f2');
+    expect(all.find(({ path, body }) => path === '/globex' && body.data['id'] === 'f2')?.body.data).toEqual(shown);
+    await service.close();
+    expect(receiver.received).toHaveLength(11);
+  });
+
+  it('that come after the newest ones were erased are told all the same', async () => {
+    const receiver = await Receiver.start();
+    const service = await serveHooked();
+    elsewhere(service, (store) => loadSignals(store, [signal('old', 'executive_move', 'acme.example', { person: { id: 'pe_1' } })], 'crm'));
+    await service.subscribe({ event: 'executive.move', url: receiver.url() });
+    elsewhere(service, (store) => {
+      expect(suppress(store, ['jane.doe@acme.example'], Date.now()).signals).toBe(1);
+      loadSignals(store, [signal('new', 'executive_move', 'acme.example')], 'crm');
+    });
+    const [told] = await receiver.count(1);
+    expect(told?.body.data['id']).toBe('new');
+  });
+
+  it('are not told of the time while a webhook was disabled, nor by a filter that came later', async () => {
+    const receiver = await Receiver.start();
+    const service = await serveHooked();
+    const { id } = await service.subscribe({ event: 'funding.round', url: receiver.url(), filter: { domain: ['nobody.example'] } });
+    elsewhere(service, (store) => loadSignals(store, [signal('f1', 'funding', 'acme.example')], 'crm'));
+    await service.call('PATCH', `/v1/webhooks/${id}`, { filter: {} });
+    elsewhere(service, (store) => loadSignals(store, [signal('f2', 'funding', 'acme.example')], 'crm'));
+    await receiver.count(1);
+    await service.call('PATCH', `/v1/webhooks/${id}`, { enabled: false });
+    elsewhere(service, (store) => loadSignals(store, [signal('f3', 'funding', 'acme.example')], 'crm'));
+    await service.call('PATCH', `/v1/webhooks/${id}`, { enabled: true });
+    elsewhere(service, (store) => loadSignals(store, [signal('f4', 'funding', 'acme.example')], 'crm'));
+    expect((await receiver.count(2)).map(({ body }) => body.data['id'])).toEqual(['f2', 'f4']);
+  });
+
+  it('by the thousand are told in full', async () => {
+    const receiver = await Receiver.start();
+    const service = await serveHooked();
+    await service.subscribe({ event: 'funding.round', url: receiver.url(), filter: { domain: ['acme.example'] } });
+    elsewhere(service, (store) => loadSignals(store, Array.from({ length: 7_000 }, (_, n) => signal(`s${n}`, 'funding', n % 20 === 0 ? 'acme.example' : 'globex.example')), 'crm'));
+    const all = await receiver.count(350);
+    await service.close();
+    expect(new Set(all.map(({ body }) => body.data['id'])).size).toBe(350);
+    expect(receiver.received).toHaveLength(350);
+  });
+});
+
+describe('job.change', () => {
+  const COMPANIES = [{ domain: 'globex.example', name: 'Globex', domain_aliases: ['globex.test'] }, { domain: 'initech.example', name: 'Initech' }];
+  const known = (id: string, more: SparseRecord): SparseRecord => ({ id, email: `${id}@home.example`, name: `Person ${id}`, updated_at: '2025-01-01', ...more });
+
+  async function changes(before: readonly SparseRecord[], after: readonly SparseRecord[], filters: readonly SparseRecord[], wanted: number) {
+    const receiver = await Receiver.start();
+    const service = await serveHooked();
+    elsewhere(service, (store) => {
+      loadCompanies(store, COMPANIES, 'crm');
+      loadPeople(store, before, 'crm');
+    });
+    for (const [n, filter] of filters.entries()) await service.subscribe({ event: 'job.change', url: receiver.url(`/${n}`), filter });
+    elsewhere(service, (store) => loadPeople(store, after, 'crm'));
+    const all = await receiver.count(wanted);
+    await service.close();
+    return all.map(({ path, body: { type, data } }) => ({ path, type, data })).toSorted((one, other) => `${one.path}${String(one.data['person'])}`.localeCompare(`${other.path}${String(other.data['person'])}`));
+  }
+
+  it('tells from where to where somebody went by a newer record, without address and number, to who tracks them', async () => {
+    const jane = known('p1', { title: 'CTO', company_domain: 'globex.example', linkedin_url: 'https://profiles.example/in/p1', mobile: '+12125550100', location: { country_code: 'ES' } });
+    const moved = { ...jane, company_domain: 'initech.example', title: 'CEO', updated_at: '2026-01-01' };
+    const filters = [{}, { domain: ['globex.test'] }, { domain: ['initech.example'], country: ['es'] }, { email: ['P1@home.example'], id: ['nobody'] }, { linkedin_url: ['profiles.example/in/p1/'] }, { id: ['p1'] }, { country: ['DE'] }, { domain: ['acme.example'] }, { id: ['p2'] }];
+    const all = await changes([jane], [moved], filters, 6);
+    expect(all.map(({ path }) => path)).toEqual(['/0', '/1', '/2', '/3', '/4', '/5']);
+    expect(all[0]).toEqual({
+      path: '/0', type: 'job.change',
+      data: {
+        person: 'p1', name: 'Person p1', title: 'CEO', linkedin_url: jane['linkedin_url'], company: { id: expect.any(String) as string, name: 'Initech', domain: 'initech.example', employees: null, industry: null },
+        from: { title: 'CTO', company_name: 'Globex', company_domain: 'globex.example' }, to: { title: 'CEO', company_name: 'Initech', company_domain: 'initech.example' }, detected_at: expect.stringMatching(/^20.*Z$/) as string,
+      },
+    });
+    expect(JSON.stringify(all)).not.toMatch(/home\.example|2125550100/);
+  });
+
+  it('is not what an older record says, another spelling or domain of the same, an employer who was only guessed, or something new beside', async () => {
+    const at = (id: string, before: SparseRecord, after: SparseRecord, updated = '2026-01-01'): [SparseRecord, SparseRecord] => [known(id, before), known(id, { ...after, updated_at: updated })];
+    const pairs = [
+      at('older', { company_domain: 'globex.example', title: 'CTO' }, { company_domain: 'initech.example', title: 'CEO' }, '2024-01-01'),
+      at('spelling', { title: 'Chief of Staff', company_name: 'Globex' }, { title: 'CHIEF OF STAFF', company_name: 'GLOBEX' }),
+      at('alias', { company_domain: 'globex.example' }, { company_domain: 'globex.test' }),
+      at('named', { company_domain: 'globex.example' }, { company_name: 'Globex' }),
+      at('first', { }, { title: 'CTO', company_domain: 'globex.example' }),
+      at('beside', { title: 'CTO', company_domain: 'globex.example' }, { headline: 'Builds things' }),
+      at('title', { title: 'CTO', company_domain: 'globex.example' }, { title: 'CEO' }),
+      at('name', { company_name: 'Globex' }, { company_name: 'Initech' }),
+      [{ id: 'guess', email: 'guess@globex.example', name: 'Guess', updated_at: '2025-01-01' }, { id: 'guess', email: 'guess@globex.example', company_domain: 'initech.example', updated_at: '2026-01-01' }],
+    ] as const;
+    const all = await changes(pairs.map(([before]) => before), pairs.map(([, after]) => after), [{}], 2);
+    expect(all.map(({ data }) => data['person'])).toEqual(['name', 'title']);
+  });
+
+  it('is noted only where somebody wants to know, and not kept longer than it takes to tell', async () => {
+    const receiver = await Receiver.start();
+    const service = await serveHooked();
+    const noted = (): number => {
+      const store = openStore(service.store);
+      const { length } = new JobChangeRows(store).following(0, 100);
+      store.close();
+      return length;
+    };
+    const become = (title: string, year: number): void => elsewhere(service, (store) => loadPeople(store, [known('p1', { title, updated_at: `${year}-01-01` })], 'crm'));
+    become('CTO', 2020);
+    become('CEO', 2021);
+    expect(noted()).toBe(0);
+    const { id } = await service.subscribe({ event: 'job.change', url: receiver.url() });
+    become('Chair', 2022);
+    expect(noted()).toBe(1);
+    await receiver.count(1);
+    await service.call('PATCH', `/v1/webhooks/${id}`, { enabled: false });
+    become('Retired', 2023);
+    expect(noted()).toBe(1);
+    elsewhere(service, (store) => new JobChangeRows(store).prune(Date.now()));
+    expect(noted()).toBe(0);
+    await service.close();
+  });
+});

@@ -1,0 +1,69 @@
+import { hash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { loadPeople, loadSignals } from '../../../src/service/store/load.ts';
+import { openStore } from '../../../src/service/store/open-store.ts';
+import { suppress } from '../../../src/service/store/suppress.ts';
+import { serveHooked } from './hooked.ts';
+import { announce, subscribe, World } from './processes.ts';
+import { Receiver } from './receiver.ts';
+
+const JANE = 'jane.doe@acme.example';
+
+describe('an erasure', () => {
+  it('takes deliveries, sent or not, that name the person or come from what named them, and no others', async () => {
+    const receiver = await Receiver.start();
+    const service = await serveHooked();
+    await service.subscribe({ events: ['enrichment.completed', 'executive.move', 'job.change'], url: receiver.url() });
+    const open = openStore(service.store);
+    receiver.reactions = [200];
+    receiver.usual = 500;
+    await service.post('/v1/enrich', { id: 'pe_1' });
+    await receiver.count(1);
+    // Nothing in this one says who it is.
+    await service.post('/v1/enrich', { id: 'pe_1', fields: ['title'] });
+    await service.post('/v1/enrich', { id: 'pe_3' });
+    await service.post('/v1/enrich', { domain: 'acme.example' });
+    loadSignals(open, [{ id: 's1', type: 'executive_move', domain: 'acme.example', occurred_at: '2026-01-01', person: { name: 'Jane Doe' } }, { id: 's2', type: 'executive_move', domain: 'acme.example', occurred_at: '2026-01-01' }], 'crm');
+    loadPeople(open, ['pe_1', 'pe_3'].map((person) => ({ id: person, email: person === 'pe_1' ? JANE : 'solo@nowhere.example', title: 'Chair', updated_at: '2099-01-01' })), 'crm');
+    loadPeople(open, ['pe_1', 'pe_3'].map((person) => ({ id: person, email: person === 'pe_1' ? JANE : 'solo@nowhere.example', title: 'Advisor', updated_at: '2099-01-02' })), 'crm');
+    await receiver.count(9);
+    await service.close();
+    const kept = (): unknown[] => open.prepare('SELECT type, signal, person FROM webhook_deliveries ORDER BY type, signal, person').all();
+    expect(kept()).toHaveLength(9);
+    suppress(open, [JANE], Date.now());
+    expect(kept()).toEqual([
+      { type: 'enrichment.completed', signal: null, person: null }, { type: 'enrichment.completed', signal: null, person: 'pe_3' }, { type: 'executive.move', signal: 's2', person: null },
+      { type: 'job.change', signal: null, person: 'pe_3' },
+    ]);
+    expect(open.prepare('SELECT DISTINCT person FROM job_changes').all()).toEqual([{ person: 'pe_3' }]);
+    open.close();
+  });
+
+  it('reaches what it did not see: a delivery is looked at again before it is sent', async () => {
+    const [world, receiver] = [await World.make(), await Receiver.start()];
+    const process = world.start();
+    subscribe(process, receiver.url());
+    process.hooks.announce({ type: 'batch.completed', keyId: 'k', data: { metadata: { contact: `<${JANE.toUpperCase()}>` } }, webhookUrl: null });
+    announce(process, 2);
+    const other = openStore(world.path);
+    other.prepare('INSERT INTO suppressions (email_sha256, at) VALUES (?, ?)').run(hash('sha256', JANE, 'buffer'), world.nowMs + 1);
+    other.close();
+    await receiver.count(1);
+    await process.end();
+    expect([receiver.received.map(({ body }) => body.data), process.hooks.courier.counts.erased]).toEqual([[{ n: 2 }], 1]);
+  });
+
+  it('takes them out of filters; who tracked nobody else is told nothing any more, rather than everything', async () => {
+    const service = await serveHooked();
+    const track = (filter: Readonly<Record<string, unknown>>) => service.subscribe({ event: 'job.change', url: 'https://hooks.acme.example', filter });
+    const hooks = [await track({ email: [JANE] }), await track({ email: [JANE], id: ['pe_3'] }), await track({ id: ['pe_1', 'pe_3'], domain: ['acme.example'] }), await track({ domain: ['acme.example'] })];
+    const open = openStore(service.store);
+    suppress(open, [JANE], Date.now());
+    open.close();
+    const shown = [];
+    for (const { id } of hooks) shown.push((await service.call('GET', `/v1/webhooks/${id}`)).json);
+    expect(shown.map(({ filter, enabled, disabled_reason: why }) => [filter, enabled, why])).toEqual([
+      [{ email: [] }, false, 'nobody_left'], [{ email: [], id: ['pe_3'] }, true, null], [{ id: ['pe_3'], domain: ['acme.example'] }, true, null], [{ domain: ['acme.example'] }, true, null],
+    ]);
+  });
+});

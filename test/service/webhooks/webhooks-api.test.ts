@@ -1,0 +1,184 @@
+import { describe, expect, it } from 'vitest';
+import { createKey, revokeKey, rotateKey } from '../../../src/service/keys.ts';
+import { openStore } from '../../../src/service/store/open-store.ts';
+import { makeKey, makeStore, type Reply } from '../harness.ts';
+import { serveHooked } from './hooked.ts';
+import { Receiver, signedBy } from './receiver.ts';
+
+const JANE = { email: 'jane.doe@acme.example' };
+const HOOK = { event: 'job.change', url: 'https://hooks.acme.example/a' };
+const firstError = ({ json }: Reply): unknown => (json['errors'] as unknown[])[0];
+
+describe('webhooks of a key', () => {
+  it('are made, shown without their secrets, changed and deleted, by that key alone', async () => {
+    const store = await makeStore();
+    const [mine, other] = [await makeKey(store, 'growth'), await makeKey(store, 'growth')];
+    const service = await serveHooked({ store });
+    const filter = { domain: ['acme.example'], email: ['jane.doe@acme.example'] };
+    const made = await service.call('POST', '/v1/webhooks', { ...HOOK, filter }, mine);
+    const { secret, ...shown } = made.json;
+    expect([made.status, made.headers.get('location')]).toEqual([201, `/v1/webhooks/${String(shown['id'])}`]);
+    expect(Buffer.from(String(secret).replace('whsec_', ''), 'base64')).toHaveLength(32);
+    expect(shown).toMatchObject({ url: HOOK.url, events: ['job.change'], filter, enabled: true, disabled_reason: null, dropped: 0 });
+    const path = made.headers.get('location') ?? '';
+    const second = await service.call('POST', '/v1/webhooks', { events: ['batch.failed', 'batch.failed', 'batch.completed'], url: 'https://hooks.acme.example' }, mine);
+    expect(second.json).toMatchObject({ events: ['batch.failed', 'batch.completed'], filter: {}, url: 'https://hooks.acme.example/' });
+    expect((await service.call('GET', path, undefined, mine)).json).toEqual(shown);
+    expect((await service.call('GET', '/v1/webhooks', undefined, mine)).json).toMatchObject({ data: [{ id: second.json['id'] }, shown] });
+    expect((await service.call('GET', '/v1/webhooks', undefined, other)).json).toEqual({ data: [] });
+    for (const [method, end, body] of [['GET', ''], ['PATCH', '', {}], ['DELETE', ''], ['POST', '/test'], ['POST', '/rotate-secret'], ['GET', '/deliveries'], ['POST', '/deliveries/msg_1/redeliver']] as const) {
+      expect(await service.call(method, path + end, body, other)).toMatchObject({ status: 404, json: { code: 'not_found' } });
+    }
+    const changed = await service.call('PATCH', path, { url: 'https://other.acme.example', enabled: false }, mine);
+    expect(changed.json).toEqual({ ...shown, url: 'https://other.acme.example/', enabled: false, disabled_reason: 'by_request', updated_at: changed.json['updated_at'] });
+    expect((await service.call('PATCH', path, { enabled: true }, mine)).json).toMatchObject({ enabled: true, disabled_reason: null, filter });
+    expect((await service.call('DELETE', path, undefined, mine)).status).toBe(204);
+    expect((await service.call('GET', path, undefined, mine)).status).toBe(404);
+  });
+
+  it('are twenty at the most, whoever asks at once', async () => {
+    const service = await serveHooked();
+    const replies = await Promise.all(Array.from({ length: 25 }, () => service.call('POST', '/v1/webhooks', HOOK)));
+    expect(Object.groupBy(replies.map(({ status }) => status), String)).toEqual({ 201: Array.from({ length: 20 }, () => 201), 422: Array.from({ length: 5 }, () => 422) });
+    expect(firstError(replies.find(({ status }) => status === 422) as Reply)).toMatchObject({ code: 'too_many' });
+    expect((await service.call('GET', '/v1/webhooks')).json['data']).toHaveLength(20);
+  });
+
+  it('are made once for one Idempotency-Key, and the secret is the same', async () => {
+    const service = await serveHooked();
+    const headers = { 'idempotency-key': 'k' };
+    const [first, again] = [await service.post('/v1/webhooks', HOOK, { headers }), await service.post('/v1/webhooks', HOOK, { headers })];
+    expect([first.status, again.headers.get('idempotency-replayed'), again.json]).toEqual([201, 'true', first.json]);
+    expect((await service.call('GET', '/v1/webhooks')).json['data']).toHaveLength(1);
+  });
+
+  it.each([
+    [{ url: HOOK.url }, '', 'required'],
+    [{ event: 'job.change' }, '', 'required'],
+    [{ ...HOOK, events: ['batch.failed'] }, '/events', 'ambiguous'],
+    [{ ...HOOK, filter: { industry: ['Retail'] } }, '/filter/industry', 'not_for_event'],
+    [{ event: 'funding.round', url: HOOK.url, filter: { email: ['jane.doe@acme.example'] } }, '/filter/email', 'not_for_event'],
+    [{ events: ['funding.round', 'enrichment.completed'], url: HOOK.url, filter: { domain: ['acme.example'] } }, '/filter/domain', 'not_for_event'],
+    [{ ...HOOK, filter: { domain: ['acme.example', 'no domain'] } }, '/filter/domain/1', 'format'],
+    [{ ...HOOK, filter: { country: ['Spain'] } }, '/filter/country/0', 'format'],
+    [{ ...HOOK, filter: { domian: ['acme.example'] } }, '/filter/domian', 'unknown_field'],
+    [{ ...HOOK, filter: { domain: 'acme.example' } }, '/filter/domain', 'type'],
+    [{ ...HOOK, filter: { domain: [] } }, '/filter/domain', 'too_few'],
+    [{ ...HOOK, url: 'ftp://hooks.acme.example' }, '/url', 'format'],
+    [{ ...HOOK, url: 'https://user:pass@hooks.acme.example' }, '/url', 'credentials'],
+  ])('are refused: %j at %j (%s)', async (body, pointer, code) => {
+    const service = await serveHooked();
+    const reply = await service.call('POST', '/v1/webhooks', body);
+    expect([reply.status, firstError(reply)]).toEqual([422, expect.objectContaining({ pointer, code })]);
+    expect((await service.call('GET', '/v1/webhooks')).json).toEqual({ data: [] });
+  });
+
+  it('may not be told of what their filter says nothing about, by a change neither', async () => {
+    const service = await serveHooked();
+    const { id } = await service.subscribe({ event: 'funding.round', url: HOOK.url, filter: { industry: ['Retail'] } });
+    expect(firstError(await service.call('PATCH', `/v1/webhooks/${id}`, { events: ['funding.round', 'job.change'] }))).toMatchObject({ pointer: '/events', code: 'not_for_event' });
+    expect((await service.call('PATCH', `/v1/webhooks/${id}`, { events: ['funding.round', 'job.change'], filter: {} })).status).toBe(200);
+  });
+});
+
+describe('secrets', () => {
+  it('sign both for a day once one is replaced', async () => {
+    const receiver = await Receiver.start();
+    const service = await serveHooked();
+    const { id, secret } = await service.subscribe({ event: 'enrichment.completed', url: receiver.url() });
+    const { json } = await service.call('POST', `/v1/webhooks/${id}/rotate-secret`);
+    const secrets = [secret, String(json['secret'])];
+    await service.post('/v1/enrich', JANE);
+    const [both] = await receiver.count(1);
+    expect(both === undefined ? null : signedBy(both, secrets)).toEqual(secrets);
+    const store = openStore(service.store);
+    store.prepare('UPDATE webhooks SET former_until = ?').run(Date.now() - 1);
+    store.close();
+    await service.post('/v1/enrich', JANE);
+    const [, one] = await receiver.count(2);
+    expect(one === undefined ? null : signedBy(one, secrets)).toEqual(secrets.slice(1));
+  });
+
+  it('of keys that are revoked sign no more, and what waits for them is given up; those of replaced keys do', async () => {
+    const receiver = await Receiver.start();
+    const path = await makeStore();
+    const open = openStore(path);
+    const [kept, lost] = [createKey(open, { plan: 'growth' }), createKey(open, { plan: 'growth' })];
+    const service = await serveHooked({ store: path });
+    receiver.usual = 500;
+    for (const [name, { key }] of Object.entries({ kept, lost })) await service.post('/v1/enrich', { ...JANE, webhook_url: receiver.url(`/${name}`) }, { key });
+    await receiver.count(2);
+    await service.close();
+    rotateKey(open, kept.id);
+    revokeKey(open, lost.id);
+    open.exec('UPDATE webhook_deliveries SET next_at = 0');
+    receiver.usual = 200;
+    const next = await serveHooked({ store: path });
+    await receiver.count(3);
+    await next.close();
+    expect(receiver.received.map(({ path: at }) => at).toSorted()).toEqual(['/kept', '/kept', '/lost']);
+    expect(open.prepare('SELECT channel, state, last_error FROM webhook_deliveries ORDER BY seq').all()).toEqual([{ channel: kept.id, state: 'delivered', last_error: null }, { channel: lost.id, state: 'failed', last_error: 'key_revoked' }]);
+    open.close();
+  });
+});
+
+describe('a test event', () => {
+  it('is sent at once, and what came of it is answered', async () => {
+    const receiver = await Receiver.start();
+    const service = await serveHooked();
+    const { id, secret } = await service.subscribe({ event: 'hiring.change', url: receiver.url() });
+    const test = async (): Promise<unknown> => (await service.call('POST', `/v1/webhooks/${id}/test`)).json;
+    receiver.reactions = [204, 302];
+    expect([await test(), await test()]).toEqual([{ delivered: true, type: 'hiring.change', status: 204, error: null }, { delivered: false, type: 'hiring.change', status: 302, error: null }]);
+    await receiver.close();
+    expect(await test()).toEqual({ delivered: false, type: 'hiring.change', status: null, error: 'connection_failed' });
+    for (const one of receiver.received) expect([signedBy(one, [secret]), one.body]).toEqual([[secret], { type: 'hiring.change', timestamp: expect.any(String) as string, data: { test: true, webhook: id } }]);
+    expect((await service.call('GET', `/v1/webhooks/${id}/deliveries`)).json['data']).toEqual([]);
+  });
+});
+
+describe('deliveries', () => {
+  it('are listed, newest first and page by page, and sent again with the same id', async () => {
+    const receiver = await Receiver.start();
+    const service = await serveHooked();
+    receiver.reactions = [500, 200, 200];
+    const { id } = await service.subscribe({ event: 'enrichment.completed', url: receiver.url() });
+    for (let n = 1; n <= 3; n++) {
+      await service.post('/v1/enrich', JANE);
+      await receiver.count(n);
+    }
+    const list = `/v1/webhooks/${id}/deliveries`;
+    const first = await service.call('GET', `${list}?limit=2`);
+    const next = /<(.*)>; rel="next"/.exec(first.headers.get('link') ?? '')?.[1] ?? '';
+    const second = await service.call('GET', next);
+    const ids = [first, second].flatMap(({ json }) => (json['data'] as { readonly id: string }[]).map((delivery) => delivery.id));
+    expect(ids).toEqual(receiver.received.map(({ headers }) => headers['webhook-id']).toReversed());
+    expect([second.json['meta'], second.headers.get('link')]).toEqual([{ limit: 2, next_cursor: null }, null]);
+    expect(await service.call('GET', `${list}?cursor=nonsense`)).toMatchObject({ status: 400, json: { errors: [{ parameter: 'cursor', code: 'invalid_cursor' }] } });
+    const [, , failed = ''] = ids;
+    receiver.reactions = [200];
+    expect(await service.call('POST', `${list}/${failed}/redeliver`)).toMatchObject({ status: 202, json: { id: failed, state: 'pending', attempts: 0 } });
+    const all = await receiver.count(4);
+    expect([all[3]?.headers['webhook-id'], all[3]?.text]).toEqual([failed, all[0]?.text]);
+    await service.close();
+    const again = await serveHooked({ store: service.store });
+    const settled = await again.call('GET', list);
+    // The key of the first process is no more, and neither are its webhooks to anybody.
+    expect(settled.status).toBe(404);
+  });
+
+  it('go to the webhook where it is now', async () => {
+    const [former, receiver] = [await Receiver.start(), await Receiver.start()];
+    former.usual = 500;
+    const service = await serveHooked();
+    const { id } = await service.subscribe({ event: 'enrichment.completed', url: former.url() });
+    await service.post('/v1/enrich', JANE);
+    await former.count(1);
+    await service.call('PATCH', `/v1/webhooks/${id}`, { url: receiver.url() });
+    const { json } = await service.call('GET', `/v1/webhooks/${id}/deliveries`);
+    const [{ id: delivery } = { id: '' }] = json['data'] as { readonly id: string }[];
+    await service.call('POST', `/v1/webhooks/${id}/deliveries/${delivery}/redeliver`);
+    const [moved] = await receiver.count(1);
+    expect(moved?.headers['webhook-id']).toBe(delivery);
+  });
+});

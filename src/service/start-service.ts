@@ -167,7 +167,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     };
     const look = (): ServiceView => ({
       meter, ready: app.ready(), inFlight: gate.inFlight, connections: app.connections, streams: streams.size, lagMs: lag.worstMs, turnMs: gate.lastTurnMs,
-      verifying: { addresses: verifier.addresses, jobs: app.openVerifications() }, batches: batches.byState(), webhooks: { counts: webhooks.courier.counts, pending: webhooks.deliveries.pending() }, stuckMs: journal.stuckMs, store: options.store,
+      verifying: { addresses: verifier.addresses, jobs: app.openVerifications() }, batches: batches.byState(), webhooks: { counts: webhooks.courier.counts, pending: webhooks.pending }, stuckMs: journal.stuckMs, store: options.store,
     });
     let stopping: Promise<void> | null = null;
     return { url: `http://${reachable(host)}:${port}`, port, look, close: (abort) => (stopping ??= stop(abort)) };

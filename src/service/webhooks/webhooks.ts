@@ -61,6 +61,8 @@ export class Webhooks {
   #prunedMs: number;
   #timer: NodeJS.Timeout | null = null;
   #isClosed = false;
+  /** Deliveries that were not settled at the end. */
+  #left: number | null = null;
 
   constructor(options: WebhooksOptions) {
     const { store, journal, now } = options;
@@ -94,6 +96,12 @@ export class Webhooks {
     if (this.#timer !== null) clearInterval(this.#timer);
     await this.#looking;
     await this.courier.close();
+    this.#left = this.deliveries.pending();
+  }
+
+  /** How many deliveries are not settled. */
+  get pending(): number {
+    return this.#left ?? this.deliveries.pending();
   }
 
   /** Keeps what is to be told, within a transaction of the store; it is sent after that was committed. */

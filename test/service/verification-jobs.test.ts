@@ -7,6 +7,7 @@ import { suppress } from '../../src/service/store/suppress.ts';
 import { suppressedResult } from '../../src/service/suppressed-result.ts';
 import { VerificationJobs, type JobState, type VerificationJobsOptions } from '../../src/service/verification-jobs.ts';
 import type { EmailVerification, VerifyRequest } from '../../src/verification/types.ts';
+import type { Announcement, EventType } from '../../src/service/webhooks/announcement.ts';
 import { makeStore } from './harness.ts';
 
 const MINUTE_MS = 60_000;
@@ -33,10 +34,10 @@ async function make(later: Readonly<Record<string, readonly number[]>> = {}) {
     },
   };
   /** A process on the store. */
-  const start = (using: VerificationJobsOptions['verifier'] = verifier) => {
+  const start = (using: VerificationJobsOptions['verifier'] = verifier, webhooks: VerificationJobsOptions['webhooks'] = UNHEARD) => {
     const store = openStore(path);
     const journal = new Journal(store, (error) => { throw error; });
-    const jobs = new VerificationJobs({ verifier: using, evidence: NOTHING, rows: new VerificationRows(store, journal), now: () => Date.now(), webhooks: UNHEARD });
+    const jobs = new VerificationJobs({ verifier: using, evidence: NOTHING, rows: new VerificationRows(store, journal), now: () => Date.now(), webhooks });
     onTestFinished(() => {
       jobs.close();
       store.close();
@@ -93,6 +94,27 @@ describe('VerificationJobs', () => {
     }
     await vi.advanceTimersByTimeAsync(24 * 60 * MINUTE_MS + 1);
     expect(jobs.find('j1', 'k1')).toBeNull();
+  });
+
+  it('announces once what is done, to whom it was asked to, and takes back what was not written down', async () => {
+    const told: Announcement[] = [];
+    const { start } = await make({ 'grey@a.test': [MINUTE_MS] });
+    const webhooks = {
+      wants: (_keyId: string, _type: EventType, url: string | null) => url !== null,
+      collect: (announcement: Announcement) => (told.push(announcement), () => undefined),
+      withdraw: (isIt: (announcement: Announcement) => boolean) => void told.splice(0, told.length, ...told.filter((one) => !isIt(one))),
+    };
+    const { jobs } = start(undefined, webhooks);
+    const asked = { ...request(['grey@a.test', 'ok@a.test']), webhookUrl: 'https://hooks.acme.example' };
+    jobs.begin('later', 'k1', asked);
+    jobs.begin('unheard', 'k1', request(['ok@a.test']));
+    jobs.begin('dropped', 'k1', { ...asked, emails: ['ok@a.test'] });
+    await vi.advanceTimersByTimeAsync(0);
+    expect(told.map(({ data }) => data['id'])).toEqual(['dropped']);
+    jobs.drop('dropped');
+    await vi.advanceTimersByTimeAsync(2 * MINUTE_MS);
+    jobs.find('later', 'k1');
+    expect(told).toEqual([{ type: 'verification.completed', keyId: 'k1', webhookUrl: 'https://hooks.acme.example', data: { id: 'later', location: '/v1/emails/verify/later', total: 2, summary: { deliverable: 2, undeliverable: 0, risky: 0, unknown: 0 } } }]);
   });
 
   it('holds so many at once and no more, and no key all of them', async () => {

@@ -1,5 +1,6 @@
 /** /v1/webhooks: subscriptions, each for the key that made it. */
 import { randomBytes } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
 import type { Answer, Endpoint, ServiceContext } from '../context.ts';
 import { ServiceError } from '../errors.ts';
@@ -21,6 +22,8 @@ const FORMER_SIGNS_MS = 24 * 3_600_000;
 /** Tests of all keys that are under way. */
 const MOST_TESTS = 20;
 const RETRY_S = '5';
+/** How long DNS is waited for when a webhook is made; each attempt looks again. */
+const LOOKED_UP_MS = 3_000;
 
 export function createWebhook({ webhooks, now }: Parts): Endpoint {
   return async (body, request) => {
@@ -146,7 +149,7 @@ function goesOnAt(before: Webhook, { events, filter, disabled }: Wanted, ends: P
 async function refuseUnreachable({ isDevelopment, resolver }: ServiceContext['webhooks'], url: string): Promise<void> {
   if (isDevelopment) return;
   try {
-    await addressesOf(hostOf(new URL(url)), resolver);
+    await Promise.race([addressesOf(hostOf(new URL(url)), resolver), setTimeout(LOOKED_UP_MS, undefined, { ref: false })]);
   } catch (error) {
     if (!(error instanceof NoWay)) throw error;
     if (error.code === 'refused_address') throw invalid('/url', 'private_address', 'url leads to an address that is not on the Internet');

@@ -12,7 +12,7 @@ import type { Places, Webhook, WebhookRows } from './webhook-rows.ts';
 import { isObject } from '../values.ts';
 
 /** Told to a webhook in one go. */
-const AT_ONCE = 100;
+const AT_ONCE = 50;
 /** Where so many signals were none for a webhook, it is noted that they were looked at; fewer are looked at again. */
 const NOTED_AFTER = 500;
 

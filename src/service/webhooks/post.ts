@@ -77,9 +77,9 @@ export class Poster {
           isOver = true;
           giveUp('connection_failed');
         });
-        response.once('error', () => giveUp('connection_failed'));
+        response.on('error', () => giveUp('connection_failed'));
       });
-      request.once('error', (error: NodeJS.ErrnoException) => {
+      request.on('error', (error: NodeJS.ErrnoException) => {
         if (request.reusedSocket && status === null && error.code === 'ECONNRESET') finish('stale');
         else giveUp(reasonOf(error));
       });

@@ -3,6 +3,7 @@
  * takes it for a while, so that of several services over one store one does.
  */
 import type { Resolver } from '../../verification/dns/resolver.ts';
+import { ServiceError } from '../errors.ts';
 import type { KeyRing } from '../key-ring.ts';
 import { StoreWrites } from '../store-writes.ts';
 import type { Directory } from '../store/directory.ts';
@@ -77,7 +78,7 @@ export class Webhooks {
     this.writes = new StoreWrites(store, journal);
     this.news = new News({ ...parts, writes: this.writes });
     this.courier = new Courier({ ...parts, writes: this.writes, outbox: this.#outbox, onRoom: () => this.wake() });
-    this.#subscriptions = new Subscriptions(this.rows);
+    this.#subscriptions = new Subscriptions(this.rows, options.keys);
     const version = store.prepare('PRAGMA data_version');
     this.#version = () => version.get()?.['data_version'];
     this.#prunedMs = now();
@@ -155,9 +156,9 @@ export class Webhooks {
       try {
         await this.#look();
       } catch (error) {
-        // A store that is busy or full: it is looked again in a moment.
         this.#areNewsDue = true;
-        this.#options.log?.write('warn', { event: 'webhooks_failed', error: error instanceof Error ? error.message : String(error) });
+        // A store that is busy: it is looked again in a moment, and the journal tells of it when that lasts.
+        if (!(error instanceof ServiceError)) this.#options.log?.write('warn', { event: 'webhooks_failed', error: error instanceof Error ? error.message : String(error) });
         return;
       }
     }

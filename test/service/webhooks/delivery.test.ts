@@ -175,6 +175,21 @@ describe('several at once', () => {
   });
 });
 
+describe('what belongs to an answer', () => {
+  it('is written with what the journal writes next, unless it is taken back before', async () => {
+    const process = (await World.make()).start();
+    subscribe(process, 'http://127.0.0.1:9');
+    const collect = (id: string) => process.hooks.collect({ type: 'batch.completed', keyId: 'k', data: { id }, webhookUrl: null });
+    collect('undone')();
+    collect('withdrawn');
+    collect('kept');
+    process.hooks.withdraw(({ data }) => data['id'] === 'withdrawn');
+    expect(process.hooks.pending).toBe(0);
+    expect(process.journal.flush()).toBe(true);
+    expect(process.hooks.pending).toBe(1);
+  });
+});
+
 describe('what is kept', () => {
   it('is the newest of a webhook; what goes undelivered is counted', async () => {
     const world = await World.make();

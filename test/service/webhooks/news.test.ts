@@ -6,12 +6,13 @@ import type { Store } from '../../../src/service/store/store.ts';
 import { suppress } from '../../../src/service/store/suppress.ts';
 import { JobChangeRows } from '../../../src/service/webhooks/job-change-rows.ts';
 import { serveHooked, type Hooked } from './hooked.ts';
+import { load } from '../loading.ts';
 import { Receiver } from './receiver.ts';
 
 /** As another process writes to the store. */
-function elsewhere(service: Hooked, work: (store: Store) => void): void {
+async function elsewhere(service: Hooked, work: (store: Store) => unknown): Promise<void> {
   const store = openStore(service.store);
-  work(store);
+  await work(store);
   store.close();
 }
 
@@ -21,7 +22,7 @@ describe('new signals', () => {
   it('are told once, as GET /v1/signals shows them, to who subscribed to their kind and whose filter they meet; not what was there before', async () => {
     const receiver = await Receiver.start();
     const service = await serveHooked();
-    elsewhere(service, (store) => {
+    await elsewhere(service, (store) => {
       loadCompanies(store, [{ domain: 'globex.example', name: 'Globex', domain_aliases: ['globex.test'], industry: 'Retail', hq: { country_code: 'ES' } }], 'crm');
       loadSignals(store, [signal('old', 'funding', 'acme.example')], 'crm');
     });
@@ -29,12 +30,12 @@ describe('new signals', () => {
     await service.subscribe({ event: 'funding.round', url: receiver.url('/globex'), filter: { domain: ['https://GLOBEX.test'] } });
     await service.subscribe({ events: ['hiring.change', 'funding.round'], url: receiver.url('/spain'), filter: { country: ['es', 'fr'], industry: ['retail'] } });
     await service.subscribe({ event: 'funding.round', url: receiver.url('/nobody'), filter: { country: ['DE'] } });
-    elsewhere(service, (store) => loadSignals(store, [
+    await elsewhere(service, (store) => loadSignals(store, [
       signal('f1', 'funding', 'acme.example'), signal('f2', 'funding', 'globex.example'), signal('h1', 'hiring', 'globex.test'), signal('e1', 'exec_moves', 'acme.example'), signal('t1', 'tech_changes', 'acme.example'),
     ], 'crm'));
     const all = await receiver.count(8);
     // Reported again, it is no news.
-    elsewhere(service, (store) => loadSignals(store, [signal('f1', 'funding', 'acme.example', { subtype: 'seed' }), signal('f3', 'funding', 'globex.example')], 'crm'));
+    await elsewhere(service, (store) => loadSignals(store, [signal('f1', 'funding', 'acme.example', { subtype: 'seed' }), signal('f3', 'funding', 'globex.example')], 'crm'));
     await receiver.count(11);
     const told = (path: string): string[] => all.filter((one) => one.path === path).map(({ body }) => `${body.type} ${String(body.data['id'])}`).toSorted();
     expect([told('/all'), told('/globex'), told('/spain'), told('/nobody')]).toEqual([
@@ -50,9 +51,9 @@ describe('new signals', () => {
   it('that come after the newest ones were erased are told all the same', async () => {
     const receiver = await Receiver.start();
     const service = await serveHooked();
-    elsewhere(service, (store) => loadSignals(store, [signal('old', 'executive_move', 'acme.example', { person: { id: 'pe_1' } })], 'crm'));
+    await elsewhere(service, (store) => loadSignals(store, [signal('old', 'executive_move', 'acme.example', { person: { id: 'pe_1' } })], 'crm'));
     await service.subscribe({ event: 'executive.move', url: receiver.url() });
-    elsewhere(service, (store) => {
+    await elsewhere(service, (store) => {
       expect(suppress(store, ['jane.doe@acme.example'], Date.now()).signals).toBe(1);
       loadSignals(store, [signal('new', 'executive_move', 'acme.example')], 'crm');
     });
@@ -64,22 +65,33 @@ describe('new signals', () => {
     const receiver = await Receiver.start();
     const service = await serveHooked();
     const { id } = await service.subscribe({ event: 'funding.round', url: receiver.url(), filter: { domain: ['nobody.example'] } });
-    elsewhere(service, (store) => loadSignals(store, [signal('f1', 'funding', 'acme.example')], 'crm'));
+    await elsewhere(service, (store) => loadSignals(store, [signal('f1', 'funding', 'acme.example')], 'crm'));
     await service.call('PATCH', `/v1/webhooks/${id}`, { filter: {} });
-    elsewhere(service, (store) => loadSignals(store, [signal('f2', 'funding', 'acme.example')], 'crm'));
+    await elsewhere(service, (store) => loadSignals(store, [signal('f2', 'funding', 'acme.example')], 'crm'));
     await receiver.count(1);
     await service.call('PATCH', `/v1/webhooks/${id}`, { enabled: false });
-    elsewhere(service, (store) => loadSignals(store, [signal('f3', 'funding', 'acme.example')], 'crm'));
+    await elsewhere(service, (store) => loadSignals(store, [signal('f3', 'funding', 'acme.example')], 'crm'));
     await service.call('PATCH', `/v1/webhooks/${id}`, { enabled: true });
-    elsewhere(service, (store) => loadSignals(store, [signal('f4', 'funding', 'acme.example')], 'crm'));
+    await elsewhere(service, (store) => loadSignals(store, [signal('f4', 'funding', 'acme.example')], 'crm'));
     expect((await receiver.count(2)).map(({ body }) => body.data['id'])).toEqual(['f2', 'f4']);
+  });
+
+  it('that met the filter that there was are told, though another came before anybody looked', async () => {
+    const receiver = await Receiver.start();
+    const service = await serveHooked();
+    const { id } = await service.subscribe({ event: 'funding.round', url: receiver.url() });
+    for (const [name, domain] of [['f1', 'one.example'], ['f2', 'two.example'], ['f3', 'three.example']] as const) {
+      await elsewhere(service, (store) => loadSignals(store, [signal(name, 'funding', domain), signal(`${name}_other`, 'funding', 'nobody.example')], 'crm'));
+      await service.call('PATCH', `/v1/webhooks/${id}`, { filter: { domain: [`${['two', 'three', 'four'][Number(name[1]) - 1] ?? ''}.example`] } });
+    }
+    expect((await receiver.count(4)).map(({ body }) => body.data['id']).toSorted()).toEqual(['f1', 'f1_other', 'f2', 'f3']);
   });
 
   it('by the thousand are told in full', async () => {
     const receiver = await Receiver.start();
     const service = await serveHooked();
     await service.subscribe({ event: 'funding.round', url: receiver.url(), filter: { domain: ['acme.example'] } });
-    elsewhere(service, (store) => loadSignals(store, Array.from({ length: 7_000 }, (_, n) => signal(`s${n}`, 'funding', n % 20 === 0 ? 'acme.example' : 'globex.example')), 'crm'));
+    await elsewhere(service, (store) => loadSignals(store, Array.from({ length: 7_000 }, (_, n) => signal(`s${n}`, 'funding', n % 20 === 0 ? 'acme.example' : 'globex.example')), 'crm'));
     const all = await receiver.count(350);
     await service.close();
     expect(new Set(all.map(({ body }) => body.data['id'])).size).toBe(350);
@@ -91,15 +103,15 @@ describe('job.change', () => {
   const COMPANIES = [{ domain: 'globex.example', name: 'Globex', domain_aliases: ['globex.test'] }, { domain: 'initech.example', name: 'Initech' }];
   const known = (id: string, more: SparseRecord): SparseRecord => ({ id, email: `${id}@home.example`, name: `Person ${id}`, updated_at: '2025-01-01', ...more });
 
-  async function changes(before: readonly SparseRecord[], after: readonly SparseRecord[], filters: readonly SparseRecord[], wanted: number) {
+  async function changes(before: readonly SparseRecord[], after: readonly SparseRecord[], filters: readonly SparseRecord[], wanted: number, put: (store: Store, people: readonly SparseRecord[]) => unknown = (store, people) => loadPeople(store, people, 'crm')) {
     const receiver = await Receiver.start();
     const service = await serveHooked();
-    elsewhere(service, (store) => {
+    await elsewhere(service, (store) => {
       loadCompanies(store, COMPANIES, 'crm');
-      loadPeople(store, before, 'crm');
+      return put(store, before);
     });
     for (const [n, filter] of filters.entries()) await service.subscribe({ event: 'job.change', url: receiver.url(`/${n}`), filter });
-    elsewhere(service, (store) => loadPeople(store, after, 'crm'));
+    await elsewhere(service, (store) => put(store, after));
     const all = await receiver.count(wanted);
     await service.close();
     return all.map(({ path, body: { type, data } }) => ({ path, type, data })).toSorted((one, other) => `${one.path}${String(one.data['person'])}`.localeCompare(`${other.path}${String(other.data['person'])}`));
@@ -121,7 +133,7 @@ describe('job.change', () => {
     expect(JSON.stringify(all)).not.toMatch(/home\.example|2125550100/);
   });
 
-  it('is not what an older record says, another spelling or domain of the same, an employer who was only guessed, or something new beside', async () => {
+  it('is not what an older record says, another spelling or domain of the same, or something new beside', async () => {
     const at = (id: string, before: SparseRecord, after: SparseRecord, updated = '2026-01-01'): [SparseRecord, SparseRecord] => [known(id, before), known(id, { ...after, updated_at: updated })];
     const pairs = [
       at('older', { company_domain: 'globex.example', title: 'CTO' }, { company_domain: 'initech.example', title: 'CEO' }, '2024-01-01'),
@@ -129,13 +141,20 @@ describe('job.change', () => {
       at('alias', { company_domain: 'globex.example' }, { company_domain: 'globex.test' }),
       at('named', { company_domain: 'globex.example' }, { company_name: 'Globex' }),
       at('first', { }, { title: 'CTO', company_domain: 'globex.example' }),
+      at('same_time', { title: 'CTO' }, { title: 'CEO' }, '2025-01-01'),
       at('beside', { title: 'CTO', company_domain: 'globex.example' }, { headline: 'Builds things' }),
       at('title', { title: 'CTO', company_domain: 'globex.example' }, { title: 'CEO' }),
       at('name', { company_name: 'Globex' }, { company_name: 'Initech' }),
-      [{ id: 'guess', email: 'guess@globex.example', name: 'Guess', updated_at: '2025-01-01' }, { id: 'guess', email: 'guess@globex.example', company_domain: 'initech.example', updated_at: '2026-01-01' }],
     ] as const;
     const all = await changes(pairs.map(([before]) => before), pairs.map(([, after]) => after), [{}], 2);
     expect(all.map(({ data }) => data['person'])).toEqual(['name', 'title']);
+  });
+
+  it('is not that somebody works elsewhere than was guessed from their address', async () => {
+    const [guess, known] = [{ id: 'guess', email: 'guess@globex.example', name: 'Guess' }, { id: 'known', email: 'known@globex.example', name: 'Known', company_domain: 'globex.example' }];
+    const move = { company_domain: 'initech.example', updated_at: '2026-02-01' };
+    const all = await changes([guess, known], [{ ...guess, ...move }, { ...known, ...move }], [{}], 1, (store, people) => load(store, people));
+    expect(all.map(({ data }) => data['person'])).toEqual(['known']);
   });
 
   it('is noted only where somebody wants to know, and not kept longer than it takes to tell', async () => {
@@ -147,18 +166,18 @@ describe('job.change', () => {
       store.close();
       return length;
     };
-    const become = (title: string, year: number): void => elsewhere(service, (store) => loadPeople(store, [known('p1', { title, updated_at: `${year}-01-01` })], 'crm'));
-    become('CTO', 2020);
-    become('CEO', 2021);
+    const become = (title: string, year: number): Promise<void> => elsewhere(service, (store) => loadPeople(store, [known('p1', { title, updated_at: `${year}-01-01` })], 'crm'));
+    await become('CTO', 2020);
+    await become('CEO', 2021);
     expect(noted()).toBe(0);
     const { id } = await service.subscribe({ event: 'job.change', url: receiver.url() });
-    become('Chair', 2022);
+    await become('Chair', 2022);
     expect(noted()).toBe(1);
     await receiver.count(1);
     await service.call('PATCH', `/v1/webhooks/${id}`, { enabled: false });
-    become('Retired', 2023);
+    await become('Retired', 2023);
     expect(noted()).toBe(1);
-    elsewhere(service, (store) => new JobChangeRows(store).prune(Date.now()));
+    await elsewhere(service, (store) => new JobChangeRows(store).prune(Date.now()));
     expect(noted()).toBe(0);
     await service.close();
   });

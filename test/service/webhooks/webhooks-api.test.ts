@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createKey, revokeKey, rotateKey } from '../../../src/service/keys.ts';
+import { loadSignals } from '../../../src/service/store/load.ts';
 import { openStore } from '../../../src/service/store/open-store.ts';
 import { makeKey, makeStore, type Reply } from '../harness.ts';
 import { serveHooked } from './hooked.ts';
@@ -105,6 +106,7 @@ describe('secrets', () => {
     const open = openStore(path);
     const [kept, lost] = [createKey(open, { plan: 'growth' }), createKey(open, { plan: 'growth' })];
     const service = await serveHooked({ store: path });
+    for (const { key } of [lost, kept]) await service.subscribe({ event: 'funding.round', url: receiver.url('/round') }, key);
     receiver.usual = 500;
     for (const [name, { key }] of Object.entries({ kept, lost })) await service.post('/v1/enrich', { ...JANE, webhook_url: receiver.url(`/${name}`) }, { key });
     await receiver.count(2);
@@ -113,11 +115,13 @@ describe('secrets', () => {
     revokeKey(open, lost.id);
     open.exec('UPDATE webhook_deliveries SET next_at = 0');
     receiver.usual = 200;
+    loadSignals(open, [{ id: 's1', type: 'funding', domain: 'acme.example', occurred_at: '2026-01-01' }], 'crm');
     const next = await serveHooked({ store: path });
-    await receiver.count(3);
+    await receiver.count(4);
     await next.close();
-    expect(receiver.received.map(({ path: at }) => at).toSorted()).toEqual(['/kept', '/kept', '/lost']);
-    expect(open.prepare('SELECT channel, state, last_error FROM webhook_deliveries ORDER BY seq').all()).toEqual([{ channel: kept.id, state: 'delivered', last_error: null }, { channel: lost.id, state: 'failed', last_error: 'key_revoked' }]);
+    expect(receiver.received.map(({ path: at }) => at).toSorted()).toEqual(['/kept', '/kept', '/lost', '/round']);
+    expect(open.prepare('SELECT channel, state, last_error FROM webhook_deliveries WHERE url IS NOT NULL ORDER BY seq').all()).toEqual([{ channel: kept.id, state: 'delivered', last_error: null }, { channel: lost.id, state: 'failed', last_error: 'key_revoked' }]);
+    expect(open.prepare('SELECT count(*) AS n FROM webhook_deliveries').get()).toEqual({ n: 3 });
     open.close();
   });
 });

@@ -2,6 +2,7 @@
  * Webhooks at work: looks for what is to be told, and delivers it. What is to be delivered is in the store first, so that a crash loses nothing; who delivers
  * takes it for a while, so that of several services over one store one does.
  */
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import type { Resolver } from '../../verification/dns/resolver.ts';
 import { ServiceError } from '../errors.ts';
 import type { KeyRing } from '../key-ring.ts';
@@ -21,6 +22,8 @@ import { WebhookRows, type Webhook } from './webhook-rows.ts';
 
 /** How often it is looked whether others wrote to the store, or something is due, milliseconds. */
 const LOOK_EVERY_MS = 1_000;
+/** Between two looks, however much there is to do, milliseconds: each takes a few. */
+const APART_MS = 20;
 const PRUNE_EVERY_MS = 60_000;
 export const KEPT_MS = 30 * 24 * 3_600_000;
 /** Deliveries of one webhook, or of one key to addresses without one. */
@@ -60,6 +63,8 @@ export class Webhooks {
   #isLookWanted = false;
   #looking: Promise<void> | null = null;
   #prunedMs: number;
+  /** Monotonic, milliseconds. */
+  #lookedMs = -Infinity;
   #timer: NodeJS.Timeout | null = null;
   #isClosed = false;
   /** Deliveries that were not settled at the end. */
@@ -151,8 +156,7 @@ export class Webhooks {
   async #lookOnAndOn(): Promise<void> {
     while (this.#isLookWanted && !this.#isClosed) {
       this.#isLookWanted = false;
-      // What runs now is first to come to its end.
-      await new Promise((resolve) => void setImmediate(resolve));
+      await this.#pause();
       try {
         await this.#look();
       } catch (error) {
@@ -160,8 +164,16 @@ export class Webhooks {
         // A store that is busy: it is looked again in a moment, and the journal tells of it when that lasts.
         if (!(error instanceof ServiceError)) this.#options.log?.write('warn', { event: 'webhooks_failed', error: error instanceof Error ? error.message : String(error) });
         return;
+      } finally {
+        this.#lookedMs = performance.now();
       }
     }
+  }
+
+  /** What runs now is first to come to its end; and when there is much to do, requests are answered in between. */
+  async #pause(): Promise<void> {
+    const waitMs = this.#lookedMs + APART_MS - performance.now();
+    await (waitMs > 0 ? setTimeout(waitMs) : setImmediate());
   }
 
   async #look(): Promise<void> {
@@ -182,8 +194,10 @@ export class Webhooks {
       const more: Webhook[] = [];
       for (const webhook of left) {
         if (this.#isClosed) return;
-        if (await tell(webhook)) more.push(webhook);
-        await new Promise((resolve) => void setImmediate(resolve));
+        if (await tell(webhook)) {
+          more.push(webhook);
+          await setTimeout(APART_MS);
+        } else await setImmediate();
       }
       left = more;
       if (left.length > 0) await this.courier.sendDue();

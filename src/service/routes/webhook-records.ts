@@ -1,5 +1,5 @@
 /** Webhooks and deliveries as they are answered. Pure. */
-import type { Delivery } from '../webhooks/delivery-rows.ts';
+import type { Delivery } from '../webhooks/delivery.ts';
 import type { Webhook } from '../webhooks/webhook-rows.ts';
 
 export function webhookRecord({ id, url, events, filter, disabled, dropped, createdMs, updatedMs }: Webhook): Readonly<Record<string, unknown>> {

@@ -3,7 +3,8 @@ import { transaction } from '../../sqlite/transaction.ts';
 import type { Journal, Pending } from '../store/journal.ts';
 import type { Store } from '../store/store.ts';
 import { ABOUT_NOBODY, eventBody, type About, type Announcement } from './announcement.ts';
-import type { Claimed, DeliveryRows, GivenUp, Outcome } from './delivery-rows.ts';
+import type { Claimed, GivenUp, Outcome } from './delivery.ts';
+import type { DeliveryRows } from './delivery-rows.ts';
 import type { WebhookRows } from './webhook-rows.ts';
 
 /** What becomes of a delivery that was taken. `gone`: its receiver wants no more of any. `released`: nobody can tell, and it is tried again at once. */

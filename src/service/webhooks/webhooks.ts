@@ -14,9 +14,10 @@ import type { Store } from '../store/store.ts';
 import type { ServiceLog } from '../watch/log.ts';
 import type { About, Announce, Announcement, EventType } from './announcement.ts';
 import { Courier } from './courier.ts';
-import { DeliveryRows, type Dropped } from './delivery-rows.ts';
+import { DeliveryRows } from './delivery-rows.ts';
 import { News } from './news.ts';
 import { Outbox } from './outbox.ts';
+import { pruneDeliveries } from './prune.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { WebhookRows, type Webhook } from './webhook-rows.ts';
 
@@ -25,10 +26,6 @@ const LOOK_EVERY_MS = 1_000;
 /** Between two looks, however much there is to do, milliseconds: each takes a few. */
 const APART_MS = 20;
 const PRUNE_EVERY_MS = 60_000;
-export const KEPT_MS = 30 * 24 * 3_600_000;
-/** Deliveries of one webhook, or of one key to addresses without one. */
-export const MOST_KEPT = 10_000;
-const PRUNED_AT_ONCE = 1_000;
 
 export interface WebhooksOptions {
   readonly store: Store;
@@ -205,21 +202,10 @@ export class Webhooks {
   }
 
   async #prune(): Promise<void> {
-    const { now } = this.#options;
-    this.#prunedMs = now();
-    const crowded = this.deliveries.crowded(MOST_KEPT);
-    const prune = (): Dropped[] => {
-      const dropped = [...this.deliveries.dropOld(now() - KEPT_MS, PRUNED_AT_ONCE), ...crowded.flatMap((channel) => this.deliveries.dropBeyond(channel, MOST_KEPT))];
-      const lost = Map.groupBy(dropped.filter(({ isLost }) => isLost), ({ channel }) => channel);
-      for (const [channel, { length }] of lost) this.rows.countDropped(channel, length);
-      return dropped;
-    };
-    if (crowded.length > 0 || this.deliveries.isAnyBefore(now() - KEPT_MS)) {
-      const dropped = await this.writes.write(prune);
-      this.courier.count('dropped', dropped.filter(({ isLost }) => isLost).length);
-      // There is more, then.
-      if (dropped.length >= PRUNED_AT_ONCE) this.#prunedMs = 0;
-    }
+    const nowMs = this.#options.now();
+    const { lost, isMore } = await pruneDeliveries({ webhooks: this.rows, deliveries: this.deliveries, writes: this.writes }, nowMs);
+    this.courier.count('dropped', lost);
+    this.#prunedMs = isMore ? 0 : nowMs;
     await this.news.prune();
   }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { transaction } from '../../../src/sqlite/transaction.ts';
 import { RETRY_AFTER_MS, retryAfterMs } from '../../../src/service/webhooks/retries.ts';
-import { MOST_KEPT } from '../../../src/service/webhooks/webhooks.ts';
+import { MOST_KEPT } from '../../../src/service/webhooks/prune.ts';
 import { announce, subscribe, World, type Process } from './processes.ts';
 import { Receiver, type Reaction } from './receiver.ts';
 

@@ -84,7 +84,7 @@ describe('new signals', () => {
       await elsewhere(service, (store) => loadSignals(store, [signal(name, 'funding', domain), signal(`${name}_other`, 'funding', 'nobody.example')], 'crm'));
       await service.call('PATCH', `/v1/webhooks/${id}`, { filter: { domain: [`${['two', 'three', 'four'][Number(name[1]) - 1] ?? ''}.example`] } });
     }
-    expect((await receiver.count(4)).map(({ body }) => body.data['id']).toSorted()).toEqual(['f1', 'f1_other', 'f2', 'f3']);
+    expect((await receiver.count(4)).map(({ body }) => String(body.data['id'])).toSorted()).toEqual(['f1', 'f1_other', 'f2', 'f3']);
   });
 
   it('by the thousand are told in full', async () => {

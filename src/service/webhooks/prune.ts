@@ -1,0 +1,26 @@
+/** How many deliveries are kept, and for how long. */
+import type { StoreWrites } from '../store-writes.ts';
+import type { Dropped } from './delivery.ts';
+import type { DeliveryRows } from './delivery-rows.ts';
+import type { WebhookRows } from './webhook-rows.ts';
+
+const KEPT_MS = 30 * 24 * 3_600_000;
+/** Deliveries of one webhook, or of one key to addresses without one. */
+export const MOST_KEPT = 10_000;
+/** Old ones that are dropped in one go. */
+const AT_ONCE = 1_000;
+
+/** Drops what is old or too much, the oldest first. Returns how many were not delivered, which is counted with their webhooks, and whether there is more to drop. */
+export async function pruneDeliveries({ webhooks, deliveries, writes }: { readonly webhooks: WebhookRows; readonly deliveries: DeliveryRows; readonly writes: StoreWrites }, nowMs: number): Promise<{ readonly lost: number; readonly isMore: boolean }> {
+  const beforeMs = nowMs - KEPT_MS;
+  const crowded = deliveries.crowded(MOST_KEPT);
+  if (crowded.length === 0 && !deliveries.isAnyBefore(beforeMs)) return { lost: 0, isMore: false };
+  const { old, lost } = await writes.write(() => {
+    const old = deliveries.dropOld(beforeMs, AT_ONCE);
+    const dropped: readonly Dropped[] = [...old, ...crowded.flatMap((channel) => deliveries.dropBeyond(channel, MOST_KEPT))];
+    const lost = dropped.filter(({ isLost }) => isLost);
+    for (const [channel, { length }] of Map.groupBy(lost, (one) => one.channel)) webhooks.countDropped(channel, length);
+    return { old, lost };
+  });
+  return { lost: lost.length, isMore: old.length === AT_ONCE };
+}

@@ -1,4 +1,5 @@
 /** New signals and changes of jobs, made into deliveries for the webhooks that are to be told of them: each once, whichever service over the store looks first. */
+import { isDeepStrictEqual } from 'node:util';
 import type { Directory } from '../store/directory.ts';
 import { ownerReader } from '../store/domain-aliases.ts';
 import type { SignalFeed } from '../store/signal-feed.ts';
@@ -9,7 +10,7 @@ import type { NewDelivery } from './delivery.ts';
 import type { DeliveryRows } from './delivery-rows.ts';
 import { changeTest, signalFilter, type ChangeFacts } from './filter.ts';
 import { JobChangeRows, type JobChange } from './job-change-rows.ts';
-import type { Places, Webhook, WebhookRows } from './webhook-rows.ts';
+import type { Places, Standing, Webhook, WebhookRows } from './webhook-rows.ts';
 import { isObject } from '../values.ts';
 
 /** Told to a webhook in one go. */
@@ -47,25 +48,28 @@ export class News {
   }
 
   /** Tells a webhook of signals that are new. True: there may be more. */
-  async tellSignals({ id, keyId, url, events, filter }: Webhook): Promise<boolean> {
+  async tellSignals({ id }: Webhook): Promise<boolean> {
     const { webhooks, signals: feed, now } = this.#options;
-    const place = webhooks.places(id)?.signals;
-    if (place === undefined) return false;
+    // As it is by now: another filter has another place.
+    const standing = webhooks.standing(id);
+    if (standing === null) return false;
+    const { webhook: { keyId, url, events, filter }, places: { signals: place } } = standing;
     const { signals, upTo } = feed.following(signalFilter(events, filter), place, AT_ONCE);
     const told = signals.map(({ record }) => {
       const type = EVENT_OF[record['type'] as string] as EventType;
       return { keyId, to: { webhookId: id }, host: new URL(url).host, type, body: eventBody(type, now(), record), about: { signal: record['id'] as string, person: null }, createdMs: now() };
     });
     if (told.length === 0 && upTo - place < NOTED_AFTER) return false;
-    await this.#put(told, { isUnmoved: () => webhooks.places(id)?.signals === place, move: () => webhooks.sawSignals(id, upTo) });
+    await this.#put(told, standing, () => webhooks.sawSignals(id, upTo));
     return true;
   }
 
   /** Tells a webhook of changes of jobs that are new. True: there may be more. */
-  async tellChanges({ id, keyId, url, filter }: Webhook): Promise<boolean> {
+  async tellChanges({ id }: Webhook): Promise<boolean> {
     const { webhooks, now } = this.#options;
-    const from = webhooks.places(id)?.changes;
-    if (from === undefined) return false;
+    const standing = webhooks.standing(id);
+    if (standing === null) return false;
+    const { webhook: { keyId, url, filter }, places: { changes: from } } = standing;
     const isWanted = changeTest(filter, this.#ownerOf);
     const changes = this.#changes.following(from, AT_ONCE);
     const upTo = changes.at(-1)?.seq;
@@ -75,7 +79,7 @@ export class News {
       if (found === null || !isWanted(found.facts)) return [];
       return [{ keyId, to: { webhookId: id }, host: new URL(url).host, type: JOB_CHANGE, body: eventBody(JOB_CHANGE, now(), found.data), about: { signal: null, person: change.person }, createdMs: now() } as const];
     });
-    await this.#put(told, { isUnmoved: () => webhooks.places(id)?.changes === from, move: () => webhooks.sawChanges(id, upTo) });
+    await this.#put(told, standing, () => webhooks.sawChanges(id, upTo));
     return true;
   }
 
@@ -90,10 +94,10 @@ export class News {
     if (this.#changes.isAny()) await this.#options.writes.write(() => this.#changes.prune(this.#options.now()));
   }
 
-  /** Puts deliveries, and notes how far it was looked; not where another service has done so meanwhile. */
-  async #put(told: readonly NewDelivery[], { isUnmoved, move }: { readonly isUnmoved: () => boolean; readonly move: () => void }): Promise<void> {
+  /** Puts deliveries, and notes how far it was looked; not where another service has done so meanwhile, or the webhook was changed. */
+  async #put(told: readonly NewDelivery[], standing: Standing, move: () => void): Promise<void> {
     await this.#options.writes.write(() => {
-      if (!isUnmoved()) return;
+      if (!isDeepStrictEqual(this.#options.webhooks.standing(standing.webhook.id), standing)) return;
       for (const delivery of told) this.#options.deliveries.add(delivery);
       move();
     });

@@ -31,6 +31,12 @@ export interface Places {
   readonly changes: number;
 }
 
+/** What is told to a webhook follows from these two alone. */
+export interface Standing {
+  readonly webhook: Webhook;
+  readonly places: Places;
+}
+
 /** Secrets, and until when the former one signs, too. */
 export interface Secrets {
   readonly secret: Uint8Array;
@@ -47,7 +53,7 @@ export class WebhookRows {
   constructor(store: Store) {
     this.#statements = {
       insert: store.prepare('INSERT INTO webhooks (id, key_id, url, events, filter, enabled, disabled_reason, secret, created_at, updated_at, signals_seq, changes_seq) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'),
-      update: store.prepare('UPDATE webhooks SET url = ?, events = ?, filter = ?, enabled = ?, disabled_reason = ?, updated_at = ?, signals_seq = coalesce(?, signals_seq), changes_seq = coalesce(?, changes_seq) WHERE id = ?'),
+      update: store.prepare('UPDATE webhooks SET url = ?, events = ?, filter = ?, enabled = ?, disabled_reason = ?, updated_at = ?, signals_seq = max(signals_seq, coalesce(?, 0)), changes_seq = max(changes_seq, coalesce(?, 0)) WHERE id = ?'),
       disable: store.prepare('UPDATE webhooks SET enabled = 0, disabled_reason = ?, updated_at = ? WHERE id = ? AND enabled = 1'),
       remove: store.prepare('DELETE FROM webhooks WHERE id = ?'),
       rotate: store.prepare('UPDATE webhooks SET former_secret = secret, former_until = ?, secret = ?, updated_at = ? WHERE id = ?'),
@@ -56,7 +62,7 @@ export class WebhookRows {
       enabled: store.prepare(ENABLED),
       secrets: store.prepare('SELECT secret, former_secret, former_until FROM webhooks WHERE id = ?'),
       secretsByUrl: store.prepare('SELECT secret, former_secret, former_until FROM webhooks WHERE key_id = ? AND url = ? ORDER BY enabled DESC, seq LIMIT 1'),
-      places: store.prepare('SELECT signals_seq, changes_seq FROM webhooks WHERE id = ? AND enabled = 1'),
+      standing: store.prepare('SELECT * FROM webhooks WHERE id = ? AND enabled = 1'),
       seenSignals: store.prepare('UPDATE webhooks SET signals_seq = ? WHERE id = ?'),
       seenChanges: store.prepare('UPDATE webhooks SET changes_seq = ? WHERE id = ?'),
       dropped: store.prepare('UPDATE webhooks SET dropped = dropped + ? WHERE id = ?'),
@@ -71,7 +77,7 @@ export class WebhookRows {
     return { id, keyId, ...wanted, createdMs: nowMs, updatedMs: nowMs, dropped: 0 };
   }
 
-  /** @param places where it goes on in the streams; null: where it was */
+  /** @param places where it goes on in the streams, unless it is further already; null: where it was */
   change(id: string, { url, events, filter, disabled }: Wanted, places: Places | null, nowMs: number): void {
     this.#statements.update.run(url, JSON.stringify(events), JSON.stringify(filter), Number(disabled === null), disabled, nowMs, places?.signals ?? null, places?.changes ?? null, id);
   }
@@ -115,10 +121,10 @@ export class WebhookRows {
     return toSecrets(this.#statements.secretsByUrl.get(keyId, url));
   }
 
-  /** How far one that is in force has come; null: it is not, or not any more. */
-  places(id: string): Places | null {
-    const row = this.#statements.places.get(id);
-    return row === undefined ? null : { signals: row['signals_seq'] as number, changes: row['changes_seq'] as number };
+  /** One that is in force, as it is now, and how far it has come; null: it is not, or not any more. */
+  standing(id: string): Standing | null {
+    const row = this.#statements.standing.get(id);
+    return row === undefined ? null : { webhook: toWebhook(row), places: { signals: row['signals_seq'] as number, changes: row['changes_seq'] as number } };
   }
 
   sawSignals(id: string, seq: number): void {

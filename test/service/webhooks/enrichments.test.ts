@@ -1,13 +1,11 @@
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { expect, describe, it, vi, afterEach } from 'vitest';
+import { expect, describe, it } from 'vitest';
 import { openStore } from '../../../src/service/store/open-store.ts';
 import { KEY, makeKey, makeStore } from '../harness.ts';
 import { serveHooked } from './hooked.ts';
 import { Receiver, signedBy } from './receiver.ts';
-
-afterEach(() => void vi.useRealTimers());
 
 const JANE = { email: 'jane.doe@acme.example' };
 
@@ -60,6 +58,15 @@ describe('enrichment.completed', () => {
     expect(signers.toSorted()).toEqual(['/hook first', '/hook first', '/mine second']);
     await service.close();
     expect(receiver.received).toHaveLength(3);
+  });
+
+  it('is told of what GraphQL enriched, too', async () => {
+    const receiver = await Receiver.start();
+    const service = await serveHooked();
+    await service.subscribe({ event: 'enrichment.completed', url: receiver.url() });
+    await service.post('/v1/graphql', { query: `mutation { a: enrich(email: "jane.doe@acme.example") { title } b: enrich(id: "pe_3", webhook_url: "${receiver.url('/mine')}") { name } c: enrich(id: "pe_99") { name } }` });
+    const all = await receiver.count(3);
+    expect(all.map(({ path, body }) => `${path} ${String(body.data['id'])}`).toSorted()).toEqual(['/hook pe_1', '/hook pe_3', '/mine pe_3']);
   });
 
   it('is not told of an answer that was not given for want of credits', async () => {

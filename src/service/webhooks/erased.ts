@@ -7,6 +7,8 @@ import { suppressionTest, type Traces } from '../store/suppressions.ts';
 import type { About } from './announcement.ts';
 import { FILTER_VALUES, NAMING_FIELDS, type WebhookFilter } from './filter.ts';
 
+type Naming = (typeof NAMING_FIELDS)[number];
+
 /** Whether a delivery tells of somebody, or of a signal, that is not there any more, or has an address of somebody who was erased since it was made. */
 export function erasedTest(store: Store): (delivery: { readonly about: About; readonly body: string; readonly createdMs: number }) => boolean {
   const signal = store.prepare('SELECT 1 FROM signals WHERE id = ?');
@@ -28,9 +30,12 @@ export function forgetDeliveries(store: Store): void {
     if (isErased({ about, body, createdMs: row['created_at'] as number })) gone.push(row['seq'] as number);
   }
   const isSuppressed = suppressionTest(store);
+  const person = store.prepare('SELECT 1 FROM people WHERE id = ?');
+  // An id that somebody of another name has now is theirs.
+  const isGone = (name: Naming, value: string | null): boolean => value !== null && isSuppressed(tracesOf(name, value)) && (name !== 'id' || person.get(value) === undefined);
   const cut = store.prepare("SELECT id, filter FROM webhooks WHERE filter <> '{}'").all().flatMap(({ id, filter }) => {
     const before = JSON.parse(filter as string) as WebhookFilter;
-    const left = withoutErased(before, isSuppressed);
+    const left = withoutErased(before, isGone);
     return left === before ? [] : [{ id: id as string, left }];
   });
   if (gone.length + cut.length === 0) return;
@@ -47,19 +52,18 @@ export function forgetDeliveries(store: Store): void {
 }
 
 /** Itself where nobody was. */
-function withoutErased(filter: WebhookFilter, isSuppressed: (traces: Traces) => boolean): WebhookFilter {
+function withoutErased(filter: WebhookFilter, isGone: (name: Naming, value: string | null) => boolean): WebhookFilter {
   let left = filter;
   for (const name of NAMING_FIELDS) {
     const values = filter[name];
-    const kept = values?.filter((value) => !isSuppressed(tracesOf(name, FILTER_VALUES[name].read(value))));
+    const kept = values?.filter((value) => !isGone(name, FILTER_VALUES[name].read(value)));
     if (kept !== undefined && kept.length !== values?.length) left = { ...left, [name]: kept };
   }
   return left;
 }
 
-function tracesOf(name: (typeof NAMING_FIELDS)[number], value: string | null): Traces {
-  if (value === null) return {};
-  return name === 'email' ? { emails: [value] } : name === 'id' ? { id: value } : { profile: value };
+function tracesOf(name: Naming, value: string): Traces {
+  return name === 'email' ? { emails: [value] } : name === 'id' ? { id: value, knownId: value } : { profile: value };
 }
 
 /** Whether all whom a filter named were erased. */

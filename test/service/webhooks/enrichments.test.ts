@@ -109,3 +109,22 @@ describe('verification.completed', () => {
     expect(receiver.received).toHaveLength(2);
   });
 });
+
+describe('batch events', () => {
+  it('tell the key\'s webhooks, and the address that the job was given, of its end, with the job as it is shown', async () => {
+    const receiver = await Receiver.start();
+    const service = await serveHooked();
+    await service.subscribe({ events: ['batch.completed', 'batch.failed'], url: receiver.url() });
+    const { json } = await service.post('/v1/batches', { operation: 'enrich', webhook_url: receiver.url('/mine') });
+    const path = `/v1/batches/${String(json['id'])}`;
+    const line = { email: JANE.email, webhook_url: receiver.url('/line') };
+    await service.request(`${path}/parts/1`, { method: 'PUT', headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/x-ndjson' }, body: `${JSON.stringify({ params: JANE })}\n${JSON.stringify({ params: line })}\n` });
+    await service.call('POST', `${path}/complete`);
+    const all = await receiver.count(2);
+    expect(all.map((one) => one.path).toSorted()).toEqual(['/hook', '/mine']);
+    const shown = (await service.call('GET', path)).json;
+    for (const { body } of all) expect(body).toMatchObject({ type: 'batch.completed', data: JSON.parse(JSON.stringify(shown)) });
+    // A line is announced to nobody: the job is.
+    expect(shown['counts']).toMatchObject({ total: 2, succeeded: 1, failed: 1 });
+  });
+});

@@ -19,6 +19,11 @@ export function namedId(id: string, nameKey: string): string {
   return `pe_${digest(`id:${id}\n${nameKey}`)}`;
 }
 
+/** The id of somebody whose other ones are taken: thousands may share an address or an id, and each is to have one without trying those of all others. */
+export function ownId({ newId, id, profile, nameKey }: { readonly newId: string; readonly id: string | null; readonly profile: string | null; readonly nameKey: string }): string {
+  return `pe_${digest(JSON.stringify([newId, id, profile, nameKey]))}`;
+}
+
 /** Enough of a SHA-256 to tell any two identities apart. */
 export function digest(identity: string): string {
   return hash('sha256', identity, 'buffer').subarray(0, 12).toString('base64url');

@@ -4,7 +4,7 @@ import { words } from '../fold.ts';
 import type { IndexWriter } from '../search/index-writer.ts';
 import { NO_HEADCOUNT, type SortKeys } from '../search/sort-keys.ts';
 import type { TermSpan, TermTable } from '../search/term-table.ts';
-import { namedId } from './ids.ts';
+import { namedId, ownId } from './ids.ts';
 import { asideOf } from './kept-columns.ts';
 import { AS_TEXT, type Texts } from './kept-texts.ts';
 import { isPartOf } from './names-told.ts';
@@ -71,6 +71,7 @@ export class PersonRows {
    * Who this is, by the best of what is given: address, profile, id; a name alone is many people's, and one of a company's as a rule. Where a company has
    * several of that name, it is who was put here by no more than that before. By an address beside the main one, a former profile or an id nobody is found who is called otherwise;
    * nor by a main address that is a function's, or where another profile says, too, that it has passed on. Where it is another name alone, whoever else is led to comes first.
+   * Of those who share an address a few are looked at: any of the others is known by the id that was made of all that they came with.
    */
   find(person: PreparedPerson): Found {
     const { email, profile, id, name, domain, newId } = person;
@@ -78,7 +79,7 @@ export class PersonRows {
     const main = email === null ? undefined : byEmail.get(email);
     const claim = main === undefined ? 'none' : claimOf(person, main);
     if (claim === 'good') return { row: main ?? null, isTaken: false };
-    const row = this.#byOtherKeys(person) ?? (claim === 'doubtful' ? main : undefined);
+    const row = this.#byOtherKeys(person) ?? (claim === 'doubtful' ? main : undefined) ?? (main === undefined ? undefined : [byId.get(ownId(person))].find((one) => one !== undefined && mayBe(person)(one)));
     if (row !== undefined || email !== null || profile !== null || id !== null) return { row: row ?? null, isTaken: main !== undefined && row?.['seq'] !== main['seq'] };
     const same = byName.all(name, domain);
     if (same.length === 1) return { row: same[0] ?? null, isTaken: false };

@@ -3,7 +3,7 @@ import type { SparseRecord } from '../records.ts';
 import type { IndexWriter } from '../search/index-writer.ts';
 import { isLeftOut, TermCollector } from '../search/term-table.ts';
 import { textOrNull } from '../values.ts';
-import { furtherId, namedId } from './ids.ts';
+import { furtherId, namedId, ownId } from './ids.ts';
 import { readKept } from './kept-columns.ts';
 import { bytesIn, TextCollector, textIn, type Texts } from './kept-texts.ts';
 import type { NameAt } from './employer.ts';
@@ -73,7 +73,7 @@ export function preparedPersonWriter(store: Store, index: IndexWriter): PutPrepa
     const named = person.id === null || person.nameKey === '' ? null : namedId(person.id, person.nameKey);
     // They were known by that id and name.
     if (named !== null && !mayHave(named)) return SUPPRESSED;
-    for (let id = named ?? furtherId(person.newId, person.id); ; id = furtherId(id, person.id)) {
+    for (let id = named ?? ownId(person); ; id = id === named ? ownId(person) : furtherId(id, person.id)) {
       const put = mayHave(id) ? add(person, id, source, collected, isTaken) : null;
       if (put !== null) return put;
     }

@@ -26,6 +26,15 @@ async function inBothOrders(rows: readonly [SparseRecord, SparseRecord], check: 
   }
 }
 
+it.each(['info@acme.example', 'none@acme.example'])('hundreds of others at %s come again as who they are, each with an id of a length that does not grow', async (email) => {
+  const rows = Array.from({ length: 100 }, (_, n) => ({ email, name: `First${n} Last${n}`, ...(email.startsWith('none') ? { linkedin_url: `https://profiles.example/in/p${n}` } : {}) }));
+  const store = await storeOf([]);
+  for (let time = 0; time < 2; time++) await load(store, rows);
+  expect(people(store).map(({ name }) => name).toSorted()).toEqual(rows.map(({ name }) => name).toSorted());
+  expect(Math.max(...people(store).map(({ id }) => String(id).length))).toBeLessThan(30);
+  store.close();
+});
+
 describe('what somebody was known by', () => {
   const before = { email: 'jane@old.example', linkedin_url: profile, name: 'Jane Doe', mobile: '+12125550100', email_status: 'verified', email_verified_at: '2025-11-01', updated_at: '2025-11-01' };
   const after = { email: 'jane@new.example', linkedin_url: profile, mobile: '+12125550101', title: 'CTO', updated_at: '2025-11-10' };

@@ -48,7 +48,11 @@ export function samePersonFinder(store: Store): (email: string) => SamePerson {
     const { former } = withoutFormer(FORMER_EMAILS, person);
     const [profile, nameKey] = [profileKey(textOrNull(person['linkedin_url']) ?? ''), fold(nameOf(person) ?? '')];
     const isTheirs = { email: mayBe({ nameKey, profile }), profile: isCalledSo({ nameKey }) };
-    const isAnothers = (key: string, by: keyof typeof ownerOf): boolean => ownerOf[by].all(key).some((one) => one['seq'] !== seq && !isTheirs[by](one));
+    const isAnothers = (key: string, by: keyof typeof ownerOf): boolean => {
+      // Thousands may have one profile, and thousands have had it: the first is enough.
+      for (const one of ownerOf[by].iterate(key)) if (one['seq'] !== seq && !isTheirs[by](one)) return true;
+      return false;
+    };
     return {
       found: { seq, person, companyDomain: row['company_domain'] as string | null, ids: [person['id'] as string, ...ids], names: [nameKey, ...(asideOf(row).names ?? [])] },
       addresses: addressesOf(person).filter((address) => !isOfFunction(address) && !(former.includes(address) && isAnothers(address, 'email'))),

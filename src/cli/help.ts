@@ -202,7 +202,8 @@ const SUPPRESS = `Usage: millrace suppress EMAIL... | - --store FILE
 
 Removes people who asked for it: gone from every answer and export, and never loaded again. Lookups
 by what they were known by are answered with 451. The store keeps digests of their addresses and of
-their profile, and nothing else. With - addresses come from standard input, one a line.
+what else they were known by, and nothing else. With - addresses come from standard input, one a
+line.
 
   --store FILE   the store; the service may run meanwhile
 

@@ -1,10 +1,11 @@
 /** Signals about somebody who is erased: those that name them by an id, an address, a mobile number or a profile, and those of where they work that name them by name alone. */
-import { fold } from '../fold.ts';
+import { fold, words } from '../fold.ts';
 import { nameOf } from '../person-name.ts';
 import type { SparseRecord } from '../records.ts';
 import { textOrNull } from '../values.ts';
 import { addressesIn } from './addresses-in.ts';
 import { domainsReader, ownerReader } from './domain-aliases.ts';
+import { isPartOf, nameTold } from './names-told.ts';
 import { idAsKey } from './other-keys.ts';
 import type { SamePerson } from './same-person.ts';
 import { namedBy } from './signal-person.ts';
@@ -15,7 +16,8 @@ import type { Traces } from './suppressions.ts';
 export function signalEraser(store: Store): (person: SamePerson) => string[] {
   const by = (column: string) => store.prepare(`DELETE FROM signals WHERE ${column} = ? RETURNING company_domain`);
   const [byId, byEmail, byProfile, bySeq] = [by('person_id'), by('person_email'), by('person_profile'), by('seq')];
-  // Files number their rows from 1.
+  // Files number their rows from 1: where somebody else has the id, too, those are theirs that name them.
+  const withId = store.prepare('SELECT seq, doc FROM signals WHERE person_id = ?');
   const hasId = store.prepare('SELECT 1 FROM people WHERE id = ?1 UNION ALL SELECT 1 FROM other_keys WHERE key = ?2 LIMIT 1');
   // A namesake who is still there is named by more than the name.
   const named = store.prepare(`
@@ -24,7 +26,7 @@ export function signalEraser(store: Store): (person: SamePerson) => string[] {
   const [ownerOf, domainsOf] = [ownerReader(store), domainsReader(store)];
   return ({ rows, addresses, profiles }) => {
     const erased = [
-      ...rows.flatMap(({ ids }) => ids.flatMap((id) => (hasId.get(id, idAsKey(id)) === undefined ? byId.all(id) : []))),
+      ...rows.flatMap(({ ids, names }) => ids.flatMap((id) => (hasId.get(id, idAsKey(id)) === undefined ? byId.all(id) : withId.all(id).filter(isNamed(names)).flatMap(({ seq }) => bySeq.all(seq as number))))),
       ...addresses.flatMap((address) => byEmail.all(address)),
       ...profiles.flatMap((profile) => byProfile.all(profile)),
     ];
@@ -53,6 +55,15 @@ export function unindexedSignalEraser(store: Store, isSuppressed: (traces: Trace
       if (isSuppressed({ emails: addressesIn(doc as string), mobiles })) found.push(seq as number);
     }
     return found.flatMap((seq) => erase.all(seq)).map((row) => row['company_domain'] as string);
+  };
+}
+
+/** Whether a signal calls whom it is about by one of these names, or a part of it. @param names folded */
+function isNamed(names: readonly string[]): (signal: Readonly<Record<string, unknown>>) => boolean {
+  const known = names.filter((name) => words(name).length > 0);
+  return ({ doc }) => {
+    const name = nameTold(((JSON.parse(doc as string) as SparseRecord)['person'] ?? {}) as SparseRecord) ?? '';
+    return name !== '' && known.some((other) => isPartOf(name, other) || isPartOf(other, name));
   };
 }
 

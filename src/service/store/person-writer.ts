@@ -19,7 +19,7 @@ import type { Collected } from './prepared.ts';
 import { newFieldSources, newPersonColumns, personColumns, preparePerson, sortKeysOf, termsOf, type PreparedPerson } from './prepared-person.ts';
 import type { PreparedCompany } from './prepared-company.ts';
 import { MAX_DOC, TOO_LARGE, type Put, type Rejected } from './put.ts';
-import { anySuppression, suppressionTest, wordsWith, type Traces } from './suppressions.ts';
+import { anySuppression, suppressionTest, tracesOfId, wordsWith, type Traces } from './suppressions.ts';
 import type { Store } from './store.ts';
 
 /** `learntMs`: when the status of the address was learnt (epoch milliseconds), where that is known to be another time than the record's. */
@@ -111,8 +111,9 @@ export function preparedPersonWriter(store: Store, index: IndexWriter): PutPrepa
 }
 
 function tracesOf({ email, profile, id, others, mobiles, nameKey }: PreparedPerson): Traces {
-  const shared = [...(id === null ? [] : [id]), ...(email !== null && isOfFunction(email) ? [email] : [])];
-  return { emails: email === null ? others : [email, ...others], profile, mobiles, id, knownId: nameKey === '' ? id : null, keyWords: shared.flatMap((key) => wordsWith(key, nameKey)) };
+  const ofId = tracesOfId(id, nameKey);
+  const ofFunction = email !== null && isOfFunction(email) ? wordsWith(email, nameKey) : [];
+  return { ...ofId, emails: email === null ? others : [email, ...others], profile, mobiles, keyWords: [...(ofId.keyWords ?? []), ...ofFunction] };
 }
 
 /** What a company is called in its record's text. */

@@ -3,6 +3,8 @@ import { normaliseDomain } from '../../verification/domain.ts';
 import { cleanRecord, saysNothing, withParts } from '../clean-record.ts';
 import type { FieldType } from '../field-types.ts';
 import { profileKey } from '../../verification/profile-url.ts';
+import { fold } from '../fold.ts';
+import { nameOf } from '../person-name.ts';
 import type { SparseRecord } from '../records.ts';
 import type { IndexWriter } from '../search/index-writer.ts';
 import { SIGNAL_DATA } from '../part-types.ts';
@@ -16,7 +18,7 @@ import { merge, type KeptRecord } from './merge.ts';
 import { onceATransaction } from './once.ts';
 import { MAX_DOC, TOO_LARGE, type Put } from './put.ts';
 import { namedBy, type NamedPerson } from './signal-person.ts';
-import { anySuppression, suppressionTest } from './suppressions.ts';
+import { anySuppression, suppressionTest, tracesOfId } from './suppressions.ts';
 import type { Store } from './store.ts';
 
 export type PutSignal = (raw: SparseRecord, nowMs: number) => Put;
@@ -45,7 +47,7 @@ export function signalWriter(store: Store, index: IndexWriter): PutSignal {
     if (record['occurred_at'] === undefined) return { kind: 'rejected', code: 'bad_time', detail: 'a signal needs to say when it occurred, as 2026-01-31 or 2026-01-31T12:00:00Z' };
     const person = (record['person'] ?? null) as SparseRecord | null;
     const { personId, email, addresses, mobiles, profile } = whomOf(person);
-    if (isSuppressed({ emails: addresses, profile, mobiles, id: personId, knownId: personId })) return { kind: 'rejected', code: 'suppressed', detail: 'the person of this signal asked to be removed' };
+    if (isSuppressed({ ...tracesOfId(personId, fold(nameOf(person ?? {}) ?? '')), emails: addresses, profile, mobiles })) return { kind: 'rejected', code: 'suppressed', detail: 'the person of this signal asked to be removed' };
     const given = typeof record['id'] === 'string' && record['id'].length <= 128 ? record['id'] : `sg_${digest(JSON.stringify([type, domain, record['occurred_at'], record['subtype'] ?? null, record['data'] ?? null, email, profile]))}`;
     const { id, kept } = find(given, type, domain);
     const { type: _type, company: _company, data, ...others } = record;

@@ -1,5 +1,6 @@
 /** Erasure: the person is removed, with every signal about them and what became of mails to them, and remembered as digests alone so that they do not come back. */
 import { normaliseEmail } from '../../verification/address.ts';
+import { words } from '../fold.ts';
 import { IndexWriter } from '../search/index-writer.ts';
 import { signalEraser, unindexedSignalEraser } from './erase-signals.ts';
 import { forgetAnswers } from './forget-answers.ts';
@@ -71,7 +72,7 @@ const MAX_FUNCTIONS = 20;
 /** What others may have as well is theirs with their name; an id without any name is theirs by itself. */
 function tracesOfRow({ person, ids, names }: PersonFound): Traces[] {
   const keys = [...ids, ...addressesOf(person).filter((address) => isOfFunction(address)).slice(0, MAX_FUNCTIONS)];
-  return [{ keyWords: keys.flatMap((key) => names.flatMap((name) => wordsWith(key, name))) }, ...ids.map((id) => (names.some((name) => name !== '') ? { knownId: id } : { id }))];
+  return [{ keyWords: keys.flatMap((key) => names.flatMap((name) => wordsWith(key, name))) }, ...ids.map((id) => (names.some((name) => words(name).length > 0) ? { knownId: id } : { id }))];
 }
 
 interface Erased {

@@ -28,6 +28,12 @@ export function wordsWith(key: string, nameKey: string): string[] {
   return words(nameKey).slice(0, MAX_WORDS).map((word) => `${key} ${word}`);
 }
 
+/** What an id says of whoever comes with it: with a word of a name it may be somebody else's, without any it is theirs. @param nameKey folded */
+export function tracesOfId(id: string | null, nameKey: string): Traces {
+  const hasName = words(nameKey).length > 0;
+  return id === null ? {} : { id, knownId: hasName ? null : id, keyWords: wordsWith(id, nameKey) };
+}
+
 /** The digest under which a suppressed address is kept. */
 export function suppressionKey(email: string): Uint8Array {
   return hash('sha256', email, 'buffer');

@@ -35,6 +35,13 @@ it.each(['info@acme.example', 'none@acme.example'])('hundreds of others at %s co
   store.close();
 });
 
+it('a name without a word in it is none: whoever was erased with it does not come back by the id', async () => {
+  const store = await storeOf([{ id: '7', email: 'dash@acme.example', name: '-' }]);
+  suppress(store, ['dash@acme.example'], 7);
+  expect((await load(store, [{ id: '7', name: '-' }])).counts).toMatchObject({ added: 0, rejected: { suppressed: 1 } });
+  store.close();
+});
+
 describe('what somebody was known by', () => {
   const before = { email: 'jane@old.example', linkedin_url: profile, name: 'Jane Doe', mobile: '+12125550100', email_status: 'verified', email_verified_at: '2025-11-01', updated_at: '2025-11-01' };
   const after = { email: 'jane@new.example', linkedin_url: profile, mobile: '+12125550101', title: 'CTO', updated_at: '2025-11-10' };

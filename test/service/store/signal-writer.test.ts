@@ -51,6 +51,17 @@ it('keeps what was told of a signal last, field by field, whatever the order, an
   );
 });
 
+it('about who was erased goes and stays out by an id that another has, too, and the other\'s stay and come in', async () => {
+  const store = await emptyStore();
+  const signal = (id: string, name: string): SparseRecord => ({ id, type: 'executive_move', domain: 'a.example', occurred_at: TIMES[0], person: { id: '1', name } });
+  await load(store, [{ id: '1', email: 'bob@a.example', name: 'Bob Stone' }, { id: '1', email: 'ada@a.example', name: 'Ada Example' }]);
+  await put(store, [signal('s1', 'Ada Example'), signal('s2', 'Bob Stone')]);
+  expect(suppress(store, ['ada@a.example'], 7)).toMatchObject({ people: 1, signals: 1 });
+  expect(await put(store, [signal('s3', 'Ada Example'), signal('s4', 'Bob Stone')])).toMatchObject({ added: 1, rejected: { suppressed: 1 } });
+  expect(signals(store).map(({ id }) => id).toSorted()).toEqual(['s2', 's4']);
+  store.close();
+});
+
 it('takes a correction that does not say of when it is, and nothing about who was erased, wherever it names them', async () => {
   const store = await emptyStore();
   const signal = { id: 's1', type: 'funding', domain: 'a.example', occurred_at: TIMES[1], data: { amount_usd: 5 } };

@@ -53,6 +53,23 @@ describe('whom an erasure takes', () => {
     store.close();
   });
 
+  it('takes nobody for what more have than one person can, and keeps nobody out for it', async () => {
+    const store = await emptyStore();
+    const others = (most: number, more: (n: number) => SparseRecord): SparseRecord[] => Array.from({ length: most }, (_, n) => ({ id: `pe_${n}`, email: `u${n}@acme.example`, name: `Person${n} No${n}`, ...more(n) }));
+    // Each is known by an address before a profile says that they are one.
+    loadPeople(store, others(21, () => ({})), 'crm');
+    loadPeople(store, others(21, () => ({ personal_emails: ['none@none.example'], linkedin_url: 'profiles.example/in/none' })), 'crm');
+    expect(suppress(store, ['u3@acme.example'], 7)).toMatchObject({ people: 1 });
+    expect(found(store, 'u4@acme.example')).toBe('pe_4');
+    const directory = openDirectory(store);
+    expect([directory.isSuppressed({ emails: ['u3@acme.example'] }), directory.isSuppressed({ emails: ['none@none.example'] }), directory.isSuppressed({ profile: 'profiles.example/in/none' })]).toEqual([true, false, false]);
+    // Of twenty it is an address as any other; and whoever names it means all of them.
+    expect(suppress(store, ['u4@acme.example'], 8)).toMatchObject({ people: 20 });
+    loadPeople(store, others(30, () => ({ personal_emails: ['nobody@none.example'] })).map((person, n) => ({ ...person, id: `px_${n}`, email: `v${n}@acme.example` })), 'crm');
+    expect(suppress(store, ['nobody@none.example'], 9)).toMatchObject({ people: 30 });
+    store.close();
+  });
+
   it('knows all who have an address in a store that was made when one person had it alone', async () => {
     const path = join(await temporaryFolder(), 'fifth.sqlite');
     const old = openStore(path);

@@ -9,6 +9,7 @@ import { asideOf } from './kept-columns.ts';
 import { addressesOf, isOfFunction } from './other-addresses.ts';
 import { profileAsKey, profilesAndIds } from './other-keys.ts';
 import { isCalledSo, mayBe, type Row } from './person-rows.ts';
+import { MAX_SHARING } from './shared-keys.ts';
 import type { Store } from './store.ts';
 
 export interface SamePerson {
@@ -31,12 +32,12 @@ export interface PersonFound {
 
 /**
  * Finds them by a normalised address. Sources differ in what they know, so it is looked again by all that was found, until nothing is new. The address of a
- * function (info@) is many people's, and what was theirs once may be by now that of somebody who is called otherwise: neither leads to anybody, unless it is what was asked for.
+ * function (info@) is many people's, and what was theirs once may be by now that of somebody who is called otherwise: neither leads to anybody, unless it is what was asked for. Nor does what more have than one person can: in lists it stands for nothing.
  */
 export function samePersonFinder(store: Store): (email: string) => SamePerson {
   const columns = 'seq, company_domain, doc, field_sources';
-  const byEmail = store.prepare(`SELECT ${columns} FROM people WHERE email = ?1 OR seq IN (SELECT person FROM other_addresses WHERE email = ?1)`);
-  const byProfile = store.prepare(`SELECT ${columns} FROM people WHERE profile = ?1 OR seq IN (SELECT person FROM other_keys WHERE key = ?2)`);
+  const byEmail = store.prepare(`SELECT ${columns} FROM people WHERE email = ?1 OR seq IN (SELECT person FROM other_addresses WHERE email = ?1) LIMIT ?2`);
+  const byProfile = store.prepare(`SELECT ${columns} FROM people WHERE profile = ?1 OR seq IN (SELECT person FROM other_keys WHERE key = ?2) LIMIT ?3`);
   const owner = 'SELECT seq, name_key, profile, field_sources FROM people WHERE';
   const ownerOf = { email: store.prepare(`${owner} email = ?`), profile: store.prepare(`${owner} profile = ?`) };
   const keysOf = store.prepare('SELECT key FROM other_keys WHERE person = ?');
@@ -63,6 +64,8 @@ export function samePersonFinder(store: Store): (email: string) => SamePerson {
     const rows = new Map<number, PersonFound>();
     const addresses = new Set([email]);
     const profiles = new Set<string>();
+    /** What too many have. */
+    const shared = new Set<string>();
     const add = (row: Row, isMeant: (leads: ReturnType<typeof leadsOf>) => boolean): void => {
       if (rows.has(row['seq'] as number)) return;
       const leads = leadsOf(row);
@@ -77,14 +80,21 @@ export function samePersonFinder(store: Store): (email: string) => SamePerson {
       for (const address of addresses) {
         if (seen.has(address)) continue;
         seen.add(address);
-        for (const row of byEmail.all(address)) add(row, (leads) => address === email || leads.addresses.includes(address));
+        const found = address === email ? byEmail.all(address, -1) : byEmail.all(address, MAX_SHARING + 1);
+        if (address === email || found.length <= MAX_SHARING) for (const row of found) add(row, (leads) => address === email || leads.addresses.includes(address));
+        else shared.add(address);
       }
       for (const profile of profiles) {
         if (seenProfiles.has(profile)) continue;
         seenProfiles.add(profile);
-        for (const row of byProfile.all(profile, profileAsKey(profile))) add(row, (leads) => leads.profiles.includes(profile));
+        const found = byProfile.all(profile, profileAsKey(profile), MAX_SHARING + 1);
+        if (found.length <= MAX_SHARING) for (const row of found) add(row, (leads) => leads.profiles.includes(profile));
+        else shared.add(profile);
       }
     }
-    return { rows: [...rows.values()], addresses: [...addresses], profiles: [...profiles] };
+    // A main address is one person's, whoever lists it.
+    for (const { person } of rows.values()) shared.delete(person['email'] as string);
+    const theirs = (keys: ReadonlySet<string>): string[] => [...keys].filter((key) => !shared.has(key));
+    return { rows: [...rows.values()], addresses: theirs(addresses), profiles: theirs(profiles) };
   };
 }

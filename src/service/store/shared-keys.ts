@@ -8,7 +8,7 @@ type Row = Readonly<Record<string, unknown>>;
 const TABLES = { other_addresses: 'email', other_keys: 'key' } as const;
 
 /** Of those who have one key, so many are looked at for who is meant: one of more is nobody's in particular. */
-const MAX_SHARING = 20;
+export const MAX_SHARING = 20;
 
 /** Keeps and finds them. Most stores have few, or none: then nothing is looked for. */
 export class SharedKeys {

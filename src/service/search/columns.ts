@@ -123,6 +123,8 @@ export class ColumnReader {
   #letGo(): void {
     const { codes } = this.#numbers;
     if (this.#chunk !== null && this.#numbers !== NO_NUMBERS && !this.#kept.has(this.#chunk)) letGo(codes);
+    // Should the next not be readable, this one is read again.
+    this.#chunk = null;
   }
 
   forget(): void {

@@ -111,11 +111,10 @@ export class ColumnReader {
     if (row === undefined) return NO_NUMBERS;
     const [least, unit, codes] = row;
     const numbers = coded({ least, unit, codes });
-    this.#isFull = codes.length > this.#room;
-    if (!this.#isFull) {
+    if (codes.length <= this.#room) {
       this.#room -= codes.length;
       this.#kept.set(chunk, numbers);
-    }
+    } else this.#isFull = true;
     return numbers;
   }
 

@@ -26,3 +26,13 @@ it('reads a chunk again after another could not be read', async () => {
   expect([...reader.chunk(0).codes]).toEqual(before);
   store.close();
 });
+
+it('says how many chunks have no room, though a smaller one that came later had', async () => {
+  const store = await storeOf([99, 99_999, 99]);
+  const reader = new ColumnReader(store, 'person_ranks', 2 * CHUNK);
+  for (const chunk of [0, 1, 2]) reader.chunk(chunk);
+  expect(reader.beyondRoom).toBe(1);
+  reader.forget();
+  expect(reader.beyondRoom).toBe(0);
+  store.close();
+});

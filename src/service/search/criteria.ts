@@ -124,7 +124,7 @@ function allOf(first: Criterion, rest: readonly Criterion[]): Criterion {
   };
 }
 
-/** Of those who are looked at, all of whom are there. */
+/** Of people who are looked at, all of whom are there. @param all how many there are, about */
 function noneOf(part: Criterion, all: number): Criterion {
   const found = emptyBits(BLOCK);
   return {

@@ -169,7 +169,6 @@ export class EmployerReader {
     else and(found, met);
     return true;
   }
-
 }
 
 /** Takes out of `found` whoever of a chunk, which begins at the word `first`, is not left. */

@@ -15,6 +15,7 @@ export type Expression =
   | RangeExpression
   | { readonly kind: 'rows'; readonly rows: readonly number[] }
   | { readonly kind: 'all' | 'any'; readonly of: readonly Expression[] }
+  /** Of people alone: among the numbers of companies there are some of which nothing is known, and they would be found. */
   | { readonly kind: 'not'; readonly of: Expression };
 
 export const term = (name: string): Expression => ({ kind: 'term', term: name });

@@ -4,6 +4,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readCells, writeCells } from '../../../src/service/batches/csv.ts';
 import { linesAhead } from '../../../src/service/batches/lines-ahead.ts';
+import { frameAt } from '../../../src/service/batches/frame.ts';
 import { toLine } from '../../../src/service/batches/input.ts';
 import { MAX_LINE_BYTES } from '../../../src/service/batches/limits.ts';
 import type { BatchFormat } from '../../../src/service/operations/batches.ts';
@@ -64,6 +65,18 @@ describe('lines', () => {
     expect(await texts('csv', ['email'], ['"a\nb"\n"open\nc\n"d\n""\ne"\nlast'])).toEqual(['"a\nb"', '"open\nc\n"d', '""', 'e"', 'last']);
     const found = await readAll('csv', ['email'], [`"open\n${far}end\n`], 5_000);
     expect([found.length, found[0]?.kind, found[1]?.text, found.at(-1)?.text]).toEqual([MAX_LINE_BYTES + 2, 'unclosed', 'z', 'end']);
+  });
+
+  it('of tables are found without looking at what is behind them', () => {
+    const bytes = Buffer.from('a,b\n'.repeat(1_000));
+    let seen = 0;
+    bytes.indexOf = (value: string | number | Uint8Array, from?: unknown): number => {
+      const found = Buffer.prototype.indexOf.call(bytes, value, Number(from));
+      seen += (found === -1 ? bytes.length : found) - Number(from);
+      return found;
+    };
+    for (let at = 0; at < bytes.length; ) at = frameAt(bytes, at, 'csv', true)?.next ?? expect.fail();
+    expect(seen).toBeLessThan(2 * bytes.length);
   });
 
   it('with a header in front of some parts are those behind it', async () => {

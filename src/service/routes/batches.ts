@@ -64,8 +64,9 @@ export function batchEndpoints({ batches, webhooks }: Context): BatchEndpoints {
       } catch (error) {
         throw asRefusal(error, body);
       } finally {
-        // What is refused on the way is still to be read, to come to the next request on the connection.
-        if (body instanceof Readable) body.resume();
+        // What is refused on the way is still to be read, to come to the next request on the connection: not by what nobody reads from.
+        if (stream !== body) stream.destroy();
+        if (body instanceof Readable) body.unpipe().resume();
       }
     },
     complete: once((key, id) => batches.complete(key, id)),

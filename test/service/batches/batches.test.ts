@@ -1,6 +1,9 @@
+import { randomBytes } from 'node:crypto';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { makeKey, makeStore, serveStore } from '../harness.ts';
+import { KEY, makeKey, makeStore, serveStore } from '../harness.ts';
 import { jobsOf, ndjson } from './jobs.ts';
 
 const JANE = 'jane.doe@acme.example';
@@ -106,6 +109,17 @@ describe('parts', () => {
     for (const n of ['0', '10001', 'x', '1.5']) expect((await jobs.put(id, n, '{}')).json).toMatchObject({ code: 'invalid_parameter', errors: [{ parameter: 'n' }] });
     expect((await jobs.put('bat_none', 1, '{}')).status).toBe(404);
     expect((await jobs.get(id)).parts).toEqual({ count: 0, bytes: 0 });
+  });
+
+  it('that are refused are read to their end, and what comes next on the connection is answered', async () => {
+    const service = await serveStore();
+    const { id } = await jobsOf(service).create({ operation: 'enrich' });
+    const part = Buffer.concat([gzipSync(Buffer.alloc(65 * 1024 * 1024, '\n')), gzipSync(randomBytes(2_000_000))]);
+    const socket = connect({ port: service.port, host: '127.0.0.1' });
+    socket.write(`PUT /v1/batches/${id}/parts/1 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${KEY}\r\nContent-Type: application/x-ndjson\r\nContent-Encoding: gzip\r\nContent-Length: ${part.length}\r\n\r\n`);
+    socket.write(part);
+    socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    expect((await text(socket)).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 413', 'HTTP/1.1 200']);
   });
 });
 

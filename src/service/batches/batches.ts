@@ -187,7 +187,7 @@ export class Batches {
     if (!WITH_RESULTS.includes(row.state)) throw conflict(row, 'has no results: those of a completed or cancelled job can be read');
     const files = this.#rows.files(row, 'results');
     if (files.some(({ file }) => !existsSync(this.#folder.at(id, file)))) throw new ServiceError('not_found', 'the files of this job are gone');
-    return { format: row.request.format, read: (set, format) => shownResults(files, (file) => this.#folder.at(id, file), set, format, () => this.#cutter(row.createdMs)) };
+    return { format: row.request.format, read: (set, format) => shownResults(() => this.#rows.files(row, 'results'), (file) => this.#folder.at(id, file), set, format, () => this.#cutter(row.createdMs)) };
   }
 
   async #change(keyId: string, id: string, change: (row: BatchRow) => BatchRow): Promise<ShownBatch> {

@@ -1,5 +1,6 @@
 /** Reads the results of a job as a stream: a chunk of a file at a time, one set of them or all, without whoever was erased since. */
-import { open } from 'node:fs/promises';
+import { open, type FileHandle } from 'node:fs/promises';
+import { ServiceError } from '../errors.ts';
 import type { BatchFormat, ResultSet } from '../operations/batches.ts';
 import type { BatchFile } from './batch-rows.ts';
 import type { Cut } from './erased.ts';
@@ -8,9 +9,8 @@ import { readKept, RESULT_HEADER, shownLine, type Kept } from './result-lines.ts
 const CHUNK = 64 * 1024;
 const LF = 0x0a;
 
-/** The kept lines of a file, those of a chunk together. @throws what the disk says */
-export async function* keptLines(path: string, size: number): AsyncGenerator<Kept[]> {
-  const file = await open(path, 'r');
+/** The kept lines of an open file, those of a chunk together; closes it. @throws what the disk says */
+export async function* keptLines(file: FileHandle, size: number): AsyncGenerator<Kept[]> {
   try {
     let left = Buffer.alloc(0);
     for (let at = 0; at < size; ) {
@@ -32,11 +32,27 @@ export async function* keptLines(path: string, size: number): AsyncGenerator<Kep
   }
 }
 
-/** @param cutNow asked again for each chunk: somebody may be erased while the results are read */
-export async function* shownResults(files: readonly BatchFile[], pathOf: (file: string) => string, set: ResultSet | null, format: BatchFormat, cutNow: () => Cut | null): AsyncGenerator<string> {
+/** Opens the file that has a place now: while those before it were read, an erasure may have put another one there and removed the first. @throws ServiceError when the job was deleted */
+async function openNow(fileNow: () => BatchFile | undefined, pathOf: (file: string) => string): Promise<{ readonly handle: FileHandle; readonly bytes: number }> {
+  let tried: string | null = null;
+  for (;;) {
+    const now = fileNow();
+    if (now === undefined || now.file === tried) throw new ServiceError('not_found', 'the files of this job are gone');
+    try {
+      return { handle: await open(pathOf(now.file), 'r'), bytes: now.bytes };
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      tried = now.file;
+    }
+  }
+}
+
+/** @param filesNow asked again for each file @param cutNow asked again for each chunk: somebody may be erased while the results are read */
+export async function* shownResults(filesNow: () => readonly BatchFile[], pathOf: (file: string) => string, set: ResultSet | null, format: BatchFormat, cutNow: () => Cut | null): AsyncGenerator<string> {
   if (format === 'csv') yield RESULT_HEADER;
-  for (const { file, bytes } of files) {
-    for await (const lines of keptLines(pathOf(file), bytes)) {
+  for (const { n } of filesNow()) {
+    const { handle, bytes } = await openNow(() => filesNow().find((file) => file.n === n), pathOf);
+    for await (const lines of keptLines(handle, bytes)) {
       const cut = cutNow();
       const text = lines.map((kept) => shown(kept, set, format, cut)).join('');
       if (text !== '') yield text;

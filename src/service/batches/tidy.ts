@@ -1,4 +1,5 @@
 /** What is done now and then: jobs that were left open expire, those that have ended long ago are forgotten, and whoever was erased is taken out of the results that lie there. */
+import { open } from 'node:fs/promises';
 import type { Store } from '../store/store.ts';
 import type { BatchRow, BatchRows } from './batch-rows.ts';
 import { cutter } from './erased.ts';
@@ -55,7 +56,7 @@ async function takeOutErased({ store, rows, folder, now, stopped }: TidyOptions,
     const { file, handle } = await folder.create(row.id, 'results');
     let bytes = 0;
     try {
-      for await (const lines of keptLines(folder.at(row.id, results.file), results.bytes)) {
+      for await (const lines of keptLines(await open(folder.at(row.id, results.file), 'r'), results.bytes)) {
         if (stopped()) return;
         const texts = lines.map((kept) => {
           const instead = cut(kept);

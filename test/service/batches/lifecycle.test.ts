@@ -1,16 +1,19 @@
-import { readdir, readFile, rm, utimes } from 'node:fs/promises';
+import { readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { changeKey, listKeys, revokeKey } from '../../../src/service/keys.ts';
 import { BatchFolder } from '../../../src/service/batches/folder.ts';
-import { BatchRows } from '../../../src/service/batches/batch-rows.ts';
+import { BatchRows, type BatchFile } from '../../../src/service/batches/batch-rows.ts';
+import { keptOutcome } from '../../../src/service/batches/result-lines.ts';
+import { shownResults } from '../../../src/service/batches/results.ts';
 import { tidyUp } from '../../../src/service/batches/tidy.ts';
 import { loadSignals } from '../../../src/service/store/load.ts';
 import { openStore } from '../../../src/service/store/open-store.ts';
 import type { Store } from '../../../src/service/store/store.ts';
 import { suppress } from '../../../src/service/store/suppress.ts';
 import { cleanUp } from '../../support/clean-up.ts';
-import { makeKey, makeStore, serveStore } from '../harness.ts';
-import { jobsOf, ndjson } from './jobs.ts';
+import { makeKey, makeStore, serveStore, temporaryFolder } from '../harness.ts';
+import { jobsOf, linesOf, ndjson } from './jobs.ts';
 
 const JANE = 'jane.doe@acme.example';
 const HOURS_MS = 3_600_000;
@@ -163,6 +166,27 @@ describe('erasure', () => {
     expect(await jobs.lines(id)).toMatchObject(left);
     expect((await jobs.get(id)).counts).toEqual({ total: 3, succeeded: 1, not_found: 0, failed: 2, unprocessed: 0 });
     expect(rows.toLookThrough()).toEqual([]);
+  });
+
+  it('of a job that went through several processes leaves its results whole to who reads them meanwhile', async () => {
+    const folder = await temporaryFolder();
+    const kept = (line: number): string => keptOutcome(line, { customId: null, found: { record: '{}', credits: 1, person: null } });
+    const write = async (n: number, file: string): Promise<BatchFile> => {
+      await writeFile(join(folder, file), kept(n));
+      return { n, file, bytes: kept(n).length };
+    };
+    let files = [await write(1, 'one'), await write(2, 'two')];
+    const reading = shownResults(() => files, (file) => join(folder, file), null, 'ndjson', () => null);
+    let read = String((await reading.next()).value);
+    files = [await write(1, 'another'), await write(2, 'new')];
+    await rm(join(folder, 'two'));
+    for await (const text of reading) read += text;
+    expect(linesOf(read).map(({ line }) => line)).toEqual([1, 2]);
+
+    const gone = shownResults(() => files, (file) => join(folder, file), null, 'ndjson', () => null);
+    await gone.next();
+    await rm(join(folder, 'new'));
+    await expect(gone.next()).rejects.toThrow('gone');
   });
 
   it('leaves a company what is not about the person', async () => {

@@ -1,4 +1,5 @@
 /** What is done now and then: jobs that were left open expire, those that have ended long ago are forgotten, and whoever was erased is taken out of the results that lie there. */
+import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import type { Store } from '../store/store.ts';
 import type { BatchRow, BatchRows } from './batch-rows.ts';
@@ -38,11 +39,14 @@ export async function tidyUp(options: TidyOptions): Promise<void> {
     await writeWhenFree(store, WAIT_FOR_STORE_MS, () => rows.drop(row));
     await folder.removeJob(row.id);
   }
-  for (const row of rows.toLookThrough()) await takeOutErased(options, row);
+  let failure: unknown = null;
+  // A job whose results cannot be read or written anew keeps no other from losing whoever was erased.
+  for (const row of rows.toLookThrough()) await takeOutErased(options, row).catch((error: unknown) => (failure ??= error));
   await folder.removeStrays((id) => {
     const row = rows.find(id);
     return row === null ? null : [...rows.files(row, 'part'), ...rows.files(row, 'results')].map(({ file }) => file);
   }, now());
+  if (failure !== null) throw failure;
 }
 
 /** Writes the results of a job anew without whoever was erased since it was begun. Who reads them meanwhile has the old file to its end, and leaves out the same. */
@@ -52,11 +56,15 @@ async function takeOutErased({ store, rows, folder, now, stopped }: TidyOptions,
   if (cut === null) return;
   let erased = 0;
   for (const results of rows.files(row, 'results')) {
-    let changed = 0;
+    const path = folder.at(row.id, results.file);
+    // What a backup has left out names nobody.
+    if (!existsSync(path)) continue;
     const { file, handle } = await folder.create(row.id, 'results');
-    let bytes = 0;
+    let unneeded: string | null = file;
     try {
-      for await (const lines of keptLines(await open(folder.at(row.id, results.file), 'r'), results.bytes)) {
+      let changed = 0;
+      let bytes = 0;
+      for await (const lines of keptLines(await open(path, 'r'), results.bytes)) {
         if (stopped()) return;
         const texts = lines.map((kept) => {
           const instead = cut(kept);
@@ -65,15 +73,17 @@ async function takeOutErased({ store, rows, folder, now, stopped }: TidyOptions,
           if (instead.isErased) erased++;
           return instead.text;
         });
-        bytes += (await handle.write(texts.join(''))).bytesWritten;
+        const written = Buffer.from(texts.join(''));
+        // `write` may write a part of it, where the disk is nearly full.
+        await handle.writeFile(written);
+        bytes += written.length;
       }
       await handle.datasync();
+      if (changed > 0) unneeded = await writeWhenFree(store, WAIT_FOR_STORE_MS, () => (isThere(rows, row) ? rows.putFile(row, 'results', { n: results.n, file, bytes }) : file));
     } finally {
       await handle.close();
-      if (stopped()) await folder.remove(row.id, file);
+      if (unneeded !== null) await folder.remove(row.id, unneeded);
     }
-    const unneeded = changed === 0 ? file : await writeWhenFree(store, WAIT_FOR_STORE_MS, () => (isThere(rows, row) ? rows.putFile(row, 'results', { n: results.n, file, bytes }) : file));
-    if (unneeded !== null) await folder.remove(row.id, unneeded);
   }
   await writeWhenFree(store, WAIT_FOR_STORE_MS, () => {
     if (isThere(rows, row)) rows.lookedThrough(row, atMs, erased);

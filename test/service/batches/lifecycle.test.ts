@@ -1,5 +1,5 @@
-import { readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readdir, readFile, rm, truncate, utimes, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { changeKey, listKeys, revokeKey } from '../../../src/service/keys.ts';
 import { BatchFolder } from '../../../src/service/batches/folder.ts';
@@ -166,6 +166,24 @@ describe('erasure', () => {
     expect(await jobs.lines(id)).toMatchObject(left);
     expect((await jobs.get(id)).counts).toEqual({ total: 3, succeeded: 1, not_found: 0, failed: 2, unprocessed: 0 });
     expect(rows.toLookThrough()).toEqual([]);
+  });
+
+  it('reaches all jobs, whatever has become of the files of one', async () => {
+    const service = await serveStore();
+    const jobs = jobsOf(service);
+    const store = open(service.store);
+    const rows = new BatchRows(store, Date.now);
+    const folder = new BatchFolder(service.store);
+    const ran: string[] = [];
+    for (let n = 0; n < 3; n++) ran.push((await jobs.run({ operation: 'enrich' }, ndjson({ email: JANE }))).id);
+    const fileOf = (id: string | undefined): string => folder.at(String(id), rows.files(rows.find(String(id)) ?? expect.fail(), 'results')[0]?.file ?? expect.fail());
+    await rm(fileOf(ran[0]));
+    await truncate(fileOf(ran[1]), 10);
+    suppress(store, [JANE], Date.now());
+    await expect(tidyUp({ store, rows, folder, now: Date.now, stopped: () => false })).rejects.toThrow('shorter');
+    expect(await readFile(fileOf(ran[2]), 'utf8')).not.toMatch(/jane/i);
+    expect(rows.toLookThrough().map(({ id }) => id)).toEqual([ran[1]]);
+    expect(await readdir(dirname(fileOf(ran[1])))).toHaveLength(1);
   });
 
   it('of a job that went through several processes leaves its results whole to who reads them meanwhile', async () => {

@@ -10,6 +10,7 @@ import { openDirectory } from '../../src/service/store/directory.ts';
 import { openStore } from '../../src/service/store/open-store.ts';
 import type { Store } from '../../src/service/store/store.ts';
 import { forgetLog, suppress } from '../../src/service/store/suppress.ts';
+import { cleanUp } from '../support/clean-up.ts';
 import { emptyStore, load } from './loading.ts';
 import { backTo } from './older-stores.ts';
 import { makeStore, serveStore, temporaryFolder, type Reply } from './harness.ts';
@@ -190,6 +191,16 @@ describe('answers that are remembered', () => {
     expect([idempotency.begin('k', 'gone', '/v1/emails/verify', body).kind, store.prepare('SELECT count(*) AS n FROM idempotency').get()]).toEqual(['new', { n: 1 }]);
     journal.close();
     store.close();
+  });
+});
+
+describe('the time of an erasure', () => {
+  it('is when nobody else writes any more', async () => {
+    const store = await emptyStore();
+    cleanUp(() => void vi.restoreAllMocks());
+    vi.spyOn(Date, 'now').mockImplementation(() => (store.isTransaction ? 2 : 1));
+    suppress(store, ['ada@acme.example']);
+    expect(store.prepare('SELECT DISTINCT at FROM suppressions').all()).toEqual([{ at: 2 }]);
   });
 });
 

@@ -51,7 +51,8 @@ export async function tidyUp(options: TidyOptions): Promise<void> {
 
 /** Writes the results of a job anew without whoever was erased since it was begun. Who reads them meanwhile has the old file to its end, and leaves out the same. */
 async function takeOutErased({ store, rows, folder, now, stopped }: TidyOptions, row: BatchRow): Promise<void> {
-  const atMs = now();
+  // While nobody writes: who is being erased at this moment is so later than this, and is looked for again.
+  const atMs = await writeWhenFree(store, WAIT_FOR_STORE_MS, now);
   const cut = cutter(store)(row.createdMs);
   if (cut === null) return;
   let erased = 0;

@@ -33,14 +33,18 @@ export function forgetLog(store: Store): boolean {
   return store.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.['busy'] === 0;
 }
 
-/** Erases the people with these addresses, whichever of their addresses it is, in one transaction, and forgets answers that name them. */
-export function suppress(store: Store, emails: Iterable<string>, nowMs: number): SuppressCount {
+/**
+ * Erases the people with these addresses, whichever of their addresses it is, in one transaction, and forgets answers that name them.
+ * @param nowMs default: when nobody else writes any more. The time before that may be a minute older, and whoever has looked since for who was erased would not look again.
+ */
+export function suppress(store: Store, emails: Iterable<string>, nowMs?: number): SuppressCount {
   const isKnown = suppressionTest(store);
   const put = store.prepare('INSERT INTO suppressions (email_sha256, at) VALUES (?, ?) ON CONFLICT DO UPDATE SET at = max(at, excluded.at)');
   const index = new IndexWriter(store);
   const erase = eraser(store, index);
   const eraseUnindexed = unindexedSignalEraser(store, isKnown);
   const done = transaction(store, () => {
+    const atMs = nowMs ?? Date.now();
     const count = { suppressed: 0, people: 0, signals: 0, deliveries: 0, invalid: [] as string[] };
     for (const address of emails) {
       const email = normaliseEmail(address);
@@ -53,7 +57,7 @@ export function suppress(store: Store, emails: Iterable<string>, nowMs: number):
       count.people += people;
       count.signals += signals;
       count.deliveries += deliveries;
-      for (const key of traces.flatMap(suppressionKeys)) put.run(key, nowMs);
+      for (const key of traces.flatMap(suppressionKeys)) put.run(key, atMs);
     }
     const others = eraseUnindexed();
     count.signals += others.length;

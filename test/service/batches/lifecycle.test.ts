@@ -168,6 +168,22 @@ describe('erasure', () => {
     expect(rows.toLookThrough()).toEqual([]);
   });
 
+  it('that is under way while results are looked through is looked for again', async () => {
+    const service = await serveStore();
+    const store = open(service.store);
+    await jobsOf(service).run({ operation: 'enrich' }, ndjson({ email: JANE }));
+    suppress(store, ['max.past@acme.example'], Date.now());
+    const atMs: number[] = [];
+    const now = (): number => {
+      if (store.isTransaction) atMs.push(Date.now());
+      return Date.now() + (store.isTransaction ? 0 : HOURS_MS);
+    };
+    const rows = new BatchRows(store, now);
+    await tidyUp({ store, rows, folder: new BatchFolder(service.store), now, stopped: () => false });
+    suppress(store, [JANE]);
+    expect([atMs.length, rows.toLookThrough().length]).toEqual([1, 1]);
+  });
+
   it('reaches all jobs, whatever has become of the files of one', async () => {
     const service = await serveStore();
     const jobs = jobsOf(service);

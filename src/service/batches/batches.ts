@@ -9,7 +9,7 @@ import type { Announce } from '../webhooks/announcement.ts';
 import { BatchRows, type BatchRow } from './batch-rows.ts';
 import { cutter } from './erased.ts';
 import { BatchFolder } from './folder.ts';
-import { MAX_BYTES, MAX_BYTES_PER_KEY, MAX_KEPT_PER_KEY, MAX_PART_BYTES, MAX_UNFINISHED, MAX_UNFINISHED_PER_KEY } from './limits.ts';
+import { MAX_BYTES, MAX_BYTES_PER_KEY, MAX_KEPT_PER_KEY, MAX_PART_BYTES, MAX_UNFINISHED, MAX_UNFINISHED_PER_KEY, REMEMBERED_MS } from './limits.ts';
 import { newOwner } from './owner.ts';
 import { Pacer } from './pacer.ts';
 import type { BatchRequest } from './request.ts';
@@ -40,6 +40,9 @@ export interface BatchesOptions extends Pick<WorkerOptions, 'store' | 'keys' | '
   /** Default: nobody is told. */
   readonly announce?: Announce;
 }
+
+/** What a job is to be called, and what it would have been called the day before. */
+export type BegunIds = readonly [id: string, before: string];
 
 export type ShownBatch = Readonly<Record<string, unknown>>;
 
@@ -84,11 +87,12 @@ export class Batches {
     return this.#runner.stopped ? new Map() : this.#rows.byState();
   }
 
-  /** Begins a job, or finds the one of this id that the same request has begun before. @throws ServiceError when there are too many */
-  create(keyId: string, request: BatchRequest, id = newId()): Promise<ShownBatch> {
+  /** Begins a job, or finds the one that the same request has begun within a day. @throws ServiceError when there are too many */
+  create(keyId: string, request: BatchRequest, [id, before]: BegunIds | readonly [string] = [newId()]): Promise<ShownBatch> {
     return this.#write(() => {
-      const known = this.#rows.find(id);
-      if (known === null) {
+      const yesterdays = before === undefined ? null : this.#rows.find(before);
+      if (yesterdays !== null && this.#options.now() - yesterdays.createdMs < REMEMBERED_MS) return this.#show(yesterdays);
+      if (this.#rows.find(id) === null) {
         const { unfinished, ofKey, kept } = this.#rows.load(keyId);
         if (ofKey >= MAX_UNFINISHED_PER_KEY || unfinished >= MAX_UNFINISHED) throw full('too many batch jobs are not ended; end or cancel some');
         if (kept >= MAX_KEPT_PER_KEY) throw full('too many batch jobs are kept for this key; delete some that have ended');
@@ -96,6 +100,11 @@ export class Batches {
       }
       return this.#show(this.#rows.find(id) as BatchRow);
     });
+  }
+
+  /** The job that a request has begun before. */
+  begun(keyId: string, [id, before]: BegunIds): ShownBatch {
+    return this.get(keyId, this.#rows.find(id) === null ? before : id);
   }
 
   get(keyId: string, id: string): ShownBatch {

@@ -5,8 +5,8 @@ import { createGunzip } from 'node:zlib';
 import type { FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
 import { accepted } from '../accepted.ts';
 import { bookCall, isHead } from '../api-route.ts';
-import { batchId, type ShownBatch } from '../batches/batches.ts';
-import { MAX_PART_BYTES, MAX_PARTS } from '../batches/limits.ts';
+import { batchId, type BegunIds, type ShownBatch } from '../batches/batches.ts';
+import { MAX_PART_BYTES, MAX_PARTS, REMEMBERED_MS } from '../batches/limits.ts';
 import { readBatchRequest } from '../batches/request.ts';
 import type { Answer, Endpoint, ServiceContext } from '../context.ts';
 import { ServiceError } from '../errors.ts';
@@ -16,7 +16,7 @@ import { readLimit, type LimitParameter } from '../operations/paging.ts';
 import { BAD_CURSOR, nextUrl, questionId, readCursor, writeCursor } from './cursor.ts';
 import { Findings } from './findings.ts';
 
-type Context = Pick<ServiceContext, 'batches' | 'webhooks'>;
+type Context = Pick<ServiceContext, 'batches' | 'webhooks' | 'now'>;
 
 const LIMIT = LIST_BATCHES.query?.['limit'] as LimitParameter;
 const QUESTION = questionId('batches');
@@ -31,7 +31,7 @@ export interface BatchEndpoints {
   readonly remove: Endpoint;
 }
 
-export function batchEndpoints({ batches, webhooks }: Context): BatchEndpoints {
+export function batchEndpoints({ batches, webhooks, now }: Context): BatchEndpoints {
   /** A replay says how the job is by now. */
   const once = (change: (key: string, id: string) => Promise<ShownBatch>): Endpoint => async (_body, request) => {
     const { id } = named(request);
@@ -40,9 +40,9 @@ export function batchEndpoints({ batches, webhooks }: Context): BatchEndpoints {
   return {
     create: async (body, request) => {
       const asked = readBatchRequest(body, webhooks.isDevelopment);
-      const id = idOf(request);
+      const ids = idsOf(request, now());
       // A replay is of a job that may have gone on, or be forgotten, since.
-      const job = request.call.replayed && id !== undefined ? batches.get(keyOf(request), id) : await batches.create(keyOf(request), asked, id);
+      const job = request.call.replayed && ids !== undefined ? batches.begun(keyOf(request), ids) : await batches.create(keyOf(request), asked, ids);
       return { ...shown(job, 201), again: true, headers: { location: `/v1/batches/${String(job['id'])}` } };
     },
     list: (_body, request) => {
@@ -110,11 +110,13 @@ function named({ params }: FastifyRequest): { readonly id: string; readonly n: s
   return params as { id: string; n: string };
 }
 
-/** The same request with the same Idempotency-Key begins the same job. */
-function idOf(request: FastifyRequest): string | undefined {
+/** The same request with the same Idempotency-Key begins the same job for a day: under today's id, unless it has under yesterday's. */
+function idsOf(request: FastifyRequest, nowMs: number): BegunIds | undefined {
   const idempotencyKey = request.headers['idempotency-key'];
   if (typeof idempotencyKey !== 'string') return undefined;
-  return batchId(hash('sha256', Buffer.concat([Buffer.from(`${keyOf(request)}\n${idempotencyKey}\n`), request.call.raw]), 'hex').slice(0, 32));
+  const day = Math.floor(nowMs / REMEMBERED_MS);
+  const idOf = (of: number): string => batchId(hash('sha256', Buffer.concat([Buffer.from(`${keyOf(request)}\n${idempotencyKey}\n${of}\n`), request.call.raw]), 'hex').slice(0, 32));
+  return [idOf(day), idOf(day - 1)];
 }
 
 function partOf(request: FastifyRequest): number {

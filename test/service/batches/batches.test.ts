@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { cleanUp } from '../../support/clean-up.ts';
 import { KEY, makeKey, makeStore, serveStore } from '../harness.ts';
 import { jobsOf, ndjson } from './jobs.ts';
 
@@ -144,6 +145,20 @@ describe('jobs of a key', () => {
     expect((await jobs.send('GET', `/${id}`)).status).toBe(404);
     const { id: open } = await jobs.create({ operation: 'enrich' });
     expect((await jobs.send('DELETE', `/${open}`)).json['code']).toBe('job_state_conflict');
+  });
+
+  it('are others for the same Idempotency-Key a day later, and the same until then', async () => {
+    const jobs = jobsOf(await serveStore());
+    const create = async (): Promise<string> => (await jobs.create({ operation: 'verify' }, { 'idempotency-key': 'weekly' })).id;
+    const day = 24 * 3_600_000;
+    const beganMs = Date.now();
+    cleanUp(() => void vi.restoreAllMocks());
+    const ids: string[] = [];
+    for (const afterMs of [0, day - 60_000, day + 60_000, 2 * day, 2 * day + 120_000]) {
+      vi.spyOn(Date, 'now').mockReturnValue(beganMs + afterMs);
+      ids.push(await create());
+    }
+    expect(ids.map((id) => ids.indexOf(id))).toEqual([0, 0, 2, 2, 4]);
   });
 
   it('are begun once for an Idempotency-Key, and refused with all that is wrong', async () => {

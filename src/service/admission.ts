@@ -37,7 +37,7 @@ export function admit(context: ServiceContext, request: FastifyRequest): void {
     }
     call.tokens = 1;
   }
-  const encoding = request.headers['content-encoding'] ?? 'identity';
+  const encoding = request.headers['content-encoding']?.toLowerCase() ?? 'identity';
   if (encoding !== 'identity' && !(encoding === 'gzip' && request.routeOptions.config.raw !== undefined)) {
     throw new ServiceError('unsupported_media_type', 'send the body as it is, without Content-Encoding');
   }

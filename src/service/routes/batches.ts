@@ -12,14 +12,14 @@ import type { Answer, Endpoint, ServiceContext } from '../context.ts';
 import { ServiceError } from '../errors.ts';
 import type { ActiveKey } from '../key-ring.ts';
 import { LIST_BATCHES, MEDIA, RESULT_SETS, type BatchFormat, type ResultSet } from '../operations/batches.ts';
-import { readLimit, type LimitParameter } from '../operations/paging.ts';
-import { BAD_CURSOR, nextUrl, questionId, readCursor, writeCursor } from './cursor.ts';
+import type { LimitParameter } from '../operations/paging.ts';
+import { nextUrl, writeCursor } from './cursor.ts';
 import { Findings } from './findings.ts';
+import { readPageQuery } from './page-query.ts';
 
 type Context = Pick<ServiceContext, 'batches' | 'webhooks' | 'now'>;
 
 const LIMIT = LIST_BATCHES.query?.['limit'] as LimitParameter;
-const QUESTION = questionId('batches');
 
 export interface BatchEndpoints {
   readonly create: Endpoint;
@@ -46,9 +46,9 @@ export function batchEndpoints({ batches, webhooks, now }: Context): BatchEndpoi
       return { ...shown(job, 201), again: true, headers: { location: `/v1/batches/${String(job['id'])}` } };
     },
     list: (_body, request) => {
-      const { before, limit } = readPage(request);
-      const { jobs, last } = batches.page(keyOf(request), before, limit);
-      const cursor = last === null ? null : writeCursor(QUESTION, [last]);
+      const { before, limit, question } = readPageQuery(request, LIMIT, ['batches']);
+      const { jobs, last } = batches.page(keyOf(request), before ?? Infinity, limit);
+      const cursor = last === null ? null : writeCursor(question, [last]);
       const text = JSON.stringify({ data: jobs, meta: { limit, next_cursor: cursor } });
       return { status: 200, text, credits: 0, again: true, headers: cursor === null ? {} : { link: `<${nextUrl(request.url, cursor)}>; rel="next"` } };
     },
@@ -133,7 +133,7 @@ function readPart(request: FastifyRequest, body: unknown, format: BatchFormat): 
   const type = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
   if (!(body instanceof Readable) || type !== MEDIA[format]) throw new ServiceError('unsupported_media_type', `the job takes Content-Type: ${MEDIA[format]}`);
   if (Number(headers['content-length'] ?? 0) > MAX_PART_BYTES) throw new ServiceError('payload_too_large', `a part may have ${MAX_PART_BYTES} bytes at most`);
-  if (headers['content-encoding'] !== 'gzip') return body;
+  if (headers['content-encoding']?.toLowerCase() !== 'gzip') return body;
   const gunzip = createGunzip();
   // Before anybody reads it, too.
   gunzip.on('error', () => undefined);
@@ -148,17 +148,6 @@ function asRefusal(error: unknown, body: unknown): unknown {
   if (body instanceof Readable && body.destroyed && !body.readableEnded) return new ServiceError('request_timeout', 'the part did not arrive whole');
   const { code } = error as { readonly code?: unknown };
   return typeof code === 'string' && code.startsWith('Z_') ? new ServiceError('validation_failed', 'the part is no gzip, or ends too early', { errors: [{ parameter: 'Content-Encoding', code: 'gzip', detail: 'no gzip' }] }) : error;
-}
-
-function readPage(request: FastifyRequest): { readonly before: number; readonly limit: number } {
-  const findings = new Findings('query');
-  const { limit: limitText, cursor } = request.query as Readonly<Record<string, string | string[] | undefined>>;
-  const limit = limitText === undefined ? LIMIT.schema.default : typeof limitText === 'string' ? readLimit(LIMIT, limitText) : null;
-  if (limit === null) findings.add('limit', 'range', `limit must be from ${LIMIT.schema.minimum} to ${LIMIT.schema.maximum}`);
-  const [before] = cursor === undefined ? [Infinity] : typeof cursor === 'string' ? (readCursor(cursor, QUESTION) ?? []) : [];
-  if (typeof before !== 'number') findings.add('cursor', 'format', BAD_CURSOR);
-  findings.finish();
-  return { before: before as number, limit: limit as number };
 }
 
 function readSet(request: FastifyRequest): ResultSet | null {

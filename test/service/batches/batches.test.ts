@@ -87,7 +87,7 @@ describe('parts', () => {
     await jobs.put(id, 2, ndjson({ custom_id: 'wrong', id: 'pe_1' }, { custom_id: 'x', id: 'pe_1' }));
     const refused = await jobs.complete(id);
     expect([refused.status, refused.json]).toMatchObject([409, { detail: expect.stringContaining('1, 3'), errors: [{ parameter: 'parts/1' }, { parameter: 'parts/3' }] }]);
-    await jobs.put(id, 1, gzipSync(ndjson({ custom_id: 'a', id: 'pe_1' })), 'ndjson', { 'content-encoding': 'gzip' });
+    await jobs.put(id, 1, gzipSync(ndjson({ custom_id: 'a', id: 'pe_1' })), 'ndjson', { 'content-encoding': 'GZip' });
     await jobs.put(id, 2, JSON.stringify({ custom_id: 'b', id: 'pe_1' }));
     await jobs.put(id, 3, '\n');
     expect((await jobs.complete(id)).json['state']).toBe('validating');

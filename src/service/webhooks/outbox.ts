@@ -87,7 +87,7 @@ export class Outbox implements Pending {
 
   #put({ announcement: { type, keyId, data, webhookUrl }, about, atMs }: Collected): void {
     const { webhooks, deliveries } = this.#options;
-    const subscribed = webhooks.ofKey(keyId).filter(({ disabled, events }) => disabled === null && events.includes(type));
+    const subscribed = webhooks.listeners(keyId, type);
     const common = { keyId, type, body: eventBody(type, atMs, data), about, createdMs: atMs };
     for (const { id, url } of subscribed) deliveries.add({ ...common, to: { webhookId: id }, host: new URL(url).host });
     // Who has subscribed there hears of it once.

@@ -59,6 +59,8 @@ export class WebhookRows {
       rotate: store.prepare('UPDATE webhooks SET former_secret = secret, former_until = ?, secret = ?, updated_at = ? WHERE id = ?'),
       find: store.prepare('SELECT * FROM webhooks WHERE id = ? AND key_id = ?'),
       byKey: store.prepare('SELECT * FROM webhooks WHERE key_id = ? ORDER BY seq DESC'),
+      // No filter is read: there may be much in it.
+      listeners: store.prepare('SELECT id, url FROM webhooks WHERE key_id = ? AND enabled = 1 AND instr(events, ?) > 0 ORDER BY seq DESC'),
       enabled: store.prepare(ENABLED),
       secrets: store.prepare('SELECT secret, former_secret, former_until FROM webhooks WHERE id = ?'),
       secretsByUrl: store.prepare('SELECT secret, former_secret, former_until FROM webhooks WHERE key_id = ? AND url = ? ORDER BY enabled DESC, seq LIMIT 1'),
@@ -104,6 +106,11 @@ export class WebhookRows {
   /** Newest first. */
   ofKey(keyId: string): Webhook[] {
     return this.#statements.byKey.all(keyId).map(toWebhook);
+  }
+
+  /** Those of a key that are in force and are told of events of this type, newest first. */
+  listeners(keyId: string, type: EventType): Pick<Webhook, 'id' | 'url'>[] {
+    return this.#statements.listeners.all(keyId, JSON.stringify(type)).map((row) => ({ id: row['id'] as string, url: row['url'] as string }));
   }
 
   /** All that are in force. */

@@ -22,6 +22,8 @@ const FORMER_SIGNS_MS = 24 * 3_600_000;
 /** Tests of all keys that are under way. */
 const MOST_TESTS = 20;
 const RETRY_S = '5';
+/** Of a filter, as JSON: filters are read again and again. */
+const MAX_FILTER_BYTES = 128 * 1024;
 /** How long DNS is waited for when a webhook is made; each attempt looks again. */
 const LOOKED_UP_MS = 3_000;
 
@@ -128,6 +130,7 @@ export function testWebhook({ webhooks, now }: Parts): Endpoint {
 /** The filter, unless something is wrong with it. @param blame where it is told that an event does not know a field of it */
 function readFilter(reader: Lookupable, given: WebhookFilter | null, events: readonly EventType[], blame = '/filter'): WebhookFilter | null {
   if (given === null) return null;
+  if (Buffer.byteLength(JSON.stringify(given)) > MAX_FILTER_BYTES) reader.fail('/filter', 'too_long', `filter has more than ${MAX_FILTER_BYTES} bytes as JSON`);
   for (const [name, values] of Object.entries(given) as [FilterName, readonly unknown[]][]) {
     // What is none of a filter's fields, or no list of text, was told by the reader already.
     const known = Object.hasOwn(FILTER_VALUES, name) ? FILTER_VALUES[name] : undefined;

@@ -62,6 +62,7 @@ describe('webhooks of a key', () => {
     [{ events: ['funding.round', 'enrichment.completed'], url: HOOK.url, filter: { domain: ['acme.example'] } }, '/filter/domain', 'not_for_event'],
     [{ ...HOOK, filter: { domain: ['acme.example', 'no domain'] } }, '/filter/domain/1', 'format'],
     [{ ...HOOK, filter: { country: ['Spain'] } }, '/filter/country/0', 'format'],
+    [{ ...HOOK, filter: { id: ['x'.repeat(128 * 1024)] } }, '/filter', 'too_long'],
     [{ ...HOOK, filter: { domian: ['acme.example'] } }, '/filter/domian', 'unknown_field'],
     [{ ...HOOK, filter: { domain: 'acme.example' } }, '/filter/domain', 'type'],
     [{ ...HOOK, filter: { domain: [] } }, '/filter/domain', 'too_few'],

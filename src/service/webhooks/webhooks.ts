@@ -194,10 +194,11 @@ export class Webhooks {
         if (await tell(webhook)) {
           more.push(webhook);
           await setTimeout(APART_MS);
+          // Other events do not wait until many webhooks were told of many signals.
+          await this.courier.sendDue();
         } else await setImmediate();
       }
       left = more;
-      if (left.length > 0) await this.courier.sendDue();
     }
   }
 

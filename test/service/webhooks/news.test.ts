@@ -97,6 +97,19 @@ describe('new signals', () => {
     expect(new Set(all.map(({ body }) => body.data['id'])).size).toBe(350);
     expect(receiver.received).toHaveLength(350);
   });
+
+  it('are delivered while others are still being told', async () => {
+    const receiver = await Receiver.start();
+    const service = await serveHooked();
+    for (let n = 0; n < 20; n++) await service.subscribe({ event: 'funding.round', url: receiver.url(`/${n}`) });
+    await elsewhere(service, (store) => loadSignals(store, Array.from({ length: 1_000 }, (_, n) => signal(`s${n}`, 'funding', 'acme.example')), 'crm'));
+    await receiver.count(100);
+    let made = 0;
+    await elsewhere(service, (store) => {
+      made = Number(store.prepare('SELECT count(*) AS n FROM webhook_deliveries').get()?.['n']);
+    });
+    expect(made).toBeLessThan(5_000);
+  });
 });
 
 describe('job.change', () => {

@@ -61,22 +61,18 @@ export function getWebhook({ webhooks }: Parts): Endpoint {
 
 export function changeWebhook({ webhooks, now }: Parts): Endpoint {
   return async (body, request) => {
-    const reader = new BodyReader(body, WEBHOOK_CHANGE_BODY);
-    const url = readWebhookUrl(reader, webhooks.isDevelopment, 'url');
-    const [events, enabled, given] = [reader.get('events'), reader.get('enabled'), reader.get('filter')];
-    // With the events that it has, and without a webhook it is the body that is wrong first.
+    // Without a webhook it is the body that is wrong first.
     const before = webhooks.rows.find(idOf(request), keyOf(request));
-    const allEvents = [...new Set(events ?? before?.events ?? [])];
-    const filter = readFilter(reader, given ?? before?.filter ?? null, allEvents, given === null ? '/events' : '/filter');
-    reader.finish();
+    const asked = readChange(body, before, webhooks.isDevelopment);
     if (before === null) throw noWebhook();
-    if (url !== null) await refuseUnreachable(webhooks, url);
-    // What it was told of until now, it is told of by what held until now.
+    if (asked.url !== before.url) await refuseUnreachable(webhooks, asked.url);
     const ends = webhooks.news.ends();
-    if (before.disabled === null) await webhooks.news.tellAll(before);
+    // What it was told of until now, it is told of by what held until now; one that is disabled gives that up.
+    if (before.disabled === null && asked.disabled === null && goesOnAt(before, asked, ends) !== null) await webhooks.news.tellAll(before);
     const changed = await webhooks.writes.write(() => {
       const kept = findWebhook(webhooks, request);
-      const wanted: Wanted = { url: url ?? kept.url, events: allEvents, filter: filter ?? kept.filter, disabled: enabled === null ? kept.disabled : enabled ? null : (kept.disabled ?? 'by_request') };
+      // It may have been changed meanwhile, or somebody erased from its filter.
+      const wanted = readChange(body, kept, webhooks.isDevelopment);
       webhooks.rows.change(kept.id, wanted, goesOnAt(kept, wanted, ends), now());
       if (wanted.disabled !== null) webhooks.deliveries.giveUpAllOf(kept.id, 'webhook_disabled');
       if (wanted.url !== kept.url) webhooks.deliveries.move(kept.id, new URL(wanted.url).host);
@@ -125,6 +121,18 @@ export function testWebhook({ webhooks, now }: Parts): Endpoint {
       underWay--;
     }
   };
+}
+
+/** What a webhook is to be by a body that names changes alone. @param before null: there is none, and the body alone is looked at */
+function readChange(body: unknown, before: Webhook | null, isDevelopment: boolean): Wanted {
+  const reader = new BodyReader(body, WEBHOOK_CHANGE_BODY);
+  const url = readWebhookUrl(reader, isDevelopment, 'url');
+  const [events, enabled, given] = [reader.get('events'), reader.get('enabled'), reader.get('filter')];
+  const allEvents = [...new Set(events ?? before?.events ?? [])];
+  const filter = readFilter(reader, given ?? before?.filter ?? null, allEvents, given === null ? '/events' : '/filter');
+  reader.finish();
+  const disabled = enabled === null ? (before?.disabled ?? null) : enabled ? null : (before?.disabled ?? 'by_request');
+  return { url: url ?? before?.url ?? '', events: allEvents, filter: filter ?? {}, disabled };
 }
 
 /** The filter, unless something is wrong with it. @param blame where it is told that an event does not know a field of it */

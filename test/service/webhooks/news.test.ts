@@ -110,6 +110,14 @@ describe('new signals', () => {
     });
     expect(made).toBeLessThan(5_000);
   });
+
+  it('are not made into deliveries for a webhook that is being disabled', async () => {
+    const service = await serveHooked();
+    const { id } = await service.subscribe({ event: 'funding.round', url: 'http://127.0.0.1:9' });
+    await elsewhere(service, (store) => loadSignals(store, Array.from({ length: 3_000 }, (_, n) => signal(`s${n}`, 'funding', 'acme.example')), 'crm'));
+    expect((await service.call('PATCH', `/v1/webhooks/${id}`, { enabled: false })).status).toBe(200);
+    await elsewhere(service, (store) => expect(store.prepare('SELECT count(*) AS n FROM webhook_deliveries').get()?.['n']).toBeLessThan(3_000));
+  });
 });
 
 describe('job.change', () => {

@@ -83,6 +83,23 @@ describe('webhooks of a key', () => {
   });
 });
 
+describe('a change', () => {
+  it('undoes none that was made meanwhile', async () => {
+    const service = await serveHooked();
+    const { id } = await service.subscribe({ event: 'job.change', url: HOOK.url, filter: { email: ['jane.doe@acme.example'] } });
+    const store = openStore(service.store);
+    store.exec('BEGIN IMMEDIATE');
+    const changed = service.call('PATCH', `/v1/webhooks/${id}`, { url: 'https://other.acme.example' });
+    // By now the change waits for the store.
+    for (let n = 0; n < 5; n++) await service.call('GET', `/v1/webhooks/${id}`);
+    store.prepare('UPDATE webhooks SET filter = ?').run('{"email":[]}');
+    store.exec('COMMIT');
+    store.close();
+    expect((await changed).json).toMatchObject({ url: 'https://other.acme.example/', filter: { email: [] } });
+    expect((await service.call('GET', `/v1/webhooks/${id}`)).json).toEqual((await changed).json);
+  });
+});
+
 describe('secrets', () => {
   it('sign both for a day once one is replaced', async () => {
     const receiver = await Receiver.start();

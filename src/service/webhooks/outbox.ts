@@ -94,11 +94,17 @@ export class Outbox implements Pending {
     if (webhookUrl !== null && !subscribed.some(({ url }) => url === webhookUrl)) deliveries.add({ ...common, to: { url: webhookUrl }, host: new URL(webhookUrl).host });
   }
 
-  #conclude({ seq, webhookId }: Claimed, conclusion: Conclusion): void {
+  #conclude({ seq, webhookId, url }: Claimed, conclusion: Conclusion): void {
     const { webhooks, deliveries, now } = this.#options;
     switch (conclusion.kind) {
       case 'gone':
         if (webhookId !== null) {
+          const standing = webhooks.standing(webhookId);
+          // It was the address that it had when this was sent.
+          if (standing !== null && standing.webhook.url !== url) {
+            deliveries.take(seq, now());
+            return;
+          }
           webhooks.disable(webhookId, 'gone', now());
           deliveries.giveUpAllOf(webhookId, 'webhook_disabled');
         }

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { transaction } from '../../../src/sqlite/transaction.ts';
 import { RETRY_AFTER_MS, retryAfterMs } from '../../../src/service/webhooks/retries.ts';
 import { MOST_KEPT } from '../../../src/service/webhooks/prune.ts';
+import type { Webhook } from '../../../src/service/webhooks/webhook-rows.ts';
 import { announce, subscribe, World, type Process } from './processes.ts';
 import { Receiver, type Reaction } from './receiver.ts';
 
@@ -121,6 +122,21 @@ describe('410', () => {
     world.nowMs += HOUR_MS;
     await world.live(async ({ hooks }) => expect(hooks.deliveries.pending()).toBe(0));
     expect(receiver.received).toHaveLength(2);
+  });
+
+  it('of an address that the webhook has no more says nothing of the one that it has now', async () => {
+    const [world, former, receiver] = [await World.make(), await Receiver.start(), await Receiver.start()];
+    const process = world.start();
+    const id = subscribe(process, former.url());
+    former.usual = (response) => {
+      const { events, filter } = process.hooks.rows.find(id, 'k') as Webhook;
+      process.hooks.rows.change(id, { url: receiver.url(), events, filter, disabled: null }, null, 0);
+      process.hooks.deliveries.move(id, new URL(receiver.url()).host);
+      response.writeHead(410).end();
+    };
+    announce(process, 1);
+    expect((await receiver.count(1))[0]?.headers['webhook-id']).toBe(former.received[0]?.headers['webhook-id']);
+    expect(process.hooks.rows.find(id, 'k')?.disabled).toBe(null);
   });
 });
 

@@ -123,7 +123,11 @@ export class Courier {
 
   #begin(claimed: Claimed): void {
     this.#slots.take(claimed.host);
-    const done = this.#deliver(claimed).then((answered) => {
+    const done = this.#deliver(claimed).catch((error: unknown) => {
+      // The store could not be read: nobody else is to suffer by it, and it is tried again once it is not taken any more.
+      this.#options.log?.write('warn', { event: 'webhooks_failed', error: error instanceof Error ? error.message : String(error) });
+      return true;
+    }).then((answered) => {
       this.#slots.giveBack(claimed.host, answered);
       this.#underWay.delete(claimed.seq);
       this.#options.onRoom();
@@ -131,7 +135,7 @@ export class Courier {
     this.#underWay.set(claimed.seq, done);
   }
 
-  /** Returns whether the host said anything, or was not asked. Never rejects. */
+  /** Returns whether the host said anything, or was not asked. @throws what reading the store throws */
   async #deliver(claimed: Claimed): Promise<boolean> {
     const { outbox, keys, now } = this.#options;
     const { keyId, id, url, body, isDisabled } = claimed;

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { transaction } from '../../../src/sqlite/transaction.ts';
 import { RETRY_AFTER_MS, retryAfterMs } from '../../../src/service/webhooks/retries.ts';
 import { MOST_KEPT } from '../../../src/service/webhooks/prune.ts';
+import type { ServiceLog } from '../../../src/service/watch/log.ts';
 import type { Webhook } from '../../../src/service/webhooks/webhook-rows.ts';
 import { announce, subscribe, World, type Process } from './processes.ts';
 import { Receiver, type Reaction } from './receiver.ts';
@@ -96,6 +97,28 @@ describe('an attempt that fails', () => {
       return made;
     });
     expect(states(world.start(), id)).toEqual([['delivered', 1, 200]]);
+  });
+});
+
+describe('a store that cannot be read', () => {
+  it('ends no process: what was taken is tried again once it is due', async () => {
+    const [world, receiver] = [await World.make(), await Receiver.start()];
+    let failures = 1;
+    const digestOf = (): Buffer => {
+      if (failures-- > 0) throw new Error('disk I/O error');
+      return Buffer.alloc(32);
+    };
+    const log: Record<string, unknown>[] = [];
+    await world.live(async (process) => {
+      const url = receiver.url();
+      announce(process, 1, url);
+      announce(process, 2, url);
+      await receiver.count(1);
+    }, { keys: { digestOf }, log: { write: (_level: unknown, record: Record<string, unknown>) => void log.push(record) } as unknown as ServiceLog });
+    expect(log.filter(({ event }) => event === 'webhooks_failed')).toEqual([{ event: 'webhooks_failed', error: 'disk I/O error' }]);
+    world.nowMs += HOUR_MS;
+    await world.live(() => receiver.count(2));
+    expect(new Set(receiver.received.map(({ body }) => body.data['n']))).toEqual(new Set([1, 2]));
   });
 });
 

@@ -34,8 +34,8 @@ export class DeliveryRows {
       dropOld: store.prepare('DELETE FROM webhook_deliveries WHERE seq IN (SELECT seq FROM webhook_deliveries WHERE created_at < ? ORDER BY created_at LIMIT ?) RETURNING channel, next_at'),
       crowded: store.prepare('SELECT channel FROM webhook_deliveries GROUP BY channel HAVING count(*) > ?'),
       dropBeyond: store.prepare(`
-        DELETE FROM webhook_deliveries WHERE channel = ?1
-        AND seq <= (SELECT seq FROM webhook_deliveries WHERE channel = ?1 ORDER BY seq DESC LIMIT 1 OFFSET ?2) RETURNING channel, next_at`),
+        DELETE FROM webhook_deliveries WHERE seq IN (SELECT seq FROM webhook_deliveries WHERE channel = ?1
+        AND seq <= (SELECT seq FROM webhook_deliveries WHERE channel = ?1 ORDER BY seq DESC LIMIT 1 OFFSET ?2) ORDER BY seq LIMIT ?3) RETURNING channel, next_at`),
     };
   }
 
@@ -145,9 +145,9 @@ export class DeliveryRows {
     return this.#statements.crowded.all(most).map(({ channel }) => channel as string);
   }
 
-  /** Drops all but the newest `most` of one of these. */
-  dropBeyond(channel: string, most: number): Dropped[] {
-    return this.#statements.dropBeyond.all(channel, most).map(toDropped);
+  /** Drops up to `atOnce` of all but the newest `most` of one of these, the oldest first. */
+  dropBeyond(channel: string, most: number, atOnce: number): Dropped[] {
+    return this.#statements.dropBeyond.all(channel, most, atOnce).map(toDropped);
   }
 }
 

@@ -7,20 +7,20 @@ import type { WebhookRows } from './webhook-rows.ts';
 const KEPT_MS = 30 * 24 * 3_600_000;
 /** Deliveries of one webhook, or of one key to addresses without one. */
 export const MOST_KEPT = 10_000;
-/** Old ones that are dropped in one go. */
-const AT_ONCE = 1_000;
+/** Dropped in one go: some 40 milliseconds in which nobody is answered. */
+export const AT_ONCE = 5_000;
 
 /** Drops what is old or too much, the oldest first. Returns how many were not delivered, which is counted with their webhooks, and whether there is more to drop. */
 export async function pruneDeliveries({ webhooks, deliveries, writes }: { readonly webhooks: WebhookRows; readonly deliveries: DeliveryRows; readonly writes: StoreWrites }, nowMs: number): Promise<{ readonly lost: number; readonly isMore: boolean }> {
   const beforeMs = nowMs - KEPT_MS;
   const crowded = deliveries.crowded(MOST_KEPT);
   if (crowded.length === 0 && !deliveries.isAnyBefore(beforeMs)) return { lost: 0, isMore: false };
-  const { old, lost } = await writes.write(() => {
-    const old = deliveries.dropOld(beforeMs, AT_ONCE);
-    const dropped: readonly Dropped[] = [...old, ...crowded.flatMap((channel) => deliveries.dropBeyond(channel, MOST_KEPT))];
+  const { dropped, lost } = await writes.write(() => {
+    const dropped: Dropped[] = deliveries.dropOld(beforeMs, AT_ONCE);
+    for (const channel of crowded) dropped.push(...deliveries.dropBeyond(channel, MOST_KEPT, AT_ONCE - dropped.length));
     const lost = dropped.filter(({ isLost }) => isLost);
     for (const [channel, { length }] of Map.groupBy(lost, (one) => one.channel)) webhooks.countDropped(channel, length);
-    return { old, lost };
+    return { dropped, lost };
   });
-  return { lost: lost.length, isMore: old.length === AT_ONCE };
+  return { lost: lost.length, isMore: dropped.length === AT_ONCE };
 }

@@ -181,6 +181,11 @@ export class Webhooks {
       await this.#tellAll(ofSignals, (webhook) => this.news.tellSignals(webhook));
       await this.#tellAll(ofChanges, (webhook) => this.news.tellChanges(webhook));
     }
+    await this.#goOn();
+  }
+
+  /** What is not put off until all were told of all. */
+  async #goOn(): Promise<void> {
     if (Math.abs(this.#options.now() - this.#prunedMs) >= PRUNE_EVERY_MS) await this.#prune();
     await this.courier.sendDue();
   }
@@ -194,8 +199,7 @@ export class Webhooks {
         if (await tell(webhook)) {
           more.push(webhook);
           await setTimeout(APART_MS);
-          // Other events do not wait until many webhooks were told of many signals.
-          await this.courier.sendDue();
+          await this.#goOn();
         } else await setImmediate();
       }
       left = more;

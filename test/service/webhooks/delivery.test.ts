@@ -1,7 +1,8 @@
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { transaction } from '../../../src/sqlite/transaction.ts';
 import { RETRY_AFTER_MS, retryAfterMs } from '../../../src/service/webhooks/retries.ts';
-import { MOST_KEPT } from '../../../src/service/webhooks/prune.ts';
+import { AT_ONCE, MOST_KEPT } from '../../../src/service/webhooks/prune.ts';
 import type { ServiceLog } from '../../../src/service/watch/log.ts';
 import type { Webhook } from '../../../src/service/webhooks/webhook-rows.ts';
 import { announce, subscribe, World, type Process } from './processes.ts';
@@ -235,17 +236,24 @@ describe('what is kept', () => {
     const first = world.start();
     const { hooks } = first;
     const id = subscribe(first, 'http://127.0.0.1:9');
-    const more = 37;
+    // Not all in one go.
+    const more = AT_ONCE + 37;
     transaction(first.store, () => {
       for (let n = 0; n < MOST_KEPT + more; n++) hooks.deliveries.add({ keyId: 'k', to: { webhookId: id }, host: 'h', type: 'batch.failed', body: '{}', about: { signal: null, person: null }, createdMs: world.nowMs + HOUR_MS });
     });
     await first.end();
     await world.live(async (process) => {
       world.nowMs += 61_000;
-      process.hooks.wake();
+      const left: number[] = [];
+      while (left.at(-1) !== MOST_KEPT) {
+        process.hooks.wake();
+        await setImmediate();
+        const pending = process.hooks.deliveries.pending();
+        if (pending !== left.at(-1)) left.push(pending);
+      }
       await process.hooks.close();
       process.journal.flush();
-      expect(process.hooks.deliveries.pending()).toBe(MOST_KEPT);
+      expect(left.filter((one) => one < MOST_KEPT + more)).toEqual([MOST_KEPT + 37, MOST_KEPT]);
       expect(process.hooks.rows.find(id, 'k')?.dropped).toBe(more);
       expect(process.hooks.courier.counts.dropped).toBe(more);
     });

@@ -17,7 +17,7 @@ const LOOK_UP_COST = 3;
 const SETS_AN_EMPLOYER = 4;
 
 /** Bytes of sets that are kept as they were read: there are about four people to a company. */
-const ROOM = { people: 24 * 1024 * 1024, companies: 14 * 1024 * 1024 };
+const ROOM = { people: 16 * 1024 * 1024, companies: 14 * 1024 * 1024 };
 
 /** Who meets it all. */
 export interface Matches {

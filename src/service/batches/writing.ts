@@ -3,10 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isBusy } from '../../sqlite/busy.ts';
 import { transaction } from '../../sqlite/transaction.ts';
 import { ServiceError } from '../errors.ts';
+import { UNWRITTEN_RETRY_S } from '../owing.ts';
 import type { Store } from '../store/store.ts';
 
 const TRY_AGAIN_MS = 5;
-const RETRY_S = '1';
 
 /**
  * Runs `work` in one transaction as soon as the store is free, and `written` right after it was committed.
@@ -21,7 +21,7 @@ export async function writeWhenFree<T>(store: Store, patienceMs: number, work: (
       return result;
     } catch (error) {
       if (!isBusy(error)) throw error;
-      if (performance.now() >= endMs) throw new ServiceError('overloaded', 'the store is busy; send the same request again', { headers: { 'retry-after': RETRY_S } });
+      if (performance.now() >= endMs) throw new ServiceError('overloaded', 'the store is busy; send the same request again', { headers: { 'retry-after': UNWRITTEN_RETRY_S } });
     }
     await sleep(TRY_AGAIN_MS, undefined, { ref: false });
   }

@@ -10,11 +10,11 @@ import { MAX_PART_BYTES, MAX_PARTS, REMEMBERED_MS } from '../batches/limits.ts';
 import { readBatchRequest } from '../batches/request.ts';
 import type { Answer, Endpoint, ServiceContext } from '../context.ts';
 import { ServiceError } from '../errors.ts';
-import type { ActiveKey } from '../key-ring.ts';
 import { LIST_BATCHES, MEDIA, RESULT_SETS, type BatchFormat, type ResultSet } from '../operations/batches.ts';
 import type { LimitParameter } from '../operations/paging.ts';
 import { nextUrl, writeCursor } from './cursor.ts';
 import { Findings } from './findings.ts';
+import { keyOf } from './key-of.ts';
 import { readPageQuery } from './page-query.ts';
 
 type Context = Pick<ServiceContext, 'batches' | 'webhooks' | 'now'>;
@@ -100,10 +100,6 @@ function formatFor(accept: string | undefined, usual: BatchFormat): BatchFormat 
 
 function shown(job: ShownBatch, status = 200): Answer {
   return { status, text: JSON.stringify(job), credits: 0, again: true };
-}
-
-function keyOf({ call }: FastifyRequest): string {
-  return (call.key as ActiveKey).id;
 }
 
 function named({ params }: FastifyRequest): { readonly id: string; readonly n: string } {

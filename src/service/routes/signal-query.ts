@@ -1,4 +1,5 @@
 /** What is asked of GET /v1/signals. */
+import { DAY_MS } from '../days.ts';
 import { BadValue, dateOf } from '../search/bad-value.ts';
 import { readLimit } from '../operations/paging.ts';
 import { MAX_SIGNAL_VALUES, SIGNAL_LIMIT } from '../operations/signals.ts';
@@ -7,8 +8,6 @@ import { SIGNAL_NAMES, signalType, type SignalType } from '../signal-types.ts';
 import type { SignalFilter, SignalPlace } from '../store/signal-feed.ts';
 import { BAD_CURSOR, questionId, readCursor } from './cursor.ts';
 import { Findings } from './findings.ts';
-
-const DAY_MS = 86_400_000;
 
 export interface SignalQuery {
   readonly filter: SignalFilter;

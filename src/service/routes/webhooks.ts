@@ -4,7 +4,6 @@ import { setTimeout } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
 import type { Answer, Endpoint, ServiceContext } from '../context.ts';
 import { ServiceError } from '../errors.ts';
-import type { ActiveKey } from '../key-ring.ts';
 import { MAX_WEBHOOKS, WEBHOOK_BODY, WEBHOOK_CHANGE_BODY } from '../operations/webhooks.ts';
 import { BodyReader, type Lookupable } from '../validate.ts';
 import { eventBody, type EventType } from '../webhooks/announcement.ts';
@@ -13,6 +12,7 @@ import { addressesOf, NoWay } from '../webhooks/reach.ts';
 import { newSecret, secretText } from '../webhooks/signature.ts';
 import { hostOf, readWebhookUrl } from '../webhooks/url.ts';
 import type { Places, Wanted, Webhook } from '../webhooks/webhook-rows.ts';
+import { keyOf } from './key-of.ts';
 import { webhookRecord } from './webhook-records.ts';
 
 type Parts = Pick<ServiceContext, 'webhooks' | 'now'>;
@@ -179,10 +179,6 @@ function noWebhook(): ServiceError {
 
 function idOf({ params }: FastifyRequest): string {
   return (params as { readonly id: string }).id;
-}
-
-function keyOf({ call }: FastifyRequest): string {
-  return (call.key as ActiveKey).id;
 }
 
 function invalid(pointer: string, code: string, detail: string): ServiceError {

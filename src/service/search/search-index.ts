@@ -1,5 +1,6 @@
 /** Search over the store: filters to a set of people, and from the set one page in the order asked for. */
 import { profileKey } from '../../verification/profile-url.ts';
+import { DAY_MS } from '../days.ts';
 import { letGo } from '../../sqlite/array-rows.ts';
 import { ownerReader } from '../store/domain-aliases.ts';
 import { PERSON_COLUMNS } from '../store/person-row.ts';
@@ -36,7 +37,6 @@ export interface Found {
   readonly next: After | null;
 }
 
-const DAY_MS = 86_400_000;
 const EARTH_KM = 6_371;
 
 export class SearchIndex {

@@ -73,10 +73,11 @@ export function changeWebhook({ webhooks, now }: Parts): Endpoint {
       const kept = findWebhook(webhooks, request);
       // It may have been changed meanwhile, or somebody erased from its filter.
       const wanted = readChange(body, kept, webhooks.isDevelopment);
-      webhooks.rows.change(kept.id, wanted, goesOnAt(kept, wanted, ends), now());
+      const updatedMs = now();
+      webhooks.rows.change(kept.id, wanted, goesOnAt(kept, wanted, ends), updatedMs);
       if (wanted.disabled !== null) webhooks.deliveries.giveUpAllOf(kept.id, 'webhook_disabled');
       if (wanted.url !== kept.url) webhooks.deliveries.move(kept.id, new URL(wanted.url).host);
-      return { ...kept, ...wanted, updatedMs: now() };
+      return { ...kept, ...wanted, updatedMs };
     });
     webhooks.changed();
     return answer(webhookRecord(changed));
@@ -100,8 +101,9 @@ export function rotateWebhookSecret({ webhooks, now }: Parts): Endpoint {
     const secret = newSecret();
     const found = await webhooks.writes.write(() => {
       const kept = findWebhook(webhooks, request);
-      webhooks.rows.rotate(kept.id, secret, now() + FORMER_SIGNS_MS, now());
-      return { ...kept, updatedMs: now() };
+      const updatedMs = now();
+      webhooks.rows.rotate(kept.id, secret, updatedMs + FORMER_SIGNS_MS, updatedMs);
+      return { ...kept, updatedMs };
     });
     return answer({ ...webhookRecord(found), secret: secretText(secret) });
   };

@@ -27,11 +27,16 @@ export function termText(number: number): string {
 export function termNumber(term: string): number {
   const known = numbers.get(term);
   if (known !== undefined) return known;
-  const number = texts.push(term) - 1;
+  const number = newTerm(term);
   numbers.set(term, number);
+  return number;
+}
+
+/** The number of a term that has none, and is told again by who asks for this. */
+function newTerm(term: string): number {
   remembered++;
   characters += term.length;
-  return number;
+  return texts.push(term) - 1;
 }
 
 /** Numbers hold for one era. */
@@ -85,10 +90,19 @@ export class TextField {
 
   /** `field~word` of each word. */
   words(given: string): readonly number[] {
+    return this.#remembered(given, (text) => this.wordsOfOne(text));
+  }
+
+  /** `field=value` of each of the values that a text stands for. @param values always the same function */
+  each(given: string, values: (text: string) => readonly string[]): readonly number[] {
+    return this.#remembered(given, (text) => values(text).map((value) => this.exact(value)));
+  }
+
+  #remembered(given: string, make: (text: string) => readonly number[]): readonly number[] {
     const known = this.#texts.get(given);
     if (known !== undefined) return known;
     const text = ownText(given);
-    const found = wordsIn(text).map((word) => this.#word(word));
+    const found = make(text);
     if (text.length <= MAX_REMEMBERED_LENGTH) {
       if (this.#texts.size >= MAX_RECENT) this.#texts.clear();
       this.#texts.set(text, found);
@@ -96,12 +110,18 @@ export class TextField {
     return found;
   }
 
+  /** The same of a text that hardly comes again, such as a company's name. */
+  wordsOfOne(text: string): readonly number[] {
+    return wordsIn(text).map((word) => this.#word(word));
+  }
+
   #word(word: string): number {
     let number = this.#words.get(word);
     if (number === undefined) {
-      number = termNumber(`${this.#name}~${word}`);
-      this.#words.set(word, number);
-      remembered++;
+      const own = ownText(word);
+      // Nothing else makes terms like these, so that they need not be looked for.
+      number = newTerm(`${this.#name}~${own}`);
+      this.#words.set(own, number);
     }
     return number;
   }

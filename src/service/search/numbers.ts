@@ -33,9 +33,10 @@ export function dayOf(text: unknown): number | null {
 
 /** A number as it is kept. */
 export function keptNumber(name: NumberName, value: number): number {
-  const { bits, bias } = NUMBERS[name];
-  return Math.max(0, Math.min(2 ** bits - 1, Math.round(value) + bias));
+  return Math.max(0, Math.min(GREATEST[name], Math.round(value) + NUMBERS[name].bias));
 }
+
+const GREATEST = Object.fromEntries(Object.entries(NUMBERS).map(([name, { bits }]) => [name, 2 ** bits - 1])) as Readonly<Record<NumberName, number>>;
 
 /** Below so many digits V8 reckons with whole numbers. */
 const LOW_DIGITS = 30;
@@ -43,7 +44,7 @@ const LOW_SIZE = 2 ** LOW_DIGITS;
 
 /** Tells the binary digits of a kept number that are 1, from the lowest. */
 export function forEachDigit(kept: number, tell: (digit: number) => void): void {
-  for (let digit = 0, rest = kept % LOW_SIZE; rest !== 0; digit++, rest >>>= 1) if ((rest & 1) === 1) tell(digit);
+  for (let digit = 0, rest = kept < LOW_SIZE ? kept : kept % LOW_SIZE; rest !== 0; digit++, rest >>>= 1) if ((rest & 1) === 1) tell(digit);
   if (kept < LOW_SIZE) return;
   for (let digit = LOW_DIGITS, rest = Math.floor(kept / LOW_SIZE); rest !== 0; digit++, rest >>>= 1) if ((rest & 1) === 1) tell(digit);
 }

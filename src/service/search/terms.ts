@@ -49,6 +49,17 @@ class Terms {
     else if (Array.isArray(value)) for (const item of value as readonly unknown[]) if (typeof item === 'string') this.#words(field, item);
   }
 
+  /** The words of a name, and of a longer form of it: with nothing but words behind it, as a rule, and then these are all that is looked at. */
+  namesOf(field: TextField, name: unknown, longer: unknown): void {
+    const hasName = typeof name === 'string';
+    if (hasName) this.#names(field, name);
+    if (typeof longer === 'string') this.#names(field, hasName && longer.startsWith(name) && longer[name.length] === ' ' ? longer.slice(name.length) : longer);
+  }
+
+  each(field: TextField, value: string, values: (text: string) => readonly string[]): void {
+    for (const term of field.each(value, values)) this.#add(term);
+  }
+
   number(field: NumberField, value: unknown, of = ''): void {
     if (typeof value !== 'number' || !Number.isFinite(value) || this.list.length >= MAX_TERMS) return;
     field.add(this.list, value, of);
@@ -65,6 +76,10 @@ class Terms {
 
   #words(field: TextField, value: string): void {
     for (const term of field.words(value)) this.#add(term);
+  }
+
+  #names(field: TextField, value: string): void {
+    for (const term of field.wordsOfOne(value)) this.#add(term);
   }
 
   #add(term: number): void {
@@ -127,10 +142,9 @@ function companySince(jobs: readonly SparseRecord[]): number | null {
 
 export function companyTerms(company: SparseRecord, signals: SignalFacts): readonly number[] {
   const terms = new Terms();
-  terms.words(TEXTS.company, company['name']);
-  terms.words(TEXTS.company, company['legal_name']);
+  terms.namesOf(TEXTS.company, company['name'], company['legal_name']);
   for (const { name, field } of COMPANY_TEXTS) terms.exact(field, company[name]);
-  for (const { name, field } of CODES) for (const code of strings(company[name])) codeTerms(terms, field, code);
+  for (const { name, field } of CODES) for (const code of strings(company[name])) terms.each(field, code, codesOf);
   const hq = isObject(company['hq']) ? company['hq'] : {};
   terms.exact(TEXTS.hq_country, hq['country_code']);
   terms.exact(TEXTS.hq_region, hq['region']);
@@ -153,17 +167,20 @@ export function companyTerms(company: SparseRecord, signals: SignalFacts): reado
 }
 
 /** A code by its first digits: `7371-0301` is written without its hyphen, too. */
-function codeTerms(terms: Terms, field: TextField, code: string): void {
+function codesOf(code: string): readonly string[] {
   const [digits = ''] = /^\d+/.exec(code.replaceAll(/[\s.-]/g, '')) ?? [];
-  for (let length = CODE_DIGITS.least; length <= Math.min(digits.length, CODE_DIGITS.most); length++) terms.exact(field, digits.slice(0, length));
+  const { least, most } = CODE_DIGITS;
+  return Array.from({ length: Math.max(0, Math.min(digits.length, most) - least + 1) }, (_, more) => digits.slice(0, least + more));
 }
 
 const departments = memberNames('', alike);
 
+const NO_SIZES: ReadonlyMap<string, number> = new Map();
+
 /** By names as they are compared: of those that are alike the greatest counts, for the digits of two numbers would be those of a third. */
 function departmentSizes(sizes: unknown): ReadonlyMap<string, number> {
+  if (!isObject(sizes)) return NO_SIZES;
   const greatest = new Map<string, number>();
-  if (!isObject(sizes)) return greatest;
   let at = departments;
   for (const department in sizes) {
     at = at.to(department);

@@ -13,3 +13,15 @@ it('of departments that are alike counts the greatest, and no number of the digi
     }),
   );
 });
+
+it('a company is found by the words of both its names, whichever of them the other begins with', () => {
+  // With what words depend on: signs that begin or end one, marks, final sigmas, blanks.
+  const name = fc.string({ unit: fc.constantFrom('a', 'Z', '1', '.', '+', '#', '-', ' ', '\u00a0', '\t', '\u0301', '\u0345', 'Σ', 'σ', 'ß', 'İ', '\ufb01', '漢') });
+  const namesOf = (one: string, other: string): number[] => [...new Set(companyTerms({ name: one, legal_name: other }, NO_SIGNALS))].sort((a, b) => a - b);
+  fc.assert(
+    fc.property(name, name, (short, more) => {
+      expect(namesOf(short, `${short} ${more}`)).toEqual(namesOf(`${short} ${more}`, short));
+    }),
+    { numRuns: 2_000 },
+  );
+});

@@ -47,7 +47,7 @@ export interface RunOptions {
 export class Folder {
   readonly path: string;
   readonly #outputs: string[] = [];
-  readonly #children: ChildProcess[] = [];
+  readonly #started: Started[] = [];
 
   private constructor(path: string) {
     this.path = path;
@@ -57,9 +57,16 @@ export class Folder {
     return new Folder(await mkdtemp(join(tmpdir(), 'millrace-e2e-')));
   }
 
+  /** Ends what still runs; from then on nothing changes in the folder. */
+  async end(): Promise<void> {
+    for (const { child } of this.#started) child.kill('SIGKILL');
+    // A signal is not waited for by whoever sends it, and a file that is written meanwhile would keep the folder.
+    await Promise.allSettled(this.#started.map(({ ended }) => ended));
+  }
+
   /** Ends what still runs, and removes the folder. */
   async remove(): Promise<void> {
-    for (const child of this.#children) child.kill('SIGKILL');
+    await this.end();
     await rm(this.path, { recursive: true, force: true });
   }
 
@@ -84,7 +91,7 @@ export class Folder {
   start(args: readonly string[], { env = {}, stdin, keepStdin = false, program: started = [process.execPath, CLI], through = [] }: RunOptions = {}): Started {
     const [program = '', ...words] = [...through, ...started, ...args];
     const child = spawn(program, words, { cwd: this.path, env: { ...cleanEnv(), MILLRACE_API_KEY: API_KEY, ...env }, stdio: [stdin === undefined && !keepStdin ? 'ignore' : 'pipe', 'pipe', 'pipe'] });
-    this.#children.push(child);
+    let isOver = false;
     const out = { stdout: '', stderr: '' };
     const listeners = new Set<() => void>();
     for (const name of ['stdout', 'stderr'] as const) {
@@ -98,6 +105,7 @@ export class Folder {
     const ended = new Promise<Ended>((resolve, reject) => {
       child.once('error', reject);
       child.once('close', (code, signal) => {
+        isOver = true;
         this.#outputs.push(out.stdout, out.stderr);
         resolve({ code, signal, ...out });
         for (const listener of listeners) listener();
@@ -107,8 +115,8 @@ export class Folder {
       new Promise((resolve, reject) => {
         const look = (): void => {
           const found = [out.stdout, out.stderr].some((output) => (typeof text === 'string' ? output.includes(text) : text.test(output)));
-          const over = child.exitCode !== null || child.signalCode !== null;
-          if (!found && !over) return;
+          // One that has exited may have words on their way.
+          if (!found && !isOver) return;
           listeners.delete(look);
           if (found) resolve();
           else reject(new Error(`it ended with ${child.exitCode ?? child.signalCode} and never said ${text}\n${out.stderr}`));
@@ -116,7 +124,9 @@ export class Folder {
         listeners.add(look);
         look();
       });
-    return { child, ended, kill: (signal) => child.kill(signal), stdout: () => out.stdout, stderr: () => out.stderr, says };
+    const run: Started = { child, ended, kill: (signal) => child.kill(signal), stdout: () => out.stdout, stderr: () => out.stderr, says };
+    this.#started.push(run);
+    return run;
   }
 
   run(args: readonly string[], options: RunOptions = {}): Promise<Ended> {

@@ -8,6 +8,7 @@ export async function makeFolder(): Promise<Folder> {
   const folder = await Folder.make();
   onTestFinished(async () => {
     try {
+      await folder.end();
       expect(await folder.secrets()).toEqual([]);
     } finally {
       await folder.remove();

@@ -15,8 +15,10 @@ function project(name: string, isolate: boolean, include: readonly string[]): Te
       isolate,
       setupFiles: ['test/support/clean-up-hook.ts', ...(isolate ? [] : ['test/support/left-behind.ts'])],
       include: [...include],
-      testTimeout: 60_000,
-      hookTimeout: 60_000,
+      // Loaded machines are no reason to fail: these only end what hangs. Vitest's own patience with `expect.poll` is a second.
+      testTimeout: 180_000,
+      hookTimeout: 180_000,
+      expect: { poll: { timeout: 120_000 } },
       // The suite starts the command a thousand times; compiled once, each start costs an eighth less.
       env: { NODE_COMPILE_CACHE: join(tmpdir(), 'millrace-test-compiled') },
     },

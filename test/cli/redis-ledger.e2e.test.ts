@@ -112,7 +112,7 @@ await describeWith('redis', 'a ledger in Redis', async (facts) => {
     await service.when(() => service.answered >= 200 && service.unanswered.size === 8);
     // Answers go to Redis as they come: the checkpoints after them say that they are there.
     const client = new Redis(run[run.indexOf('--ledger') + 1] ?? '');
-    await expect.poll(async () => (await client.keys('*:a:*')).length, { timeout: 20_000 }).toBe(200);
+    await expect.poll(async () => (await client.keys('*:a:*')).length).toBe(200);
     client.disconnect();
     first.kill('SIGKILL');
     await first.ended;

@@ -53,7 +53,7 @@ await describeWith('s3', 'input in S3', async (server) => {
       const { mark } = JSON.parse(await folder.read('s3.csv.checkpoint.json').catch(() => '{"mark":{"tally":{"total":0}}}')) as { mark: { tally: { total: number } } };
       return mark.tally.total;
     };
-    await expect.poll(progress, { timeout: 50_000 }).toBeGreaterThan(600);
+    await expect.poll(progress).toBeGreaterThan(600);
     first.kill('SIGKILL');
     await first.ended;
     dead = true;

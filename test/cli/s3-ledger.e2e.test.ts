@@ -67,7 +67,7 @@ await describeWith('s3', `a ledger in S3 (CRASH_SEED=${SEED})`, async (server) =
     service.script = (asked, _response, reply, usual) => (asked.number <= 100 || dead ? reply(usual()) : undefined);
     const first = folder.start(run, { env });
     await service.when(() => service.answered >= 100 && service.unanswered.size === 8);
-    await expect.poll(async () => (await durableNames(bucket, at('all/out.csv.ledger'))).size, { timeout: 30_000 }).toBe(100);
+    await expect.poll(async () => (await durableNames(bucket, at('all/out.csv.ledger'))).size).toBe(100);
     first.kill('SIGKILL');
     await first.ended;
     await rm(folder.at('scratch'), { recursive: true });
@@ -93,7 +93,7 @@ await describeWith('s3', `a ledger in S3 (CRASH_SEED=${SEED})`, async (server) =
     expect([...service.asked].filter(([, times]) => times > 1)).toEqual([]);
   });
 
-  test('another job reads it, with retry, plan, stats and purge', { timeout: 180_000 }, async () => {
+  test('another job reads it, with retry, plan, stats and purge', async () => {
     const { folder, service, args } = await makeWorld(toCsv(ROWS));
     const more = { ...LENIENT, ledger: at('shared.ledger'), 'ledger.maxAgeDays': '30', steps: 'enrich' };
     expect(await folder.run(args(more), { env })).toMatchObject({ code: 0, stderr: '' });
@@ -136,7 +136,7 @@ await describeWith('s3', `a ledger in S3 (CRASH_SEED=${SEED})`, async (server) =
     expect(proxy.relayed.filter(({ fault }) => fault !== null).length).toBeGreaterThan(0);
   });
 
-  test('S3 that is down at the end: 74, and the same command finishes without a call', { timeout: 180_000 }, async () => {
+  test('S3 that is down at the end: 74, and the same command finishes without a call', async () => {
     const { folder, service, args } = await makeWorld(toCsv(ROWS.slice(0, 40)));
     const run = args({ ...LENIENT, ledger: at('down.ledger'), steps: 'enrich', 'checkpoint.everyMs': '600000' });
     proxy.faultFor = ({ method }) => (method === 'PUT' ? { kind: 'answer', status: 403, body: '<?xml version="1.0"?><Error><Code>AccessDenied</Code></Error>' } : null);

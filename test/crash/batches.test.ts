@@ -55,7 +55,7 @@ async function finish(service: ServedProcess, key: string, id: string): Promise<
     const now = (await (await ask(service, key, 'GET', `/${id}`)).json()) as Job;
     expect(now.state).toBe('completed');
     return now;
-  }, { timeout: 45_000, interval: 50 });
+  }, { timeout: 120_000, interval: 50 });
   return { job, results: await (await ask(service, key, 'GET', `/${id}/results`)).text() };
 }
 
@@ -99,4 +99,4 @@ it('killed again and again, a job has the results of one that was not, and costs
   expect(stops.some((line) => line > 0 && line < LINES), stops.join(', ')).toBe(true);
   service.kill('SIGTERM');
   expect((await service.ended).code).toBe(0);
-}, 120_000);
+}, 300_000);

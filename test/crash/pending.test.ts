@@ -42,4 +42,4 @@ test('pending verdicts are asked for again within the quota, and a kill in the m
   expect(report['lookups']).toMatchObject({ unique: settled.size });
   expect(await folder.run(args)).toMatchObject({ code: 0 });
   expect(service.requests.length).toBe(before + lost.length);
-}, 60_000);
+});

@@ -12,7 +12,6 @@ const MIB = 1024 * 1024;
 const QUICK = { attempts: 4, baseMs: 1, capMs: 5, idleMs: 60_000 };
 /** Long enough that a busy machine does not stand still for it, and as long as the two tests take that wait for it. */
 const IDLE_MS = 3_000;
-const WHENEVER = { timeout: 50_000 };
 
 await describeWith('s3', 'an object read by ranges', async (server) => {
   const bucket = await makeBucket(server);
@@ -61,7 +60,7 @@ await describeWith('s3', 'an object read by ranges', async (server) => {
     const reading = readObject(access, place, { start: 0, end: bytes.length }, { chunkBytes: 65_536 });
     for (let i = 0; i < 12; i++) await reading.next();
     // The next range is asked for; it is fetched to its end although nobody reads it, and nothing after it is asked for.
-    await expect.poll(() => relayedBytes(), WHENEVER).toBe(MIB / 2 + 2 * RANGE_BYTES);
+    await expect.poll(() => relayedBytes()).toBe(MIB / 2 + 2 * RANGE_BYTES);
     expect(gets().length).toBe(3);
     await reading.return();
   });
@@ -107,7 +106,7 @@ await describeWith('s3', 'an object read by ranges', async (server) => {
     onTestFinished(() => stop.abort());
     proxy.faultFor = ({ method }) => (method === 'GET' ? { kind: 'hang' } : null);
     const reading = readObject(access, place, { start: 0, end: 10 }, { chunkBytes: 10, signal: stop.signal }).next();
-    await expect.poll(() => gets().length, WHENEVER).toBe(1);
+    await expect.poll(() => gets().length).toBe(1);
     stop.abort(new Error('stopped'));
     await expect(reading).rejects.toThrow('stopped');
   });

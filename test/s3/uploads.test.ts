@@ -25,7 +25,7 @@ await describeWith('s3', 'a part of an output', async (server) => {
     expect(puts()).toBe(3);
   });
 
-  test('is sent again when nothing of it goes any more, and given up after as many attempts, however large it is', { timeout: 50_000 }, async () => {
+  test('is sent again when nothing of it goes any more, and given up after as many attempts, however large it is', async () => {
     proxy.faultFor = ({ number }) => (number === 1 ? { kind: 'hang' } : null);
     await putSmall(access({ ...QUICK, idleMs: IDLE_MS }), place, PART);
     proxy.faultFor = () => ({ kind: 'hang' });
@@ -39,7 +39,7 @@ await describeWith('s3', 'a part of an output', async (server) => {
     expect(puts()).toBe(1);
   });
 
-  test('that goes slowly is waited for', { timeout: 50_000 }, async () => {
+  test('that goes slowly is waited for', async () => {
     // Each piece is let through only when the one before has long arrived; together they take longer than an attempt may stand still.
     proxy.faultFor = () => ({ kind: 'slow', eachMs: 20 });
     await putSmall(access({ ...QUICK, attempts: 1, idleMs: IDLE_MS }), place, PART);

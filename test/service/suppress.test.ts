@@ -163,7 +163,7 @@ describe('answers that are remembered', () => {
     await service.post('/v1/emails/verify', long, { headers: { 'idempotency-key': 'long' } });
     expect(await replayed('short', 'JANE.DOE@acme.example')).toBe('true');
     const store = openStore(path);
-    await vi.waitFor(() => expect(store.prepare('SELECT count(*) AS n FROM idempotency').get()).toEqual({ n: 3 }));
+    await expect.poll(() => store.prepare('SELECT count(*) AS n FROM idempotency').get()).toEqual({ n: 3 });
     expect((await readFile(path, 'latin1')) + (await readFile(`${path}-wal`, 'latin1'))).toMatch(/jane\.doe@/i);
     suppress(store, ['jane.doe@acme.example'], Date.now());
     expect(store.prepare('SELECT count(*) AS n FROM idempotency').get()).toEqual({ n: 1 });

@@ -45,11 +45,11 @@ it('the end of a job is told of once, as GET shows it, in the transaction that n
     return id;
   };
   const done = await begin('{"id":"pe_1"}\n');
-  await expect.poll(() => told.length, { timeout: 10_000 }).toBe(1);
+  await expect.poll(() => told.length).toBe(1);
   const bad = await begin('nothing\n');
-  await expect.poll(() => told.length, { timeout: 10_000 }).toBe(2);
+  await expect.poll(() => told.length).toBe(2);
   const { id: cancelled } = (await batches.create(keyId, request)) as { id: string };
   await batches.cancel(keyId, cancelled);
-  await expect.poll(() => told.length, { timeout: 10_000 }).toBe(3);
+  await expect.poll(() => told.length).toBe(3);
   expect(told).toEqual([['batch.completed', done], ['batch.failed', bad], ['batch.cancelled', cancelled]].map(([type, id = '']) => ({ type, keyId, data: batches.get(keyId, id), webhookUrl: 'https://hooks.example/b' })));
 });

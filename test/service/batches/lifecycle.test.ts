@@ -17,7 +17,6 @@ import { jobsOf, linesOf, ndjson } from './jobs.ts';
 
 const JANE = 'jane.doe@acme.example';
 const HOURS_MS = 3_600_000;
-const PATIENCE = { timeout: 10_000, interval: 20 } as const;
 /** A mail server that never says a word. */
 const SILENT = { hosts: { 'mx.slow.example': { quirk: 'silent' } }, domains: { 'slow.example': { mx: [[10, 'mx.slow.example']] } } } as const;
 
@@ -45,7 +44,7 @@ describe('credits', () => {
     expect((await jobs.send('GET', `/${id}/results`)).json['code']).toBe('job_state_conflict');
     changeKey(store, listKeys(store)[0]?.id ?? '', { addCredits: 1 });
     // As it looks every second, of its own accord.
-    await expect.poll(async () => (await jobs.get(id)).credits_charged, PATIENCE).toBe(4);
+    await expect.poll(async () => (await jobs.get(id)).credits_charged).toBe(4);
     await first.close();
     // The last line finds nobody, but who has no credits does not get to know that.
     changeKey(store, listKeys(store)[0]?.id ?? '', { addCredits: 2 });
@@ -93,12 +92,12 @@ describe('credits', () => {
     await jobs.complete(id);
     const store = open(path);
     const rows = new BatchRows(store, Date.now);
-    await expect.poll(() => rows.find(id)?.state, PATIENCE).toBe('completed');
+    await expect.poll(() => rows.find(id)?.state).toBe('completed');
     // Three calls were to begin the job; to ask how it is there is none left.
     expect(listKeys(store)[0]?.callsUsed).toBe(1_000);
     expect((await jobs.send('GET', `/${id}`)).status).toBe(402);
     store.exec('UPDATE keys SET calls_used = 900');
-    await expect.poll(async () => (await jobs.send('GET', `/${id}`)).json, PATIENCE).toMatchObject({ reason: { code: 'insufficient_credits' }, counts: { total: 200, succeeded: 97, unprocessed: 103 } });
+    await expect.poll(async () => (await jobs.send('GET', `/${id}`)).json).toMatchObject({ reason: { code: 'insufficient_credits' }, counts: { total: 200, succeeded: 97, unprocessed: 103 } });
     const unprocessed = await jobs.lines(id, '?set=unprocessed');
     expect(unprocessed).toHaveLength(103);
     expect(unprocessed[0]).toMatchObject({ custom_id: 'c97', error: { code: 'insufficient_credits' } });
@@ -138,7 +137,7 @@ describe('cancelling', () => {
     const store = open(path);
     revokeKey(store, listKeys(store)[0]?.id ?? '');
     const rows = new BatchRows(store, Date.now);
-    await expect.poll(() => rows.find(id)?.state, PATIENCE).toBe('cancelled');
+    await expect.poll(() => rows.find(id)?.state).toBe('cancelled');
     expect(rows.find(id)).toMatchObject({ reason: { code: 'key_revoked' }, counts: { succeeded: 1 } });
   });
 });
@@ -289,7 +288,7 @@ it('a process that has lost its lease notes nothing of what it was at', async ()
   const rows = new BatchRows(store, Date.now);
   // As if it had been stopped for longer than that, and another one had come.
   expect(rows.lease('elsewhere:1:x', 10_000, () => true)).toBe(true);
-  await expect.poll(async () => readdir(`${path}.batches/${id}`), PATIENCE).toEqual(expect.arrayContaining([expect.stringMatching(/^results-/)]));
+  await expect.poll(async () => readdir(`${path}.batches/${id}`)).toEqual(expect.arrayContaining([expect.stringMatching(/^results-/)]));
   expect((await jobs.get(id)).counts).toMatchObject({ total: 3, unprocessed: 3 });
   rows.giveUpLease('elsewhere:1:x');
   expect(await jobs.until(id, 'completed')).toMatchObject({ counts: { succeeded: 3 }, credits_charged: 2 });

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { parseExposition, type Parsed } from '../monitor/parse-exposition.ts';
 import { METRICS } from '../../src/monitor/metrics.ts';
-import { freePort } from '../services/daemons.ts';
+import { freePort } from '../services/free-port.ts';
 import { ensurePackage } from '../services/debian.ts';
 import { leads, toCsv } from '../support/leads.ts';
 import { API_KEY } from '../support/scripted-service.ts';

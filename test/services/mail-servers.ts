@@ -8,7 +8,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CERTIFICATE, KEY } from '../verification/certificate.ts';
-import { freePort } from './daemons.ts';
+import { freePort } from './free-port.ts';
 
 export interface MailServers {
   /** `HOST:PORT` of BIND. */

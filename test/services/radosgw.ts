@@ -4,8 +4,9 @@
  */
 import { randomUUID } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { Daemons, freePort } from './daemons.ts';
+import { Daemons } from './daemons.ts';
 import { lackingPackages } from './debian.ts';
+import { freePort } from './free-port.ts';
 import type { Service } from './services.ts';
 
 const PACKAGES = ['radosgw', 'ceph-mon', 'ceph-osd', 'ceph-common'];

@@ -1,8 +1,9 @@
 /** A real Redis server, its data in a folder of its own. A tenth of a second to start, two seconds to install where it is not there. */
 import { writeFile } from 'node:fs/promises';
 import { CERTIFICATE, KEY } from './certificate.ts';
-import { Daemons, freePort } from './daemons.ts';
+import { Daemons } from './daemons.ts';
 import { lackingPackages } from './debian.ts';
+import { freePort } from './free-port.ts';
 import type { Service } from './services.ts';
 
 /** The shared one, in memory alone. @returns why there is none, where it can be neither found nor installed */

@@ -6,8 +6,8 @@
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import type { Step } from '../../src/job/steps.ts';
+import { freePort } from '../services/free-port.ts';
 
 /** The only key that the service accepts; no file and no output may ever hold it. */
 export const API_KEY = 'mr_test_5ecret-never-to-be-seen-0123456789';
@@ -66,14 +66,15 @@ export class ScriptedService {
 
   static async start(): Promise<ScriptedService> {
     const service = new ScriptedService();
-    await service.listen(0);
+    await service.listen(await freePort());
     return service;
   }
 
+  /** Whoever has stopped listens again where it did. */
   async listen(port: number): Promise<void> {
     this.#server.listen(port, '127.0.0.1');
     await once(this.#server, 'listening');
-    this.url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    this.url = `http://127.0.0.1:${port}`;
   }
 
   get port(): number {

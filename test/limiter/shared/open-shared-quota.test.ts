@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { openSharedQuota } from '../../../src/limiter/shared/open-shared-quota.ts';
-import { freePort } from '../../services/daemons.ts';
+import { freePort } from '../../services/free-port.ts';
 import { describeWith } from '../../services/needed.ts';
 import { RedisServer } from '../../services/redis.ts';
 

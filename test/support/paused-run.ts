@@ -3,7 +3,7 @@
  * that then goes on, with its files still open. Used by test/crash and bench/two-runs.ts.
  */
 import { execFile } from 'node:child_process';
-import { open, readFile } from 'node:fs/promises';
+import { open, readdir, readFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Ended, Folder, Started } from './cli.ts';
@@ -113,15 +113,17 @@ async function everything(folder: Folder, output: string): Promise<Map<string, s
 /** Resolves when the process stands still, or has ended. */
 export async function standsStill({ child }: Started): Promise<void> {
   while (child.exitCode === null && child.signalCode === null) {
-    if ((await stateOf(child.pid ?? 0)) === 'T') return;
+    const states = await statesOf(child.pid ?? 0);
+    if (states.length > 0 && states.every((state) => state === 'T')) return;
     // Between two looks the machine is left to whoever is looked at.
     await pause(20);
   }
 }
 
-/** One letter, as ps(1) has it; empty: no such process. Not every Linux has a `ps`. */
-async function stateOf(pid: number): Promise<string> {
-  if (process.platform !== 'linux') return (await promisify(execFile)('ps', ['-o', 'state=', '-p', String(pid)]).catch(() => ({ stdout: '' }))).stdout.charAt(0);
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
-  return stat.charAt(stat.lastIndexOf(')') + 2);
+/** Of each thread, for one that is in the middle of a write ends that first: a letter, as ps(1) has it. None: no such process. Not every Linux has a `ps`. */
+async function statesOf(pid: number): Promise<string[]> {
+  if (process.platform !== 'linux') return (await promisify(execFile)('ps', ['-o', 'state=', '-p', String(pid)]).catch(() => ({ stdout: '' }))).stdout.match(/^./g) ?? [];
+  const threads = await readdir(`/proc/${pid}/task`).catch(() => []);
+  const stats = await Promise.all(threads.map((thread) => readFile(`/proc/${pid}/task/${thread}/stat`, 'utf8').catch(() => '')));
+  return stats.map((stat) => stat.charAt(stat.lastIndexOf(')') + 2));
 }

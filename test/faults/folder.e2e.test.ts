@@ -1,7 +1,7 @@
 /** A folder that is taken away from a run, and a process that may open few files. */
 import { chmod, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
-import type { Started } from '../support/cli.ts';
+import type { Ended, Folder } from '../support/cli.ts';
 import { leads, toCsv } from '../support/leads.ts';
 import { makeWorld, type World } from '../support/world.ts';
 import { expectMended, expectWords, undisturbed } from './mended.ts';
@@ -14,26 +14,25 @@ const whole = undisturbed(toCsv(ROWS), LENIENT);
 /** Permissions do not bind root; without its capabilities (capabilities(7)) it is a user like any other. */
 const bound = process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-all', '--inh-caps=-all'] : [];
 
-/** A run into the folder `o` that has had some answers, all of them durable, and waits for others. */
-async function underWay(): Promise<World & { run: Started; args: () => string[] }> {
+/** How a run into the folder `o` ends to which this is done when it has had some answers, before it is given the others. */
+async function endedBy(change: (folder: Folder) => Promise<unknown>): Promise<World & { ended: Ended; args: () => string[] }> {
   const world = await makeWorld(toCsv(ROWS));
   const { folder, service } = world;
   await mkdir(folder.at('o'));
   const args = world.args(IN_FOLDER);
+  const changed = service.when(() => service.answered === 120).then(() => change(folder));
   service.script = ({ number }, _response, reply, usual) => {
     if (number <= 120) reply(usual());
+    else void changed.then(() => reply(usual()));
   };
   const run = folder.start(args, { through: bound });
-  await service.when(() => service.answered >= 110 && service.unanswered.size > 0);
-  service.script = (_asked, _response, reply, usual) => reply(usual());
-  return { ...world, args: () => args, run };
+  await changed;
+  return { ...world, args: () => args, ended: await run.ended };
 }
 
 describe('the output\'s folder', () => {
   test('made read-only under a run: 74, and made writable again the same command finishes', async () => {
-    const { run, ...world } = await underWay();
-    await chmod(world.folder.at('o'), 0o500);
-    const ended = await run.ended;
+    const { ended, ...world } = await endedBy((folder) => chmod(folder.at('o'), 0o500));
     await chmod(world.folder.at('o'), 0o700);
     expect(ended.code).toBe(74);
     expectWords(ended, /o\/out\.csv\S* could not be .*: EACCES[^\n]*\n {2}Permit writing there/);
@@ -59,9 +58,7 @@ describe('the output\'s folder', () => {
   });
 
   test('moved away under a run: 74; put back, the same command goes on from it', async () => {
-    const { run, ...world } = await underWay();
-    await rename(world.folder.at('o'), world.folder.at('elsewhere'));
-    const ended = await run.ended;
+    const { ended, ...world } = await endedBy((folder) => rename(folder.at('o'), folder.at('elsewhere')));
     expect(ended.code).toBe(74);
     expectWords(ended, /o\/out\.csv\S* could not be .*: ENOENT[^\n]*\n {2}Put the folder back/);
     await rename(world.folder.at('elsewhere'), world.folder.at('o'));
@@ -69,21 +66,23 @@ describe('the output\'s folder', () => {
   });
 
   test('removed under a run, with all that was paid for: 74, and the same command starts anew', async () => {
-    const { run, ...world } = await underWay();
-    // First out of the run's reach, all at once: what it writes meanwhile would keep the folder, or be missing in another order.
-    await rename(world.folder.at('o'), world.folder.at('removed'));
-    await rm(world.folder.at('removed'), { recursive: true });
-    const ended = await run.ended;
+    const { ended, ...world } = await endedBy(async (folder) => {
+      // First out of the run's reach, all at once: what it writes meanwhile would keep the folder, or be missing in another order.
+      await rename(folder.at('o'), folder.at('removed'));
+      await rm(folder.at('removed'), { recursive: true });
+    });
     expect(ended.code).toBe(74);
     expectWords(ended, /o\/out\.csv\S* could not be .*: ENOENT/);
     await expectMended(world, await whole(), { args: world.args(), output: 'o/out.csv' });
   });
 
   test('emptied under a run: 75, because anybody may hold the job now, and the same command starts anew', async () => {
-    const { run, ...world } = await underWay();
-    // What the run has on its way to its name may have taken it meanwhile.
-    for (const name of await readdir(world.folder.at('o'))) await rm(world.folder.at('o', name), { force: true });
-    const ended = await run.ended;
+    const { ended, ...world } = await endedBy(async (folder) => {
+      // The lock first: who misses another file of its own looks whether it still has the job.
+      await rm(folder.at('o', 'out.csv.checkpoint.json.lock'));
+      // What the run has on its way to its name may have taken it meanwhile.
+      for (const name of await readdir(folder.at('o'))) await rm(folder.at('o', name), { force: true });
+    });
     expect(ended.code).toBe(75);
     expectWords(ended, /its lock file is gone\n {2}Whatever removed it, run the same command/);
     await expectMended(world, await whole(), { args: world.args(), output: 'o/out.csv' });

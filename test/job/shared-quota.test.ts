@@ -7,6 +7,7 @@ import { sharedQuotaOf } from '../../src/job/shared-quota.ts';
 import { placeOf } from '../../src/limiter/shared/messages.ts';
 import { openRedis } from '../../src/redis/client.ts';
 import { CHECKPOINT } from '../checkpoint/samples.ts';
+import { freeDatabase } from '../ledger/shared.ts';
 import { describeWith } from '../services/needed.ts';
 import { compiled, LEAST } from './definition/support.ts';
 
@@ -14,15 +15,16 @@ vi.mock('node:os', async (original) => ({ ...(await original<object>()), hostnam
 
 const SHARD = { index: 0, of: 4, from: null, before: 0, records: 0 };
 
-await describeWith('redis', 'a run that shares a quota', ({ host, port }) => {
+await describeWith('redis', 'a run that shares a quota', (facts) => {
   test('is known again where it is resumed on another host and in another folder, and is taken for no other run and no other shard', async () => {
-    const client = openRedis(`redis://${host}:${port}/10`);
+    const uri = await freeDatabase(facts);
+    const client = openRedis(uri);
     onTestFinished(() => client.disconnect());
     await once(client, 'ready');
     const apiKey = randomUUID();
     const placeAs = async (checkpoint: Partial<typeof CHECKPOINT>, at = hostname(), folder = 'one'): Promise<string> => {
       vi.mocked(hostname).mockReturnValue(at);
-      const job = compiled({ flags: { ...LEAST, output: `/${folder}/out.csv`, plan: 'null', rpm: '600', 'service.quota': `redis://${host}:${port}/10` } });
+      const job = compiled({ flags: { ...LEAST, output: `/${folder}/out.csv`, plan: 'null', rpm: '600', 'service.quota': uri } });
       const shared = Promise.withResolvers<void>();
       const quota = await sharedQuotaOf(job, { apiKey }, { info: () => shared.resolve(), warn: (_event, why) => shared.reject(new Error(why)) }, { ...CHECKPOINT, ...checkpoint });
       quota?.start(() => 0, () => undefined);

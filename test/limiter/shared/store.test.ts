@@ -6,6 +6,7 @@ import { LEASE_MS, partOfThose, type QuotaEvent, type QuotaStore, type Turn } fr
 import { RedisQuotaStore } from '../../../src/limiter/shared/redis-store.ts';
 import { openRedis } from '../../../src/redis/client.ts';
 import { describeWith } from '../../services/needed.ts';
+import { freeDatabase } from '../../ledger/shared.ts';
 import { MemoryStore } from './memory-store.ts';
 
 const turnOf = (pod: string, more: Partial<Turn> = {}): Turn => ({ pod, token: `${pod}~0`, want: 0, inFlight: 0, spent: 0, events: [], ...more });
@@ -82,19 +83,20 @@ function inMemory(): QuotaStore {
 
 describe('a store in memory', () => promises(inMemory));
 
-await describeWith('redis', 'a store in Redis', ({ host, port }) => {
-  promises(() => new RedisQuotaStore(`redis://${host}:${port}/7`, randomUUID()));
+await describeWith('redis', 'a store in Redis', async (facts) => {
+  const uri = await freeDatabase(facts);
+  promises(() => new RedisQuotaStore(uri, randomUUID()));
 
   test('two accounts have nothing in common, and neither is to be seen', async () => {
     const account = randomUUID();
-    const stores = [account, `${account}2`].map((name) => new RedisQuotaStore(`redis://${host}:${port}/8`, name));
+    const stores = [account, `${account}2`].map((name) => new RedisQuotaStore(uri, name));
     onTestFinished(() => stores.forEach((store) => store.close()));
     for (const [i, store] of stores.entries()) expect(await store.turn(turnOf(`pod${i}`))).toMatchObject({ leader: `pod${i}~0`, share: 1 });
   });
 
   test('to whoever begins, what missing pods were told to be theirs is not theirs to give', async () => {
-    const uri = `redis://${host}:${port}/9`;
-    const [store, client] = [new RedisQuotaStore(uri, randomUUID()), openRedis(uri)];
+    const alone = await freeDatabase(facts);
+    const [store, client] = [new RedisQuotaStore(alone, randomUUID()), openRedis(alone)];
     onTestFinished(() => {
       store.close();
       client.disconnect();

@@ -63,7 +63,8 @@ it('tells of itself on a door of its own, logs a line an answer, and no line tel
 });
 
 it('SIGTERM: nobody new is let in, what is in flight is answered, streams end in order, and it ends well', async () => {
-  const service = await watched('--latency-ms', '700');
+  // Long enough that it is in flight for as long as it takes to see that.
+  const service = await watched('--latency-ms', '6000');
   const stream = await fetch(`${service.url}/v1/signals`, { headers: { authorization: `Bearer ${key}`, accept: 'text/event-stream' } });
   const events = stream.text();
   const inFlight = enrich(service.url);

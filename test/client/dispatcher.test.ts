@@ -6,11 +6,13 @@ import { Exchange } from '../../src/client/exchange.ts';
 import { cleanUp } from '../support/clean-up.ts';
 import { serve, serveRaw } from './servers.ts';
 
+/** A connection and the beginning of an answer come within it on a busy machine, too. */
+const PATIENCE_MS = 1_000;
 const BEGINNING = 'HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n{';
 
-async function failureOf(baseUrl: string, env: NodeJS.ProcessEnv = {}, timeoutMs = 50): Promise<unknown> {
+async function failureOf(baseUrl: string, env: NodeJS.ProcessEnv = {}, timeoutMs = PATIENCE_MS): Promise<unknown> {
   const base = parseBaseUrl(baseUrl);
-  const dispatcher = openDispatcher(base, { connections: 1, timeoutMs, connectTimeoutMs: 50 }, env);
+  const dispatcher = openDispatcher(base, { connections: 1, timeoutMs, connectTimeoutMs: PATIENCE_MS }, env);
   cleanUp(() => dispatcher.destroy());
   const exchange = await new Promise<Exchange>((resolve, reject) => {
     const handler = new Exchange({ finished: () => {}, mayHold: () => true }, 1000, resolve, reject);

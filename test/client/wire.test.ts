@@ -165,7 +165,7 @@ describe('a hostile or broken service', () => {
   });
 
   it('stops in the middle', async () => {
-    const client = makeClient(await serveRaw((socket) => socket.write(`${head('200 OK', 'content-length: 500')}{"na`)), { timeoutMs: 60 });
+    const client = makeClient(await serveRaw((socket) => socket.write(`${head('200 OK', 'content-length: 500')}{"na`)), { timeoutMs: 1_000 });
     expect(await client.callEnrich(EMAIL_BODY)).toMatchObject({ kind: 'retryable', code: 'timeout', meta: { status: 200 } });
   });
 
@@ -201,7 +201,7 @@ describe('a hostile or broken service', () => {
       response.writeHead(200, { 'content-type': 'application/json' });
       response.write(Buffer.alloc(10 * 1024 * 1024, 0x20));
     });
-    const client = makeClient(url, { timeoutMs: 3_000, connections: 12 });
+    const client = makeClient(url, { timeoutMs: 6_000, connections: 12 });
     const results = await Promise.all(Array.from({ length: 12 }, () => client.callEnrich(EMAIL_BODY)));
     expect(results.filter((result) => 'detail' in result && result.detail === 'the answers under way are too large together').length).toBeGreaterThanOrEqual(6);
   });

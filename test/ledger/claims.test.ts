@@ -8,6 +8,8 @@ import { describeWith } from '../services/needed.ts';
 import { RedisServer } from '../services/redis.ts';
 import { freeDatabase, redisSite, START } from './shared.ts';
 
+/** Enough to open it with on a busy machine, and as long as those tests take that wait for it in vain. */
+const PATIENT_MS = 3_000;
 const HIT = { kind: 'hit', text: '{"name":"Ada"}' } as const;
 
 const scopeOf = (ledger: RunLedger): number => ledger.scope('https://api.example', 'enrich', 'by email');
@@ -163,7 +165,7 @@ await describeWith('redis', 'claims in Redis', (facts) => {
     const server = await RedisServer.start();
     try {
       const said: string[] = [];
-      const ledger = await redisSite(server.uri).open({ maxOutageMs: 1_500, tell: { info: (event) => said.push(event), warn: (event) => said.push(event) } });
+      const ledger = await redisSite(server.uri).open({ maxOutageMs: PATIENT_MS, tell: { info: (event) => said.push(event), warn: (event) => said.push(event) } });
       const failure = new Promise((resolve) => ledger.listen({ moved: () => undefined, failed: resolve }));
       ledger.put([{ scope: scopeOf(ledger), key: 'kept', answer: HIT }]);
       await ledger.keep();
@@ -187,7 +189,7 @@ await describeWith('redis', 'claims in Redis', (facts) => {
   it('a server that holds its tongue is given up as well', async () => {
     const server = await RedisServer.start();
     try {
-      const ledger = await redisSite(server.uri).open({ maxOutageMs: 100 });
+      const ledger = await redisSite(server.uri).open({ maxOutageMs: PATIENT_MS });
       server.pause();
       ledger.put([{ scope: scopeOf(ledger), key: 'k', answer: HIT }]);
       await expect(ledger.keep()).rejects.toMatchObject({ exitCode: 74 });
@@ -200,7 +202,7 @@ await describeWith('redis', 'claims in Redis', (facts) => {
     const server = await RedisServer.start();
     try {
       const site = redisSite(server.uri);
-      const first = await site.open({ maxOutageMs: 100 });
+      const first = await site.open({ maxOutageMs: PATIENT_MS });
       await server.kill();
       first.put([{ scope: scopeOf(first), key: 'k', answer: HIT }]);
       await expect(first.keep()).rejects.toMatchObject({ exitCode: 74 });

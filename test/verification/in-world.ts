@@ -30,7 +30,7 @@ export async function inWorld(settings: Partial<SmtpSettings> = {}, options: Par
   cleanUp(() => world.close());
   const verifier = new Verifier({
     resolver: platformResolver([world.dnsServer]),
-    smtp: smtpSettings({ ehloName: 'verifier.test', connect: world.connect, commandMs: 400, perProviderPerSecond: 1_000, ...settings }),
+    smtp: smtpSettings({ ehloName: 'verifier.test', connect: world.connect, commandMs: 2_000, perProviderPerSecond: 1_000, ...settings }),
     privateAddresses: true,
     clock: () => performance.now(),
     now: () => time.nowMs,

@@ -17,6 +17,8 @@ import { jobsOf, linesOf, ndjson } from './jobs.ts';
 
 const JANE = 'jane.doe@acme.example';
 const HOURS_MS = 3_600_000;
+/** For so long a verification waits for a server that is silent: longer than it takes to see that it is under way. */
+const LONG_MS = 3_000;
 /** A mail server that never says a word. */
 const SILENT = { hosts: { 'mx.slow.example': { quirk: 'silent' } }, domains: { 'slow.example': { mx: [[10, 'mx.slow.example']] } } } as const;
 
@@ -108,7 +110,7 @@ describe('cancelling', () => {
   it('waits for what is under way, and does nothing more', async () => {
     const service = await serveStore({ mail: { world: SILENT } });
     const jobs = jobsOf(service);
-    const { id } = await jobs.create({ operation: 'verify', options: { timeout_ms: 400 } });
+    const { id } = await jobs.create({ operation: 'verify', options: { timeout_ms: LONG_MS } });
     await jobs.put(id, 1, lines(1_500, (n) => ({ email: n === 0 ? 'joe@slow.example' : 'no address' })));
     await jobs.complete(id);
     await jobs.until(id, 'in_progress');
@@ -280,7 +282,7 @@ it('a process that has lost its lease notes nothing of what it was at', async ()
   const path = await makeStore();
   const service = await serveStore({ store: path, mail: { world: SILENT } });
   const jobs = jobsOf(service);
-  const { id } = await jobs.create({ operation: 'verify', options: { timeout_ms: 400 } });
+  const { id } = await jobs.create({ operation: 'verify', options: { timeout_ms: LONG_MS } });
   await jobs.put(id, 1, lines(3, (n) => ({ email: n === 0 ? 'joe@slow.example' : `no address ${n}` })));
   await jobs.complete(id);
   await jobs.until(id, 'in_progress');

@@ -42,6 +42,9 @@ it('killed between what it wrote and what it sent, and while it sends: every enr
   };
   await Promise.all([1, 2, 3, 4].map(worker));
   expect((await first.ended).signal).toBe('SIGKILL');
+  // What it had sent may be on its way still, but not behind what is sent now.
+  void fetch(receiver.url('/after'), { method: 'POST', body: '{}' }).catch(() => undefined);
+  while (!receiver.received.some(({ path }) => path === '/after')) await receiver.count(receiver.received.length + 1);
   const heard = receiver.received.length;
   receiver.server.closeAllConnections();
 
@@ -63,7 +66,8 @@ it('killed between what it wrote and what it sent, and while it sends: every enr
   // What was sent twice had one id.
   const ids = (all: typeof told): Set<unknown> => new Set(all.map(({ headers }) => headers['webhook-id']));
   expect(ids(told).size).toBe(waiting);
-  expect([...ids(receiver.received.slice(0, heard))].every((id) => ids(told).has(id))).toBe(true);
+  const before = receiver.received.slice(0, heard).filter(({ path }) => path !== '/after');
+  expect([...ids(before)].every((id) => ids(told).has(id))).toBe(true);
 });
 
 it('two services over one store tell of an import once, and the receiver of the docs takes what is signed', async () => {

@@ -60,7 +60,12 @@ export class Receiver {
 
   async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const pieces: Buffer[] = [];
-    for await (const piece of request) pieces.push(piece as Buffer);
+    try {
+      for await (const piece of request) pieces.push(piece as Buffer);
+    } catch {
+      // Whoever sent it has been killed meanwhile.
+      return;
+    }
     const text = Buffer.concat(pieces).toString('utf8');
     const received = { path: request.url ?? '', headers: request.headers, text, body: JSON.parse(text) as Received['body'] };
     this.received.push(received);

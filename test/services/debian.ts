@@ -1,9 +1,12 @@
 /** What tests need of the machine: installed where root and apt are at hand; elsewhere a loud skip, and under CI a failure. */
 import { execFile, spawnSync } from 'node:child_process';
 import { access, constants } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-const APT = ['-q', '-o', 'DPkg::Lock::Timeout=300'];
+/** By one at a time: whoever installs waits for dpkg's lock, but nobody for that of the lists. flock(1) is on every Debian. */
+const APT = [join(tmpdir(), 'millrace-apt.lock'), 'apt-get', '-q', '-o', 'DPkg::Lock::Timeout=300'];
 const QUIET = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
 
 /** Whether a Debian package's command can be run, after it was installed where that is possible. @param command its own, where it has another name */
@@ -21,7 +24,7 @@ export async function lackingPackages(packages: readonly string[], commands: rea
   if (await haveAll(commands)) return null;
   const byHand = `apt-get install --no-install-recommends ${packages.join(' ')}`;
   if (!isRoot() || !(await haveAll(['apt-get']))) return `${commands.join(', ')} are not there; install them with: ${byHand}`;
-  const apt = (...words: readonly string[]): Promise<unknown> => promisify(execFile)('apt-get', [...APT, ...words], { env: QUIET, maxBuffer: 64 * 1024 * 1024 });
+  const apt = (...words: readonly string[]): Promise<unknown> => promisify(execFile)('flock', [...APT, ...words], { env: QUIET, maxBuffer: 64 * 1024 * 1024 });
   try {
     await apt('update');
     await apt('install', '-y', '--no-install-recommends', ...packages);
@@ -50,7 +53,7 @@ function isRoot(): boolean {
 }
 
 function install(name: string): void {
-  const apt = (...words: readonly string[]): boolean => spawnSync('apt-get', [...APT, ...words], { stdio: 'ignore', env: QUIET }).status === 0;
+  const apt = (...words: readonly string[]): boolean => spawnSync('flock', [...APT, ...words], { stdio: 'ignore', env: QUIET }).status === 0;
   const installed = (): boolean => apt('install', '-y', '--no-install-recommends', name);
   if (!installed() && apt('update')) installed();
 }

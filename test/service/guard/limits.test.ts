@@ -21,7 +21,7 @@ async function say(service: Served, ...pieces: string[]): Promise<string> {
 const HEAD = `POST /v1/enrich HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${KEY}\r\nContent-Type: application/json\r\n`;
 
 it('who is slow is let go: with the headers, with the body, with the first byte, and with nothing to say after an answer', async () => {
-  const service = await serveStore({ limits: { headersTimeoutMs: 300, requestTimeoutMs: 600, keepAliveMs: 200 } });
+  const service = await serveStore({ limits: { headersTimeoutMs: 1_000, requestTimeoutMs: 2_000, keepAliveMs: 500 } });
   const [headers, body, nothing, idle] = await Promise.all([
     say(service, 'GET /v1/signals HTTP/1.1\r\nHost: x\r\nX-Slow: '),
     say(service, `${HEAD}Content-Length: 100\r\n\r\n{"email"`),

@@ -174,7 +174,8 @@ describe('deliveries', () => {
     const next = /<(.*)>; rel="next"/.exec(first.headers.get('link') ?? '')?.[1] ?? '';
     const second = await service.call('GET', next);
     const ids = [first, second].flatMap(({ json }) => (json['data'] as { readonly id: string }[]).map((delivery) => delivery.id));
-    expect(ids).toEqual(receiver.received.map(({ headers }) => headers['webhook-id']).toReversed());
+    // The first may have come again by now.
+    expect(ids).toEqual([...new Set(receiver.received.map(({ headers }) => headers['webhook-id']))].toReversed());
     expect([second.json['meta'], second.headers.get('link')]).toEqual([{ limit: 2, next_cursor: null }, null]);
     expect(await service.call('GET', `${list}?cursor=nonsense`)).toMatchObject({ status: 400, json: { errors: [{ parameter: 'cursor', code: 'invalid_cursor' }] } });
     const [, , failed = ''] = ids;

@@ -11,7 +11,7 @@ import { faultyBucket } from './faulty-bucket.ts';
 const PART = randomBytes(8 * 1024 * 1024);
 const QUICK = { attempts: 3, baseMs: 1, capMs: 5, idleMs: 60_000 };
 /** Far less than the time that a part would take at the slowest speed which is still one. */
-const IDLE_MS = 2_000;
+const IDLE_MS = 4_000;
 
 await describeWith('s3', 'a part of an output', async (server) => {
   const { bucket, proxy, access } = await faultyBucket(server);
@@ -29,19 +29,19 @@ await describeWith('s3', 'a part of an output', async (server) => {
     proxy.faultFor = ({ number }) => (number === 1 ? { kind: 'hang' } : null);
     await putSmall(access({ ...QUICK, idleMs: IDLE_MS }), place, PART);
     proxy.faultFor = () => ({ kind: 'hang' });
-    await expect(putSmall(access({ ...QUICK, attempts: 2, idleMs: IDLE_MS }), place, PART)).rejects.toThrow('nothing came for 2 s');
+    await expect(putSmall(access({ ...QUICK, attempts: 2, idleMs: IDLE_MS }), place, PART)).rejects.toThrow('nothing came for 4 s');
     expect(puts()).toBe(4);
   });
 
   test('is given up at last, whatever attempts are left', async () => {
     proxy.faultFor = () => ({ kind: 'hang' });
-    await expect(putSmall(access({ ...QUICK, attempts: 100, idleMs: IDLE_MS, longestMs: 1 }), place, PART)).rejects.toThrow('nothing came for 2 s');
+    await expect(putSmall(access({ ...QUICK, attempts: 100, idleMs: IDLE_MS, longestMs: 1 }), place, PART)).rejects.toThrow('nothing came for 4 s');
     expect(puts()).toBe(1);
   });
 
   test('that goes slowly is waited for', async () => {
     // Each piece is let through only when the one before has long arrived; together they take longer than an attempt may stand still.
-    proxy.faultFor = () => ({ kind: 'slow', eachMs: 20 });
+    proxy.faultFor = () => ({ kind: 'slow', eachMs: 40 });
     await putSmall(access({ ...QUICK, attempts: 1, idleMs: IDLE_MS }), place, PART);
     expect(puts()).toBe(1);
   });

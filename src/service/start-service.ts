@@ -111,7 +111,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     const evidence = withLearntPatterns(directory, store, clock);
     const signals = new SignalFeed(store);
     const webhooks = new Webhooks({ store, journal, keys, signals, directory, isDevelopment: options.development === true, resolver: opened.resolver, now, random: () => Math.random(), log });
-    const batches = new Batches({ store, path: options.store, keys, performing: { directory, verifier, evidence, now, webhooks }, meter, log, arrived: () => gate.arrived, clock, now, announce: webhooks.announce });
+    const batches = new Batches({ store, writes: webhooks.writes, path: options.store, keys, performing: { directory, verifier, evidence, now, webhooks }, meter, log, arrived: () => gate.arrived, clock, now, announce: webhooks.announce });
     const app = buildApp({
       directory,
       search: new SearchIndex(store, now),

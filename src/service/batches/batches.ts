@@ -5,6 +5,7 @@ import type { Readable } from 'node:stream';
 import { ServiceError } from '../errors.ts';
 import type { BatchFormat, ResultSet } from '../operations/batches.ts';
 import { systemCodeOf } from '../../sqlite/system-code.ts';
+import type { StoreWrites } from '../store-writes.ts';
 import type { Announce } from '../webhooks/announcement.ts';
 import { BatchRows, type BatchRow } from './batch-rows.ts';
 import { cutter } from './erased.ts';
@@ -19,16 +20,15 @@ import { shownBatch } from './shown.ts';
 import { hasEnded, mayFollow, WITH_RESULTS, type BatchState } from './states.ts';
 import { tidyUp } from './tidy.ts';
 import { BatchWorker, type WorkerOptions } from './worker.ts';
-import { writeWhenFree } from './writing.ts';
 
-/** How long a request waits for a store that is busy, milliseconds. */
-const PATIENCE_MS = 2_000;
 const TIDY_MS = 60_000;
 const FULL_RETRY_S = '60';
 /** Missing parts that are named. */
 const MOST_NAMED = 100;
 
 export interface BatchesOptions extends Pick<WorkerOptions, 'store' | 'keys' | 'performing' | 'meter' | 'log'> {
+  /** How requests write. */
+  readonly writes: Pick<StoreWrites, 'write'>;
   /** The store's file: parts and results lie beside it. */
   readonly path: string;
   /** How many requests have come so far: jobs give way to them. */
@@ -216,7 +216,7 @@ export class Batches {
   }
 
   #write<T>(work: () => T): Promise<T> {
-    return writeWhenFree(this.#options.store, PATIENCE_MS, work);
+    return this.#options.writes.write(work);
   }
 }
 

@@ -1,17 +1,14 @@
 /** How work on jobs is noted: results on the disk first, and then all that is known of them in one transaction, by whoever has the lease. */
 import type { ActiveKey, KeyRing, Use } from '../key-ring.ts';
-import type { Store } from '../store/store.ts';
 import type { ServiceMeter } from '../watch/meter.ts';
 import type { BatchRow, BatchRows, Progress } from './batch-rows.ts';
 import type { BatchFolder } from './folder.ts';
 import type { Pacer } from './pacer.ts';
-import { writeWhenFree } from './writing.ts';
+import { writeWhenFree, type Writing } from './writing.ts';
 
-const WAIT_FOR_STORE_MS = 600_000;
 const NO_USE: Use = { credits: 0, calls: 0 };
 
-export interface NotesOptions {
-  readonly store: Store;
+export interface NotesOptions extends Writing {
   readonly rows: BatchRows;
   readonly folder: BatchFolder;
   readonly keys: KeyRing;
@@ -19,8 +16,6 @@ export interface NotesOptions {
   readonly meter: ServiceMeter;
   /** Who has the lease while it works. */
   readonly owner: string;
-  /** Nothing more is to be noted. */
-  readonly stopped: () => boolean;
 }
 
 /** Another process works on the jobs, or this one is to stop. */
@@ -35,8 +30,8 @@ export class Notes {
 
   /** Runs `work` in a transaction, and `written` right after it. @throws Dismissed where it is no more this process's to do */
   async write(work: () => void, written?: () => void): Promise<void> {
-    const { store, rows, owner, stopped } = this.#options;
-    await writeWhenFree(store, WAIT_FOR_STORE_MS, () => {
+    const { rows, owner, stopped } = this.#options;
+    await writeWhenFree(this.#options, () => {
       if (stopped() || !rows.isHeldBy(owner)) throw new Dismissed();
       work();
     }, written);

@@ -1,33 +1,28 @@
 /** What is done now and then: jobs that were left open expire, those that have ended long ago are forgotten, and whoever was erased is taken out of the results that lie there. */
 import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import type { Store } from '../store/store.ts';
 import type { BatchRow, BatchRows } from './batch-rows.ts';
 import { cutter } from './erased.ts';
 import type { BatchFolder } from './folder.ts';
 import { KEPT_MS, OPEN_MS } from './limits.ts';
 import { keptLines } from './results.ts';
 import { hasEnded } from './states.ts';
-import { writeWhenFree } from './writing.ts';
+import { writeWhenFree, type Writing } from './writing.ts';
 
-const WAIT_FOR_STORE_MS = 60_000;
-
-export interface TidyOptions {
-  readonly store: Store;
+export interface TidyOptions extends Writing {
   readonly rows: BatchRows;
   readonly folder: BatchFolder;
   /** Epoch milliseconds. */
   readonly now: () => number;
-  readonly stopped: () => boolean;
 }
 
 /** @throws what the disk or the store says */
 export async function tidyUp(options: TidyOptions): Promise<void> {
-  const { store, rows, folder, now } = options;
+  const { rows, folder, now } = options;
   const { expired, old } = rows.overdue(now() - OPEN_MS, now() - KEPT_MS);
   for (const row of expired) {
     const files = rows.files(row, 'part');
-    const done = await writeWhenFree(store, WAIT_FOR_STORE_MS, () => {
+    const done = await writeWhenFree(options, () => {
       if (rows.find(row.id)?.state !== 'open') return false;
       rows.move(row, 'expired');
       rows.retireParts(row);
@@ -36,7 +31,7 @@ export async function tidyUp(options: TidyOptions): Promise<void> {
     if (done) for (const { file } of files) await folder.remove(row.id, file);
   }
   for (const row of old) {
-    await writeWhenFree(store, WAIT_FOR_STORE_MS, () => rows.drop(row));
+    await writeWhenFree(options, () => rows.drop(row));
     await folder.removeJob(row.id);
   }
   let failure: unknown = null;
@@ -50,9 +45,10 @@ export async function tidyUp(options: TidyOptions): Promise<void> {
 }
 
 /** Writes the results of a job anew without whoever was erased since it was begun. Who reads them meanwhile has the old file to its end, and leaves out the same. */
-async function takeOutErased({ store, rows, folder, now, stopped }: TidyOptions, row: BatchRow): Promise<void> {
+async function takeOutErased(options: TidyOptions, row: BatchRow): Promise<void> {
+  const { store, rows, folder, now, stopped } = options;
   // While nobody writes: who is being erased at this moment is so later than this, and is looked for again.
-  const atMs = await writeWhenFree(store, WAIT_FOR_STORE_MS, now);
+  const atMs = await writeWhenFree(options, now);
   const cut = cutter(store)(row.createdMs);
   if (cut === null) return;
   let erased = 0;
@@ -80,13 +76,13 @@ async function takeOutErased({ store, rows, folder, now, stopped }: TidyOptions,
         bytes += written.length;
       }
       await handle.datasync();
-      if (changed > 0) unneeded = await writeWhenFree(store, WAIT_FOR_STORE_MS, () => (isThere(rows, row) ? rows.putFile(row, 'results', { n: results.n, file, bytes }) : file));
+      if (changed > 0) unneeded = await writeWhenFree(options, () => (isThere(rows, row) ? rows.putFile(row, 'results', { n: results.n, file, bytes }) : file));
     } finally {
       await handle.close();
       if (unneeded !== null) await folder.remove(row.id, unneeded);
     }
   }
-  await writeWhenFree(store, WAIT_FOR_STORE_MS, () => {
+  await writeWhenFree(options, () => {
     if (isThere(rows, row)) rows.lookedThrough(row, atMs, erased);
   });
 }

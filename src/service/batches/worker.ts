@@ -1,4 +1,5 @@
 /** Does the next step of a job, whatever its state is. What a step has done is noted in one transaction, or it has not been done. */
+import { isBusy } from '../../sqlite/busy.ts';
 import { isOfDisk } from '../../sqlite/system-code.ts';
 import { ServiceError } from '../errors.ts';
 import type { ServiceLog } from '../watch/log.ts';
@@ -85,7 +86,7 @@ export class BatchWorker {
   async #recover(row: BatchRow, error: unknown): Promise<number> {
     const { log, stopped } = this.#options;
     if (error instanceof Dismissed || stopped()) return DISMISSED_MS;
-    if (error instanceof ServiceError) return NO_ROOM_MS;
+    if (error instanceof ServiceError || isBusy(error)) return NO_ROOM_MS;
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return this.#end(row, row.state === 'cancelling' ? 'cancelled' : 'failed', { code: 'files_lost', detail: 'the files of the job are gone' }).catch(() => AFTER_BUG_MS);
     if (!isOfDisk(error)) {
       log?.write('error', { event: 'bug', batch: row.id, error: error instanceof Error ? error.stack : String(error) });

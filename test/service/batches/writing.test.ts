@@ -1,0 +1,50 @@
+import { expect, it, vi } from 'vitest';
+import { writeWhenFree } from '../../../src/service/batches/writing.ts';
+import { openStore } from '../../../src/service/store/open-store.ts';
+import { isBusy } from '../../../src/sqlite/busy.ts';
+import { cleanUp } from '../../support/clean-up.ts';
+import { makeStore } from '../harness.ts';
+import { batchesAlone, REQUEST } from './alone.ts';
+
+it('what calls change that come at once is written in one transaction', async () => {
+  const { store, keyId, batches } = await batchesAlone();
+  const done = vi.spyOn(store, 'exec');
+  const jobs = await Promise.all(Array.from({ length: 5 }, () => batches.create(keyId, REQUEST)));
+  await Promise.allSettled([batches.cancel(keyId, String(jobs[0]?.['id'])), batches.complete(keyId, String(jobs[1]?.['id'])), batches.delete(keyId, String(jobs[2]?.['id']))]);
+  expect(done.mock.calls.filter(([sql]) => sql === 'COMMIT')).toHaveLength(2);
+  // A refusal undoes nothing but itself.
+  expect(jobs.slice(0, 3).map((job) => batches.get(keyId, String(job['id']))['state'])).toEqual(['cancelling', 'open', 'open']);
+});
+
+it('a store without room refuses what a call would change as something that may work later', async () => {
+  let nowMs = 0;
+  const { store, keyId, batches } = await batchesAlone({}, () => (nowMs += 500));
+  const pages = Number(store.prepare('PRAGMA page_count').get()?.['page_count']);
+  store.exec(`PRAGMA max_page_count = ${pages}`);
+  const long = { ...REQUEST, metadata: { long: 'x'.repeat(4_000) } };
+  const refused = await Promise.all(Array.from({ length: 20 }, () => batches.create(keyId, long).catch((error: unknown) => error)));
+  for (const error of refused) expect(error).toMatchObject({ code: 'overloaded', status: 503 });
+  store.exec('PRAGMA max_page_count = 100000');
+  expect(batches.page(keyId, Infinity, 100).jobs).toEqual([]);
+  expect(await batches.create(keyId, long)).toMatchObject({ state: 'open' });
+});
+
+it('work waits for a store that another process writes to, and for no longer than it is to go on', async () => {
+  const path = await makeStore();
+  const [store, other] = [openStore(path, 0), openStore(path)];
+  cleanUp(() => [store, other].forEach((one) => one.close()));
+  let isStopped = false;
+  const done: string[] = [];
+  const write = (): Promise<unknown> => writeWhenFree({ store, stopped: () => isStopped }, () => done.push('work'), () => done.push('written'));
+  other.exec('BEGIN IMMEDIATE');
+  const waited = write();
+  other.exec('ROLLBACK');
+  await waited;
+  expect(done).toEqual(['work', 'written']);
+  other.exec('BEGIN IMMEDIATE');
+  const refused = write().catch((error: unknown) => error);
+  isStopped = true;
+  expect(isBusy(await refused)).toBe(true);
+  other.exec('ROLLBACK');
+  expect(done).toEqual(['work', 'written']);
+});

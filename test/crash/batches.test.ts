@@ -100,3 +100,16 @@ it('killed again and again, a job has the results of one that was not, and costs
   service.kill('SIGTERM');
   expect((await service.ended).code).toBe(0);
 }, 300_000);
+
+it('stopped in the middle of a job, it comes to its end in order', async () => {
+  const key = await createKey(folder, 's.sqlite', '--plan', 'enterprise');
+  const service = await serve(folder, ['--store', 's.sqlite', '--log-level', 'info']);
+  const id = await begin(service, key);
+  await vi.waitFor(async () => expect(((await (await ask(service, key, 'GET', `/${id}`)).json()) as Job).state).toBe('in_progress'), { timeout: 30_000, interval: 5 });
+  service.kill('SIGTERM');
+  const { code, stderr } = await service.ended;
+  expect([code, stderr.includes('"event":"stopped"')]).toEqual([0, true]);
+  const store = new DatabaseSync(folder.at('s.sqlite'), { readOnly: true });
+  expect(store.prepare("SELECT (SELECT count(*) FROM batch_lease) AS leases, (SELECT state FROM batches ORDER BY seq DESC LIMIT 1) AS state").get()).toEqual({ leases: 0, state: 'in_progress' });
+  store.close();
+}, 300_000);

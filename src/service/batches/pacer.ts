@@ -40,8 +40,8 @@ export class Pacer {
     const arrived = this.#arrived();
     const isBeside = arrived !== this.#before;
     this.#before = arrived;
-    // A turn of the event loop at least: what has come meanwhile is served first.
-    await sleep(isBeside ? REST_MS : 0, undefined, { ref: false });
+    // A turn of the event loop at least: what has come meanwhile is served first. It keeps the process, which would else end here before it has stopped in order.
+    await sleep(isBeside ? REST_MS : 0);
     return isBeside ? BESIDE_MS : ALONE_MS;
   }
 }

@@ -2,6 +2,11 @@
 import type { Store } from '../../src/service/store/store.ts';
 
 const UNDO: Readonly<Record<number, string>> = {
+  20: `
+    INSERT INTO batch_files (batch, kind, n, file, bytes) WITH RECURSIVE sent (batch, n, left, bytes) AS (SELECT seq, 1, parts, part_bytes FROM batches WHERE parts > 0 AND ended_at IS NOT NULL UNION ALL SELECT batch, n + 1, left - 1, 0 FROM sent WHERE left > 1) SELECT batch, 'sent', n, '', bytes FROM sent;
+    ALTER TABLE batches DROP COLUMN parts; ALTER TABLE batches DROP COLUMN part_bytes;
+    DROP TABLE batch_bytes;
+  `,
   19: 'DROP TABLE webhooks; DROP TABLE webhook_deliveries; DROP TABLE job_changes',
   18: 'DROP TABLE batches; DROP TABLE batch_files; DROP TABLE batch_lease',
   17: 'DROP TABLE other_keys',

@@ -1,6 +1,7 @@
 /** Jobs as the store has them. What writes is called within a transaction of the caller's. */
 import type { ResultSet } from '../operations/batches.ts';
 import type { Store } from '../store/store.ts';
+import { BatchFiles } from './batch-files.ts';
 import type { BatchRequest } from './request.ts';
 import { ACTIVE, hasEnded, mayFollow, STATES, type BatchState } from './states.ts';
 
@@ -34,16 +35,9 @@ export interface BatchRow {
   readonly counts: Readonly<Record<Exclude<ResultSet, 'unprocessed'>, number>>;
   readonly credits: number;
   readonly place: Place;
+  /** That were sent, be they still there or not. */
+  readonly parts: { readonly count: number; readonly bytes: number };
   readonly createdMs: number;
-}
-
-/** `sent`: a part of a job that has ended, of which the file is gone. */
-export type FileKind = 'part' | 'results' | 'sent';
-
-export interface BatchFile {
-  readonly n: number;
-  readonly file: string;
-  readonly bytes: number;
 }
 
 /** What one round adds. */
@@ -57,6 +51,7 @@ const UNFINISHED = STATES.filter((state) => !hasEnded(state));
 const list = (states: readonly BatchState[]): string => states.map((state) => `'${state}'`).join(', ');
 
 export class BatchRows {
+  readonly files: BatchFiles;
   readonly #store: Store;
   readonly #now: () => number;
   readonly #prepare = new Map<string, ReturnType<Store['prepare']>>();
@@ -65,6 +60,7 @@ export class BatchRows {
   constructor(store: Store, now: () => number) {
     this.#store = store;
     this.#now = now;
+    this.files = new BatchFiles(store);
   }
 
   create(id: string, keyId: string, request: BatchRequest): void {
@@ -94,14 +90,8 @@ export class BatchRows {
 
   /** Jobs that have not ended, of all and of a key, and those of the key that are kept. */
   load(keyId: string): { readonly unfinished: number; readonly ofKey: number; readonly kept: number } {
-    const row = this.#sql(`SELECT count(*) FILTER (WHERE state IN (${list(UNFINISHED)})) AS unfinished, count(*) FILTER (WHERE state IN (${list(UNFINISHED)}) AND key_id = ?1) AS of_key, count(*) FILTER (WHERE key_id = ?1) AS kept FROM batches`).get(keyId);
+    const row = this.#sql(`SELECT count(*) AS unfinished, count(*) FILTER (WHERE key_id = ?1) AS of_key, (SELECT count(*) FROM batches WHERE key_id = ?1) AS kept FROM batches WHERE state IN (${list(UNFINISHED)})`).get(keyId);
     return { unfinished: Number(row?.['unfinished']), ofKey: Number(row?.['of_key']), kept: Number(row?.['kept']) };
-  }
-
-  /** Bytes on the disk, of all jobs and of a key's. */
-  bytes(keyId: string): { readonly all: number; readonly ofKey: number } {
-    const row = this.#sql("SELECT coalesce(sum(bytes), 0) AS n, coalesce(sum(bytes) FILTER (WHERE key_id = ?), 0) AS of_key FROM batch_files JOIN batches ON seq = batch WHERE kind <> 'sent'").get(keyId);
-    return { all: Number(row?.['n']), ofKey: Number(row?.['of_key']) };
   }
 
   /** The one place where a job gets another state. @throws Error where that state cannot follow: whoever asks has looked first */
@@ -128,30 +118,9 @@ export class BatchRows {
     this.#sql('UPDATE batches SET reason = ? WHERE seq = ?').run(reason === null ? null : JSON.stringify(reason), seq);
   }
 
-  files({ seq }: Pick<BatchRow, 'seq'>, kind: FileKind): BatchFile[] {
-    return this.#sql('SELECT n, file, bytes FROM batch_files WHERE batch = ? AND kind = ? ORDER BY n').all(seq, kind) as unknown as BatchFile[];
-  }
-
-  /** Returns the name of the file that was in its place. */
-  putFile({ seq }: BatchRow, kind: FileKind, { n, file, bytes }: BatchFile): string | null {
-    const before = this.#sql('SELECT file FROM batch_files WHERE batch = ? AND kind = ? AND n = ?').get(seq, kind, n);
-    this.#sql('INSERT INTO batch_files (batch, kind, n, file, bytes) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET file = excluded.file, bytes = excluded.bytes').run(seq, kind, n, file, bytes);
-    return (before?.['file'] as string | undefined) ?? null;
-  }
-
-  /** Parts are not needed any more; what was sent is still told of. */
-  retireParts({ seq }: BatchRow): void {
-    this.#sql("UPDATE batch_files SET kind = 'sent' WHERE batch = ? AND kind = 'part'").run(seq);
-  }
-
-  /** All that were sent, be they still there or not. */
-  sent(row: BatchRow): BatchFile[] {
-    return [...this.files(row, 'part'), ...this.files(row, 'sent')];
-  }
-
-  drop({ seq }: BatchRow): void {
-    this.#sql('DELETE FROM batch_files WHERE batch = ?').run(seq);
-    this.#sql('DELETE FROM batches WHERE seq = ?').run(seq);
+  drop(row: BatchRow): void {
+    this.files.drop(row);
+    this.#sql('DELETE FROM batches WHERE seq = ?').run(row.seq);
   }
 
   /** Open ones that were begun by then, and ended ones that ended by then. */
@@ -216,6 +185,7 @@ function toRow(row: Record<string, unknown>): BatchRow {
     counts: { succeeded: number('succeeded'), not_found: number('not_found'), failed: number('failed') },
     credits: number('credits'),
     place: { part: number('part'), offset: number('part_offset'), line: number('line') },
+    parts: { count: number('parts'), bytes: number('part_bytes') },
     createdMs: number('created_at'),
   };
 }

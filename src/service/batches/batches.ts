@@ -16,7 +16,7 @@ import { Pacer } from './pacer.ts';
 import type { BatchRequest } from './request.ts';
 import { shownResults } from './results.ts';
 import { BatchRunner } from './runner.ts';
-import { shownBatch } from './shown.ts';
+import { shownBatch, type ShownBatch } from './shown.ts';
 import { hasEnded, mayFollow, WITH_RESULTS, type BatchState } from './states.ts';
 import { tidyUp } from './tidy.ts';
 import { BatchWorker, type WorkerOptions } from './worker.ts';
@@ -43,8 +43,6 @@ export interface BatchesOptions extends Pick<WorkerOptions, 'store' | 'keys' | '
 
 /** What a job is to be called, and what it would have been called the day before. */
 export type BegunIds = readonly [id: string, before: string];
-
-export type ShownBatch = Readonly<Record<string, unknown>>;
 
 export class Batches {
   readonly #options: BatchesOptions;
@@ -91,14 +89,14 @@ export class Batches {
   create(keyId: string, request: BatchRequest, [id, before]: BegunIds | readonly [string] = [newId()]): Promise<ShownBatch> {
     return this.#write(() => {
       const yesterdays = before === undefined ? null : this.#rows.find(before);
-      if (yesterdays !== null && this.#options.now() - yesterdays.createdMs < REMEMBERED_MS) return this.#show(yesterdays);
+      if (yesterdays !== null && this.#options.now() - yesterdays.createdMs < REMEMBERED_MS) return shownBatch(yesterdays);
       if (this.#rows.find(id) === null) {
         const { unfinished, ofKey, kept } = this.#rows.load(keyId);
         if (ofKey >= MAX_UNFINISHED_PER_KEY || unfinished >= MAX_UNFINISHED) throw full('too many batch jobs are not ended; end or cancel some');
         if (kept >= MAX_KEPT_PER_KEY) throw full('too many batch jobs are kept for this key; delete some that have ended');
         this.#rows.create(id, keyId, request);
       }
-      return this.#show(this.#rows.find(id) as BatchRow);
+      return shownBatch(this.#rows.find(id) as BatchRow);
     });
   }
 
@@ -108,21 +106,21 @@ export class Batches {
   }
 
   get(keyId: string, id: string): ShownBatch {
-    return this.#show(this.#find(keyId, id));
+    return shownBatch(this.#find(keyId, id));
   }
 
   /** Newest first. @param before of the last one of the page before, or Infinity */
   page(keyId: string, before: number, limit: number): { readonly jobs: readonly ShownBatch[]; readonly last: number | null } {
     const rows = this.#rows.page(keyId, Math.min(before, Number.MAX_SAFE_INTEGER), limit + 1);
     const shown = rows.slice(0, limit);
-    return { jobs: shown.map((row) => this.#show(row)), last: rows.length > limit ? (shown.at(-1)?.seq ?? null) : null };
+    return { jobs: shown.map(shownBatch), last: rows.length > limit ? (shown.at(-1)?.seq ?? null) : null };
   }
 
   /** What a job takes parts of; to be asked before one is read. @throws ServiceError when it takes none now */
   formatOf(keyId: string, id: string): BatchFormat {
     const row = this.#find(keyId, id);
     if (row.state !== 'open') throw conflict(row, 'takes no parts any more');
-    const { all, ofKey } = this.#rows.bytes(keyId);
+    const { all, ofKey } = this.#rows.files.bytes(keyId);
     if (all + MAX_PART_BYTES > MAX_BYTES || ofKey + MAX_PART_BYTES > MAX_BYTES_PER_KEY) throw full('there is no room for more parts; delete jobs that have ended');
     return row.request.format;
   }
@@ -143,7 +141,7 @@ export class Batches {
       const replaced = await this.#write(() => {
         const now = this.#find(keyId, id);
         if (now.state !== 'open') throw conflict(now, 'takes no parts any more');
-        return this.#rows.putFile(row, 'part', { n, file, bytes });
+        return this.#rows.files.put(row, 'part', { n, file, bytes });
       });
       kept = true;
       if (replaced !== null) await this.#folder.remove(id, replaced);
@@ -161,7 +159,7 @@ export class Batches {
   complete(keyId: string, id: string): Promise<ShownBatch> {
     return this.#change(keyId, id, (row) => {
       if (row.state !== 'open') throw conflict(row, 'was completed before');
-      const parts = this.#rows.files(row, 'part').map(({ n }) => n);
+      const parts = this.#rows.files.all(row, 'part').map(({ n }) => n);
       const last = parts.at(-1);
       if (last === undefined) throw missing([1], 'no part was sent');
       const there = new Set(parts);
@@ -194,13 +192,13 @@ export class Batches {
   resultsOf(keyId: string, id: string): { readonly format: BatchFormat; read(set: ResultSet | null, format: BatchFormat): AsyncGenerator<string> } {
     const row = this.#find(keyId, id);
     if (!WITH_RESULTS.includes(row.state)) throw conflict(row, 'has no results: those of a completed or cancelled job can be read');
-    const files = this.#rows.files(row, 'results');
+    const files = this.#rows.files.all(row, 'results');
     if (files.some(({ file }) => !existsSync(this.#folder.at(id, file)))) throw new ServiceError('not_found', 'the files of this job are gone');
-    return { format: row.request.format, read: (set, format) => shownResults(() => this.#rows.files(row, 'results'), (file) => this.#folder.at(id, file), set, format, () => this.#cutter(row.createdMs)) };
+    return { format: row.request.format, read: (set, format) => shownResults(() => this.#rows.files.all(row, 'results'), (file) => this.#folder.at(id, file), set, format, () => this.#cutter(row.createdMs)) };
   }
 
   async #change(keyId: string, id: string, change: (row: BatchRow) => BatchRow): Promise<ShownBatch> {
-    const shown = await this.#write(() => this.#show(change(this.#find(keyId, id))));
+    const shown = await this.#write(() => shownBatch(change(this.#find(keyId, id))));
     this.#runner.wake(id);
     return shown;
   }
@@ -209,10 +207,6 @@ export class Batches {
     const row = this.#rows.find(id);
     if (row === null || row.keyId !== keyId) throw new ServiceError('not_found', 'there is no batch job of this id; those that have ended are kept for 30 days');
     return row;
-  }
-
-  #show(row: BatchRow): ShownBatch {
-    return shownBatch(row, this.#rows.sent(row));
   }
 
   #write<T>(work: () => T): Promise<T> {

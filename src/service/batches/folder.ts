@@ -55,11 +55,11 @@ export class BatchFolder {
   }
 
   /** Removes what nobody knows of: left by a process that was killed. @param known the files of a job; null: there is no such job */
-  async removeStrays(known: (id: string) => readonly string[] | null, nowMs: number): Promise<void> {
+  async removeStrays(known: (id: string) => ReadonlySet<string> | null, nowMs: number): Promise<void> {
     for (const id of await readdir(this.#path).catch(() => [])) {
       const files = known(id);
       for (const file of await readdir(join(this.#path, id)).catch(() => [])) {
-        if (files?.includes(file) === true) continue;
+        if (files?.has(file) === true) continue;
         const found = await stat(this.at(id, file)).catch(() => null);
         if (found !== null && nowMs - found.mtimeMs > STRAY_MS) await this.remove(id, file);
       }

@@ -1,6 +1,7 @@
 /** The lines that a job has before it, over all its parts. */
 import type { BatchFormat } from '../operations/batches.ts';
-import type { BatchFile, Place } from './batch-rows.ts';
+import type { BatchFile } from './batch-files.ts';
+import type { Place } from './batch-rows.ts';
 import { isHeader, readChunk, type RawLine } from './input.ts';
 
 export interface Ahead {
@@ -10,7 +11,8 @@ export interface Ahead {
 }
 
 export interface Source {
-  readonly parts: readonly BatchFile[];
+  /** The first part from this number on; null: there is none. One at a time: a job may have ten thousand, and a round reads of one. */
+  readonly partFrom: (n: number) => BatchFile | null;
   readonly pathOf: (file: string) => string;
   readonly format: BatchFormat;
   /** Null: none, or not known yet. */
@@ -18,14 +20,14 @@ export interface Source {
 }
 
 /** Up to `most` lines of one part from `place` on; none at the end of the last one. Headers are passed over. @throws what the disk says */
-export async function linesAhead({ parts, pathOf, format, header }: Source, { part, offset }: Pick<Place, 'part' | 'offset'>, most: number): Promise<Ahead> {
-  for (const { n, file, bytes } of parts) {
-    if (n < part) continue;
+export async function linesAhead({ partFrom, pathOf, format, header }: Source, { part, offset }: Pick<Place, 'part' | 'offset'>, most: number): Promise<Ahead> {
+  for (let next = partFrom(part); next !== null; next = partFrom(next.n + 1)) {
+    const { n, file, bytes } = next;
     for (let at = n === part ? offset : 0; at < bytes; ) {
-      const { lines, next } = await readChunk(pathOf(file), at, bytes, format, most);
+      const { lines, next: end } = await readChunk(pathOf(file), at, bytes, format, most);
       const own = lines.filter((line, index) => !(header !== null && index === 0 && at === 0 && isHeader(line, header)));
       if (own.length > 0) return { lines: own, part: n };
-      at = next;
+      at = end;
     }
   }
   return { lines: [], part };

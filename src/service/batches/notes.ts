@@ -40,7 +40,7 @@ export class Notes {
   /** Puts results on the disk, and then notes them together with what they cost. */
   async add(row: BatchRow, kept: Buffer, progress: Progress, paid: { readonly key: ActiveKey; readonly use: Use } | null, more: () => void): Promise<void> {
     const { rows, folder, keys, meter, owner } = this.#options;
-    const files = rows.files(row, 'results');
+    const files = rows.files.all(row, 'results');
     // Each process writes to a file of its own: one that was stopped, and wakes up after another one has taken over, cannot write into what that one has noted.
     const mine = `results-${owner.split(':').at(-1)}`;
     const last = files.at(-1);
@@ -50,7 +50,7 @@ export class Notes {
     const use = paid?.use ?? NO_USE;
     await this.write(() => {
       rows.addProgress(row, progress);
-      rows.putFile(row, 'results', { ...file, bytes: file.bytes + kept.length });
+      rows.files.put(row, 'results', { ...file, bytes: file.bytes + kept.length });
       if (paid !== null) keys.writeHeld(paid.key, use);
       more();
     }, () => {

@@ -2,7 +2,7 @@
 import { open, type FileHandle } from 'node:fs/promises';
 import { ServiceError } from '../errors.ts';
 import type { BatchFormat, ResultSet } from '../operations/batches.ts';
-import type { BatchFile } from './batch-rows.ts';
+import type { BatchFile } from './batch-files.ts';
 import type { Cut } from './erased.ts';
 import { readKept, RESULT_HEADER, shownLine, type Kept } from './result-lines.ts';
 

@@ -1,11 +1,12 @@
 /** A job as it is answered. Pure. */
 import { timeText } from '../store/kept-columns.ts';
-import type { BatchFile, BatchRow } from './batch-rows.ts';
+import type { BatchRow } from './batch-rows.ts';
 import { STATES } from './states.ts';
 
-/** @param parts that were sent, be they still there or not */
-export function shownBatch(row: BatchRow, parts: readonly BatchFile[]): Readonly<Record<string, unknown>> {
-  const { id, state, reason, request, total, counts, credits, times } = row;
+export type ShownBatch = Readonly<Record<string, unknown>>;
+
+export function shownBatch(row: BatchRow): ShownBatch {
+  const { id, state, reason, request, parts, total, counts, credits, times } = row;
   return {
     id,
     operation: request.operation,
@@ -16,7 +17,7 @@ export function shownBatch(row: BatchRow, parts: readonly BatchFile[]): Readonly
     metadata: request.metadata,
     webhook_url: request.webhookUrl,
     max_credits: request.maxCredits,
-    parts: { count: parts.length, bytes: parts.reduce((sum, { bytes }) => sum + bytes, 0) },
+    parts,
     counts: { total, ...counts, unprocessed: total - counts.succeeded - counts.not_found - counts.failed },
     credits_charged: credits,
     times: Object.fromEntries(STATES.map((one) => [one, times[one] === undefined ? null : timeText(times[one])])),

@@ -21,11 +21,11 @@ export async function tidyUp(options: TidyOptions): Promise<void> {
   const { rows, folder, now } = options;
   const { expired, old } = rows.overdue(now() - OPEN_MS, now() - KEPT_MS);
   for (const row of expired) {
-    const files = rows.files(row, 'part');
+    const files = rows.files.all(row, 'part');
     const done = await writeWhenFree(options, () => {
       if (rows.find(row.id)?.state !== 'open') return false;
       rows.move(row, 'expired');
-      rows.retireParts(row);
+      rows.files.retireParts(row);
       return true;
     });
     if (done) for (const { file } of files) await folder.remove(row.id, file);
@@ -39,7 +39,7 @@ export async function tidyUp(options: TidyOptions): Promise<void> {
   for (const row of rows.toLookThrough()) await takeOutErased(options, row).catch((error: unknown) => (failure ??= error));
   await folder.removeStrays((id) => {
     const row = rows.find(id);
-    return row === null ? null : [...rows.files(row, 'part'), ...rows.files(row, 'results')].map(({ file }) => file);
+    return row === null ? null : new Set([...rows.files.all(row, 'part'), ...rows.files.all(row, 'results')].map(({ file }) => file));
   }, now());
   if (failure !== null) throw failure;
 }
@@ -52,7 +52,7 @@ async function takeOutErased(options: TidyOptions, row: BatchRow): Promise<void>
   const cut = cutter(store)(row.createdMs);
   if (cut === null) return;
   let erased = 0;
-  for (const results of rows.files(row, 'results')) {
+  for (const results of rows.files.all(row, 'results')) {
     const path = folder.at(row.id, results.file);
     // What a backup has left out names nobody.
     if (!existsSync(path)) continue;
@@ -76,7 +76,7 @@ async function takeOutErased(options: TidyOptions, row: BatchRow): Promise<void>
         bytes += written.length;
       }
       await handle.datasync();
-      if (changed > 0) unneeded = await writeWhenFree(options, () => (isThere(rows, row) ? rows.putFile(row, 'results', { n: results.n, file, bytes }) : file));
+      if (changed > 0) unneeded = await writeWhenFree(options, () => (isThere(rows, row) ? rows.files.put(row, 'results', { n: results.n, file, bytes }) : file));
     } finally {
       await handle.close();
       if (unneeded !== null) await folder.remove(row.id, unneeded);

@@ -105,7 +105,7 @@ export class BatchWorker {
     if ('code' in found) return this.#end(row, 'failed', found);
     await this.#notes.write(() => {
       if (rows.find(row.id)?.state !== 'validating') return;
-      rows.setTotal(row, found.total, found.header, rows.files(row, 'part')[0]?.n ?? 0);
+      rows.setTotal(row, found.total, found.header, rows.files.partFrom(row, 1)?.n ?? 0);
       rows.move(row, 'queued');
     });
     return 0;
@@ -121,7 +121,7 @@ export class BatchWorker {
     if (calls < 1) return this.#skip(row, NO_CALLS);
     const budget = this.#budget.of(row, key);
     if (budget < 1) return this.#pause(row, this.#budget.short(row, key, 1));
-    const { all, ofKey } = rows.bytes(row.keyId);
+    const { all, ofKey } = rows.files.bytes(row.keyId);
     if (all > MAX_BYTES || ofKey > MAX_BYTES_PER_KEY) return this.#pause(row, TOO_MUCH_KEPT);
     const { lines, part } = await linesAhead(this.#source(row), row.place, Math.min(ROUND_LINES, calls, budget));
     const outcomes = await this.#perform(row, lines);
@@ -207,12 +207,12 @@ export class BatchWorker {
 
   async #end(row: BatchRow, to: 'completed' | 'failed' | 'cancelled', reason: Reason | null): Promise<number> {
     const { rows, folder, announce } = this.#options;
-    const parts = rows.files(row, 'part');
+    const parts = rows.files.all(row, 'part');
     await this.#notes.write(() => {
       if (rows.find(row.id)?.state !== row.state) return;
       const ended = rows.move(row, to, reason?.code === 'disk_full' ? null : reason);
-      rows.retireParts(row);
-      announce({ type: `batch.${to}`, keyId: row.keyId, data: shownBatch(ended, parts), webhookUrl: row.request.webhookUrl });
+      rows.files.retireParts(row);
+      announce({ type: `batch.${to}`, keyId: row.keyId, data: shownBatch(ended), webhookUrl: row.request.webhookUrl });
     });
     for (const { file } of parts) await folder.remove(row.id, file);
     return 0;
@@ -220,6 +220,6 @@ export class BatchWorker {
 
   #source(row: BatchRow): Source {
     const { rows, folder } = this.#options;
-    return { parts: rows.files(row, 'part'), pathOf: (file) => folder.at(row.id, file), format: row.request.format, header: row.header };
+    return { partFrom: (n) => rows.files.partFrom(row, n), pathOf: (file) => folder.at(row.id, file), format: row.request.format, header: row.header };
   }
 }

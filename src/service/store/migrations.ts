@@ -441,4 +441,20 @@ export const MIGRATIONS: readonly Migration[] = [
       CREATE INDEX job_changes_by_person ON job_changes (person);
     `,
   },
+  {
+    version: 20,
+    name: 'sums of the files of batch jobs',
+    // What a job was sent stays with the job, so that a part of which the file is gone needs no row; `batch_bytes` is what a key's jobs have on the disk.
+    sql: `
+      ALTER TABLE batches ADD COLUMN parts INTEGER NOT NULL DEFAULT 0;
+      ALTER TABLE batches ADD COLUMN part_bytes INTEGER NOT NULL DEFAULT 0;
+      UPDATE batches SET (parts, part_bytes) = (SELECT count(*), coalesce(sum(bytes), 0) FROM batch_files WHERE batch = seq AND kind <> 'results');
+      DELETE FROM batch_files WHERE kind = 'sent';
+      CREATE TABLE batch_bytes (
+        key_id TEXT PRIMARY KEY,
+        bytes INTEGER NOT NULL
+      ) STRICT, WITHOUT ROWID;
+      INSERT INTO batch_bytes (key_id, bytes) SELECT key_id, sum(bytes) FROM batch_files JOIN batches ON seq = batch GROUP BY key_id;
+    `,
+  },
 ];

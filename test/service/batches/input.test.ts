@@ -18,7 +18,7 @@ async function readAll(format: BatchFormat, header: readonly string[] | null, co
   const found = [];
   let place = { part: 0, offset: 0 };
   for (;;) {
-    const { lines, part } = await linesAhead({ parts, pathOf: (file) => join(folder, file), format, header }, place, most);
+    const { lines, part } = await linesAhead({ partFrom: (from) => parts.find(({ n }) => n >= from) ?? null, pathOf: (file) => join(folder, file), format, header }, place, most);
     const last = lines.at(-1);
     if (last === undefined) return found;
     found.push(...lines.map((line) => ({ kind: line.kind, text: line.bytes.length > 100 ? line.bytes.length : line.bytes.toString(), line: toLine(line, format, header) })));

@@ -3,7 +3,8 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { changeKey, listKeys, revokeKey } from '../../../src/service/keys.ts';
 import { BatchFolder } from '../../../src/service/batches/folder.ts';
-import { BatchRows, type BatchFile } from '../../../src/service/batches/batch-rows.ts';
+import type { BatchFile } from '../../../src/service/batches/batch-files.ts';
+import { BatchRows } from '../../../src/service/batches/batch-rows.ts';
 import { keptOutcome } from '../../../src/service/batches/result-lines.ts';
 import { shownResults } from '../../../src/service/batches/results.ts';
 import { tidyUp } from '../../../src/service/batches/tidy.ts';
@@ -193,7 +194,7 @@ describe('erasure', () => {
     const folder = new BatchFolder(service.store);
     const ran: string[] = [];
     for (let n = 0; n < 3; n++) ran.push((await jobs.run({ operation: 'enrich' }, ndjson({ email: JANE }))).id);
-    const fileOf = (id: string | undefined): string => folder.at(String(id), rows.files(rows.find(String(id)) ?? expect.fail(), 'results')[0]?.file ?? expect.fail());
+    const fileOf = (id: string | undefined): string => folder.at(String(id), rows.files.all(rows.find(String(id)) ?? expect.fail(), 'results')[0]?.file ?? expect.fail());
     await rm(fileOf(ran[0]));
     await truncate(fileOf(ran[1]), 10);
     suppress(store, [JANE], Date.now());

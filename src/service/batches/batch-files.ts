@@ -1,0 +1,81 @@
+/** What jobs have on the disk, as the store has it. What writes is called within a transaction of the caller's. */
+import type { Store } from '../store/store.ts';
+import type { BatchRow } from './batch-rows.ts';
+
+export type FileKind = 'part' | 'results';
+
+export interface BatchFile {
+  readonly n: number;
+  readonly file: string;
+  readonly bytes: number;
+}
+
+type Job = Pick<BatchRow, 'seq' | 'keyId'>;
+
+/** Each part of each job is a row, so that what is asked often is kept as a sum: what a job was sent with the job, and what a key has on the disk by key. */
+export class BatchFiles {
+  readonly #all;
+  readonly #next;
+  readonly #find;
+  readonly #put;
+  readonly #countSent;
+  readonly #count;
+  readonly #sum;
+  readonly #sumOf;
+  readonly #retire;
+  readonly #drop;
+
+  constructor(store: Store) {
+    this.#all = store.prepare('SELECT n, file, bytes FROM batch_files WHERE batch = ? AND kind = ? ORDER BY n');
+    this.#next = store.prepare("SELECT n, file, bytes FROM batch_files WHERE batch = ? AND kind = 'part' AND n >= ? ORDER BY n LIMIT 1");
+    this.#find = store.prepare('SELECT file, bytes FROM batch_files WHERE batch = ? AND kind = ? AND n = ?');
+    this.#put = store.prepare('INSERT INTO batch_files (batch, kind, n, file, bytes) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET file = excluded.file, bytes = excluded.bytes');
+    this.#countSent = store.prepare('UPDATE batches SET parts = parts + ?, part_bytes = part_bytes + ? WHERE seq = ?');
+    this.#count = store.prepare('INSERT INTO batch_bytes (key_id, bytes) VALUES (?, ?) ON CONFLICT DO UPDATE SET bytes = bytes + excluded.bytes');
+    this.#sum = store.prepare('SELECT coalesce(sum(bytes), 0) AS n, coalesce(sum(bytes) FILTER (WHERE key_id = ?), 0) AS of_key FROM batch_bytes');
+    this.#sumOf = store.prepare('SELECT coalesce(sum(bytes), 0) AS n FROM batch_files WHERE batch = ?');
+    this.#retire = store.prepare("DELETE FROM batch_files WHERE batch = ? AND kind = 'part'");
+    this.#drop = store.prepare('DELETE FROM batch_files WHERE batch = ?');
+  }
+
+  all({ seq }: Pick<Job, 'seq'>, kind: FileKind): BatchFile[] {
+    return this.#all.all(seq, kind) as unknown as BatchFile[];
+  }
+
+  /** The first part from this number on; null: there is none. */
+  partFrom({ seq }: Pick<Job, 'seq'>, n: number): BatchFile | null {
+    return (this.#next.get(seq, n) as unknown as BatchFile | undefined) ?? null;
+  }
+
+  /** Bytes on the disk, of all jobs and of a key's. */
+  bytes(keyId: string): { readonly all: number; readonly ofKey: number } {
+    const row = this.#sum.get(keyId);
+    return { all: Number(row?.['n']), ofKey: Number(row?.['of_key']) };
+  }
+
+  /** Returns the name of the file that was in its place. */
+  put({ seq, keyId }: Job, kind: FileKind, { n, file, bytes }: BatchFile): string | null {
+    const before = this.#find.get(seq, kind, n) as Pick<BatchFile, 'file' | 'bytes'> | undefined;
+    this.#put.run(seq, kind, n, file, bytes);
+    const more = bytes - (before?.bytes ?? 0);
+    if (kind === 'part') this.#countSent.run(before === undefined ? 1 : 0, more, seq);
+    this.#count.run(keyId, more);
+    return before?.file ?? null;
+  }
+
+  /** Parts are not needed any more; how many were sent is still told of. */
+  retireParts(job: Job): void {
+    this.#without(job, () => this.#retire.run(job.seq));
+  }
+
+  drop(job: Job): void {
+    this.#without(job, () => this.#drop.run(job.seq));
+  }
+
+  #without({ seq, keyId }: Job, forget: () => void): void {
+    const bytes = (): number => Number(this.#sumOf.get(seq)?.['n']);
+    const before = bytes();
+    forget();
+    this.#count.run(keyId, bytes() - before);
+  }
+}

@@ -96,6 +96,7 @@ const CASES: readonly (readonly [name: string, bytes: string | Buffer, status: n
   ['depth without end', post('['.repeat(MANY)), 400, 'invalid_json'],
   ['a deep value', post(`{"id":${nested(MANY)}}`), 422, 'validation_failed'],
   ['deep metadata', post(`{"requests":[{"params":{},"metadata":${nested(MANY)}}]}`, '/v1/enrich/bulk'), 422, 'validation_failed'],
+  ['deep metadata of a job', post(`{"operation":"enrich","metadata":{"a":${nested(MANY)}}}`, '/v1/batches'), 422, 'validation_failed'],
   ['a deep filter', post(`{"title":${nested(MANY)}}`, '/v1/contacts/search'), 422, 'validation_failed'],
   ['a path that does not decode', get('/v1/companies/%ff'), 404, 'not_found'],
   ['a path with a zero', get('/v1/companies/%00'), 400, 'invalid_parameter'],

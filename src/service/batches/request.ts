@@ -1,7 +1,9 @@
 /** What a job is asked to do, read from the body that begins it. Pure. */
 import { ServiceError } from '../errors.ts';
 import { BATCH_BODY, BATCH_OPTIONS, type BatchFormat, type BatchOperation } from '../operations/batches.ts';
+import { MAX_METADATA_DEPTH } from '../operations/enrich.ts';
 import { BodyReader } from '../validate.ts';
+import { isDeeper } from '../values.ts';
 import { readWebhookUrl } from '../webhooks/url.ts';
 import { MAX_METADATA_BYTES } from './limits.ts';
 
@@ -25,7 +27,8 @@ export function readBatchRequest(body: unknown, isDevelopment: boolean): BatchRe
   const webhookUrl = readWebhookUrl(reader, isDevelopment);
   const metadata = reader.get('metadata');
   const maxCredits = reader.get('max_credits');
-  if (metadata !== null && Buffer.byteLength(JSON.stringify(metadata)) > MAX_METADATA_BYTES) reader.fail('/metadata', 'too_long', `metadata has more than ${MAX_METADATA_BYTES} bytes as JSON`);
+  if (metadata !== null && isDeeper(metadata, MAX_METADATA_DEPTH)) reader.fail('/metadata', 'too_deep', `metadata is nested more than ${MAX_METADATA_DEPTH} levels deep`);
+  else if (metadata !== null && Buffer.byteLength(JSON.stringify(metadata)) > MAX_METADATA_BYTES) reader.fail('/metadata', 'too_long', `metadata has more than ${MAX_METADATA_BYTES} bytes as JSON`);
   if (operation !== null) checkOptions(operation, options, (at, code, detail) => reader.fail(`/options${at}`, code, detail));
   reader.finish();
   // `finish` has thrown unless it is there.

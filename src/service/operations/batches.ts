@@ -2,7 +2,7 @@
 import { MAX_CREDITS, MAX_CUSTOM_ID, MAX_LINE_BYTES, MAX_LINES, MAX_METADATA_BYTES, MAX_PARTS } from '../batches/limits.ts';
 import type { Operation, Parameter } from '../openapi/operation.ts';
 import { ref, type Body, type Field } from '../openapi/schema.ts';
-import { ENRICH_BODY } from './enrich.ts';
+import { ENRICH_BODY, MAX_METADATA_DEPTH } from './enrich.ts';
 import { CURSOR, limitParameter } from './paging.ts';
 import { REVEAL_BODY } from './reveal.ts';
 import { VERIFY_BODY } from './verify.ts';
@@ -39,7 +39,7 @@ export const BATCH_BODY = {
     format: { type: 'string', enum: BATCH_FORMATS, default: 'ndjson', description: 'Of the parts, and of the results where nothing else is asked for.', examples: ['ndjson'] },
     options: { type: 'object', description: `For every line what the call of the operation takes: of \`enrich\` ${optionNames('enrich')}; of \`verify\` ${optionNames('verify')}; of \`reveal\` ${optionNames('reveal')}; of \`company\` none.`, examples: [{}] },
     webhook_url: WEBHOOK_URL,
-    metadata: { type: 'object', description: `Yours; it comes back as it is. At most ${MAX_METADATA_BYTES.toLocaleString('en')} bytes of JSON.`, examples: [{ list: 'spring' }] },
+    metadata: { type: 'object', description: `Yours; it comes back as it is. At most ${MAX_METADATA_BYTES.toLocaleString('en')} bytes of JSON, nested ${MAX_METADATA_DEPTH} levels deep.`, examples: [{ list: 'spring' }] },
     max_credits: { type: 'integer', minimum: 1, maximum: MAX_CREDITS, description: 'The job pauses rather than cost more than this.', examples: [10_000] },
   },
 } as const satisfies Body;

@@ -5,7 +5,7 @@ import { BULK_BODY, MAX_METADATA_DEPTH } from '../operations/enrich.ts';
 import { BodyReader } from '../validate.ts';
 import { missedThen, takeSeveral } from '../several-calls.ts';
 import type { SparseRecord } from '../records.ts';
-import { isObject } from '../values.ts';
+import { isDeeper, isObject } from '../values.ts';
 import { announceHit, enrichOne } from './enrich.ts';
 
 interface Item {
@@ -48,10 +48,4 @@ function readItems(body: unknown): readonly Item[] {
   reader.finish();
   // `finish` has thrown unless each is such an object.
   return requests as readonly Item[];
-}
-
-/** Whether there are more than `levels` of objects and lists within each other: to write such is recursion without end. */
-function isDeeper(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
 }

@@ -10,7 +10,8 @@ import { ServiceError } from './errors.ts';
 import { guardConnections, type Connections } from './guard/connections.ts';
 import { checkEveryMs, LIMITS } from './guard/limits.ts';
 import { graphqlEndpoint, graphqlType } from './graphql/endpoint.ts';
-import { answerOdd, refuseUnreadable } from './guard/unreadable.ts';
+import { answerOdd, isLate, refuseLate, refuseUnreadable } from './guard/unreadable.ts';
+import { Uploads } from './guard/uploads.ts';
 import { nearPath } from './near-path.ts';
 import type { Operation } from './openapi/operation.ts';
 import { BATCH_RESULTS, CANCEL_BATCH, COMPLETE_BATCH, CREATE_BATCH, DELETE_BATCH, GET_BATCH, LIST_BATCHES, MEDIA, PUT_PART } from './operations/batches.ts';
@@ -73,6 +74,7 @@ export function buildApp(context: ServiceContext): App {
     hung.add(socket);
     socket.once('close', () => hung.delete(socket));
   };
+  const uploads = new Uploads(limits, context.clock, (socket) => refuseLate(socket, nextRequestId()));
   const app = fastify({
     logger: false,
     bodyLimit: limits.bodyBytes,
@@ -84,7 +86,10 @@ export function buildApp(context: ServiceContext): App {
     // While closing, what still arrives on an open connection is answered like anything else.
     return503OnClosing: false,
     exposeHeadRoutes: true,
-    clientErrorHandler: (error, socket) => refuseUnreadable(error, socket, nextRequestId(), limits),
+    clientErrorHandler: (error, socket) => {
+      // Node says so once; from then on the part is held to its rate alone.
+      if (!isLate(error) || !uploads.has(socket)) refuseUnreadable(error, socket, nextRequestId(), limits);
+    },
     frameworkErrors: (error, request, reply) => {
       // A target that cannot be decoded names nothing; no hook has run for it.
       request.call ??= newCall(nextRequestId(), context.clock());
@@ -173,7 +178,7 @@ export function buildApp(context: ServiceContext): App {
   serve(VERIFY, apiRoute(context, verifyEndpoint(context, jobs)));
   serve(POLL_VERIFICATION, pollVerification(context, jobs));
   serve(GRAPHQL, apiRoute(context, graphqlEndpoint(context), 0, graphqlType));
-  const batches = batchEndpoints(context);
+  const batches = batchEndpoints({ ...context, uploads });
   serve(CREATE_BATCH, apiRoute(context, batches.create, 0));
   serve(LIST_BATCHES, apiRoute(context, batches.list, 0));
   serve(GET_BATCH, apiRoute(context, batches.get, 0));

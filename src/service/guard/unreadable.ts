@@ -5,12 +5,23 @@ import { problem, PROBLEM_TYPE, ServiceError } from '../errors.ts';
 import { NOBODY } from '../quota.ts';
 import type { Limits } from './limits.ts';
 
+const LATE = new ServiceError('request_timeout', 'the request did not arrive in time');
+
 export function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex, requestId: string, limits: Limits): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
   }
   refuseSocket(reason(error, limits), socket, requestId);
+}
+
+/** Whether it is that a request did not arrive in the time that a whole one has. */
+export function isLate({ code }: NodeJS.ErrnoException): boolean {
+  return code === 'ERR_HTTP_REQUEST_TIMEOUT';
+}
+
+export function refuseLate(socket: Duplex, requestId: string): void {
+  refuseSocket(LATE, socket, requestId);
 }
 
 /** A tunnel is refused like any other method; an expectation that nobody knows is none (RFC 9110 10.1.1), so the request is answered. */
@@ -26,8 +37,8 @@ function refuseSocket({ code, status, message, headers }: ServiceError, socket: 
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`, () => socket.destroy());
 }
 
-function reason({ code }: NodeJS.ErrnoException, { headerBytes, headers }: Limits): ServiceError {
-  if (code === 'HPE_HEADER_OVERFLOW') return new ServiceError('headers_too_large', `there may be ${headers} headers at most, of ${headerBytes} bytes together`);
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new ServiceError('request_timeout', 'the request did not arrive in time');
+function reason(error: NodeJS.ErrnoException, { headerBytes, headers }: Limits): ServiceError {
+  if (error.code === 'HPE_HEADER_OVERFLOW') return new ServiceError('headers_too_large', `there may be ${headers} headers at most, of ${headerBytes} bytes together`);
+  if (isLate(error)) return LATE;
   return new ServiceError('invalid_parameter', 'the request is not well-formed HTTP');
 }

@@ -11,6 +11,7 @@ import { readBatchRequest } from '../batches/request.ts';
 import type { ShownBatch } from '../batches/shown.ts';
 import type { Answer, Endpoint, ServiceContext } from '../context.ts';
 import { ServiceError } from '../errors.ts';
+import type { Uploads } from '../guard/uploads.ts';
 import { LIST_BATCHES, MEDIA, RESULT_SETS, type BatchFormat, type ResultSet } from '../operations/batches.ts';
 import type { LimitParameter } from '../operations/paging.ts';
 import { nextUrl, writeCursor } from './cursor.ts';
@@ -18,7 +19,9 @@ import { Findings } from './findings.ts';
 import { keyOf } from './key-of.ts';
 import { readPageQuery } from './page-query.ts';
 
-type Context = Pick<ServiceContext, 'batches' | 'webhooks' | 'now'>;
+interface Context extends Pick<ServiceContext, 'batches' | 'webhooks' | 'now'> {
+  readonly uploads: Pick<Uploads, 'begin' | 'answered'>;
+}
 
 const LIMIT = LIST_BATCHES.query?.['limit'] as LimitParameter;
 
@@ -32,7 +35,7 @@ export interface BatchEndpoints {
   readonly remove: Endpoint;
 }
 
-export function batchEndpoints({ batches, webhooks, now }: Context): BatchEndpoints {
+export function batchEndpoints({ batches, webhooks, uploads, now }: Context): BatchEndpoints {
   /** A replay says how the job is by now. */
   const once = (change: (key: string, id: string) => Promise<ShownBatch>): Endpoint => async (_body, request) => {
     const { id } = named(request);
@@ -60,12 +63,14 @@ export function batchEndpoints({ batches, webhooks, now }: Context): BatchEndpoi
       const format = batches.formatOf(keyOf(request), id);
       const stream = readPart(request, body, format);
       try {
+        uploads.begin(keyOf(request), request.raw);
         const bytes = await batches.putPart(keyOf(request), id, part, stream);
         return { status: 200, text: JSON.stringify({ part, bytes }), credits: 0, again: true };
       } catch (error) {
         throw asRefusal(error, body);
       } finally {
         // What is refused on the way is still to be read, to come to the next request on the connection: not by what nobody reads from.
+        uploads.answered(request.raw);
         if (stream !== body) stream.destroy();
         if (body instanceof Readable) body.unpipe().resume();
       }

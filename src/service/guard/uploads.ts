@@ -1,0 +1,91 @@
+/**
+ * Parts of batch jobs on their way. Over a slow line one takes longer than a whole request may: in place of that time it is held to a rate, and must not stand still.
+ * There are so many at the most, for each has a connection and an open file, and a slow one has them for hours.
+ */
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { ServiceError } from '../errors.ts';
+import { checkEveryMs, type Limits } from './limits.ts';
+
+/** Seconds after which another one may have ended. */
+const RETRY_S = '10';
+
+interface Upload {
+  readonly keyId: string;
+  readonly socket: Socket;
+  readonly sinceMs: number;
+  /** Bytes of the connection when it began, and at the last look. */
+  readonly from: number;
+  read: number;
+  /** When some had come at the last. */
+  movedMs: number;
+  /** It was answered, and its rest is waited for until then: for what comes next on the connection. */
+  restUntilMs: number | null;
+}
+
+export class Uploads {
+  readonly #limits: Limits;
+  readonly #clock: () => number;
+  readonly #refuse: (socket: Socket) => void;
+  readonly #open = new Map<IncomingMessage, Upload>();
+  #timer: NodeJS.Timeout | null = null;
+
+  /** @param clock monotonic, milliseconds @param refuse answers whoever is too slow, and closes the connection */
+  constructor(limits: Limits, clock: () => number, refuse: (socket: Socket) => void) {
+    this.#limits = limits;
+    this.#clock = clock;
+    this.#refuse = refuse;
+  }
+
+  /** Whether one comes over this connection: then it is here that its time is looked at. */
+  has(socket: Duplex): boolean {
+    return [...this.#open.values()].some((upload) => upload.socket === socket);
+  }
+
+  /** Until its end, or that of its connection. @throws ServiceError when there are too many, of all or of the key */
+  begin(keyId: string, request: IncomingMessage): void {
+    const all = [...this.#open.values()];
+    if (all.length >= this.#limits.uploads || all.filter((one) => one.keyId === keyId).length >= this.#limits.uploadsPerKey) throw new ServiceError('overloaded', 'too many parts are on their way', { headers: { 'retry-after': RETRY_S } });
+    const { socket } = request;
+    const nowMs = this.#clock();
+    this.#open.set(request, { keyId, socket, sinceMs: nowMs, from: socket.bytesRead, read: socket.bytesRead, movedMs: nowMs, restUntilMs: null });
+    const over = (): void => this.#close(request);
+    request.once('end', over);
+    socket.once('close', over);
+    this.#timer ??= setInterval(() => this.#look(), checkEveryMs(this.#limits)).unref();
+  }
+
+  /** It was answered: what has not come of it has the time of a whole request. */
+  answered(request: IncomingMessage): void {
+    const upload = this.#open.get(request);
+    if (upload !== undefined) upload.restUntilMs = this.#clock() + this.#limits.requestTimeoutMs;
+  }
+
+  #close(request: IncomingMessage): void {
+    this.#open.delete(request);
+    if (this.#open.size > 0 || this.#timer === null) return;
+    clearInterval(this.#timer);
+    this.#timer = null;
+  }
+
+  #look(): void {
+    const nowMs = this.#clock();
+    for (const [request, upload] of this.#open) {
+      const { socket, restUntilMs } = upload;
+      if (socket.bytesRead > upload.read) upload.movedMs = nowMs;
+      upload.read = socket.bytesRead;
+      if (restUntilMs !== null && nowMs > restUntilMs) socket.destroy();
+      else if (restUntilMs === null && this.#isTooSlow(upload, nowMs)) {
+        this.#close(request);
+        this.#refuse(socket);
+      }
+    }
+  }
+
+  #isTooSlow({ sinceMs, from, read, movedMs }: Upload, nowMs: number): boolean {
+    const { requestTimeoutMs, stalledMs, uploadBytesPerS } = this.#limits;
+    const due = ((nowMs - sinceMs - requestTimeoutMs) / 1_000) * uploadBytesPerS;
+    return nowMs - movedMs > stalledMs || read - from < due;
+  }
+}

@@ -1,0 +1,138 @@
+import { EventEmitter, once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { gzipSync } from 'node:zlib';
+import * as fc from 'fast-check';
+import { expect, it, vi } from 'vitest';
+import { LIMITS } from '../../../src/service/guard/limits.ts';
+import { Uploads } from '../../../src/service/guard/uploads.ts';
+import { cleanUp } from '../../support/clean-up.ts';
+import { jobsOf } from '../batches/jobs.ts';
+import { KEY, serveStore, type Served } from '../harness.ts';
+
+const PART = '{"id":"pe_1"}\n{"id":"pe_3"}\n';
+
+/** A connection with the beginning of a part that has `length` bytes, or as many as are sent. */
+function beginPart(service: Served, id: string, sent: string | Buffer, length = sent.length, more = ''): Socket {
+  const socket = connect(service.port, '127.0.0.1');
+  socket.on('error', () => undefined);
+  cleanUp(() => void socket.destroy());
+  socket.write(`PUT /v1/batches/${id}/parts/1 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${KEY}\r\nContent-Type: application/x-ndjson\r\nContent-Length: ${length}\r\n${more}\r\n`);
+  socket.write(sent);
+  return socket;
+}
+
+/** Resolves when a request that began now has had the time that a whole one has. */
+async function pastRequestTime(service: Served): Promise<void> {
+  const socket = connect(service.port, '127.0.0.1');
+  socket.write(`POST /v1/enrich HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${KEY}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{`);
+  expect(await text(socket)).toMatch(/^HTTP\/1\.1 408 /);
+}
+
+/** Uploads by a clock of the test's, each of a connection of which it says how much has come. */
+function make() {
+  const state = { nowMs: 0, refused: [] as unknown[] };
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  cleanUp(() => void vi.useRealTimers());
+  const uploads = new Uploads(LIMITS, () => state.nowMs, (socket) => state.refused.push(socket));
+  const request = (): { message: IncomingMessage; line: { bytesRead: number; destroyed: boolean } & EventEmitter } => {
+    const line = Object.assign(new EventEmitter(), { bytesRead: 500, destroyed: false, destroy: () => void (line.destroyed = true) });
+    return { line, message: Object.assign(new EventEmitter(), { socket: line }) as unknown as IncomingMessage };
+  };
+  const pass = (ms: number): void => {
+    state.nowMs += ms;
+    vi.advanceTimersByTime(ms);
+  };
+  return { uploads, state, request, pass };
+}
+
+it('a part that comes at the rate is never refused, however long it takes, and a slower one is, once a whole request would have been', () => {
+  const { uploads, state, request, pass } = make();
+  fc.assert(fc.property(fc.integer({ min: 0, max: 3 * LIMITS.uploadBytesPerS }), (bytesPerS) => {
+    const { message, line } = request();
+    state.refused = [];
+    uploads.begin('k', message);
+    let seconds = 0;
+    for (; seconds < 3_000 && state.refused.length === 0; seconds++) {
+      line.bytesRead += bytesPerS;
+      pass(1_000);
+    }
+    message.emit('end');
+    const freeS = LIMITS.requestTimeoutMs / 1_000;
+    // What comes too slowly falls behind what would have been due: a byte a second less takes hours to be that.
+    const dueAtS = (freeS * LIMITS.uploadBytesPerS) / (LIMITS.uploadBytesPerS - bytesPerS);
+    if (bytesPerS >= LIMITS.uploadBytesPerS || dueAtS > 3_000) expect(state.refused).toEqual([]);
+    else expect([state.refused, seconds >= freeS, seconds <= dueAtS + 2]).toEqual([[line], true, true]);
+  }), { numRuns: 50 });
+});
+
+it('one that stands still is refused, whatever has come of it; of one that was answered the rest is waited for as long as for a request', () => {
+  const { uploads, state, request, pass } = make();
+  const [still, answered] = [request(), request()];
+  uploads.begin('k', still.message);
+  uploads.begin('k', answered.message);
+  for (const { line } of [still, answered]) line.bytesRead += 60 * 1024 * 1024;
+  pass(1_000);
+  uploads.answered(answered.message);
+  pass(LIMITS.requestTimeoutMs);
+  expect(answered.line.destroyed).toBe(false);
+  pass(1_000);
+  expect([answered.line.destroyed, state.refused]).toEqual([true, []]);
+  pass(LIMITS.stalledMs - LIMITS.requestTimeoutMs);
+  expect(state.refused).toEqual([still.line]);
+});
+
+it('so many are on their way and no more, of a key and of all; one that has ended, or whose connection has, makes room', () => {
+  const { uploads, request } = make();
+  const begun = Array.from({ length: LIMITS.uploads }, (_, n) => {
+    const { message, line } = request();
+    uploads.begin(`k${Math.floor(n / LIMITS.uploadsPerKey)}`, message);
+    return { message, line };
+  });
+  const refused = expect.objectContaining({ code: 'overloaded', headers: { 'retry-after': '10' } });
+  expect(() => uploads.begin('another', request().message)).toThrow(refused as Error);
+  begun[0]?.message.emit('end');
+  expect(() => uploads.begin('k1', request().message)).toThrow(refused as Error);
+  uploads.begin('another', request().message);
+  begun[1]?.line.emit('close');
+  uploads.begin('k0', request().message);
+  expect(begun.map(({ line }) => uploads.has(line as unknown as Socket)).filter(Boolean)).toHaveLength(LIMITS.uploads - 2);
+});
+
+it('a part may take longer than a whole request', async () => {
+  const service = await serveStore({ limits: { headersTimeoutMs: 100, requestTimeoutMs: 200, uploadBytesPerS: 0 } });
+  const jobs = jobsOf(service);
+  const { id } = await jobs.create({ operation: 'enrich' });
+  const socket = beginPart(service, id, PART.slice(0, 5), PART.length);
+  await pastRequestTime(service);
+  socket.write(PART.slice(5));
+  const [answer] = (await once(socket, 'data')) as [Buffer];
+  expect(answer.toString()).toMatch(/^HTTP\/1\.1 200 .*"bytes":28/s);
+  // The next request on the connection has the time that any has.
+  socket.write(`POST /v1/enrich HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${KEY}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{`);
+  expect(await text(socket)).toMatch(/^HTTP\/1\.1 408 /);
+  await jobs.complete(id);
+  expect(await jobs.until(id, 'completed')).toMatchObject({ counts: { succeeded: 2 } });
+});
+
+it('a part that stands still is refused, and nothing of it is kept', async () => {
+  const service = await serveStore({ limits: { headersTimeoutMs: 100, stalledMs: 200 } });
+  const jobs = jobsOf(service);
+  const { id } = await jobs.create({ operation: 'enrich' });
+  expect(await text(beginPart(service, id, PART, 1_000))).toMatch(/^HTTP\/1\.1 408 .*connection: close.*"code":"request_timeout"/s);
+  expect(await jobs.get(id)).toMatchObject({ state: 'open', parts: { count: 0 } });
+});
+
+it('what is left of a part that was refused is not waited for without end', async () => {
+  const service = await serveStore({ limits: { headersTimeoutMs: 100, requestTimeoutMs: 200, uploadBytesPerS: 0, uploadsPerKey: 1 } });
+  const { id } = await jobsOf(service).create({ operation: 'enrich' });
+  const first = beginPart(service, id, Buffer.concat([gzipSync('{}'), Buffer.from('no gzip')]), 1_000, 'Content-Encoding: gzip\r\n');
+  const [answer] = (await once(first, 'data')) as [Buffer];
+  expect(answer.toString()).toMatch(/^HTTP\/1\.1 422 /);
+  // It still has its place.
+  const second = beginPart(service, id, PART, PART.length, 'Connection: close\r\n');
+  expect(await text(second)).toMatch(/^HTTP\/1\.1 503 .*retry-after: 10/s);
+  await once(first, 'close');
+  expect(await text(beginPart(service, id, PART, PART.length, 'Connection: close\r\n'))).toMatch(/^HTTP\/1\.1 200 /);
+});

@@ -136,8 +136,13 @@ export class BatchRows {
     return this.#sql('SELECT * FROM batches WHERE ended_at IS NOT NULL AND line > 0 AND EXISTS (SELECT 1 FROM suppressions WHERE at >= coalesce(looked_at, created_at))').all().map(toRow);
   }
 
-  lookedThrough({ seq }: BatchRow, atMs: number, erased: number): void {
-    this.#sql('UPDATE batches SET looked_at = ?, succeeded = succeeded - ?, failed = failed + ? WHERE seq = ?').run(atMs, erased, erased, seq);
+  lookedThrough({ seq }: BatchRow, atMs: number): void {
+    this.#sql('UPDATE batches SET looked_at = ? WHERE seq = ?').run(atMs, seq);
+  }
+
+  /** So many who were found are not in the results any more. */
+  countErased({ seq }: BatchRow, erased: number): void {
+    this.#sql('UPDATE batches SET succeeded = succeeded - ?1, failed = failed + ?1 WHERE seq = ?2').run(erased, seq);
   }
 
   /** Takes or keeps the right to work on the jobs of this store for so many milliseconds, which one process has. False: another one has it. @param isGone whether the process that had it is known to have ended */

@@ -57,8 +57,8 @@ export class Batches {
     this.#rows = new BatchRows(store, now);
     this.#folder = new BatchFolder(path);
     this.#cutter = cutter(store);
-    const parts = { ...options, rows: this.#rows, folder: this.#folder, owner: newOwner(), stopped: () => this.#runner.stopped };
-    const worker = new BatchWorker({ ...parts, announce, pacer: new Pacer(options.arrived, clock) });
+    const parts = { ...options, rows: this.#rows, folder: this.#folder, pacer: new Pacer(options.arrived, clock), owner: newOwner(), stopped: () => this.#runner.stopped };
+    const worker = new BatchWorker({ ...parts, announce });
     const warn = (event: string) => (error: unknown): void => log?.write('warn', { event, error: error instanceof Error ? error.message : String(error) });
     const tidy = (): Promise<void> => tidyUp(parts).catch(warn('batches_not_tidied'));
     this.#runner = new BatchRunner({ ...parts, step: (id) => worker.step(id), tidy, tidyMs: TIDY_MS, onError: warn('batches_not_looked_for') });

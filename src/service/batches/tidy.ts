@@ -1,10 +1,13 @@
 /** What is done now and then: jobs that were left open expire, those that have ended long ago are forgotten, and whoever was erased is taken out of the results that lie there. */
 import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
+import type { BatchFile } from './batch-files.ts';
 import type { BatchRow, BatchRows } from './batch-rows.ts';
-import { cutter } from './erased.ts';
+import { cutter, type Cut } from './erased.ts';
 import type { BatchFolder } from './folder.ts';
 import { KEPT_MS, OPEN_MS } from './limits.ts';
+import type { Pacer } from './pacer.ts';
+import type { Kept } from './result-lines.ts';
 import { keptLines } from './results.ts';
 import { hasEnded } from './states.ts';
 import { writeWhenFree, type Writing } from './writing.ts';
@@ -12,6 +15,7 @@ import { writeWhenFree, type Writing } from './writing.ts';
 export interface TidyOptions extends Writing {
   readonly rows: BatchRows;
   readonly folder: BatchFolder;
+  readonly pacer: Pacer;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }
@@ -51,40 +55,63 @@ async function takeOutErased(options: TidyOptions, row: BatchRow): Promise<void>
   const atMs = await writeWhenFree(options, now);
   const cut = cutter(store)(row.createdMs);
   if (cut === null) return;
-  let erased = 0;
   for (const results of rows.files.all(row, 'results')) {
-    const path = folder.at(row.id, results.file);
     // What a backup has left out names nobody.
-    if (!existsSync(path)) continue;
-    const { file, handle } = await folder.create(row.id, 'results');
-    let unneeded: string | null = file;
-    try {
-      let changed = 0;
-      let bytes = 0;
-      for await (const lines of keptLines(await open(path, 'r'), results.bytes)) {
-        if (stopped()) return;
-        const texts = lines.map((kept) => {
-          const instead = cut(kept);
-          if (instead === null) return kept.text;
-          changed++;
-          if (instead.isErased) erased++;
-          return instead.text;
-        });
-        const written = Buffer.from(texts.join(''));
-        // `write` may write a part of it, where the disk is nearly full.
-        await handle.writeFile(written);
-        bytes += written.length;
-      }
-      await handle.datasync();
-      if (changed > 0) unneeded = await writeWhenFree(options, () => (isThere(rows, row) ? rows.files.put(row, 'results', { n: results.n, file, bytes }) : file));
-    } finally {
-      await handle.close();
-      if (unneeded !== null) await folder.remove(row.id, unneeded);
-    }
+    if (!existsSync(folder.at(row.id, results.file))) continue;
+    // Nearly all name nobody who was erased, and are read alone.
+    if (await isAnyCut(options, row, results, cut)) await rewrite(options, row, results, cut);
+    if (stopped()) return;
   }
   await writeWhenFree(options, () => {
-    if (isThere(rows, row)) rows.lookedThrough(row, atMs, erased);
+    if (isThere(rows, row)) rows.lookedThrough(row, atMs);
   });
+}
+
+async function isAnyCut(options: TidyOptions, row: BatchRow, results: BatchFile, cut: Cut): Promise<boolean> {
+  for await (const lines of cutLines(options, row, results, cut)) if (options.stopped() || lines.some(({ instead }) => instead !== null)) return !options.stopped();
+  return false;
+}
+
+/** Puts another file in the place of this one, and counts who is not in it any more, in one transaction. */
+async function rewrite(options: TidyOptions, row: BatchRow, results: BatchFile, cut: Cut): Promise<void> {
+  const { rows, folder, stopped } = options;
+  const { file, handle } = await folder.create(row.id, 'results');
+  let unneeded: string | null = file;
+  try {
+    let erased = 0;
+    let bytes = 0;
+    for await (const lines of cutLines(options, row, results, cut)) {
+      if (stopped()) return;
+      erased += lines.filter(({ instead }) => instead?.isErased === true).length;
+      const written = Buffer.from(lines.map(({ kept, instead }) => (instead ?? kept).text).join(''));
+      // `write` may write a part of it, where the disk is nearly full.
+      await handle.writeFile(written);
+      bytes += written.length;
+    }
+    await handle.datasync();
+    unneeded = await writeWhenFree(options, () => {
+      // Another process may have put one there meanwhile, and counted the same people.
+      if (!isThere(rows, row) || !rows.files.all(row, 'results').some((now) => now.file === results.file)) return file;
+      rows.countErased(row, erased);
+      return rows.files.put(row, 'results', { n: results.n, file, bytes });
+    });
+  } finally {
+    await handle.close();
+    if (unneeded !== null) await folder.remove(row.id, unneeded);
+  }
+}
+
+/** The lines of a file, some at a time and in slices of the thread, each with what is to be kept of it; null: itself. */
+async function* cutLines({ folder, pacer }: TidyOptions, row: BatchRow, { file, bytes }: BatchFile, cut: Cut): AsyncGenerator<{ readonly kept: Kept; readonly instead: ReturnType<Cut> }[]> {
+  for await (const lines of keptLines(await open(folder.at(row.id, file), 'r'), bytes)) {
+    const done: { readonly kept: Kept; readonly instead: ReturnType<Cut> }[] = [];
+    await pacer.work(() => {
+      const kept = lines[done.length];
+      if (kept !== undefined) done.push({ kept, instead: cut(kept) });
+      return done.length >= lines.length;
+    });
+    yield done;
+  }
 }
 
 function isThere(rows: BatchRows, { id }: BatchRow): boolean {

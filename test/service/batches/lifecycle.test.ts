@@ -5,6 +5,7 @@ import { changeKey, listKeys, revokeKey } from '../../../src/service/keys.ts';
 import { BatchFolder } from '../../../src/service/batches/folder.ts';
 import type { BatchFile } from '../../../src/service/batches/batch-files.ts';
 import { BatchRows } from '../../../src/service/batches/batch-rows.ts';
+import { Pacer } from '../../../src/service/batches/pacer.ts';
 import { keptOutcome } from '../../../src/service/batches/result-lines.ts';
 import { shownResults } from '../../../src/service/batches/results.ts';
 import { tidyUp } from '../../../src/service/batches/tidy.ts';
@@ -17,6 +18,7 @@ import { makeKey, makeStore, serveStore, temporaryFolder } from '../harness.ts';
 import { jobsOf, linesOf, ndjson } from './jobs.ts';
 
 const JANE = 'jane.doe@acme.example';
+const PACER = new Pacer(() => 0, () => performance.now());
 const HOURS_MS = 3_600_000;
 /** For so long a verification waits for a server that is silent: longer than it takes to see that it is under way. */
 const LONG_MS = 3_000;
@@ -162,7 +164,7 @@ describe('erasure', () => {
 
     const rows = new BatchRows(store, Date.now);
     const folder = new BatchFolder(service.store);
-    await tidyUp({ store, rows, folder, now: Date.now, stopped: () => false });
+    await tidyUp({ store, rows, folder, now: Date.now, pacer: PACER, stopped: () => false });
     const files = await readdir(`${service.store}.batches`, { recursive: true, withFileTypes: true });
     for (const file of files.filter((one) => one.isFile())) expect(await readFile(`${file.parentPath}/${file.name}`, 'utf8')).not.toMatch(/jane|"CTO"/i);
     expect(await jobs.lines(id)).toMatchObject(left);
@@ -181,7 +183,7 @@ describe('erasure', () => {
       return Date.now() + (store.isTransaction ? 0 : HOURS_MS);
     };
     const rows = new BatchRows(store, now);
-    await tidyUp({ store, rows, folder: new BatchFolder(service.store), now, stopped: () => false });
+    await tidyUp({ store, rows, folder: new BatchFolder(service.store), now, pacer: PACER, stopped: () => false });
     suppress(store, [JANE]);
     expect([atMs.length, rows.toLookThrough().length]).toEqual([1, 1]);
   });
@@ -198,7 +200,7 @@ describe('erasure', () => {
     await rm(fileOf(ran[0]));
     await truncate(fileOf(ran[1]), 10);
     suppress(store, [JANE], Date.now());
-    await expect(tidyUp({ store, rows, folder, now: Date.now, stopped: () => false })).rejects.toThrow('shorter');
+    await expect(tidyUp({ store, rows, folder, now: Date.now, pacer: PACER, stopped: () => false })).rejects.toThrow('shorter');
     expect(await readFile(fileOf(ran[2]), 'utf8')).not.toMatch(/jane/i);
     expect(rows.toLookThrough().map(({ id }) => id)).toEqual([ran[1]]);
     expect(await readdir(dirname(fileOf(ran[1])))).toHaveLength(1);
@@ -250,7 +252,7 @@ describe('what is kept', () => {
     const done = await jobs.run({ operation: 'enrich' }, lines(2));
     const tidy = (afterMs: number): Promise<void> => {
       const now = (): number => Date.now() + afterMs;
-      return tidyUp({ store, rows: new BatchRows(store, now), folder: new BatchFolder(service.store), now, stopped: () => false });
+      return tidyUp({ store, rows: new BatchRows(store, now), folder: new BatchFolder(service.store), now, pacer: PACER, stopped: () => false });
     };
     const { handle, file } = await new BatchFolder(service.store).create(done.id, 'stray');
     await handle.close();

@@ -1,0 +1,78 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { expect, it, vi } from 'vitest';
+import { BatchRows, type BatchRow } from '../../../src/service/batches/batch-rows.ts';
+import { BatchFolder } from '../../../src/service/batches/folder.ts';
+import { Pacer } from '../../../src/service/batches/pacer.ts';
+import { keptOutcome } from '../../../src/service/batches/result-lines.ts';
+import { tidyUp, type TidyOptions } from '../../../src/service/batches/tidy.ts';
+import { openStore } from '../../../src/service/store/open-store.ts';
+import { suppress } from '../../../src/service/store/suppress.ts';
+import { cleanUp } from '../../support/clean-up.ts';
+import { makeStore } from '../harness.ts';
+import { REQUEST } from './alone.ts';
+
+const JANE = 'jane.doe@acme.example';
+const MAX = 'max.past@acme.example';
+
+/** A job that has ended, with its results in several files, each with a line about Jane, and what it takes to look through them. */
+async function endedJob(files: number) {
+  const path = await makeStore();
+  const store = openStore(path);
+  cleanUp(() => store.close());
+  const rows = new BatchRows(store, Date.now);
+  const folder = new BatchFolder(path);
+  const options: TidyOptions = { store, rows, folder, pacer: new Pacer(() => 0, () => performance.now()), now: Date.now, stopped: () => false };
+  rows.create('j', 'k', REQUEST);
+  const job = (): BatchRow => rows.find('j') ?? expect.fail();
+  rows.setTotal(job(), files, null, 1);
+  for (let n = 1; n <= files; n++) {
+    const bytes = Buffer.from(keptOutcome(n, { customId: null, found: { record: JSON.stringify({ id: 'pe_1', email: JANE }), credits: 1, person: null } }));
+    await folder.append('j', `results-${n}`, 0, bytes);
+    rows.files.put(job(), 'results', { n, file: `results-${n}`, bytes: bytes.length });
+  }
+  rows.addProgress(job(), { place: { part: 1, offset: 0, line: files }, counts: { succeeded: files, not_found: 0, failed: 0 }, credits: files });
+  rows.move(job(), 'cancelling');
+  rows.move(job(), 'cancelled');
+  const onDisk = async (): Promise<string[]> => Promise.all((await readdir(`${path}.batches/j`)).map((name) => readFile(folder.at('j', name), 'utf8')));
+  return { store, rows, folder, options, job, onDisk };
+}
+
+const ERASED = { succeeded: 0, not_found: 0, failed: 3 };
+
+it.each([1, 2])('who was erased is counted once, though it was stopped after %i of three files', async (done) => {
+  const { store, rows, options, job, onDisk } = await endedJob(3);
+  suppress(store, [JANE], Date.now());
+  await tidyUp({ ...options, stopped: () => rows.files.all(job(), 'results').filter(({ n, file }) => file !== `results-${n}`).length >= done });
+  expect(job().counts).toEqual({ succeeded: 3 - done, not_found: 0, failed: done });
+  expect(rows.toLookThrough().map(({ id }) => id)).toEqual(['j']);
+  await tidyUp(options);
+  expect(job().counts).toEqual(ERASED);
+  expect(rows.toLookThrough()).toEqual([]);
+  for (const text of await onDisk()) expect(text).not.toMatch(/jane/i);
+});
+
+it('two processes that look through the same results count who was erased once', async () => {
+  const { store, options, job, onDisk } = await endedJob(3);
+  suppress(store, [JANE], Date.now());
+  let isFirst = true;
+  const pacer = new Pacer(() => 0, () => performance.now());
+  // It had lost its lease, and another one comes in between its reading and its writing.
+  vi.spyOn(pacer, 'work').mockImplementation(async (step) => {
+    while (!step());
+    if (isFirst) return void (isFirst = false);
+    if (job().counts.succeeded > 0) await tidyUp(options);
+  });
+  await tidyUp({ ...options, pacer });
+  expect(job().counts).toEqual(ERASED);
+  const files = await onDisk();
+  expect(files).toHaveLength(3);
+  for (const text of files) expect(text).toContain('suppressed_person');
+});
+
+it('results that do not name whoever was erased are read, and not written', async () => {
+  const { store, rows, folder, options, job } = await endedJob(3);
+  const create = vi.spyOn(folder, 'create');
+  suppress(store, [MAX], Date.now());
+  await tidyUp(options);
+  expect([create.mock.calls, rows.toLookThrough(), job().counts.succeeded]).toEqual([[], [], 3]);
+});

@@ -3,7 +3,7 @@ import { ServiceError } from '../errors.ts';
 import { COMPANY_CREDITS, companyByAny } from '../routes/companies.ts';
 import { enrichOne } from '../routes/enrich.ts';
 import { revealOne } from '../routes/reveal.ts';
-import type { ServiceContext } from '../context.ts';
+import type { Answer, ServiceContext } from '../context.ts';
 import { verdictCredits, verifyAll } from '../routes/verify.ts';
 import { SUPPRESSED_REASON, suppressedPerson, type AddressResult } from '../suppressed-result.ts';
 import { isSettled } from '../idempotency.ts';
@@ -23,7 +23,11 @@ export interface Outcome {
 export type Performing = Pick<ServiceContext, 'directory' | 'verifier' | 'evidence' | 'now' | 'webhooks'>;
 
 /** One line's outcome; what waits for mail servers comes later, or is rejected with what may work later. */
-export type Performed = Outcome | Promise<Outcome>;
+export interface Performed {
+  readonly outcome: Outcome | Promise<Outcome>;
+  /** Characters of its record, as far as they are known by now. */
+  readonly size: number;
+}
 
 export interface Performer {
   /** @throws ServiceError which may work later, such as want of room: then nothing of the round is done */
@@ -38,16 +42,24 @@ export function performer(context: Performing, { operation, options }: BatchRequ
   return {
     flush,
     perform({ customId, params }) {
-      if (params instanceof ServiceError) return { customId, found: params };
+      if (params instanceof ServiceError) return { outcome: { customId, found: params }, size: 0 };
       const refused = (error: unknown): Outcome => ({ customId, found: refusalOf(error, onBug) });
+      const body = operation === 'verify' ? params : { ...options, ...params };
       try {
-        const found = one(operation === 'verify' ? params : { ...options, ...params });
-        return found instanceof Promise ? found.then((record) => ({ customId, found: record }), refused) : { customId, found };
+        // A record that waits for a verdict is there already, and counts from now on.
+        const known = operation !== 'verify' && body['verify'] === true ? one({ ...body, verify: false }) : null;
+        const found = one(body);
+        const outcome = found instanceof Promise ? found.then((record) => ({ customId, found: record }), refused) : { customId, found };
+        return { outcome, size: sizeOf(known) || sizeOf(found) };
       } catch (error) {
-        return refused(error);
+        return { outcome: refused(error), size: 0 };
       }
     },
   };
+}
+
+function sizeOf(found: Found | Promise<Found> | null): number {
+  return found === null || found instanceof Promise ? 0 : found.record.length;
 }
 
 /** @throws what may work later */
@@ -74,7 +86,7 @@ function enriching(context: Performing): One {
     // Whose record it is must be known for as long as it is kept, whether it is shown or not.
     const hidden = Array.isArray(fields) && fields.length > 0 && !fields.includes('id');
     const answer = enrichOne(context, { replayed: false, verdicts: {} }, hidden ? { ...body, fields: [...(fields as unknown[]), 'id'] } : body);
-    const toFound = ({ text, credits }: { readonly text: string; readonly credits: number }): Found => (hidden ? withoutId(text, credits) : { record: text, credits, person: null });
+    const toFound = ({ text, credits }: Answer): Found => (hidden ? withoutId(text, credits) : { record: text, credits, person: null });
     return answer instanceof Promise ? answer.then(toFound) : toFound(answer);
   };
 }
@@ -85,9 +97,10 @@ function withoutId(text: string, credits: number): Found {
 }
 
 function revealing(context: Performing): One {
-  return async (body) => {
-    const { text, credits } = await revealOne(context, { replayed: false, verdicts: {}, missed: [] }, body);
-    return { record: text, credits, person: null };
+  const toFound = ({ text, credits }: Answer): Found => ({ record: text, credits, person: null });
+  return (body) => {
+    const answer = revealOne(context, { replayed: false, verdicts: {}, missed: [] }, body);
+    return answer instanceof Promise ? answer.then(toFound) : toFound(answer);
   };
 }
 

@@ -149,15 +149,15 @@ export class BatchWorker {
   async #perform(row: BatchRow, lines: readonly RawLine[]): Promise<Outcome[]> {
     const { performing, pacer, log, stopped } = this.#options;
     const one = performer(performing, row.request, (error) => log?.write('error', { event: 'bug', batch: row.id, error: error instanceof Error ? error.stack : String(error) }));
-    const performed: Performed[] = [];
+    const performed: Performed['outcome'][] = [];
     let size = 0;
     await pacer.work(() => {
       const raw = lines[performed.length];
       if (raw === undefined) return true;
-      const outcome = one.perform(toLine(raw, row.request.format, row.header));
+      const { outcome, size: more } = one.perform(toLine(raw, row.request.format, row.header));
       // Whoever gives up on the way has not heard of it.
       if (outcome instanceof Promise) outcome.catch(() => undefined);
-      else if (!(outcome.found instanceof ServiceError)) size += outcome.found.record.length;
+      size += more;
       performed.push(outcome);
       return performed.length >= lines.length || size >= ROUND_RESULT_BYTES;
     });

@@ -17,8 +17,8 @@ export function revealEndpoint(context: Revealing): Endpoint {
   return (body, { call }) => revealOne(context, call, body);
 }
 
-/** A contact of whom there is something to reveal costs one, a fresh verdict on the address one more; a verdict that is `unknown` is free. @throws ServiceError */
-export async function revealOne(context: Revealing, call: Pick<Call, 'replayed' | 'verdicts' | 'missed'>, body: unknown): Promise<Answer> {
+/** A contact of whom there is something to reveal costs one, a fresh verdict on the address one more; a verdict that is `unknown` is free. At once, unless a verdict is to be waited for. @throws ServiceError */
+export function revealOne(context: Revealing, call: Pick<Call, 'replayed' | 'verdicts' | 'missed'>, body: unknown): Answer | Promise<Answer> {
   const { lookup, withMobile, verify } = readRequest(body);
   const { row, match } = findPerson(context.directory, lookup);
   const person = fillPerson(row.person, match);
@@ -26,17 +26,17 @@ export async function revealOne(context: Revealing, call: Pick<Call, 'replayed' 
   // Nothing was there to be revealed, so nothing was paid.
   if (call.replayed && call.missed.length > 0) for (const field of REVEALED) person[field] = null;
   const email = typeof person['email'] === 'string' ? person['email'] : null;
-  let credits = REVEALED.some((field) => !isEmpty(person[field])) ? 1 : 0;
+  const credits = REVEALED.some((field) => !isEmpty(person[field])) ? 1 : 0;
   if (credits === 0) call.missed = [0];
-  if (verify && email !== null) {
-    const verdict = await freshVerdict(context, call, email);
-    Object.assign(person, verdict);
-    if (verdict !== null) credits += VERDICT_CREDITS;
-  }
+  const company = context.directory.companyOf(row);
+  if (!verify || email === null) return answer(person, email, company, credits);
+  return freshVerdict(context, call, email).then((verdict) => answer(Object.assign(person, verdict), email, company, credits + (verdict === null ? 0 : VERDICT_CREDITS)));
+}
+
+function answer(person: Filled, email: string | null, company: string | null, credits: number): Answer {
   const { emails, phones, mobile } = person;
   person['emails'] = hasNoneGiven(FORMER_EMAILS, person) ? [...(email === null ? [] : [{ email, type: person['email_type'], status: person['email_status'] }]), ...listed(emails)] : emails;
   person['phones'] = hasNoneGiven(FORMER_MOBILES, person) ? [...(typeof mobile === 'string' ? [{ number: mobile, type: 'mobile' }] : []), ...listed(phones)] : phones;
-  const company = context.directory.companyOf(row);
   const text = `${JSON.stringify({ ...person, credits_charged: credits }).slice(0, -1)},"company":${company ?? 'null'}}`;
   return { status: 200, text, credits, again: true };
 }

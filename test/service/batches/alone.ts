@@ -22,9 +22,9 @@ export interface Alone {
   readonly batches: Batches;
 }
 
-/** @param clock of the journal, monotonic milliseconds */
-export async function batchesAlone(more: Partial<BatchesOptions> = {}, clock = (): number => performance.now()): Promise<Alone> {
-  const path = await makeStore();
+/** @param clock of the journal, monotonic milliseconds @param fill what else is in the store */
+export async function batchesAlone(more: Partial<BatchesOptions> = {}, clock = (): number => performance.now(), fill?: (store: Store) => void): Promise<Alone> {
+  const path = await makeStore(fill);
   await makeKey(path, 'enterprise');
   // As a service has it: who is busy is not waited for with the thread.
   const store = openStore(path, 0);

@@ -47,6 +47,12 @@ export const BATCH_BODY = {
 const ID: Parameter = { description: 'The `id` of the job.', schema: { type: 'string' }, example: 'bat_0123456789abcdef0123456789abcdef' };
 const JOB = { 'application/json': ref('Batch') };
 const tag = 'Batches';
+const CHANGED_ONCE = ['job_state_conflict', 'idempotency_in_flight', 'idempotency_mismatch'] as const;
+
+/** A call to one job: what lies below its path, and what it answers and is refused with besides the job itself and what all of them are. */
+function ofJob({ under = '', inPath = {}, answers = { 200: { description: 'The job.', content: JOB } }, problems = [], ...call }: Omit<Operation, 'path' | 'tag' | 'answers' | 'problems'> & Partial<Pick<Operation, 'answers' | 'problems'>> & { readonly under?: string }): Operation {
+  return { ...call, path: `/v1/batches/{id}${under}`, tag, inPath: { id: ID, ...inPath }, answers, problems: ['insufficient_credits', 'not_found', ...problems] };
+}
 
 export const CREATE_BATCH: Operation = {
   id: 'createBatch',
@@ -72,80 +78,63 @@ export const LIST_BATCHES: Operation = {
   problems: ['insufficient_credits'],
 };
 
-export const GET_BATCH: Operation = {
+export const GET_BATCH = ofJob({
   id: 'getBatch',
   method: 'GET',
-  path: '/v1/batches/{id}',
-  tag,
   summary: 'How far a job is',
   description: 'Always `succeeded` + `not_found` + `failed` + `unprocessed` = `total`, which is known once the job is validated.',
-  inPath: { id: ID },
-  answers: { 200: { description: 'The job.', content: JOB } },
-  problems: ['insufficient_credits', 'not_found'],
-};
+});
 
-export const PUT_PART: Operation = {
+export const PUT_PART = ofJob({
   id: 'putBatchPart',
   method: 'PUT',
-  path: '/v1/batches/{id}/parts/{n}',
-  tag,
+  under: '/parts/{n}',
   summary: 'Send a part of the lines',
   description:
     `Whole lines in the job's format, at most 64 MiB; the same number sent again replaces the part. Of \`ndjson\` each line is the JSON object that the operation's call takes, with a \`custom_id\` of at most ${MAX_CUSTOM_ID} characters if wanted, or \`{custom_id, params}\`. ` +
     `Of \`csv\` the first part begins with a header of the names of params; other parts may repeat it. A line has ${MAX_LINE_BYTES / 1024} KiB at most, a job ${MAX_LINES.toLocaleString('en')} lines. \`Content-Encoding: gzip\` is taken.`,
-  inPath: { id: ID, n: { description: `Its number, 1 to ${MAX_PARTS.toLocaleString('en')}. Parts may come in any order; the lines are taken in that of the numbers.`, schema: { type: 'integer', minimum: 1, maximum: MAX_PARTS }, example: 1 } },
+  inPath: { n: { description: `Its number, 1 to ${MAX_PARTS.toLocaleString('en')}. Parts may come in any order; the lines are taken in that of the numbers.`, schema: { type: 'integer', minimum: 1, maximum: MAX_PARTS }, example: 1 } },
   raw: { 'application/x-ndjson': { type: 'string', description: 'A JSON object a line.' }, 'text/csv': { type: 'string', description: 'RFC 4180, UTF-8, with commas.' } },
   answers: { 200: { description: 'It is on the disk.', content: { 'application/json': ref('BatchPart') } } },
-  problems: ['insufficient_credits', 'not_found', 'job_state_conflict', 'payload_too_large', 'validation_failed'],
-};
+  problems: ['job_state_conflict', 'payload_too_large', 'validation_failed'],
+});
 
-export const COMPLETE_BATCH: Operation = {
+export const COMPLETE_BATCH = ofJob({
   id: 'completeBatch',
   method: 'POST',
-  path: '/v1/batches/{id}/complete',
-  tag,
+  under: '/complete',
   summary: 'Say that all parts are there',
   description: 'The job is validated and worked off from then on. When a part is missing between 1 and the last one, it is named and the job stays open. Without a body.',
-  inPath: { id: ID },
-  answers: { 200: { description: 'The job.', content: JOB } },
-  problems: ['insufficient_credits', 'not_found', 'job_state_conflict', 'idempotency_in_flight', 'idempotency_mismatch'],
-};
+  problems: CHANGED_ONCE,
+});
 
-export const CANCEL_BATCH: Operation = {
+export const CANCEL_BATCH = ofJob({
   id: 'cancelBatch',
   method: 'POST',
-  path: '/v1/batches/{id}/cancel',
-  tag,
+  under: '/cancel',
   summary: 'End a job early',
   description: 'What is done stays done and paid for, and can be fetched; all else is `unprocessed` and free. Without a body.',
-  inPath: { id: ID },
-  answers: { 200: { description: 'The job.', content: JOB } },
-  problems: ['insufficient_credits', 'not_found', 'job_state_conflict', 'idempotency_in_flight', 'idempotency_mismatch'],
-};
+  problems: CHANGED_ONCE,
+});
 
-export const DELETE_BATCH: Operation = {
+export const DELETE_BATCH = ofJob({
   id: 'deleteBatch',
   method: 'DELETE',
-  path: '/v1/batches/{id}',
-  tag,
   summary: 'Forget a job that has ended',
   description: 'Its results are gone from then on. One that has not ended is to be cancelled first.',
-  inPath: { id: ID },
   answers: { 204: { description: 'It is gone.' } },
-  problems: ['insufficient_credits', 'not_found', 'job_state_conflict'],
-};
+  problems: ['job_state_conflict'],
+});
 
-export const BATCH_RESULTS: Operation = {
+export const BATCH_RESULTS = ofJob({
   id: 'getBatchResults',
   method: 'GET',
-  path: '/v1/batches/{id}/results',
-  tag,
+  under: '/results',
   summary: 'The results of a job that is completed or cancelled',
   description:
     'A line for each line of the input, in order, of one set or of all. By `Accept`, else as the parts were: `application/x-ndjson`, or `text/csv` with the same columns, where `record` and `error` are JSON. Where a person was erased since, the line is `failed` with `suppressed_person`, and has no record.',
-  inPath: { id: ID },
   query: { set: { description: 'Only lines of this status.', schema: { type: 'string', enum: RESULT_SETS }, example: 'succeeded' } },
   headers: { Accept: { description: 'In which form.', schema: { type: 'string' }, example: 'application/x-ndjson' } },
   answers: { 200: { description: 'The lines, as a stream.', content: { 'application/x-ndjson': ref('BatchLine'), 'text/csv': { type: 'string', description: '`line,custom_id,status,record,error,credits`' } } } },
-  problems: ['insufficient_credits', 'not_found', 'job_state_conflict'],
-};
+  problems: ['job_state_conflict'],
+});

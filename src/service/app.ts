@@ -14,7 +14,7 @@ import { answerOdd, isLate, refuseLate, refuseUnreadable } from './guard/unreada
 import { Uploads } from './guard/uploads.ts';
 import { nearPath } from './near-path.ts';
 import type { Operation } from './openapi/operation.ts';
-import { BATCH_RESULTS, CANCEL_BATCH, COMPLETE_BATCH, CREATE_BATCH, DELETE_BATCH, GET_BATCH, LIST_BATCHES, MEDIA, PUT_PART } from './operations/batches.ts';
+import { BATCH_RESULTS, CANCEL_BATCH, CHANGE_BATCH, COMPLETE_BATCH, CREATE_BATCH, DELETE_BATCH, GET_BATCH, LIST_BATCHES, MEDIA, PUT_PART } from './operations/batches.ts';
 import { COMPANY } from './operations/companies.ts';
 import { ENRICH, ENRICH_BULK } from './operations/enrich.ts';
 import { GRAPHQL } from './operations/graphql.ts';
@@ -183,6 +183,7 @@ export function buildApp(context: ServiceContext): App {
   serveFree(CREATE_BATCH, batches.create);
   serveFree(LIST_BATCHES, batches.list);
   serveFree(GET_BATCH, batches.get);
+  serveFree(CHANGE_BATCH, batches.change);
   serveFree(PUT_PART, batches.putPart);
   serveFree(COMPLETE_BATCH, batches.complete);
   serveFree(CANCEL_BATCH, batches.cancel);

@@ -103,6 +103,11 @@ export class BatchRows {
     return { ...row, state: to, reason, times: { ...row.times, [to]: atMs } };
   }
 
+  setRequest(row: BatchRow, request: BatchRequest): BatchRow {
+    this.#sql('UPDATE batches SET request = ? WHERE seq = ?').run(JSON.stringify(request), row.seq);
+    return { ...row, request };
+  }
+
   /** What validation has found, and where the first line is. */
   setTotal({ seq }: BatchRow, total: number, header: readonly string[] | null, part: number): void {
     this.#sql('UPDATE batches SET total = ?, header = ?, part = ?, part_offset = 0 WHERE seq = ?').run(total, header === null ? null : JSON.stringify(header), part, seq);

@@ -169,6 +169,17 @@ export class Batches {
     });
   }
 
+  /** Has a job that may cost so much, and no less than before, go on: a round that is under way was begun with what it was. @throws ServiceError */
+  raiseMaxCredits(keyId: string, id: string, maxCredits: number): Promise<ShownBatch> {
+    return this.#change(keyId, id, (row) => {
+      if (hasEnded(row.state) || row.state === 'cancelling') throw conflict(row, 'costs nothing more');
+      const before = row.request.maxCredits;
+      const detail = before === null ? 'this job has no max_credits, and may cost as much as the key has' : `max_credits can be raised only: it is ${before}`;
+      if (before === null || maxCredits < before) throw new ServiceError('validation_failed', detail, { errors: [{ pointer: '/max_credits', code: 'range', detail }] });
+      return this.#rows.setRequest(row, { ...row.request, maxCredits });
+    });
+  }
+
   /** Ends a job early; one that is cancelled stays so. */
   cancel(keyId: string, id: string): Promise<ShownBatch> {
     return this.#change(keyId, id, (row) => {

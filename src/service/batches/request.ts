@@ -1,6 +1,6 @@
 /** What a job is asked to do, read from the body that begins it. Pure. */
 import { ServiceError } from '../errors.ts';
-import { BATCH_BODY, BATCH_OPTIONS, type BatchFormat, type BatchOperation } from '../operations/batches.ts';
+import { BATCH_BODY, BATCH_CHANGE_BODY, BATCH_OPTIONS, type BatchFormat, type BatchOperation } from '../operations/batches.ts';
 import { MAX_METADATA_DEPTH } from '../operations/enrich.ts';
 import { BodyReader } from '../validate.ts';
 import { isDeeper } from '../values.ts';
@@ -33,6 +33,16 @@ export function readBatchRequest(body: unknown, isDevelopment: boolean): BatchRe
   reader.finish();
   // `finish` has thrown unless it is there.
   return { operation: operation as BatchOperation, format, options, metadata, webhookUrl, maxCredits };
+}
+
+/** What a job may cost from now on, as a body has it. @throws ServiceError naming all that is wrong */
+export function readMaxCredits(body: unknown): number {
+  const reader = new BodyReader(body, BATCH_CHANGE_BODY);
+  const maxCredits = reader.get('max_credits');
+  if (!reader.has('max_credits')) reader.fail('', 'required', 'give max_credits: what the job may cost from now on');
+  reader.finish();
+  // `finish` has thrown unless it is there.
+  return maxCredits as number;
 }
 
 /** Options are read as the operation's own call reads them; what is wrong is told with its place among them. */

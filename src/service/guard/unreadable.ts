@@ -26,7 +26,7 @@ export function refuseLate(socket: Duplex, requestId: string): void {
 
 /** A tunnel is refused like any other method; an expectation that nobody knows is none (RFC 9110 10.1.1), so the request is answered. */
 export function answerOdd(server: Server, nextRequestId: () => string): void {
-  server.on('connect', (_request, socket) => refuseSocket(new ServiceError('method_not_allowed', 'this is no proxy', { headers: { allow: 'GET, HEAD, POST, PUT, DELETE' } }), socket, nextRequestId()));
+  server.on('connect', (_request, socket) => refuseSocket(new ServiceError('method_not_allowed', 'this is no proxy', { headers: { allow: 'GET, HEAD, POST, PUT, PATCH, DELETE' } }), socket, nextRequestId()));
   server.on('checkExpectation', (request, response) => void server.emit('request', request, response));
 }
 

@@ -32,6 +32,8 @@ export const BATCH_OPTIONS: Readonly<Record<BatchOperation, Body>> = {
 
 const optionNames = (operation: BatchOperation): string => Object.keys(BATCH_OPTIONS[operation].properties).map((name) => `\`${name}\``).join(', ');
 
+const MAX_CREDITS_FIELD = { type: 'integer', minimum: 1, maximum: MAX_CREDITS, description: 'The job pauses rather than cost more than this.', examples: [10_000] } as const;
+
 export const BATCH_BODY = {
   required: ['operation'],
   properties: {
@@ -40,9 +42,11 @@ export const BATCH_BODY = {
     options: { type: 'object', description: `For every line what the call of the operation takes: of \`enrich\` ${optionNames('enrich')}; of \`verify\` ${optionNames('verify')}; of \`reveal\` ${optionNames('reveal')}; of \`company\` none.`, examples: [{}] },
     webhook_url: WEBHOOK_URL,
     metadata: { type: 'object', description: `Yours; it comes back as it is. At most ${MAX_METADATA_BYTES.toLocaleString('en')} bytes of JSON, nested ${MAX_METADATA_DEPTH} levels deep.`, examples: [{ list: 'spring' }] },
-    max_credits: { type: 'integer', minimum: 1, maximum: MAX_CREDITS, description: 'The job pauses rather than cost more than this.', examples: [10_000] },
+    max_credits: MAX_CREDITS_FIELD,
   },
 } as const satisfies Body;
+
+export const BATCH_CHANGE_BODY = { required: ['max_credits'], properties: { max_credits: MAX_CREDITS_FIELD } } as const satisfies Body;
 
 const ID: Parameter = { description: 'The `id` of the job.', schema: { type: 'string' }, example: 'bat_0123456789abcdef0123456789abcdef' };
 const JOB = { 'application/json': ref('Batch') };
@@ -83,6 +87,15 @@ export const GET_BATCH = ofJob({
   method: 'GET',
   summary: 'How far a job is',
   description: 'Always `succeeded` + `not_found` + `failed` + `unprocessed` = `total`, which is known once the job is validated.',
+});
+
+export const CHANGE_BATCH = ofJob({
+  id: 'changeBatch',
+  method: 'PATCH',
+  summary: 'Raise what a job may cost',
+  description: 'One that is paused for its `max_credits` goes on. It can be raised, as long as the job has not ended, and not lowered: what is under way is paid for.',
+  body: { name: 'BatchChange', declared: BATCH_CHANGE_BODY },
+  problems: ['job_state_conflict'],
 });
 
 export const PUT_PART = ofJob({

@@ -7,7 +7,7 @@ import { accepted } from '../accepted.ts';
 import { bookCall, isHead } from '../api-route.ts';
 import { batchId, type BegunIds } from '../batches/batches.ts';
 import { MAX_PART_BYTES, MAX_PARTS, REMEMBERED_MS } from '../batches/limits.ts';
-import { readBatchRequest } from '../batches/request.ts';
+import { readBatchRequest, readMaxCredits } from '../batches/request.ts';
 import type { ShownBatch } from '../batches/shown.ts';
 import type { Answer, Endpoint, ServiceContext } from '../context.ts';
 import { ServiceError } from '../errors.ts';
@@ -29,6 +29,7 @@ export interface BatchEndpoints {
   readonly create: Endpoint;
   readonly list: Endpoint;
   readonly get: Endpoint;
+  readonly change: Endpoint;
   readonly putPart: Endpoint;
   readonly complete: Endpoint;
   readonly cancel: Endpoint;
@@ -57,6 +58,10 @@ export function batchEndpoints({ batches, webhooks, uploads, now }: Context): Ba
       return { status: 200, text, credits: 0, again: true, headers: cursor === null ? {} : { link: `<${nextUrl(request.url, cursor)}>; rel="next"` } };
     },
     get: (_body, request) => shown(batches.get(keyOf(request), named(request).id)),
+    change: async (body, request) => {
+      const maxCredits = readMaxCredits(body);
+      return shown(await batches.raiseMaxCredits(keyOf(request), named(request).id, maxCredits));
+    },
     putPart: async (body, request) => {
       const { id } = named(request);
       const part = partOf(request);

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { ServiceError } from '../../../src/service/errors.ts';
 import { BULK_BODY, ENRICH_BODY, ENRICH_FORMS } from '../../../src/service/operations/enrich.ts';
 import { OPERATIONS } from '../../../src/service/operations/operations.ts';
-import { BATCH_BODY } from '../../../src/service/operations/batches.ts';
+import { BATCH_BODY, BATCH_CHANGE_BODY } from '../../../src/service/operations/batches.ts';
 import { REVEAL_BODY } from '../../../src/service/operations/reveal.ts';
 import { WEBHOOK_BODY, WEBHOOK_CHANGE_BODY } from '../../../src/service/operations/webhooks.ts';
 import { VERIFY_BODY } from '../../../src/service/operations/verify.ts';
@@ -102,6 +102,7 @@ describe('a body is taken exactly when its published schema holds', () => {
     { name: 'VerifyRequest', declared: VERIFY_BODY, forms: null },
     { name: 'BulkEnrichRequest', declared: BULK_BODY, forms: null },
     { name: 'BatchRequest', declared: BATCH_BODY, forms: null },
+    { name: 'BatchChange', declared: BATCH_CHANGE_BODY, forms: null },
     { name: 'WebhookRequest', declared: WEBHOOK_BODY, forms: null },
     { name: 'WebhookChange', declared: WEBHOOK_CHANGE_BODY, forms: null },
   ] as const;

@@ -1,0 +1,49 @@
+import { expect, it } from 'vitest';
+import { makeKey, makeStore, serveStore, type Reply } from '../harness.ts';
+import { jobsOf, ndjson } from './jobs.ts';
+
+const lines = (count: number): string => ndjson(...Array.from({ length: count }, () => ({ id: 'pe_1' })));
+
+async function begin(maxCredits: number | null, count: number) {
+  const store = await makeStore();
+  const jobs = jobsOf(await serveStore({ store }), await makeKey(store, 'enterprise', { credits: 100 }));
+  const { id } = await jobs.create({ operation: 'enrich', max_credits: maxCredits });
+  await jobs.put(id, 1, lines(count));
+  const change = (body: unknown): Promise<Reply> => jobs.send('PATCH', `/${id}`, { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } });
+  return { jobs, id, change };
+}
+
+it('raised, a job goes on that was paused for what it may cost, and costs no more than that', async () => {
+  const { jobs, id, change } = await begin(4, 9);
+  await jobs.complete(id);
+  expect(await jobs.until(id, 'paused')).toMatchObject({ reason: { code: 'max_credits' }, credits_charged: 4 });
+  const raised = await change({ max_credits: 6 });
+  expect([raised.status, raised.json]).toMatchObject([200, { id, max_credits: 6, counts: { total: 9 } }]);
+  await expect.poll(async () => (await jobs.get(id)).credits_charged, { timeout: 10_000 }).toBe(6);
+  expect(await jobs.until(id, 'paused')).toMatchObject({ reason: { code: 'max_credits' }, credits_charged: 6 });
+  // The same again is the same.
+  expect((await change({ max_credits: 6 })).status).toBe(200);
+  expect((await change({ max_credits: 9 })).status).toBe(200);
+  expect(await jobs.until(id, 'completed')).toMatchObject({ reason: null, counts: { succeeded: 9 }, credits_charged: 9 });
+  expect((await change({ max_credits: 10 })).json['code']).toBe('job_state_conflict');
+});
+
+it('it is not lowered, nor given to a job that has none, nor changed by anything else', async () => {
+  const { jobs, id, change } = await begin(4, 1);
+  for (const body of [{ max_credits: 3 }, { max_credits: 0 }, {}, { max_credits: null }, { max_credits: 5, metadata: {} }, [], { max_credits: '5' }]) expect([body, (await change(body)).status]).toEqual([body, 422]);
+  expect((await change({ max_credits: 3 })).json).toMatchObject({ code: 'validation_failed', errors: [{ pointer: '/max_credits', code: 'range', detail: 'max_credits can be raised only: it is 4' }] });
+  expect((await jobs.send('GET', `/${id}`)).json['max_credits']).toBe(4);
+  await jobs.cancel(id);
+  expect((await change({ max_credits: 5 })).json['code']).toBe('job_state_conflict');
+  const free = await begin(null, 1);
+  expect((await free.change({ max_credits: 5 })).json).toMatchObject({ code: 'validation_failed', errors: [{ pointer: '/max_credits' }] });
+});
+
+it('a job is changed by its key alone', async () => {
+  const store = await makeStore();
+  const [mine, theirs] = [await makeKey(store, 'enterprise'), await makeKey(store, 'enterprise')];
+  const service = await serveStore({ store });
+  const { id } = await jobsOf(service, mine).create({ operation: 'enrich', max_credits: 4 });
+  const change = await jobsOf(service, theirs).send('PATCH', `/${id}`, { body: '{"max_credits":5}', headers: { 'content-type': 'application/json' } });
+  expect(change.status).toBe(404);
+});

@@ -1,5 +1,6 @@
 /** Signals as server-sent events (WHATWG HTML 9.2): what is known first, then whatever becomes known, with a heartbeat in between. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Places } from './guard/places.ts';
 import type { SignalFeed, SignalFilter } from './store/signal-feed.ts';
 
 const HEARTBEAT_MS = 15_000;
@@ -13,22 +14,19 @@ const MAX_STREAMS_A_KEY = 50;
 
 /** The streams that are open: counted, and ended together. */
 export class EventStreams {
+  readonly #places = new Places(MAX_STREAMS, MAX_STREAMS_A_KEY);
   readonly #open = new Set<AbortController>();
-  readonly #byKey = new Map<string, number>();
   #closed = false;
 
   /** A place for one more, given back when it is aborted; null when there is none. */
   open(keyId: string): AbortController | null {
-    const count = this.#byKey.get(keyId) ?? 0;
-    if (this.#closed || this.#open.size >= MAX_STREAMS || count >= MAX_STREAMS_A_KEY) return null;
+    const leave = this.#closed ? null : this.#places.take(keyId);
+    if (leave === null) return null;
     const stream = new AbortController();
     this.#open.add(stream);
-    this.#byKey.set(keyId, count + 1);
     stream.signal.addEventListener('abort', () => {
       this.#open.delete(stream);
-      const left = (this.#byKey.get(keyId) ?? 1) - 1;
-      if (left === 0) this.#byKey.delete(keyId);
-      else this.#byKey.set(keyId, left);
+      leave();
     }, { once: true });
     return stream;
   }

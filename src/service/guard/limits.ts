@@ -14,10 +14,11 @@ export interface Limits {
   readonly keepAliveMs: number;
   /** How long a stream waits for a client that takes nothing of it, and a part of a batch job for one that sends nothing, milliseconds. */
   readonly stalledMs: number;
-  /** How fast a part must come at the least once it has taken as long as a whole request may, and how many may be on their way: of all, and of one key. */
+  /** How fast a part must come at the least once it has taken as long as a whole request may. */
   readonly uploadBytesPerS: number;
-  readonly uploads: number;
-  readonly uploadsPerKey: number;
+  /** Parts of batch jobs that are on their way, and results of them that are being read, so many of each: of everybody, and of one key. */
+  readonly transfers: number;
+  readonly transfersPerKey: number;
   readonly connections: number;
   /** Of one address; what comes from this machine, such as a proxy, is everybody's. */
   readonly connectionsPerAddress: number;
@@ -37,8 +38,8 @@ export const LIMITS: Limits = {
   keepAliveMs: 75_000,
   stalledMs: 60_000,
   uploadBytesPerS: 8 * 1024,
-  uploads: 200,
-  uploadsPerKey: 20,
+  transfers: 200,
+  transfersPerKey: 20,
   connections: 10_000,
   connectionsPerAddress: 1_000,
   inFlight: 2_000,

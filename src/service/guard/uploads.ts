@@ -7,12 +7,13 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ServiceError } from '../errors.ts';
 import { checkEveryMs, type Limits } from './limits.ts';
+import { Places } from './places.ts';
 
 /** Seconds after which another one may have ended. */
 const RETRY_S = '10';
 
 interface Upload {
-  readonly keyId: string;
+  readonly leave: () => void;
   readonly socket: Socket;
   readonly sinceMs: number;
   /** Bytes of the connection when it began, and at the last look. */
@@ -26,6 +27,7 @@ interface Upload {
 
 export class Uploads {
   readonly #limits: Limits;
+  readonly #places: Places;
   readonly #clock: () => number;
   readonly #refuse: (socket: Socket) => void;
   readonly #open = new Map<IncomingMessage, Upload>();
@@ -34,6 +36,7 @@ export class Uploads {
   /** @param clock monotonic, milliseconds @param refuse answers whoever is too slow, and closes the connection */
   constructor(limits: Limits, clock: () => number, refuse: (socket: Socket) => void) {
     this.#limits = limits;
+    this.#places = new Places(limits.transfers, limits.transfersPerKey);
     this.#clock = clock;
     this.#refuse = refuse;
   }
@@ -45,11 +48,11 @@ export class Uploads {
 
   /** Until its end, or that of its connection. @throws ServiceError when there are too many, of all or of the key */
   begin(keyId: string, request: IncomingMessage): void {
-    const all = [...this.#open.values()];
-    if (all.length >= this.#limits.uploads || all.filter((one) => one.keyId === keyId).length >= this.#limits.uploadsPerKey) throw new ServiceError('overloaded', 'too many parts are on their way', { headers: { 'retry-after': RETRY_S } });
+    const leave = this.#places.take(keyId);
+    if (leave === null) throw new ServiceError('overloaded', 'too many parts are on their way', { headers: { 'retry-after': RETRY_S } });
     const { socket } = request;
     const nowMs = this.#clock();
-    this.#open.set(request, { keyId, socket, sinceMs: nowMs, from: socket.bytesRead, read: socket.bytesRead, movedMs: nowMs, restUntilMs: null });
+    this.#open.set(request, { leave, socket, sinceMs: nowMs, from: socket.bytesRead, read: socket.bytesRead, movedMs: nowMs, restUntilMs: null });
     const over = (): void => this.#close(request);
     request.once('end', over);
     socket.once('close', over);
@@ -63,6 +66,7 @@ export class Uploads {
   }
 
   #close(request: IncomingMessage): void {
+    this.#open.get(request)?.leave();
     this.#open.delete(request);
     if (this.#open.size > 0 || this.#timer === null) return;
     clearInterval(this.#timer);

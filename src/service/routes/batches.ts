@@ -11,9 +11,11 @@ import { readBatchRequest, readMaxCredits } from '../batches/request.ts';
 import type { ShownBatch } from '../batches/shown.ts';
 import type { Answer, Endpoint, ServiceContext } from '../context.ts';
 import { ServiceError } from '../errors.ts';
+import { Places } from '../guard/places.ts';
 import type { Uploads } from '../guard/uploads.ts';
 import { LIST_BATCHES, MEDIA, RESULT_SETS, type BatchFormat, type ResultSet } from '../operations/batches.ts';
 import type { LimitParameter } from '../operations/paging.ts';
+import { leave } from '../watch/follow-calls.ts';
 import { nextUrl, writeCursor } from './cursor.ts';
 import { Findings } from './findings.ts';
 import { keyOf } from './key-of.ts';
@@ -89,8 +91,12 @@ export function batchEndpoints({ batches, webhooks, uploads, now }: Context): Ba
   };
 }
 
+/** Seconds after which somebody may have read to the end. */
+const RETRY_S = '10';
+
 /** GET .../results: a stream of lines. */
 export function batchResults(context: ServiceContext): RouteHandlerMethod {
+  const readers = new Places(context.limits.transfers, context.limits.transfersPerKey);
   return (request: FastifyRequest, reply: FastifyReply) => {
     const set = readSet(request);
     const results = context.batches.resultsOf(keyOf(request), named(request).id);
@@ -98,6 +104,10 @@ export function batchResults(context: ServiceContext): RouteHandlerMethod {
     const format = formatFor(request.headers.accept, results.format);
     reply.header('content-type', format === 'csv' ? `${MEDIA.csv}; charset=utf-8` : MEDIA.ndjson);
     if (isHead(request)) return reply.send();
+    const leavePlace = readers.take(keyOf(request));
+    if (leavePlace === null) throw new ServiceError('overloaded', 'too many results are being read', { headers: { 'retry-after': RETRY_S } });
+    reply.raw.once('close', leavePlace);
+    leave(context.gate, request.call);
     // Who takes nothing of a stream is not waited for.
     request.raw.socket.setTimeout(context.limits.stalledMs);
     return reply.send(Readable.from(results.read(set, format), { objectMode: false }));

@@ -85,9 +85,9 @@ it('one that stands still is refused, whatever has come of it; of one that was a
 
 it('so many are on their way and no more, of a key and of all; one that has ended, or whose connection has, makes room', () => {
   const { uploads, request } = make();
-  const begun = Array.from({ length: LIMITS.uploads }, (_, n) => {
+  const begun = Array.from({ length: LIMITS.transfers }, (_, n) => {
     const { message, line } = request();
-    uploads.begin(`k${Math.floor(n / LIMITS.uploadsPerKey)}`, message);
+    uploads.begin(`k${Math.floor(n / LIMITS.transfersPerKey)}`, message);
     return { message, line };
   });
   const refused = expect.objectContaining({ code: 'overloaded', headers: { 'retry-after': '10' } });
@@ -97,7 +97,7 @@ it('so many are on their way and no more, of a key and of all; one that has ende
   uploads.begin('another', request().message);
   begun[1]?.line.emit('close');
   uploads.begin('k0', request().message);
-  expect(begun.map(({ line }) => uploads.has(line as unknown as Socket)).filter(Boolean)).toHaveLength(LIMITS.uploads - 2);
+  expect(begun.map(({ line }) => uploads.has(line as unknown as Socket)).filter(Boolean)).toHaveLength(LIMITS.transfers - 2);
 });
 
 it('a part may take longer than a whole request', async () => {
@@ -125,7 +125,7 @@ it('a part that stands still is refused, and nothing of it is kept', async () =>
 });
 
 it('what is left of a part that was refused is not waited for without end', async () => {
-  const service = await serveStore({ limits: { headersTimeoutMs: 100, requestTimeoutMs: 200, uploadBytesPerS: 0, uploadsPerKey: 1 } });
+  const service = await serveStore({ limits: { headersTimeoutMs: 100, requestTimeoutMs: 200, uploadBytesPerS: 0, transfersPerKey: 1 } });
   const { id } = await jobsOf(service).create({ operation: 'enrich' });
   const first = beginPart(service, id, Buffer.concat([gzipSync('{}'), Buffer.from('no gzip')]), 1_000, 'Content-Encoding: gzip\r\n');
   const [answer] = (await once(first, 'data')) as [Buffer];

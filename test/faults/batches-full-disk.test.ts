@@ -31,4 +31,20 @@ describe.skipIf(!ensureRoot())('a full disk', () => {
     expect(await jobs.until(id, 'completed')).toMatchObject({ reason: null, counts: { total: LINES, succeeded: LINES }, credits_charged: LINES });
     expect((await jobs.lines(id)).map(({ custom_id: name }) => Number(name))).toEqual(Array.from({ length: LINES }, (_, n) => n));
   });
+
+  it('that cannot be written at all refuses parts, and keeps no job from being forgotten', async () => {
+    const path = await makeStore();
+    const disk = mountSmallDisk(`${path}.batches`, '2m');
+    cleanUp(() => void spawnSync('umount', ['-l', disk.path]));
+    const jobs = jobsOf(await serveStore({ store: path }));
+    const ended = await jobs.run({ operation: 'enrich' }, ndjson({ id: 'pe_1' }));
+    const { id } = await jobs.create({ operation: 'enrich' });
+    expect(spawnSync('mount', ['-o', 'remount,ro', disk.path]).status).toBe(0);
+    const refused = await jobs.put(id, 1, ndjson({ id: 'pe_1' }));
+    expect([refused.status, refused.json['code'], refused.headers.get('retry-after')]).toEqual([503, 'overloaded', '60']);
+    expect((await jobs.send('DELETE', `/${ended.id}`)).status).toBe(204);
+    expect((await jobs.send('GET', `/${ended.id}`)).status).toBe(404);
+    spawnSync('mount', ['-o', 'remount,rw', disk.path]);
+    expect((await jobs.put(id, 1, ndjson({ id: 'pe_1' }))).status).toBe(200);
+  });
 });

@@ -1,10 +1,10 @@
 /** The Batch API without HTTP: jobs are begun, fed, followed, ended and read. Every job is its key's alone. */
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { ServiceError } from '../errors.ts';
 import type { BatchFormat, ResultSet } from '../operations/batches.ts';
-import { systemCodeOf } from '../../sqlite/system-code.ts';
+import { isOfDisk } from '../../sqlite/system-code.ts';
 import type { StoreWrites } from '../store-writes.ts';
 import type { Announce } from '../webhooks/announcement.ts';
 import { BatchRows, type BatchRow } from './batch-rows.ts';
@@ -23,6 +23,8 @@ import { BatchWorker, type WorkerOptions } from './worker.ts';
 
 const TIDY_MS = 60_000;
 const FULL_RETRY_S = '60';
+/** Of files that nobody knows of any more the sweep says when it cannot remove them. */
+const LEFT_TO_SWEEP = (): void => undefined;
 /** Missing parts that are named. */
 const MOST_NAMED = 100;
 
@@ -128,8 +130,18 @@ export class Batches {
   /** Writes a part to the disk as it comes. Returns its bytes. @throws ServiceError when it is too large, or has no place */
   async putPart(keyId: string, id: string, n: number, body: Readable): Promise<number> {
     const row = this.#find(keyId, id);
+    try {
+      return await this.#writePart(row, n, body);
+    } catch (error) {
+      if (isOfDisk(error)) throw full('the disk has no room for the part, or cannot be written');
+      throw error;
+    }
+  }
+
+  async #writePart(row: BatchRow, n: number, body: Readable): Promise<number> {
+    const { id, keyId } = row;
     const { file, handle } = await this.#folder.create(id, `part-${n}`);
-    let kept = false;
+    let unneeded: string | null = file;
     try {
       let bytes = 0;
       for await (const chunk of body.iterator({ destroyOnReturn: false })) {
@@ -138,20 +150,15 @@ export class Batches {
         await handle.writeFile(chunk as Buffer);
       }
       await handle.datasync();
-      const replaced = await this.#write(() => {
+      unneeded = await this.#write(() => {
         const now = this.#find(keyId, id);
         if (now.state !== 'open') throw conflict(now, 'takes no parts any more');
         return this.#rows.files.put(row, 'part', { n, file, bytes });
       });
-      kept = true;
-      if (replaced !== null) await this.#folder.remove(id, replaced);
       return bytes;
-    } catch (error) {
-      if (systemCodeOf(error) === 'ENOSPC' || systemCodeOf(error) === 'EDQUOT') throw full('there is no room on the disk');
-      throw error;
     } finally {
       await handle.close();
-      if (!kept) await this.#folder.remove(id, file);
+      if (unneeded !== null) await this.#folder.remove(id, unneeded).catch(LEFT_TO_SWEEP);
     }
   }
 
@@ -196,7 +203,7 @@ export class Batches {
       if (!hasEnded(row.state)) throw conflict(row, 'has not ended; cancel it first');
       this.#rows.drop(row);
     });
-    await this.#folder.removeJob(id);
+    await this.#folder.removeJob(id).catch(LEFT_TO_SWEEP);
   }
 
   /** What a job's parts were in. @throws ServiceError when it has no results */
@@ -204,7 +211,7 @@ export class Batches {
     const row = this.#find(keyId, id);
     if (!WITH_RESULTS.includes(row.state)) throw conflict(row, 'has no results: those of a completed or cancelled job can be read');
     const files = this.#rows.files.all(row, 'results');
-    if (files.some(({ file }) => !existsSync(this.#folder.at(id, file)))) throw new ServiceError('not_found', 'the files of this job are gone');
+    if (files.some(({ file, bytes }) => (statSync(this.#folder.at(id, file), { throwIfNoEntry: false })?.size ?? -1) < bytes)) throw new ServiceError('not_found', 'the files of this job are gone');
     return { format: row.request.format, read: (set, format) => shownResults(() => this.#rows.files.all(row, 'results'), (file) => this.#folder.at(id, file), set, format, () => this.#cutter(row.createdMs)) };
   }
 

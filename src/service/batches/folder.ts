@@ -6,6 +6,9 @@ import { join } from 'node:path';
 /** A file that no row of the store names may be about to be named: it is left alone for so long, milliseconds. */
 const STRAY_MS = 3_600_000;
 
+/** A file that is shorter than what counts of it: it was cut, or an older one was put in its place. */
+export class FileCut extends Error {}
+
 export class BatchFolder {
   readonly #path: string;
 
@@ -20,22 +23,33 @@ export class BatchFolder {
 
   /** A new file of a job. */
   async create(id: string, name: string): Promise<{ readonly file: string; readonly handle: FileHandle }> {
-    await mkdir(join(this.#path, id), { recursive: true, mode: 0o700 });
+    await this.#make(id);
     const file = `${name}-${randomBytes(6).toString('hex')}`;
     return { file, handle: await open(this.at(id, file), 'wx', 0o600) };
   }
 
-  /** Puts `bytes` behind the first `from` of a file, flushed; what a failure left there is overwritten. Makes the file when it is missing. @throws what the disk says */
+  /** Puts `bytes` behind the first `from` of a file, flushed; what a failure left there is overwritten. Makes the file when nothing counts of it yet. @throws FileCut; what the disk says */
   async append(id: string, file: string, from: number, bytes: Buffer): Promise<void> {
-    await mkdir(join(this.#path, id), { recursive: true, mode: 0o700 });
+    await this.#make(id);
     // Not for appending: that would write behind what a failed attempt has left.
     const handle = await open(this.at(id, file), from === 0 ? 'w' : 'r+', 0o600);
     try {
+      // Zeros would be in between.
+      if ((await handle.stat()).size < from) throw new FileCut();
       for (let done = 0; done < bytes.length; ) done += (await handle.write(bytes, done, bytes.length - done, from + done)).bytesWritten;
       await handle.truncate(from + bytes.length);
       await handle.datasync();
     } finally {
       await handle.close();
+    }
+  }
+
+  /** Not `recursive`: on a disk that is read-only that says that the folder is not there. */
+  async #make(id: string): Promise<void> {
+    for (const path of [this.#path, join(this.#path, id)]) {
+      await mkdir(path, { mode: 0o700 }).catch((error: unknown) => {
+        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      });
     }
   }
 

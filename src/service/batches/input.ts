@@ -2,6 +2,7 @@
 import { open, type FileHandle } from 'node:fs/promises';
 import type { BatchFormat } from '../operations/batches.ts';
 import { readCells } from './csv.ts';
+import { FileCut } from './folder.ts';
 import { frameAt, isBlank, type Framed } from './frame.ts';
 import { ROUND_BYTES } from './limits.ts';
 import { readLine, TOO_LONG, UNCLOSED, type Line } from './lines.ts';
@@ -61,7 +62,7 @@ async function readAt(file: FileHandle, offset: number, length: number): Promise
   let read = 0;
   while (read < length) {
     const { bytesRead } = await file.read(bytes, read, length - read, offset + read);
-    if (bytesRead === 0) throw new Error('the file is shorter than it was');
+    if (bytesRead === 0) throw new FileCut();
     read += bytesRead;
   }
   return bytes;

@@ -4,6 +4,7 @@ import { ServiceError } from '../errors.ts';
 import type { BatchFormat, ResultSet } from '../operations/batches.ts';
 import type { BatchFile } from './batch-files.ts';
 import type { Cut } from './erased.ts';
+import { FileCut } from './folder.ts';
 import { readKept, RESULT_HEADER, shownLine, type Kept } from './result-lines.ts';
 
 const CHUNK = 64 * 1024;
@@ -15,7 +16,7 @@ export async function* keptLines(file: FileHandle, size: number): AsyncGenerator
     let left = Buffer.alloc(0);
     for (let at = 0; at < size; ) {
       const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(Math.min(CHUNK, size - at)), 0, undefined, at);
-      if (bytesRead === 0) throw new Error('the file of results is shorter than it was');
+      if (bytesRead === 0) throw new FileCut('the file of results is shorter than it was');
       at += bytesRead;
       const bytes = Buffer.concat([left, buffer.subarray(0, bytesRead)]);
       const lines: Kept[] = [];

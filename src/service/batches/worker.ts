@@ -5,6 +5,7 @@ import { ServiceError } from '../errors.ts';
 import type { ServiceLog } from '../watch/log.ts';
 import type { BatchRow, Reason } from './batch-rows.ts';
 import { Budget, creditsOf } from './budget.ts';
+import { FileCut } from './folder.ts';
 import { toLine, type RawLine } from './input.ts';
 import { MAX_BYTES, MAX_BYTES_PER_KEY, ROUND_LINES, ROUND_RESULT_BYTES } from './limits.ts';
 import { linesAhead, type Source } from './lines-ahead.ts';
@@ -87,7 +88,7 @@ export class BatchWorker {
     const { log, stopped } = this.#options;
     if (error instanceof Dismissed || stopped()) return DISMISSED_MS;
     if (error instanceof ServiceError || isBusy(error)) return NO_ROOM_MS;
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return this.#end(row, row.state === 'cancelling' ? 'cancelled' : 'failed', { code: 'files_lost', detail: 'the files of the job are gone' }).catch(() => AFTER_BUG_MS);
+    if (error instanceof FileCut || (error as NodeJS.ErrnoException).code === 'ENOENT') return this.#end(row, row.state === 'cancelling' ? 'cancelled' : 'failed', { code: 'files_lost', detail: 'the files of the job are gone, or are not those that they were' }).catch(() => AFTER_BUG_MS);
     if (!isOfDisk(error)) {
       log?.write('error', { event: 'bug', batch: row.id, error: error instanceof Error ? error.stack : String(error) });
       return AFTER_BUG_MS;

@@ -279,6 +279,31 @@ describe('what is kept', () => {
     await jobs.complete(id);
     expect(await jobs.until(id, 'failed')).toMatchObject({ reason: { code: 'files_lost' } });
   });
+
+  it.each(['part-', 'results-'])('fails a job of which a %s file is shorter than it was', async (cut) => {
+    const path = await makeStore();
+    const jobs = jobsOf(await serveStore({ store: path }));
+    const { id } = await jobs.create({ operation: 'enrich', max_credits: 2 });
+    await jobs.put(id, 1, lines(5));
+    if (cut === 'results-') {
+      await jobs.complete(id);
+      await jobs.until(id, 'paused');
+    }
+    const name = (await readdir(`${path}.batches/${id}`)).find((file) => file.startsWith(cut));
+    await truncate(`${path}.batches/${id}/${name}`, 10);
+    if (cut === 'part-') await jobs.complete(id);
+    else await jobs.send('PATCH', `/${id}`, { body: '{"max_credits":5}', headers: { 'content-type': 'application/json' } });
+    expect(await jobs.until(id, 'failed')).toMatchObject({ reason: { code: 'files_lost' } });
+  });
+
+  it('has no results where their file is shorter than it was', async () => {
+    const service = await serveStore();
+    const jobs = jobsOf(service);
+    const { id } = await jobs.run({ operation: 'enrich' }, lines(5));
+    const [name] = await readdir(`${service.store}.batches/${id}`);
+    await truncate(`${service.store}.batches/${id}/${name}`, 10);
+    expect((await jobs.send('GET', `/${id}/results`)).status).toBe(404);
+  });
 });
 
 it('a process that has lost its lease notes nothing of what it was at', async () => {

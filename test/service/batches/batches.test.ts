@@ -125,6 +125,19 @@ describe('parts', () => {
 });
 
 describe('jobs of a key', () => {
+  it('are completed, cancelled and forgotten without a body, whatever its type is said to be', async () => {
+    const jobs = jobsOf(await serveStore());
+    const { id } = await jobs.create({ operation: 'enrich' });
+    await jobs.put(id, 1, ndjson({ id: 'pe_1' }));
+    const headers = { 'content-type': 'application/json' };
+    expect((await jobs.send('POST', `/${id}/complete`, { headers })).status).toBe(200);
+    await jobs.until(id, 'completed');
+    expect((await jobs.send('POST', `/${id}/cancel`, { headers })).json['code']).toBe('job_state_conflict');
+    expect((await jobs.send('DELETE', `/${id}`, { headers })).status).toBe(204);
+    // Where there must be one, it is missed.
+    for (const [method, path] of [['POST', ''], ['PATCH', `/${id}`]] as const) expect((await jobs.send(method, path, { headers })).json['code']).toBe('invalid_json');
+  });
+
   it('are its own, listed newest first, and gone once deleted', async () => {
     const store = await makeStore();
     const other = await makeKey(store, 'enterprise');

@@ -41,10 +41,11 @@ export class Notes {
   async add(row: BatchRow, kept: Buffer, progress: Progress, paid: { readonly key: ActiveKey; readonly use: Use } | null, more: () => void): Promise<void> {
     const { rows, folder, keys, meter, owner } = this.#options;
     const files = rows.files.all(row, 'results');
-    // Each process writes to a file of its own: one that was stopped, and wakes up after another one has taken over, cannot write into what that one has noted.
-    const mine = `results-${owner.split(':').at(-1)}`;
+    // Each process writes to a file of its own: one that was stopped, and wakes up after another one has taken over, cannot write into what that one has noted. Nor does one that has the job again write into what it has noted before.
+    const mine = `-${owner.split(':').at(-1)}`;
     const last = files.at(-1);
-    const file = last?.file === mine ? last : { n: (last?.n ?? 0) + 1, file: mine, bytes: 0 };
+    const n = (last?.n ?? 0) + 1;
+    const file = last?.file.endsWith(mine) === true ? last : { n, file: `results-${n}${mine}`, bytes: 0 };
     if (file !== last && last !== undefined) await folder.cut(row.id, last.file, last.bytes);
     await folder.append(row.id, file.file, file.bytes, kept);
     const use = paid?.use ?? NO_USE;

@@ -1,6 +1,7 @@
 /** No room for the results of a batch job, or for its parts: the job waits, the service goes on, and with room there all is as it would have been. */
 import { spawnSync } from 'node:child_process';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { BatchFolder } from '../../src/service/batches/folder.ts';
 import { jobsOf, ndjson } from '../service/batches/jobs.ts';
 import { KEY, makeStore, serveStore } from '../service/harness.ts';
 import { ensureRoot } from '../services/debian.ts';
@@ -20,8 +21,14 @@ describe.skipIf(!ensureRoot())('a full disk', () => {
     const { id } = await jobs.create({ operation: 'enrich' });
     await jobs.put(id, 1, ndjson(...Array.from({ length: LINES }, (_, n) => ({ custom_id: String(n), id: 'pe_1' }))));
     await jobs.complete(id);
-    const { counts } = await jobs.until(id, 'paused');
+    const asked = vi.spyOn(BatchFolder.prototype, 'hasRoom');
+    cleanUp(() => void vi.restoreAllMocks());
+    const { counts, times } = await jobs.until(id, 'paused');
     expect((await jobs.get(id)).reason?.code).toBe('disk_full');
+    // It looks for room, and does not work on lines for which there is none.
+    await expect.poll(() => asked.mock.results.length, { timeout: 20_000 }).toBeGreaterThan(0);
+    expect(await asked.mock.results[0]?.value).toBe(false);
+    expect((await jobs.get(id)).times).toEqual(times);
     expect(counts.unprocessed).toBeGreaterThan(0);
     expect((await service.post('/v1/enrich', { id: 'pe_1' }, { key: KEY })).status).toBe(200);
     const other = await jobs.create({ operation: 'enrich' });

@@ -1,6 +1,6 @@
 /** The files of jobs: a folder for each, beside the store. They hold personal data, so they are the owner's alone. */
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, readdir, rm, stat, truncate, type FileHandle } from 'node:fs/promises';
+import { mkdir, open, readdir, rm, stat, statfs, truncate, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** A file that no row of the store names may be about to be named: it is left alone for so long, milliseconds. */
@@ -58,6 +58,12 @@ export class BatchFolder {
     const path = this.at(id, file);
     const found = await stat(path).catch(() => null);
     if (found !== null && found.size > bytes) await truncate(path, bytes);
+  }
+
+  /** Whether the disk has room for so many bytes. */
+  async hasRoom(bytes: number): Promise<boolean> {
+    const { bavail, bsize } = await statfs(this.#path);
+    return bavail * bsize >= bytes;
   }
 
   async remove(id: string, file: string): Promise<void> {

@@ -41,6 +41,8 @@ export class BatchWorker {
   readonly #options: WorkerOptions;
   readonly #notes: Notes;
   readonly #budget: Budget;
+  /** Jobs whose results the disk had no room for. */
+  readonly #roomless = new Set<string>();
 
   constructor(options: WorkerOptions) {
     this.#options = options;
@@ -53,10 +55,18 @@ export class BatchWorker {
     let row: BatchRow | null = null;
     try {
       row = this.#options.rows.find(id);
-      return row === null ? 0 : await this.#stepOf(row);
+      return row === null ? 0 : (await this.#waitsForRoom(row)) ? NO_ROOM_MS : await this.#stepOf(row);
     } catch (error) {
       return row === null ? NO_ROOM_MS : this.#recover(row, error);
     }
+  }
+
+  /** Lines are not worked on again for what cannot be written: mail servers would be asked every few seconds. One that is cancelled makes room, and tries. */
+  async #waitsForRoom({ id, state }: BatchRow): Promise<boolean> {
+    if (!this.#roomless.has(id)) return false;
+    if (state !== 'cancelling' && !(await this.#options.folder.hasRoom(ROUND_RESULT_BYTES))) return true;
+    this.#roomless.delete(id);
+    return false;
   }
 
   async #stepOf(row: BatchRow): Promise<number> {
@@ -93,6 +103,7 @@ export class BatchWorker {
       log?.write('error', { event: 'bug', batch: row.id, error: error instanceof Error ? error.stack : String(error) });
       return AFTER_BUG_MS;
     }
+    this.#roomless.add(row.id);
     // The store may be on the same disk; then it is said as soon as there is room to say it.
     await this.#pause(row, DISK_FULL).catch(() => undefined);
     return NO_ROOM_MS;

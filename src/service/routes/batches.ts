@@ -149,6 +149,8 @@ function readPart(request: FastifyRequest, body: unknown, format: BatchFormat): 
   const { headers } = request;
   const type = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
   if (!(body instanceof Readable) || type !== MEDIA[format]) throw new ServiceError('unsupported_media_type', `the job takes Content-Type: ${MEDIA[format]}`);
+  // RFC 9110 14.5: what is a piece of a part must not be taken for the part.
+  if (headers['content-range'] !== undefined) throw new ServiceError('invalid_parameter', 'a part is sent whole, not from where it was cut off', { errors: [{ parameter: 'Content-Range', code: 'unsupported_option', detail: 'send the whole part, without Content-Range' }] });
   if (Number(headers['content-length'] ?? 0) > MAX_PART_BYTES) throw new ServiceError('payload_too_large', `a part may have ${MAX_PART_BYTES} bytes at most`);
   if (headers['content-encoding']?.toLowerCase() !== 'gzip') return body;
   const gunzip = createGunzip();

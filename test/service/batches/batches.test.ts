@@ -107,6 +107,7 @@ describe('parts', () => {
     expect((await jobs.put(id, 1, '{}', 'ndjson', { 'content-encoding': 'gzip' })).json['code']).toBe('validation_failed');
     expect((await jobs.put(id, 1, gzipSync(Buffer.alloc(65 * 1024 * 1024, '\n')), 'ndjson', { 'content-encoding': 'gzip' })).json['code']).toBe('payload_too_large');
     expect((await jobs.put(id, 1, Buffer.alloc(65 * 1024 * 1024, '\n'))).json['code']).toBe('payload_too_large');
+    expect((await jobs.put(id, 1, '{}', 'ndjson', { 'content-range': 'bytes 10-11/12' })).json).toMatchObject({ code: 'invalid_parameter', errors: [{ parameter: 'Content-Range' }] });
     for (const n of ['0', '10001', 'x', '1.5']) expect((await jobs.put(id, n, '{}')).json).toMatchObject({ code: 'invalid_parameter', errors: [{ parameter: 'n' }] });
     expect((await jobs.put('bat_none', 1, '{}')).status).toBe(404);
     expect((await jobs.get(id)).parts).toEqual({ count: 0, bytes: 0 });

@@ -196,14 +196,14 @@ export class Batches {
     });
   }
 
-  /** Forgets a job that has ended. */
+  /** Forgets a job that has ended: first its files, for what is left when it is killed in between can be asked for again. @throws ServiceError */
   async delete(keyId: string, id: string): Promise<void> {
-    await this.#write(() => {
-      const row = this.#find(keyId, id);
-      if (!hasEnded(row.state)) throw conflict(row, 'has not ended; cancel it first');
-      this.#rows.drop(row);
+    const row = this.#find(keyId, id);
+    if (!hasEnded(row.state)) throw conflict(row, 'has not ended; cancel it first');
+    await this.#folder.removeJob(id).catch((error: unknown) => {
+      throw isOfDisk(error) ? full('the disk cannot be written') : error;
     });
-    await this.#folder.removeJob(id).catch(LEFT_TO_SWEEP);
+    await this.#write(() => this.#rows.drop(row));
   }
 
   /** What a job's parts were in. @throws ServiceError when it has no results */

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, rm, stat, statfs, truncate, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
+import { KEPT_MS } from './limits.ts';
 
 /** A file that no row of the store names may be about to be named: it is left alone for so long, milliseconds. */
 const STRAY_MS = 3_600_000;
@@ -74,14 +75,17 @@ export class BatchFolder {
     await rm(join(this.#path, id), { recursive: true, force: true });
   }
 
-  /** Removes what nobody knows of: left by a process that was killed. @param known the files of a job; null: there is no such job */
+  /**
+   * Removes what nobody knows of: left by a process that was killed. What is of no job that the store knows may be of one that another store knows, which was moved, or is to be put back: it is left for as long as any job is kept.
+   * @param known the files of a job; null: there is no such job
+   */
   async removeStrays(known: (id: string) => ReadonlySet<string> | null, nowMs: number): Promise<void> {
     for (const id of await readdir(this.#path).catch(() => [])) {
       const files = known(id);
       for (const file of await readdir(join(this.#path, id)).catch(() => [])) {
         if (files?.has(file) === true) continue;
         const found = await stat(this.at(id, file)).catch(() => null);
-        if (found !== null && nowMs - found.mtimeMs > STRAY_MS) await this.remove(id, file);
+        if (found !== null && nowMs - found.mtimeMs > (files === null ? KEPT_MS : STRAY_MS)) await this.remove(id, file);
       }
       if (files === null && (await readdir(join(this.#path, id)).catch(() => ['?'])).length === 0) await this.removeJob(id);
     }

@@ -20,32 +20,40 @@ export interface TidyOptions extends Writing {
   readonly now: () => number;
 }
 
-/** @throws what the disk or the store says */
+/** @throws what the disk or the store has said of one job or another: it keeps no other from its due, least of all from losing whoever was erased */
 export async function tidyUp(options: TidyOptions): Promise<void> {
   const { rows, folder, now } = options;
   const { expired, old } = rows.overdue(now() - OPEN_MS, now() - KEPT_MS);
-  for (const row of expired) {
-    const files = rows.files.all(row, 'part');
-    const done = await writeWhenFree(options, () => {
-      if (rows.find(row.id)?.state !== 'open') return false;
-      rows.move(row, 'expired');
-      rows.files.retireParts(row);
-      return true;
-    });
-    if (done) for (const { file } of files) await folder.remove(row.id, file);
-  }
-  for (const row of old) {
-    await writeWhenFree(options, () => rows.drop(row));
-    await folder.removeJob(row.id);
-  }
   let failure: unknown = null;
-  // A job whose results cannot be read or written anew keeps no other from losing whoever was erased.
-  for (const row of rows.toLookThrough()) await takeOutErased(options, row).catch((error: unknown) => (failure ??= error));
+  const each = async (jobs: readonly BatchRow[], work: (options: TidyOptions, row: BatchRow) => Promise<void>): Promise<void> => {
+    for (const row of jobs) await work(options, row).catch((error: unknown) => (failure ??= error));
+  };
+  await each(expired, expire);
+  await each(old, forget);
+  await each(rows.toLookThrough(), takeOutErased);
   await folder.removeStrays((id) => {
     const row = rows.find(id);
     return row === null ? null : new Set([...rows.files.all(row, 'part'), ...rows.files.all(row, 'results')].map(({ file }) => file));
   }, now());
   if (failure !== null) throw failure;
+}
+
+async function expire(options: TidyOptions, row: BatchRow): Promise<void> {
+  const { rows, folder } = options;
+  const files = rows.files.all(row, 'part');
+  const done = await writeWhenFree(options, () => {
+    if (rows.find(row.id)?.state !== 'open') return false;
+    rows.move(row, 'expired');
+    rows.files.retireParts(row);
+    return true;
+  });
+  if (done) for (const { file } of files) await folder.remove(row.id, file);
+}
+
+/** First its files: who is killed in between does it again. */
+async function forget(options: TidyOptions, row: BatchRow): Promise<void> {
+  await options.folder.removeJob(row.id);
+  await writeWhenFree(options, () => options.rows.drop(row));
 }
 
 /** Writes the results of a job anew without whoever was erased since it was begun. Who reads them meanwhile has the old file to its end, and leaves out the same. */

@@ -76,3 +76,32 @@ it('results that do not name whoever was erased are read, and not written', asyn
   await tidyUp(options);
   expect([create.mock.calls, rows.toLookThrough(), job().counts.succeeded]).toEqual([[], [], 3]);
 });
+
+it('files of jobs that the store does not know are left: its own store may be put back', async () => {
+  const { rows, folder, options, job } = await endedJob(1);
+  const days = (count: number): (() => number) => () => Date.now() + count * 24 * 3_600_000;
+  const stranger = openStore(await makeStore());
+  cleanUp(() => stranger.close());
+  const elsewhere = { ...options, store: stranger, rows: new BatchRows(stranger, Date.now) };
+  await tidyUp({ ...elsewhere, now: days(20) });
+  expect(await readFile(folder.at('j', rows.files.all(job(), 'results')[0]?.file ?? ''), 'utf8')).toContain(JANE);
+  await tidyUp({ ...elsewhere, now: days(31) });
+  await expect(readFile(folder.at('j', 'results-1'))).rejects.toThrow('ENOENT');
+});
+
+it('a job whose files cannot be removed is not forgotten', async () => {
+  const { store, rows, folder, options } = await endedJob(1);
+  vi.spyOn(folder, 'removeJob').mockRejectedValueOnce(new Error('killed'));
+  const late = { ...options, now: () => Date.now() + 31 * 24 * 3_600_000 };
+  rows.create('other', 'k', REQUEST);
+  await expect(tidyUp(late)).rejects.toThrow('killed');
+  expect(rows.find('j')).not.toBeNull();
+  // Nor does it keep any other from its due.
+  expect(rows.find('other')?.state).toBe('expired');
+  suppress(store, [JANE], Date.now());
+  vi.spyOn(folder, 'removeJob').mockRejectedValueOnce(new Error('killed'));
+  await expect(tidyUp(late)).rejects.toThrow('killed');
+  expect(rows.find('j')?.counts.succeeded).toBe(0);
+  await tidyUp(late);
+  expect(rows.find('j')).toBeNull();
+});

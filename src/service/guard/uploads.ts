@@ -13,7 +13,7 @@ import { Places } from './places.ts';
 const RETRY_S = '10';
 
 interface Upload {
-  readonly leave: () => void;
+  readonly over: () => void;
   readonly socket: Socket;
   readonly sinceMs: number;
   /** Bytes of the connection when it began, and at the last look. */
@@ -52,10 +52,15 @@ export class Uploads {
     if (leave === null) throw new ServiceError('overloaded', 'too many parts are on their way', { headers: { 'retry-after': RETRY_S } });
     const { socket } = request;
     const nowMs = this.#clock();
-    this.#open.set(request, { leave, socket, sinceMs: nowMs, from: socket.bytesRead, read: socket.bytesRead, movedMs: nowMs, restUntilMs: null });
-    const over = (): void => this.#close(request);
-    request.once('end', over);
-    socket.once('close', over);
+    const closed = (): void => this.#close(request);
+    const over = (): void => {
+      leave();
+      // The connection may bring many.
+      socket.off('close', closed);
+    };
+    this.#open.set(request, { over, socket, sinceMs: nowMs, from: socket.bytesRead, read: socket.bytesRead, movedMs: nowMs, restUntilMs: null });
+    request.once('end', closed);
+    socket.once('close', closed);
     this.#timer ??= setInterval(() => this.#look(), checkEveryMs(this.#limits)).unref();
   }
 
@@ -66,7 +71,7 @@ export class Uploads {
   }
 
   #close(request: IncomingMessage): void {
-    this.#open.get(request)?.leave();
+    this.#open.get(request)?.over();
     this.#open.delete(request);
     if (this.#open.size > 0 || this.#timer === null) return;
     clearInterval(this.#timer);
@@ -79,11 +84,11 @@ export class Uploads {
       const { socket, restUntilMs } = upload;
       if (socket.bytesRead > upload.read) upload.movedMs = nowMs;
       upload.read = socket.bytesRead;
-      if (restUntilMs !== null && nowMs > restUntilMs) socket.destroy();
-      else if (restUntilMs === null && this.#isTooSlow(upload, nowMs)) {
-        this.#close(request);
-        this.#refuse(socket);
-      }
+      const isLate = restUntilMs === null ? this.#isTooSlow(upload, nowMs) : nowMs > restUntilMs;
+      if (!isLate) continue;
+      this.#close(request);
+      if (restUntilMs === null) this.#refuse(socket);
+      else socket.destroy();
     }
   }
 

@@ -79,6 +79,8 @@ it('one that stands still is refused, whatever has come of it; of one that was a
   expect(answered.line.destroyed).toBe(false);
   pass(1_000);
   expect([answered.line.destroyed, state.refused]).toEqual([true, []]);
+  // Its connection may have been closed before it began, and says so no more.
+  expect(uploads.has(answered.line as unknown as Socket)).toBe(false);
   pass(LIMITS.stalledMs - LIMITS.requestTimeoutMs);
   expect(state.refused).toEqual([still.line]);
 });
@@ -98,6 +100,16 @@ it('so many are on their way and no more, of a key and of all; one that has ende
   begun[1]?.line.emit('close');
   uploads.begin('k0', request().message);
   expect(begun.map(({ line }) => uploads.has(line as unknown as Socket)).filter(Boolean)).toHaveLength(LIMITS.transfers - 2);
+});
+
+it('a connection keeps nothing of the parts that it has brought', () => {
+  const { uploads, request } = make();
+  const { message, line } = request();
+  for (let n = 0; n < 100; n++) {
+    uploads.begin('k', message);
+    message.emit('end');
+  }
+  expect([line.listenerCount('close'), vi.getTimerCount()]).toEqual([0, 0]);
 });
 
 it('a part may take longer than a whole request', async () => {

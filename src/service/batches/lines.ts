@@ -1,8 +1,9 @@
 /** A line of a job: what it asks for, or what is wrong with it. Pure. */
 import { isUtf8 } from 'node:buffer';
 import { ServiceError } from '../errors.ts';
+import { LOOKUP_FIELDS } from '../lookup.ts';
 import { nearest } from '../nearest.ts';
-import { BATCH_OPTIONS, type BatchFormat, type BatchOperation } from '../operations/batches.ts';
+import type { BatchFormat, BatchOperation } from '../operations/batches.ts';
 import { ENRICH_BODY } from '../operations/enrich.ts';
 import { REVEAL_BODY } from '../operations/reveal.ts';
 import { isObject } from '../values.ts';
@@ -15,17 +16,16 @@ export interface Line {
   readonly params: Readonly<Record<string, unknown>> | ServiceError;
 }
 
-/** The columns that a table may have, by operation. */
+/** The columns that a table may have, by operation: what says what is looked up. Lists and flags are for `options`. */
 const COLUMNS: Readonly<Record<BatchOperation, readonly string[]>> = {
-  enrich: columnsOf('enrich', ENRICH_BODY.properties),
-  reveal: columnsOf('reveal', REVEAL_BODY.properties),
+  enrich: lookupFieldsOf(ENRICH_BODY.properties),
+  reveal: lookupFieldsOf(REVEAL_BODY.properties),
   verify: ['email'],
   company: ['domain'],
 };
 
-/** Texts that say what is looked up: lists and flags are for `options`. */
-function columnsOf(operation: BatchOperation, properties: Readonly<Record<string, { readonly type: string }>>): readonly string[] {
-  return Object.keys(properties).filter((name) => properties[name]?.type === 'string' && !Object.hasOwn(BATCH_OPTIONS[operation].properties, name));
+function lookupFieldsOf(properties: object): readonly string[] {
+  return Object.keys(LOOKUP_FIELDS).filter((name) => Object.hasOwn(properties, name));
 }
 
 /** The columns of a header; or, in words, what is wrong with it. */

@@ -68,6 +68,7 @@ describe('a job', () => {
     ['ndjson', 'no json\n{\n', 'no_readable_line'],
     ['csv', 'email,phnoe\na,b\n', 'bad_header'],
     ['csv', 'custom_id\na\n', 'bad_header'],
+    ['csv', 'email,webhook_url\na@acme.example,https://hooks.example\n', 'bad_header'],
     ['csv', 'email,email\na,b\n', 'bad_header'],
     ['csv', 'email\n', 'no_readable_line'],
   ])('fails when nothing can be read: %s %j', async (format, part, code) => {

@@ -204,7 +204,7 @@ export function buildApp(context: ServiceContext): App {
   serve(REFERENCE, reference());
 
   app.setErrorHandler((error, request, reply) => {
-    const refusal = toServiceError(error);
+    const refusal = toServiceError(error, request);
     takeBack(context, request.call, refusal.status);
     if (refusal.code === 'internal_error' && error !== refusal) {
       tellBug(context, request, error);
@@ -288,8 +288,8 @@ function isLarge({ headers }: FastifyRequest): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > LIMITS.bodyBytes;
 }
 
-function notJson(): ServiceError {
-  return new ServiceError('unsupported_media_type', 'send Content-Type: application/json');
+function ofAnotherType({ routeOptions }: FastifyRequest): ServiceError {
+  return new ServiceError('unsupported_media_type', `send Content-Type: ${(routeOptions.config.raw ?? ['application/json']).join(' or ')}`);
 }
 
 /** Unique in this process by the counter, and among processes by the random part. */
@@ -322,7 +322,7 @@ function readBodies(app: FastifyInstance): void {
   });
   // What streams is read by whoever takes it.
   app.addContentTypeParser(Object.values(MEDIA), (request, payload, done) => {
-    if (request.routeOptions.config.raw === undefined) done(notJson(), undefined);
+    if (request.routeOptions.config.raw === undefined) done(ofAnotherType(request), undefined);
     else done(null, payload);
   });
   // A request without a body has no content type and never reaches a parser.
@@ -338,11 +338,11 @@ function where(error: unknown): string {
   return position ?? ((error as Error).message === 'not UTF-8' ? 'it is not UTF-8' : 'it ends too early or has a stray character');
 }
 
-function toServiceError(error: unknown): ServiceError {
+function toServiceError(error: unknown, request: FastifyRequest): ServiceError {
   if (error instanceof ServiceError) return error;
   const { code, statusCode } = error as { code?: unknown; statusCode?: unknown };
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new ServiceError('payload_too_large', `the body may have ${LIMITS.bodyBytes} bytes at most`);
-  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE' || statusCode === 415) return notJson();
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE' || statusCode === 415) return ofAnotherType(request);
   if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) return new ServiceError('invalid_parameter', 'the request is not well-formed HTTP');
   return new ServiceError('internal_error', 'something went wrong here; the request id helps to find it');
 }

@@ -104,6 +104,9 @@ describe('parts', () => {
     const { id } = await jobs.create({ operation: 'enrich' });
     expect((await jobs.put(id, 1, 'email\n', 'csv')).status).toBe(415);
     expect((await jobs.send('PUT', `/${id}/parts/1`, { body: '{}', headers: { 'content-type': 'application/json' } })).status).toBe(415);
+    // As curl --data-binary has it.
+    const form = await jobs.send('PUT', `/${id}/parts/1`, { body: '{}', headers: { 'content-type': 'application/x-www-form-urlencoded' } });
+    expect([form.status, form.json['detail']]).toEqual([415, 'send Content-Type: application/x-ndjson or text/csv']);
     expect((await jobs.put(id, 1, '{}', 'ndjson', { 'content-encoding': 'br' })).status).toBe(415);
     expect((await jobs.put(id, 1, '{}', 'ndjson', { 'content-encoding': 'gzip' })).json['code']).toBe('validation_failed');
     expect((await jobs.put(id, 1, gzipSync(Buffer.alloc(65 * 1024 * 1024, '\n')), 'ndjson', { 'content-encoding': 'gzip' })).json['code']).toBe('payload_too_large');

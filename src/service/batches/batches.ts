@@ -13,6 +13,8 @@ import { BatchFolder } from './folder.ts';
 import { MAX_BYTES, MAX_BYTES_PER_KEY, MAX_KEPT_PER_KEY, MAX_PART_BYTES, MAX_UNFINISHED, MAX_UNFINISHED_PER_KEY, REMEMBERED_MS } from './limits.ts';
 import { newOwner } from './owner.ts';
 import { Pacer } from './pacer.ts';
+import { writePart } from './part-file.ts';
+import { conflict, full, missing } from './refusals.ts';
 import type { BatchRequest } from './request.ts';
 import { shownResults } from './results.ts';
 import { BatchRunner } from './runner.ts';
@@ -22,11 +24,6 @@ import { tidyUp } from './tidy.ts';
 import { BatchWorker, type WorkerOptions } from './worker.ts';
 
 const TIDY_MS = 60_000;
-const FULL_RETRY_S = '60';
-/** Of files that nobody knows of any more the sweep says when it cannot remove them. */
-const LEFT_TO_SWEEP = (): void => undefined;
-/** Missing parts that are named. */
-const MOST_NAMED = 100;
 
 export interface BatchesOptions extends Pick<WorkerOptions, 'store' | 'keys' | 'performing' | 'meter' | 'log'> {
   /** How requests write. */
@@ -128,38 +125,13 @@ export class Batches {
   }
 
   /** Writes a part to the disk as it comes. Returns its bytes. @throws ServiceError when it is too large, or has no place */
-  async putPart(keyId: string, id: string, n: number, body: Readable): Promise<number> {
+  putPart(keyId: string, id: string, n: number, body: Readable): Promise<number> {
     const row = this.#find(keyId, id);
-    try {
-      return await this.#writePart(row, n, body);
-    } catch (error) {
-      if (isOfDisk(error)) throw full('the disk has no room for the part, or cannot be written');
-      throw error;
-    }
-  }
-
-  async #writePart(row: BatchRow, n: number, body: Readable): Promise<number> {
-    const { id, keyId } = row;
-    const { file, handle } = await this.#folder.create(id, `part-${n}`);
-    let unneeded: string | null = file;
-    try {
-      let bytes = 0;
-      for await (const chunk of body.iterator({ destroyOnReturn: false })) {
-        bytes += (chunk as Buffer).length;
-        if (bytes > MAX_PART_BYTES) throw new ServiceError('payload_too_large', `a part may have ${MAX_PART_BYTES} bytes at most`);
-        await handle.writeFile(chunk as Buffer);
-      }
-      await handle.datasync();
-      unneeded = await this.#write(() => {
-        const now = this.#find(keyId, id);
-        if (now.state !== 'open') throw conflict(now, 'takes no parts any more');
-        return this.#rows.files.put(row, 'part', { n, file, bytes });
-      });
-      return bytes;
-    } finally {
-      await handle.close();
-      if (unneeded !== null) await this.#folder.remove(id, unneeded).catch(LEFT_TO_SWEEP);
-    }
+    return writePart(this.#folder, id, n, body, (part) => this.#write(() => {
+      const now = this.#find(keyId, id);
+      if (now.state !== 'open') throw conflict(now, 'takes no parts any more');
+      return this.#rows.files.put(row, 'part', part);
+    }));
   }
 
   /** All parts are there. @throws ServiceError naming those that are missing */
@@ -239,16 +211,4 @@ function newId(): string {
 /** @param name 32 hexadecimal digits */
 export function batchId(name: string): string {
   return `bat_${name}`;
-}
-
-function conflict({ state }: BatchRow, why: string): ServiceError {
-  return new ServiceError('job_state_conflict', `the job is ${state}, and ${why}`);
-}
-
-function missing(parts: readonly number[], detail: string): ServiceError {
-  return new ServiceError('job_state_conflict', detail, { errors: parts.slice(0, MOST_NAMED).map((n) => ({ parameter: `parts/${n}`, code: 'missing_part', detail: `part ${n} is missing` })) });
-}
-
-function full(detail: string): ServiceError {
-  return new ServiceError('overloaded', detail, { headers: { 'retry-after': FULL_RETRY_S } });
 }

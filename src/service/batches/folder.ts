@@ -72,7 +72,8 @@ export class BatchFolder {
   }
 
   async removeJob(id: string): Promise<void> {
-    await rm(join(this.#path, id), { recursive: true, force: true });
+    // Something may be written there at this moment.
+    await rm(join(this.#path, id), { recursive: true, force: true, maxRetries: 3 });
   }
 
   /**

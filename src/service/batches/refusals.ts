@@ -1,0 +1,22 @@
+/** What calls to batch jobs are refused with. Pure. */
+import { ServiceError } from '../errors.ts';
+import type { BatchRow } from './batch-rows.ts';
+
+const FULL_RETRY_S = '60';
+/** Missing parts that are named. */
+const MOST_NAMED = 100;
+
+/** What is asked for does not fit the state. */
+export function conflict({ state }: BatchRow, why: string): ServiceError {
+  return new ServiceError('job_state_conflict', `the job is ${state}, and ${why}`);
+}
+
+/** Names parts that were not sent. */
+export function missing(parts: readonly number[], detail: string): ServiceError {
+  return new ServiceError('job_state_conflict', detail, { errors: parts.slice(0, MOST_NAMED).map((n) => ({ parameter: `parts/${n}`, code: 'missing_part', detail: `part ${n} is missing` })) });
+}
+
+/** There is no room now, and may be later. */
+export function full(detail: string): ServiceError {
+  return new ServiceError('overloaded', detail, { headers: { 'retry-after': FULL_RETRY_S } });
+}

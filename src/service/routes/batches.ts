@@ -106,11 +106,13 @@ export function batchResults(context: ServiceContext): RouteHandlerMethod {
     if (isHead(request)) return reply.send();
     const leavePlace = readers.take(keyOf(request));
     if (leavePlace === null) throw new ServiceError('overloaded', 'too many results are being read', { headers: { 'retry-after': RETRY_S } });
-    reply.raw.once('close', leavePlace);
     leave(context.gate, request.call);
     // Who takes nothing of a stream is not waited for.
     request.raw.socket.setTimeout(context.limits.stalledMs);
-    return reply.send(Readable.from(results.read(set, format), { objectMode: false }));
+    const body = Readable.from(results.read(set, format), { objectMode: false });
+    // Not that of the connection: where a request has stood in line for long, it may have been closed before.
+    body.once('close', leavePlace);
+    return reply.send(body);
   };
 }
 

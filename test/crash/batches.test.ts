@@ -103,13 +103,20 @@ it('killed again and again, a job has the results of one that was not, and costs
 
 it('stopped in the middle of a job, it comes to its end in order', async () => {
   const key = await createKey(folder, 's.sqlite', '--plan', 'enterprise');
-  const service = await serve(folder, ['--store', 's.sqlite', '--log-level', 'info']);
-  const id = await begin(service, key);
-  await vi.waitFor(async () => expect(((await (await ask(service, key, 'GET', `/${id}`)).json()) as Job).state).toBe('in_progress'), { timeout: 30_000, interval: 5 });
-  service.kill('SIGTERM');
-  const { code, stderr } = await service.ended;
-  expect([code, stderr.includes('"event":"stopped"')]).toEqual([0, true]);
-  const store = new DatabaseSync(folder.at('s.sqlite'), { readOnly: true });
-  expect(store.prepare("SELECT (SELECT count(*) FROM batch_lease) AS leases, (SELECT state FROM batches ORDER BY seq DESC LIMIT 1) AS state").get()).toEqual({ leases: 0, state: 'in_progress' });
-  store.close();
+  const states: unknown[] = [];
+  // Should a job be done before the signal comes, another one is not.
+  while (states.length < MOST_KILLS && states.at(-1) !== 'in_progress') {
+    const service = await serve(folder, ['--store', 's.sqlite', '--log-level', 'info']);
+    const id = await begin(service, key);
+    // Beside requests it has the thread in short slices, and rests in between: that is when nothing else may keep the process.
+    await vi.waitFor(async () => expect(((await (await ask(service, key, 'GET', `/${id}`)).json()) as Job).state).not.toMatch(/validating|queued/), { timeout: 120_000, interval: 5 });
+    service.kill('SIGTERM');
+    const { code, stderr } = await service.ended;
+    expect([code, stderr.includes('"event":"stopped"')]).toEqual([0, true]);
+    const store = new DatabaseSync(folder.at('s.sqlite'), { readOnly: true });
+    expect(store.prepare('SELECT count(*) AS leases FROM batch_lease').get()).toEqual({ leases: 0 });
+    states.push(store.prepare('SELECT state FROM batches WHERE id = ?').get(id)?.['state']);
+    store.close();
+  }
+  expect(states.at(-1)).toBe('in_progress');
 }, 300_000);

@@ -19,7 +19,7 @@ it('raised, a job goes on that was paused for what it may cost, and costs no mor
   expect(await jobs.until(id, 'paused')).toMatchObject({ reason: { code: 'max_credits' }, credits_charged: 4 });
   const raised = await change({ max_credits: 6 });
   expect([raised.status, raised.json]).toMatchObject([200, { id, max_credits: 6, counts: { total: 9 } }]);
-  await expect.poll(async () => (await jobs.get(id)).credits_charged, { timeout: 10_000 }).toBe(6);
+  await expect.poll(async () => (await jobs.get(id)).credits_charged).toBe(6);
   expect(await jobs.until(id, 'paused')).toMatchObject({ reason: { code: 'max_credits' }, credits_charged: 6 });
   // The same again is the same.
   expect((await change({ max_credits: 6 })).status).toBe(200);

@@ -29,7 +29,7 @@ it.each([
   const id = String((await batches.create(keyId, { ...REQUEST, operation, options }))['id']);
   await batches.putPart(keyId, id, 1, Readable.from([Buffer.from(ndjson(...Array.from({ length: LINES }, () => ({ id: 'pe_big' }))))]));
   await batches.complete(keyId, id);
-  await expect.poll(() => batches.get(keyId, id)['state'], { timeout: 20_000 }).toBe('completed');
+  await expect.poll(() => batches.get(keyId, id)['state']).toBe('completed');
   const ends = put.mock.calls.flatMap(([, kind, file]) => (kind === 'results' ? file.bytes : []));
   const rounds = ends.map((end, at) => end - (ends[at - 1] ?? 0));
   // It is ended by the record that reaches it; around each are some bytes more.

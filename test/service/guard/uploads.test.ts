@@ -113,7 +113,7 @@ it('a connection keeps nothing of the parts that it has brought', () => {
 });
 
 it('a part may take longer than a whole request', async () => {
-  const service = await serveStore({ limits: { headersTimeoutMs: 100, requestTimeoutMs: 200, uploadBytesPerS: 0 } });
+  const service = await serveStore({ limits: { headersTimeoutMs: 1_000, requestTimeoutMs: 2_000, uploadBytesPerS: 0 } });
   const jobs = jobsOf(service);
   const { id } = await jobs.create({ operation: 'enrich' });
   const socket = beginPart(service, id, PART.slice(0, 5), PART.length);
@@ -129,7 +129,7 @@ it('a part may take longer than a whole request', async () => {
 });
 
 it('a part that stands still is refused, and nothing of it is kept', async () => {
-  const service = await serveStore({ limits: { headersTimeoutMs: 100, stalledMs: 200 } });
+  const service = await serveStore({ limits: { headersTimeoutMs: 1_000, stalledMs: 200 } });
   const jobs = jobsOf(service);
   const { id } = await jobs.create({ operation: 'enrich' });
   expect(await text(beginPart(service, id, PART, 1_000))).toMatch(/^HTTP\/1\.1 408 .*connection: close.*"code":"request_timeout"/s);
@@ -137,7 +137,7 @@ it('a part that stands still is refused, and nothing of it is kept', async () =>
 });
 
 it('what is left of a part that was refused is not waited for without end', async () => {
-  const service = await serveStore({ limits: { headersTimeoutMs: 100, requestTimeoutMs: 200, uploadBytesPerS: 0, transfersPerKey: 1 } });
+  const service = await serveStore({ limits: { headersTimeoutMs: 1_000, requestTimeoutMs: 2_000, uploadBytesPerS: 0, transfersPerKey: 1 } });
   const { id } = await jobsOf(service).create({ operation: 'enrich' });
   const first = beginPart(service, id, Buffer.concat([gzipSync('{}'), Buffer.from('no gzip')]), 1_000, 'Content-Encoding: gzip\r\n');
   const [answer] = (await once(first, 'data')) as [Buffer];

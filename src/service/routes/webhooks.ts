@@ -10,6 +10,7 @@ import { eventBody, type EventType } from '../webhooks/announcement.ts';
 import { FILTER_VALUES, filtersOf, type FilterName, type WebhookFilter } from '../webhooks/filter.ts';
 import { addressesOf, NoWay } from '../webhooks/reach.ts';
 import { newSecret, secretText } from '../webhooks/signature.ts';
+import { Slots } from '../webhooks/slots.ts';
 import { hostOf, readWebhookUrl } from '../webhooks/url.ts';
 import type { Places, Wanted, Webhook } from '../webhooks/webhook-rows.ts';
 import { keyOf } from './key-of.ts';
@@ -19,8 +20,8 @@ type Parts = Pick<ServiceContext, 'webhooks' | 'now'>;
 
 /** For how long the secret that was replaced signs, too. */
 const FORMER_SIGNS_MS = 24 * 3_600_000;
-/** Tests of all keys that are under way. */
-const MOST_TESTS = 20;
+/** Tests that are under way: they have slots of their own, for deliveries to a receiver that is slow must not keep anybody from finding that out. */
+const TESTS = { most: 20, mostAHost: 4 } as const;
 const RETRY_S = '5';
 /** Of a filter, as JSON: filters are read again and again. */
 const MAX_FILTER_BYTES = 128 * 1024;
@@ -110,17 +111,18 @@ export function rotateWebhookSecret({ webhooks, now }: Parts): Endpoint {
 }
 
 export function testWebhook({ webhooks, now }: Parts): Endpoint {
-  let underWay = 0;
+  const slots = new Slots(TESTS);
   return async (_body, request) => {
-    const { id, url, events } = findWebhook(webhooks, request);
-    if (underWay >= MOST_TESTS) throw new ServiceError('overloaded', 'too many webhooks are being tested', { headers: { 'retry-after': RETRY_S } });
+    const { id, keyId, url, events } = findWebhook(webhooks, request);
+    const lane = { keyId, host: new URL(url).host };
+    if (slots.free(lane) === 0) throw new ServiceError('overloaded', 'too many webhooks are being tested', { headers: { 'retry-after': RETRY_S } });
     const [type] = events as readonly [EventType];
-    underWay++;
+    slots.take(lane);
     try {
       const { status, error } = await webhooks.courier.attempt(url, webhooks.courier.secretsOf(id), `msg_test_${randomBytes(12).toString('base64url')}`, eventBody(type, now(), { test: true, webhook: id }));
       return answer({ delivered: status !== null && status >= 200 && status < 300, type, status, error });
     } finally {
-      underWay--;
+      slots.giveBack(lane, true);
     }
   };
 }

@@ -457,4 +457,12 @@ export const MIGRATIONS: readonly Migration[] = [
       INSERT INTO batch_bytes (key_id, bytes) SELECT key_id, sum(bytes) FROM batch_files JOIN batches ON seq = batch GROUP BY key_id;
     `,
   },
+  {
+    version: 21,
+    name: 'deliveries that are due by key and host',
+    sql: `
+      DROP INDEX webhook_deliveries_due_by_host;
+      CREATE INDEX webhook_deliveries_due_by_lane ON webhook_deliveries (key_id, host, next_at) WHERE next_at IS NOT NULL;
+    `,
+  },
 ];

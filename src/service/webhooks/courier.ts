@@ -8,6 +8,7 @@ import { type Claimed, lastOf } from './delivery.ts';
 import type { DeliveryRows } from './delivery-rows.ts';
 import { erasedTest } from './erased.ts';
 import type { Conclusion, Outbox } from './outbox.ts';
+import { Lanes } from './lanes.ts';
 import { Poster, type Attempt } from './post.ts';
 import { retryAfterMs } from './retries.ts';
 import { secretOfKey, signedHeaders } from './signature.ts';
@@ -18,8 +19,8 @@ import type { WebhookRows } from './webhook-rows.ts';
 const TAKEN_MS = 60_000;
 /** Begun in one go: each takes a fraction of a millisecond from requests. */
 const AT_ONCE = 16;
-/** Hosts that are looked at in one go; the next look goes on behind them. */
-const HOSTS_AT_ONCE = 256;
+/** Under way. */
+const DELIVERIES = { most: 64, mostAHost: 16 } as const;
 /** How long `close` waits for receivers, milliseconds. */
 const CLOSE_WITHIN_MS = 5_000;
 const GONE = 410;
@@ -47,15 +48,16 @@ export class Courier {
   readonly #options: CourierOptions;
   readonly #poster: Poster;
   readonly #isErased: ReturnType<typeof erasedTest>;
-  readonly #slots = new Slots();
+  readonly #lanes: Lanes;
+  readonly #slots = new Slots(DELIVERIES);
   readonly #stop = new AbortController();
   readonly #underWay = new Map<number, Promise<void>>();
   readonly counts: Record<Result, number> = { delivered: 0, failed: 0, retried: 0, dropped: 0, erased: 0 };
-  #lastHost = '';
 
   constructor(options: CourierOptions) {
     this.#options = options;
     this.#poster = new Poster(options);
+    this.#lanes = new Lanes(options.deliveries);
     this.#isErased = erasedTest(options.store);
   }
 
@@ -94,41 +96,25 @@ export class Courier {
 
   #claim(most: number): Claimed[] {
     const { deliveries, outbox, now } = this.#options;
-    let room = most;
+    const slots = this.#slots.copy();
     const claimed: Claimed[] = [];
-    for (const host of this.#hosts()) {
-      const taken = deliveries.claim(host, now(), now() + TAKEN_MS, Math.min(room, this.#slots.free(host)));
+    for (const lane of this.#lanes.inTurn((keyId) => slots.isFull(keyId))) {
+      const taken = deliveries.claim(lane, now(), now() + TAKEN_MS, Math.min(most - claimed.length, slots.free(lane)));
+      for (const one of taken) slots.take(one);
       claimed.push(...taken);
-      room -= taken.length;
-      this.#lastHost = host;
-      if (room === 0) break;
+      if (claimed.length === most) break;
     }
     return claimed.filter(({ seq }) => !this.#underWay.has(seq) && !outbox.isConcluding(seq));
   }
 
-  /** Some hosts in turn, from behind the one that was looked at last. */
-  *#hosts(): Generator<string> {
-    const { deliveries } = this.#options;
-    let left = HOSTS_AT_ONCE;
-    const start = this.#lastHost;
-    for (const host of deliveries.hostsAfter(start)) {
-      if (left-- === 0) return;
-      yield host;
-    }
-    for (const host of deliveries.hostsAfter('')) {
-      if (left-- === 0 || host > start) return;
-      yield host;
-    }
-  }
-
   #begin(claimed: Claimed): void {
-    this.#slots.take(claimed.host);
+    this.#slots.take(claimed);
     const done = this.#deliver(claimed).catch((error: unknown) => {
       // The store could not be read: nobody else is to suffer by it, and it is tried again once it is not taken any more.
       this.#options.log?.write('warn', { event: 'webhooks_failed', error: error instanceof Error ? error.message : String(error) });
       return true;
     }).then((answered) => {
-      this.#slots.giveBack(claimed.host, answered);
+      this.#slots.giveBack(claimed, answered);
       this.#underWay.delete(claimed.seq);
       this.#options.onRoom();
     });

@@ -4,6 +4,7 @@ import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { Store } from '../store/store.ts';
 import type { EventType } from './announcement.ts';
 import type { Claimed, Delivery, DeliveryState, Dropped, GivenUp, NewDelivery, Outcome } from './delivery.ts';
+import type { Lane } from './slots.ts';
 
 const SHOWN = 'seq, id, type, state, created_at, attempts, next_at, last_at, last_status, last_error';
 /** The address is the webhook's as it is now. */
@@ -17,8 +18,9 @@ export class DeliveryRows {
     this.#statements = {
       insert: store.prepare('INSERT INTO webhook_deliveries (id, key_id, channel, url, host, type, body, signal, person, created_at, state, next_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'),
       isDue: store.prepare('SELECT 1 FROM webhook_deliveries WHERE next_at <= ? LIMIT 1'),
-      hostAfter: store.prepare('SELECT host FROM webhook_deliveries WHERE next_at IS NOT NULL AND host > ? ORDER BY host LIMIT 1'),
-      due: store.prepare(`${CLAIMED} WHERE d.host = ? AND d.next_at <= ? ORDER BY d.next_at LIMIT ?`),
+      keyAfter: store.prepare('SELECT key_id AS place FROM webhook_deliveries WHERE next_at IS NOT NULL AND key_id > ? ORDER BY key_id LIMIT 1'),
+      hostAfter: store.prepare('SELECT host AS place FROM webhook_deliveries WHERE next_at IS NOT NULL AND key_id = ? AND host > ? ORDER BY host LIMIT 1'),
+      due: store.prepare(`${CLAIMED} WHERE d.key_id = ? AND d.host = ? AND d.next_at <= ? ORDER BY d.next_at LIMIT ?`),
       take: store.prepare('UPDATE webhook_deliveries SET next_at = ? WHERE seq = ?'),
       settle: store.prepare('UPDATE webhook_deliveries SET state = ?, attempts = ?, next_at = ?, last_at = ?, last_status = ?, last_error = ? WHERE seq = ?'),
       giveUp: store.prepare("UPDATE webhook_deliveries SET state = 'failed', next_at = NULL, last_error = ? WHERE channel = ? AND next_at IS NOT NULL"),
@@ -49,19 +51,19 @@ export class DeliveryRows {
     return this.#statements.isDue.get(nowMs) !== undefined;
   }
 
-  /** Hosts for which something waits, in order, behind `after`. */
-  *hostsAfter(after: string): Generator<string> {
-    for (let host = after; ;) {
-      const found = this.#statements.hostAfter.get(host);
-      if (found === undefined) return;
-      host = found['host'] as string;
-      yield host;
-    }
+  /** The next key for which something waits; null: none is behind `keyId`. */
+  keyAfter(keyId: string): string | null {
+    return placeOf(this.#statements.keyAfter.get(keyId));
   }
 
-  /** Takes what is due for a host; until `untilMs` no other process does. */
-  claim(host: string, nowMs: number, untilMs: number, most: number): Claimed[] {
-    return this.#statements.due.all(host, nowMs, most).map((row) => {
+  /** The next host for which something of a key waits. */
+  hostAfter(keyId: string, host: string): string | null {
+    return placeOf(this.#statements.hostAfter.get(keyId, host));
+  }
+
+  /** Takes what is due of a key for a host; until `untilMs` no other process does. */
+  claim({ keyId, host }: Lane, nowMs: number, untilMs: number, most: number): Claimed[] {
+    return this.#statements.due.all(keyId, host, nowMs, most).map((row) => {
       this.take(row['seq'] as number, untilMs);
       return {
         seq: row['seq'] as number,
@@ -149,6 +151,10 @@ export class DeliveryRows {
   dropBeyond(channel: string, most: number, atOnce: number): Dropped[] {
     return this.#statements.dropBeyond.all(channel, most, atOnce).map(toDropped);
   }
+}
+
+function placeOf(row: Readonly<Record<string, unknown>> | undefined): string | null {
+  return row === undefined ? null : (row['place'] as string);
 }
 
 function toDropped(row: Readonly<Record<string, unknown>>): Dropped {

@@ -197,6 +197,38 @@ describe('several at once', () => {
     expect(states(world.start(), id).every((one) => (one as unknown[])[0] === 'delivered')).toBe(true);
   });
 
+  it('a key with any number of receivers that do not answer holds up no other key', async () => {
+    const [world, receiver] = [await World.make(), await Receiver.start()];
+    const dead = await Promise.all(Array.from({ length: 70 }, () => Receiver.start()));
+    const process = world.start();
+    const began = Promise.withResolvers<void>();
+    let underWay = 0;
+    for (const one of dead) one.usual = () => void (++underWay === 32 && began.resolve());
+    transaction(process.store, () => {
+      for (const [n, one] of dead.entries()) announce(process, n, one.url());
+    });
+    await began.promise;
+    for (let n = 0; n < 50; n++) process.hooks.announce({ type: 'batch.completed', keyId: 'other', data: { n }, webhookUrl: receiver.url() });
+    await receiver.count(50);
+    expect(underWay).toBe(32);
+    for (const one of dead) one.server.closeAllConnections();
+  });
+
+  it('a receiver that two keys have in common and that answers one of them alone is quick for that one', async () => {
+    const [world, receiver] = [await World.make(), await Receiver.start()];
+    const process = world.start();
+    receiver.usual = (response, { path }) => void (path === '/quick' && response.end());
+    const received = (path: string): number => receiver.received.filter((one) => one.path === path).length;
+    transaction(process.store, () => {
+      for (let n = 0; n < 100; n++) announce(process, n, receiver.url('/dead'));
+    });
+    await receiver.count(8);
+    for (let n = 0; n < 50; n++) process.hooks.announce({ type: 'batch.completed', keyId: 'other', data: { n }, webhookUrl: receiver.url('/quick') });
+    await receiver.count(58);
+    expect([received('/dead'), received('/quick')]).toEqual([8, 50]);
+    receiver.server.closeAllConnections();
+  });
+
   it('what was announced in a transaction that was undone is not sent, and what was is, after its end', async () => {
     const [world, receiver] = [await World.make(), await Receiver.start()];
     await world.live(async (process) => {

@@ -159,6 +159,30 @@ describe('a test event', () => {
   });
 });
 
+describe('tests of receivers that do not answer', () => {
+  it('are bounded for each key, and hold up nobody else\'s', async () => {
+    const [dead, receiver] = [await Receiver.start(), await Receiver.start()];
+    const store = await makeStore();
+    const [slow, other] = [await makeKey(store, 'growth'), await makeKey(store, 'growth')];
+    const service = await serveHooked({ store });
+    const began = Promise.withResolvers<void>();
+    dead.usual = () => void (dead.received.length === 2 && began.resolve());
+    const { id } = await service.subscribe({ event: 'job.change', url: dead.url() }, slow);
+    const { id: good } = await service.subscribe({ event: 'job.change', url: receiver.url() }, other);
+    const refused = Promise.withResolvers<void>();
+    let left = 28;
+    const tests = Array.from({ length: 30 }, async () => {
+      const { status, json, headers } = await service.call('POST', `/v1/webhooks/${id}/test`, undefined, slow);
+      if (status === 503 && --left === 0) refused.resolve();
+      return [status, json['code'] ?? json['error'], headers.get('retry-after')].join(' ');
+    });
+    await Promise.all([began.promise, refused.promise]);
+    expect((await service.call('POST', `/v1/webhooks/${good}/test`, undefined, other)).json).toMatchObject({ delivered: true });
+    dead.server.closeAllConnections();
+    expect((await Promise.all(tests)).toSorted()).toEqual([...Array.from({ length: 2 }, () => '200 connection_failed '), ...Array.from({ length: 28 }, () => '503 overloaded 5')]);
+  });
+});
+
 describe('deliveries', () => {
   it('are listed, newest first and page by page, and sent again with the same id', async () => {
     const receiver = await Receiver.start();

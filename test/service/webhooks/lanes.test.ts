@@ -1,0 +1,42 @@
+import * as fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { Lanes } from '../../../src/service/webhooks/lanes.ts';
+import type { Lane } from '../../../src/service/webhooks/slots.ts';
+
+/** What waits, as the store tells it. */
+function waiting(lanes: readonly Lane[]): ConstructorParameters<typeof Lanes>[0] {
+  const next = (places: readonly string[], place: string): string | null => places.filter((one) => one > place).toSorted()[0] ?? null;
+  return { keyAfter: (keyId) => next(lanes.map((one) => one.keyId), keyId), hostAfter: (keyId, host) => next(lanes.filter((one) => one.keyId === keyId).map((one) => one.host), host) };
+}
+
+const hosts = (keyId: string, count: number): Lane[] => Array.from({ length: count }, (_, n) => ({ keyId, host: `h${String(n).padStart(4, '0')}` }));
+
+it('each has its turn before any has a second one, wherever a look ends', () => {
+  fc.assert(fc.property(fc.uniqueArray(fc.record({ keyId: fc.constantFrom('a', 'b', 'c', 'd'), host: fc.constantFrom('w', 'x', 'y', 'z') }), { selector: ({ keyId, host }) => `${keyId} ${host}`, minLength: 1 }), fc.infiniteStream(fc.integer({ min: 1, max: 5 })), (all, looks) => {
+    const lanes = new Lanes(waiting(all));
+    const seen = new Map<string, string[]>();
+    for (let turns = 0; turns < 60;) {
+      let left = looks.next().value as number;
+      for (const { keyId, host } of lanes.inTurn(() => false)) {
+        seen.set(keyId, [...(seen.get(keyId) ?? []), host]);
+        turns++;
+        if (--left === 0) break;
+      }
+    }
+    for (const [keyId, found] of Map.groupBy(all, (one) => one.keyId)) {
+      const turns = seen.get(keyId) ?? [];
+      for (let at = 0; at + found.length <= turns.length; at++) expect(new Set(turns.slice(at, at + found.length)).size).toBe(found.length);
+      expect(turns.length).toBeGreaterThan(0);
+    }
+  }));
+});
+
+it('one look goes through few of a key that has many, and all of them come in their turn; a key that is full takes nobody\'s', () => {
+  const all = [...hosts('a', 1_000), ...hosts('b', 1_000), ...hosts('c', 2)];
+  const lanes = new Lanes(waiting(all));
+  const look = (isFull = (_keyId: string): boolean => false): Readonly<Record<string, number>> => Object.fromEntries([...Map.groupBy(lanes.inTurn(isFull), ({ keyId }) => keyId)].map(([keyId, found]) => [keyId, found.length]));
+  expect([look(), look((keyId) => keyId === 'a')]).toEqual([{ a: 32, b: 32, c: 2 }, { b: 32, c: 2 }]);
+  const seen = new Set<string>();
+  for (let n = 0; n < 40; n++) for (const { keyId, host } of lanes.inTurn(() => false)) seen.add(`${keyId} ${host}`);
+  expect(seen.size).toBe(all.length);
+});

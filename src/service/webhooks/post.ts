@@ -9,6 +9,8 @@ import { urlProblem } from './url.ts';
 export const TIMEOUT_MS = 15_000;
 /** Of an answer so much is read, and thrown away. */
 const MAX_ANSWER_BYTES = 64 * 1024;
+/** Preliminary answers (1xx): each takes time from requests, and they need not end. */
+const MOST_PRELIMINARY = 16;
 /** Connections that are kept for the next delivery: shorter than servers keep an idle one, as a rule, and one a receiver. */
 const KEPT = { keepAlive: true, timeout: 4_000, maxFreeSockets: 1 } as const;
 
@@ -59,13 +61,17 @@ export class Poster {
         clearTimeout(timer);
         stop.removeEventListener('abort', stopped);
         resolve(attempt);
-        // What has ended by itself is kept for the next delivery.
-        if (!isOver) request.destroy();
+        // What has ended by itself, on both sides, is kept for the next delivery.
+        if (!isOver || !request.writableFinished) request.destroy();
       };
       const giveUp = (error: AttemptError): void => finish(status === null ? { status: null, error } : { status, error: null });
       const stopped = (): void => giveUp('stopped');
       const timer = setTimeout(() => giveUp('timed_out'), TIMEOUT_MS);
       stop.addEventListener('abort', stopped, { once: true });
+      let preliminary = 0;
+      request.on('information', () => {
+        if (++preliminary > MOST_PRELIMINARY) giveUp('connection_failed');
+      });
       request.once('response', (response: IncomingMessage) => {
         status = response.statusCode ?? 0;
         let bytes = 0;
@@ -83,6 +89,8 @@ export class Poster {
         if (request.reusedSocket && status === null && error.code === 'ECONNRESET') finish('stale');
         else giveUp(reasonOf(error));
       });
+      // An answer that asks for another protocol ends in nothing else.
+      request.once('close', () => giveUp('connection_failed'));
       request.end(body);
       if (stop.aborted) stopped();
     });

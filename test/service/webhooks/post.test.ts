@@ -39,8 +39,8 @@ function endless(text: string, more: string): (socket: Socket) => void {
   };
 }
 
-const DONE = { status: 200, error: null };
-const FAILED = { status: null, error: 'connection_failed' };
+const DONE: Attempt = { status: 200, error: null };
+const FAILED: Attempt = { status: null, error: 'connection_failed' };
 
 describe('an answer', () => {
   it.each<[string, (socket: Socket) => void, Attempt]>([

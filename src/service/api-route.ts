@@ -14,14 +14,18 @@ const IN_FLIGHT_RETRY_S = '1';
 type TypeOf = (request: FastifyRequest) => string;
 const ALWAYS_JSON: TypeOf = () => JSON_TYPE;
 
+/** Puts into the text of an answer again what it was kept without (`Answer.cut`). */
+type Complete = (cut: string) => string;
+const WHOLE: Complete = (text) => text;
+
 /**
  * Makes a Fastify handler of an endpoint. `least` is what a key must have left, so that the work is begun at all; 0 for what is free.
  * Nearly all is answered at once, and then without a promise: the handling of promises would cost as much as the look-up.
  */
-export function apiRoute(context: ServiceContext, endpoint: Endpoint, least: 0 | 1 = 1, typeOf: TypeOf = ALWAYS_JSON): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> | undefined {
+export function apiRoute(context: ServiceContext, endpoint: Endpoint, least: 0 | 1 = 1, typeOf: TypeOf = ALWAYS_JSON, complete: Complete = WHOLE): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> | undefined {
   return (request, reply) => {
     const ticket = claim(context, request, request.call.key as ActiveKey);
-    if (ticket !== null && 'answer' in ticket) return sendReplay(endpoint, ticket.answer, request, reply, typeOf);
+    if (ticket !== null && 'answer' in ticket) return sendReplay(endpoint, ticket.answer, request, reply, typeOf, complete);
     const finish = (found: Outcome): FastifyReply => sendFirst(context, ticket, found, request, reply, typeOf);
     const fail = (error: unknown): never => {
       // What was begun and came to no answer settles nothing; that it costs nothing either is seen to where every refusal is.
@@ -50,8 +54,8 @@ function sendFirst(context: ServiceContext, ticket: Ticket | null, found: Outcom
     if (ticket !== null) remember(context, call, ticket, { kind: 'text', status: found.status, text });
     return sendProblem(reply, found, text);
   }
-  const { status, text, again, headers } = found;
-  if (ticket !== null) remember(context, call, ticket, again ? { kind: 'again', status, verdicts: call.verdicts, missed: call.missed } : { kind: 'text', status, text });
+  const { status, text, again, cut, headers } = found;
+  if (ticket !== null) remember(context, call, ticket, again ? { kind: 'again', status, verdicts: call.verdicts, missed: call.missed } : cut === undefined ? { kind: 'text', status, text } : { kind: 'cut', status, text: cut });
   if (headers !== undefined) void reply.headers(headers);
   return send(reply, call, status, text, typeOf(request));
 }
@@ -148,10 +152,13 @@ function spent(): ServiceError {
   return new ServiceError('insufficient_credits', 'this key has no calls or credits left for this request');
 }
 
-async function sendReplay(endpoint: Endpoint, answer: FirstAnswer, request: FastifyRequest, reply: FastifyReply, typeOf: TypeOf): Promise<FastifyReply> {
+async function sendReplay(endpoint: Endpoint, answer: FirstAnswer, request: FastifyRequest, reply: FastifyReply, typeOf: TypeOf, complete: Complete): Promise<FastifyReply> {
   const { call } = request;
   call.replayed = true;
-  if (answer.kind === 'text') return send(reply.header('idempotency-replayed', 'true'), call, answer.status, answer.text, answer.status >= 400 ? PROBLEM_TYPE : typeOf(request));
+  if (answer.kind !== 'again') {
+    const text = answer.kind === 'cut' ? complete(answer.text) : answer.text;
+    return send(reply.header('idempotency-replayed', 'true'), call, answer.status, text, answer.status >= 400 ? PROBLEM_TYPE : typeOf(request));
+  }
   call.verdicts = answer.verdicts;
   call.missed = answer.missed;
   const again = await attempt(endpoint, request);

@@ -37,6 +37,7 @@ import { signals } from './routes/signals.ts';
 import { pollVerification, verifyEndpoint } from './routes/verify.ts';
 import { listDeliveries, redeliver } from './routes/webhook-deliveries.ts';
 import { changeWebhook, createWebhook, deleteWebhook, getWebhook, listWebhooks, rotateWebhookSecret, testWebhook } from './routes/webhooks.ts';
+import { withSecret } from './routes/webhook-secrets.ts';
 import { VerificationJobs } from './verification-jobs.ts';
 import { follow, letIn, lineUp } from './watch/follow-calls.ts';
 
@@ -189,12 +190,13 @@ export function buildApp(context: ServiceContext): App {
   serveFree(CANCEL_BATCH, batches.cancel);
   serveFree(DELETE_BATCH, batches.remove);
   serve(BATCH_RESULTS, batchResults(context));
-  serveFree(CREATE_WEBHOOK, createWebhook(context));
+  const serveSecret = (operation: Operation, endpoint: Endpoint): void => serve(operation, apiRoute(context, endpoint, 0, undefined, (cut) => withSecret(context.webhooks.rows, cut)));
+  serveSecret(CREATE_WEBHOOK, createWebhook(context));
   serveFree(LIST_WEBHOOKS, listWebhooks(context));
   serveFree(GET_WEBHOOK, getWebhook(context));
   serveFree(CHANGE_WEBHOOK, changeWebhook(context));
   serveFree(DELETE_WEBHOOK, deleteWebhook(context));
-  serveFree(ROTATE_WEBHOOK_SECRET, rotateWebhookSecret(context));
+  serveSecret(ROTATE_WEBHOOK_SECRET, rotateWebhookSecret(context));
   serveFree(TEST_WEBHOOK, testWebhook(context));
   serveFree(LIST_DELIVERIES, listDeliveries(context));
   serveFree(REDELIVER, redeliver(context));

@@ -89,6 +89,8 @@ export interface Answer {
   readonly credits: number;
   /** The text is read from the store and not to be kept elsewhere; see `FirstAnswer`. */
   readonly again: boolean;
+  /** What is kept of the text for an Idempotency-Key, where there is a secret in it. */
+  readonly cut?: string;
   /** Further response headers, names in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
 }

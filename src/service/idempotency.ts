@@ -22,10 +22,10 @@ const VALID_KEY = /^[\x20-\x7e]{1,255}$/;
 /**
  * An answer as it is remembered. `again`: the first answer was a record of the store, which is not kept twice (a copy would
  * outlive the erasure of the person); the same request reads it again, at no charge. What was asked of mail servers for it is kept, and which of its parts found
- * nothing and were free: they stay without, whatever has become known since.
+ * nothing and were free: they stay without, whatever has become known since. `cut`: there was a secret in it that is kept in one place alone; who answers puts it in again.
  */
 export type FirstAnswer =
-  | { readonly kind: 'text'; readonly status: number; readonly text: string }
+  | { readonly kind: 'text' | 'cut'; readonly status: number; readonly text: string }
   | { readonly kind: 'again'; readonly status: number; readonly verdicts: KeptVerdicts; readonly missed: readonly number[] };
 
 export type Begun =
@@ -132,7 +132,7 @@ export class Idempotency implements Pending {
 
   /** It names somebody who was erased since it was given. */
   #isErased({ answer, atMs }: Waiting): boolean {
-    return answer.kind === 'text' && this.#erased.anybody(atMs) && this.#erased.text(answer.text, atMs);
+    return answer.kind !== 'again' && this.#erased.anybody(atMs) && this.#erased.text(answer.text, atMs);
   }
 
   #isPurgeDue(): boolean {
@@ -145,12 +145,13 @@ function digest(data: string | Uint8Array): Buffer {
   return hash('sha256', data, 'buffer').subarray(0, 16);
 }
 
-function encode(answer: FirstAnswer): { kind: 'again' | 'text' | 'zstd'; payload: Uint8Array } {
+function encode(answer: FirstAnswer): { kind: 'again' | 'text' | 'zstd' | 'cut'; payload: Uint8Array } {
   if (answer.kind === 'again') {
     const { verdicts, missed } = answer;
     return { kind: 'again', payload: Object.keys(verdicts).length + missed.length === 0 ? new Uint8Array() : Buffer.from(JSON.stringify([verdicts, missed])) };
   }
   const bytes = Buffer.from(answer.text);
+  if (answer.kind === 'cut') return { kind: 'cut', payload: zstdCompressSync(bytes) };
   return answer.text.length < COMPRESS_FROM ? { kind: 'text', payload: bytes } : { kind: 'zstd', payload: zstdCompressSync(bytes) };
 }
 
@@ -164,5 +165,5 @@ export function answerOf(row: Record<string, unknown>): FirstAnswer {
     const [verdicts, missed] = Array.isArray(kept) ? kept : [kept, []];
     return { kind: 'again', status, verdicts, missed };
   }
-  return { kind: 'text', status, text: Buffer.from(row['kind'] === 'zstd' ? zstdDecompressSync(payload) : payload).toString('utf8') };
+  return { kind: row['kind'] === 'cut' ? 'cut' : 'text', status, text: Buffer.from(row['kind'] === 'text' ? payload : zstdDecompressSync(payload)).toString('utf8') };
 }

@@ -9,12 +9,13 @@ import { BodyReader, type Lookupable } from '../validate.ts';
 import { eventBody, type EventType } from '../webhooks/announcement.ts';
 import { FILTER_VALUES, filtersOf, type FilterName, type WebhookFilter } from '../webhooks/filter.ts';
 import { addressesOf, NoWay } from '../webhooks/reach.ts';
-import { newSecret, secretText } from '../webhooks/signature.ts';
+import { newSecret } from '../webhooks/signature.ts';
 import { Slots } from '../webhooks/slots.ts';
 import { hostOf, readWebhookUrl } from '../webhooks/url.ts';
 import type { Places, Wanted, Webhook } from '../webhooks/webhook-rows.ts';
 import { keyOf } from './key-of.ts';
 import { webhookRecord } from './webhook-records.ts';
+import { secretAnswer } from './webhook-secrets.ts';
 
 type Parts = Pick<ServiceContext, 'webhooks' | 'now'>;
 
@@ -48,7 +49,7 @@ export function createWebhook({ webhooks, now }: Parts): Endpoint {
       return webhooks.rows.add(keyId, wanted, secret, webhooks.news.ends(), now());
     });
     webhooks.changed();
-    return { ...answer({ ...webhookRecord(made), secret: secretText(secret) }, 201), headers: { location: `/v1/webhooks/${made.id}` } };
+    return { ...secretAnswer(made, secret, 201), headers: { location: `/v1/webhooks/${made.id}` } };
   };
 }
 
@@ -106,7 +107,7 @@ export function rotateWebhookSecret({ webhooks, now }: Parts): Endpoint {
       webhooks.rows.rotate(kept.id, secret, updatedMs + FORMER_SIGNS_MS, updatedMs);
       return { ...kept, updatedMs };
     });
-    return answer({ ...webhookRecord(found), secret: secretText(secret) });
+    return secretAnswer(found, secret, 200);
   };
 }
 
@@ -189,6 +190,6 @@ function invalid(pointer: string, code: string, detail: string): ServiceError {
   return new ServiceError('validation_failed', detail, { errors: [{ pointer, code, detail }] });
 }
 
-function answer(record: unknown, status = 200): Answer {
-  return { status, text: JSON.stringify(record), credits: 0, again: false };
+function answer(record: unknown): Answer {
+  return { status: 200, text: JSON.stringify(record), credits: 0, again: false };
 }

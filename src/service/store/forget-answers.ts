@@ -14,7 +14,7 @@ export function forgetAnswers(store: Store): void {
   const scopes: Uint8Array[] = [];
   for (const row of store.prepare("SELECT scope, status, kind, payload, at FROM idempotency WHERE kind <> 'again'").iterate()) {
     const answer = answerOf(row);
-    if (answer.kind === 'text' && erased.text(answer.text, row['at'] as number)) scopes.push(row['scope'] as Uint8Array);
+    if (answer.kind !== 'again' && erased.text(answer.text, row['at'] as number)) scopes.push(row['scope'] as Uint8Array);
   }
   const ids: string[] = [];
   for (const found of store.prepare('SELECT * FROM verifications').iterate()) {

@@ -57,6 +57,8 @@ export class WebhookRows {
       disable: store.prepare('UPDATE webhooks SET enabled = 0, disabled_reason = ?, updated_at = ? WHERE id = ? AND enabled = 1'),
       remove: store.prepare('DELETE FROM webhooks WHERE id = ?'),
       rotate: store.prepare('UPDATE webhooks SET former_secret = secret, former_until = ?, secret = ?, updated_at = ? WHERE id = ?'),
+      isAnyFormer: store.prepare('SELECT 1 FROM webhooks WHERE former_until <= ? LIMIT 1'),
+      forgetFormer: store.prepare('UPDATE webhooks SET former_secret = NULL, former_until = NULL WHERE former_until <= ?'),
       find: store.prepare('SELECT * FROM webhooks WHERE id = ? AND key_id = ?'),
       byKey: store.prepare('SELECT * FROM webhooks WHERE key_id = ? ORDER BY seq DESC'),
       // No filter is read: there may be much in it.
@@ -95,6 +97,15 @@ export class WebhookRows {
   /** @param formerUntilMs until when the secret that it had signs, too */
   rotate(id: string, secret: Uint8Array, formerUntilMs: number, nowMs: number): void {
     this.#statements.rotate.run(formerUntilMs, secret, nowMs, id);
+  }
+
+  /** Whether there are secrets that were replaced and sign no more. */
+  isAnyFormer(nowMs: number): boolean {
+    return this.#statements.isAnyFormer.get(nowMs) !== undefined;
+  }
+
+  forgetFormer(nowMs: number): void {
+    this.#statements.forgetFormer.run(nowMs);
   }
 
   /** Null: this key has none of this id. */

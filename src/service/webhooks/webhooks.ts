@@ -212,5 +212,6 @@ export class Webhooks {
     this.courier.count('dropped', lost);
     this.#prunedMs = isMore ? 0 : nowMs;
     await this.news.prune();
+    if (this.rows.isAnyFormer(nowMs)) await this.writes.write(() => this.rows.forgetFormer(nowMs));
   }
 }

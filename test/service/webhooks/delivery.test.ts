@@ -4,6 +4,7 @@ import { transaction } from '../../../src/sqlite/transaction.ts';
 import { RETRY_AFTER_MS, retryAfterMs } from '../../../src/service/webhooks/retries.ts';
 import { AT_ONCE, MOST_KEPT } from '../../../src/service/webhooks/prune.ts';
 import type { ServiceLog } from '../../../src/service/watch/log.ts';
+import { newSecret } from '../../../src/service/webhooks/signature.ts';
 import type { Webhook } from '../../../src/service/webhooks/webhook-rows.ts';
 import { announce, subscribe, World, type Process } from './processes.ts';
 import { Receiver, type Reaction } from './receiver.ts';
@@ -259,6 +260,21 @@ describe('what belongs to an answer', () => {
     expect(process.hooks.pending).toBe(0);
     expect(process.journal.flush()).toBe(true);
     expect(process.hooks.pending).toBe(1);
+  });
+});
+
+describe('a secret that was replaced', () => {
+  it('is forgotten once it signs no more', async () => {
+    const world = await World.make();
+    await world.live(async (process) => {
+      const { hooks } = process;
+      const [kept, forgotten] = [subscribe(process, 'http://127.0.0.1:9'), subscribe(process, 'http://127.0.0.1:9')];
+      for (const [id, untilMs] of [[kept, world.nowMs + HOUR_MS], [forgotten, world.nowMs + 61_000]] as const) hooks.rows.rotate(id, newSecret(), untilMs, world.nowMs);
+      world.nowMs += 61_000;
+      hooks.wake();
+      while (hooks.rows.secrets(forgotten)?.former !== null) await setImmediate();
+      expect(hooks.rows.secrets(kept)?.former).toHaveLength(32);
+    });
   });
 });
 

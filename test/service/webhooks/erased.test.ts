@@ -57,8 +57,12 @@ describe('an erasure', () => {
     const service = await serveHooked();
     const track = (filter: Readonly<Record<string, unknown>>) => service.subscribe({ event: 'job.change', url: 'https://hooks.acme.example', filter });
     const hooks = [await track({ email: [JANE] }), await track({ email: [JANE], id: ['pe_3'] }), await track({ id: ['pe_1', 'pe_3'], domain: ['acme.example'] }), await track({ domain: ['acme.example'] })];
+    await service.post('/v1/webhooks', { event: 'job.change', url: 'https://hooks.acme.example', filter: { email: [JANE] } }, { headers: { 'idempotency-key': 'once' } });
     const open = openStore(service.store);
+    const answers = (): unknown => open.prepare('SELECT count(*) AS n FROM idempotency').get()?.['n'];
+    expect(answers()).toBe(1);
     suppress(open, [JANE], Date.now());
+    expect(answers()).toBe(0);
     open.close();
     const shown = [];
     for (const { id } of hooks) shown.push((await service.call('GET', `/v1/webhooks/${id}`)).json);

@@ -1,8 +1,9 @@
+import { zstdDecompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { createKey, revokeKey, rotateKey } from '../../../src/service/keys.ts';
 import { loadSignals } from '../../../src/service/store/load.ts';
 import { openStore } from '../../../src/service/store/open-store.ts';
-import { makeKey, makeStore, type Reply } from '../harness.ts';
+import { KEY, makeKey, makeStore, type Reply } from '../harness.ts';
 import { serveHooked } from './hooked.ts';
 import { Receiver, signedBy } from './receiver.ts';
 
@@ -45,12 +46,32 @@ describe('webhooks of a key', () => {
     expect((await service.call('GET', '/v1/webhooks')).json['data']).toHaveLength(20);
   });
 
-  it('are made once for one Idempotency-Key, and the secret is the same', async () => {
+  it('are made once for one Idempotency-Key, and the secret is the same as long as it signs; it is in the store once', async () => {
     const service = await serveHooked();
-    const headers = { 'idempotency-key': 'k' };
-    const [first, again] = [await service.post('/v1/webhooks', HOOK, { headers }), await service.post('/v1/webhooks', HOOK, { headers })];
-    expect([first.status, again.headers.get('idempotency-replayed'), again.json]).toEqual([201, 'true', first.json]);
+    const inStore = async (secret: unknown): Promise<number> => {
+      const text = String(secret).replace('whsec_', '');
+      const store = openStore(service.store);
+      const rows = store.prepare('SELECT scope, kind, payload FROM idempotency').all().map(({ kind, payload }) => (kind === 'cut' || kind === 'zstd' ? zstdDecompressSync(payload as Uint8Array) : Buffer.from(payload as Uint8Array)));
+      const keys = store.prepare('SELECT secret, former_secret FROM webhooks').all().flatMap((row) => [row['secret'], row['former_secret']] as (Uint8Array | null)[]);
+      store.close();
+      expect(rows.length).toBeGreaterThan(0);
+      return rows.filter((one) => one.includes(text) || one.includes(Buffer.from(text, 'base64'))).length + keys.filter((one) => one !== null && Buffer.from(text, 'base64').equals(one)).length;
+    };
+    const send = (key: string, path: string, body?: unknown) => service.request(path, { method: 'POST', headers: { authorization: `Bearer ${KEY}`, 'idempotency-key': key, ...(body === undefined ? {} : { 'content-type': 'application/json' }) }, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
+    const wanted = { ...HOOK, filter: { domain: ['acme.example'] } };
+    const [first, again] = [await send('made', '/v1/webhooks', wanted), await send('made', '/v1/webhooks', wanted)];
+    expect([first.status, again.status, again.headers.get('idempotency-replayed'), again.text]).toEqual([201, 201, 'true', first.text]);
     expect((await service.call('GET', '/v1/webhooks')).json['data']).toHaveLength(1);
+    expect(await inStore(first.json['secret'])).toBe(1);
+    const rotate = `/v1/webhooks/${String(first.json['id'])}/rotate-secret`;
+    const rotated = await send('rotated', rotate);
+    expect([await inStore(first.json['secret']), await inStore(rotated.json['secret'])]).toEqual([1, 1]);
+    expect([(await send('rotated', rotate)).text, (await send('made', '/v1/webhooks', wanted)).text]).toEqual([rotated.text, first.text]);
+    await send('once more', rotate);
+    expect((await send('made', '/v1/webhooks', wanted)).json).toEqual({ ...first.json, secret: null });
+    await service.call('DELETE', `/v1/webhooks/${String(first.json['id'])}`);
+    expect((await send('rotated', rotate)).json).toEqual({ ...rotated.json, secret: null });
+    expect(await inStore(rotated.json['secret'])).toBe(0);
   });
 
   it.each([

@@ -25,7 +25,7 @@ export const WEBHOOK_WITH_SECRET: Schema = {
   type: 'object',
   description: 'With the secret by which its deliveries are signed, which is not shown again.',
   required: [...Object.keys(PROPERTIES), 'secret'],
-  properties: { ...PROPERTIES, secret: { type: 'string', pattern: '^whsec_[A-Za-z0-9+/=]{32,88}$', description: '`whsec_`, and the key of the HMAC in Base64.' } },
+  properties: { ...PROPERTIES, secret: { ...nullable({ type: 'string', pattern: '^whsec_[A-Za-z0-9+/=]{32,88}$' }), description: '`whsec_`, and the key of the HMAC in Base64. `null` in the replay of an answer whose secret signs no more.' } },
 };
 
 export const WEBHOOK_LIST: Schema = { type: 'object', required: ['data'], properties: { data: { type: 'array', items: ref('Webhook') } } };

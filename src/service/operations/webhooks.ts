@@ -83,7 +83,7 @@ export const CHANGE_WEBHOOK: Operation = {
   method: 'PATCH',
   path: `${PATH}/{id}`,
   summary: 'Change a webhook',
-  description: 'What is not given stays. A webhook that is disabled gives up what it has not delivered; one that is enabled again is told what happens from then on.',
+  description: 'What is not given stays. What was noticed before goes by what held then, and what waits to be delivered stays. A webhook that is disabled gives up what it has not delivered; one that is enabled again is told what happens from then on.',
   body: { name: 'WebhookChange', declared: WEBHOOK_CHANGE_BODY },
   answers,
 };

@@ -26,6 +26,8 @@ const TESTS = { most: 20, mostAHost: 4 } as const;
 const RETRY_S = '5';
 /** Of a filter, as JSON: filters are read again and again. */
 const MAX_FILTER_BYTES = 128 * 1024;
+/** How long a change waits until the webhook was told of what was noticed before it. After a large import there may be millions of signals. */
+const TOLD_WITHIN_MS = 2_000;
 /** How long DNS is waited for when a webhook is made; each attempt looks again. */
 const LOOKED_UP_MS = 3_000;
 
@@ -69,14 +71,15 @@ export function changeWebhook({ webhooks, now }: Parts): Endpoint {
     if (before === null) throw noWebhook();
     if (asked.url !== before.url) await refuseUnreachable(webhooks, asked.url);
     const ends = webhooks.news.ends();
-    // What it was told of until now, it is told of by what held until now; one that is disabled gives that up.
-    if (before.disabled === null && asked.disabled === null && goesOnAt(before, asked, ends) !== null) await webhooks.news.tellAll(before);
+    // What was noticed until now, it is told of by what held until now, as far as somebody can wait for that; one that is disabled gives it up.
+    const isTold = before.disabled === null && asked.disabled === null && goesOnAt(before, asked, ends) !== null;
+    const places = isTold ? await webhooks.news.tellAll(before, ends, TOLD_WITHIN_MS) : ends;
     const changed = await webhooks.writes.write(() => {
       const kept = findWebhook(webhooks, request);
       // It may have been changed meanwhile, or somebody erased from its filter.
       const wanted = readChange(body, kept, webhooks.isDevelopment);
       const updatedMs = now();
-      webhooks.rows.change(kept.id, wanted, goesOnAt(kept, wanted, ends), updatedMs);
+      webhooks.rows.change(kept.id, wanted, goesOnAt(kept, wanted, places), updatedMs);
       if (wanted.disabled !== null) webhooks.deliveries.giveUpAllOf(kept.id, 'webhook_disabled');
       if (wanted.url !== kept.url) webhooks.deliveries.move(kept.id, new URL(wanted.url).host);
       return { ...kept, ...wanted, updatedMs };

@@ -8,7 +8,7 @@ import type { StoreWrites } from '../store-writes.ts';
 import { eventBody, JOB_CHANGE, SIGNAL_EVENTS, type EventType } from './announcement.ts';
 import type { NewDelivery } from './delivery.ts';
 import type { DeliveryRows } from './delivery-rows.ts';
-import { changeTest, signalFilter, type ChangeFacts } from './filter.ts';
+import { changeTest, signalFilter, signalTypesOf, type ChangeFacts } from './filter.ts';
 import { JobChangeRows, type JobChange } from './job-change-rows.ts';
 import type { Places, Standing, Webhook, WebhookRows } from './webhook-rows.ts';
 import { isObject } from '../values.ts';
@@ -83,10 +83,17 @@ export class News {
     return true;
   }
 
-  /** Tells a webhook of all that is new. */
-  async tellAll(webhook: Webhook): Promise<void> {
-    while (webhook.events.some((event) => event in SIGNAL_EVENTS) && (await this.tellSignals(webhook)));
-    while (webhook.events.includes(JOB_CHANGE) && (await this.tellChanges(webhook)));
+  /** Tells a webhook of what is new, before it is changed. @param ends of the streams @param withinMs after which it is left at that, milliseconds. Returns how far it has come: to the ends, or to 0 where there is more */
+  async tellAll(webhook: Webhook, ends: Places, withinMs: number): Promise<Places> {
+    const untilMs = performance.now() + withinMs;
+    const all = async (tell: () => Promise<boolean>): Promise<boolean> => {
+      while (await tell()) if (performance.now() >= untilMs) return false;
+      return true;
+    };
+    const isTold = { signals: true, changes: true };
+    if (signalTypesOf(webhook.events).length > 0) isTold.signals = await all(() => this.tellSignals(webhook));
+    if (webhook.events.includes(JOB_CHANGE)) isTold.changes = await all(() => this.tellChanges(webhook));
+    return { signals: isTold.signals ? ends.signals : 0, changes: isTold.changes ? ends.changes : 0 };
   }
 
   /** Drops changes that all have been told of who want to know, and old ones. */

@@ -5,8 +5,10 @@ import { openStore } from '../../../src/service/store/open-store.ts';
 import type { Store } from '../../../src/service/store/store.ts';
 import { suppress } from '../../../src/service/store/suppress.ts';
 import { JobChangeRows } from '../../../src/service/webhooks/job-change-rows.ts';
+import { newSecret } from '../../../src/service/webhooks/signature.ts';
 import { serveHooked, type Hooked } from './hooked.ts';
 import { load } from '../loading.ts';
+import { World } from './processes.ts';
 import { Receiver } from './receiver.ts';
 
 /** As another process writes to the store. */
@@ -85,6 +87,21 @@ describe('new signals', () => {
       await service.call('PATCH', `/v1/webhooks/${id}`, { filter: { domain: [`${['two', 'three', 'four'][Number(name[1]) - 1] ?? ''}.example`] } });
     }
     expect((await receiver.count(4)).map(({ body }) => String(body.data['id'])).toSorted()).toEqual(['f1', 'f1_other', 'f2', 'f3']);
+  });
+
+  it('that are more than a change can wait for are told some now, and go on from there', async () => {
+    const process = (await World.make()).start();
+    const { news, rows, deliveries } = process.hooks;
+    loadSignals(process.store, [signal('old', 'funding', 'acme.example')], 'crm');
+    // Nobody else looks for what is to be told.
+    const webhook = rows.add('k', { url: 'http://127.0.0.1:9', events: ['funding.round'], filter: {}, disabled: null }, newSecret(), news.ends(), 0);
+    loadSignals(process.store, Array.from({ length: 200 }, (_, n) => signal(`s${n}`, 'funding', 'acme.example')), 'crm');
+    const ends = news.ends();
+    const tell = async (withinMs: number): Promise<unknown> => [await news.tellAll(webhook, ends, withinMs), deliveries.pending()];
+    // It has no place among changes of jobs of which it was told nothing: they are passed over.
+    expect(await tell(0)).toEqual([{ ...ends, signals: 0 }, 50]);
+    expect(await tell(0)).toEqual([{ ...ends, signals: 0 }, 100]);
+    expect(await tell(Infinity)).toEqual([ends, 200]);
   });
 
   it('by the thousand are told in full', async () => {

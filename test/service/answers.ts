@@ -29,7 +29,7 @@ export const DOCUMENT = publishedDocument();
 
 const ajv = new Ajv2020({ strict: true, strictTypes: false, strictRequired: false });
 formats.default(ajv);
-ajv.addVocabulary(['example', 'components', 'paths', 'info', 'tags', 'openapi', 'jsonSchemaDialect', 'servers', 'security']);
+ajv.addVocabulary(['example', 'components', 'paths', 'webhooks', 'info', 'tags', 'openapi', 'jsonSchemaDialect', 'servers', 'security']);
 ajv.addSchema({ ...structuredClone(DOCUMENT), components: { ...DOCUMENT.components, schemas: Object.fromEntries(Object.entries(DOCUMENT.components['schemas'] ?? {}).map(([name, schema]) => [name, closed(schema)])) } }, 'document');
 
 /** A record has no field that is not documented: what is new is documented first. */
@@ -114,6 +114,12 @@ function checkBody(place: readonly string[], { content }: ResponseObject, sent: 
   const schema = validatorAt(...place, 'content', media, 'schema');
   const bodies = media === 'application/x-ndjson' ? text.split('\n').filter((line) => line !== '') : [text];
   for (const body of bodies) expect(valid(schema, JSON.parse(body)), what).toBe(true);
+}
+
+/** Fails unless what was sent to a webhook is as the document has it. */
+export function checkEvent({ type, ...body }: { readonly type: string }): void {
+  expect(Object.keys(DOCUMENT.webhooks)).toContain(type);
+  expect(valid(validatorAt('webhooks', type, 'post', 'requestBody', 'content', 'application/json', 'schema'), { type, ...body }), JSON.stringify(body).slice(0, 500)).toBe(true);
 }
 
 /** True, or what is wrong. */

@@ -4,9 +4,10 @@ import { OPERATIONS } from '../operations/operations.ts';
 import { BATCH, BATCH_LINE, BATCH_PAGE, BATCH_PART } from '../operations/records/batch.ts';
 import { COMPANY_RECORD } from '../operations/records/company.ts';
 import { CONTACT, CONTACT_PAGE, SIGNAL_PAGE } from '../operations/records/contact.ts';
+import { JOB_CHANGE, TEST_EVENT } from '../operations/records/event.ts';
 import { PERSON, REVEALED } from '../operations/records/person.ts';
 import { SIGNAL } from '../operations/records/signal.ts';
-import { VERIFICATION, VERIFICATION_BATCH, VERIFICATION_PROGRESS } from '../operations/records/verification.ts';
+import { VERIFICATION, VERIFICATION_BATCH, VERIFICATION_DONE, VERIFICATION_PROGRESS } from '../operations/records/verification.ts';
 import { WEBHOOK, WEBHOOK_DELIVERY, WEBHOOK_DELIVERY_PAGE, WEBHOOK_LIST, WEBHOOK_TEST, WEBHOOK_WITH_SECRET } from '../operations/records/webhook.ts';
 import { PROBLEM } from './problems.ts';
 import { bodySchema, nullable, ref, type Schema } from './schema.ts';
@@ -49,6 +50,8 @@ export function schemaComponents(): Readonly<Record<string, Schema>> {
     Verification: VERIFICATION,
     VerificationBatch: VERIFICATION_BATCH,
     VerificationProgress: VERIFICATION_PROGRESS,
+    VerificationDone: VERIFICATION_DONE,
+    JobChange: JOB_CHANGE,
     GraphQLResponse: GRAPHQL_RESPONSE,
     Batch: BATCH,
     BatchPage: BATCH_PAGE,
@@ -60,6 +63,7 @@ export function schemaComponents(): Readonly<Record<string, Schema>> {
     WebhookDelivery: WEBHOOK_DELIVERY,
     WebhookDeliveryPage: WEBHOOK_DELIVERY_PAGE,
     WebhookTest: WEBHOOK_TEST,
+    WebhookTestEvent: TEST_EVENT,
     Health: HEALTH,
     Problem: PROBLEM,
   };

@@ -1,6 +1,7 @@
 /** The service's description as OpenAPI 3.1, made from the declarations of its operations. Pure. */
 import { OPERATIONS } from '../operations/operations.ts';
 import { schemaComponents } from './components.ts';
+import { webhookItems } from './events.ts';
 import { ALWAYS, ALWAYS_OPEN, headerComponents, headerRefs, POST_HEADERS } from './headers.ts';
 import { TAGS, type Answered, type Example, type Operation, type Parameter } from './operation.ts';
 import { exampleComponents, problemResponses, responseComponents } from './problems.ts';
@@ -17,6 +18,8 @@ export interface OpenApiDocument {
   readonly security: readonly Schema[];
   readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Schema>>>>;
+  /** What is sent to those who subscribe, by type of event. */
+  readonly webhooks: Readonly<Record<string, Schema>>;
   readonly components: Readonly<Record<string, Readonly<Record<string, Schema>>>>;
 }
 
@@ -41,6 +44,7 @@ export function openApiDocument(version: string, answers: SampleAnswers): OpenAp
     security: [{ key: [] }],
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     paths,
+    webhooks: webhookItems(),
     components: {
       securitySchemes: { key: { type: 'http', scheme: 'bearer', description: 'An API key, made with `millrace keys create`.' } },
       headers: headerComponents() as Readonly<Record<string, Schema>>,

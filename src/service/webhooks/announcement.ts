@@ -7,6 +7,9 @@ export const JOB_CHANGE = 'job.change';
 export const EVENT_TYPES = [JOB_CHANGE, 'funding.round', 'hiring.change', 'executive.move', 'technology.change', 'enrichment.completed', 'verification.completed', 'batch.completed', 'batch.failed', 'batch.cancelled'] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 
+/** What is told of the employer with a change of jobs. */
+export const COMPANY_OF_CHANGE = ['id', 'name', 'domain', 'employees', 'industry'] as const;
+
 export interface Announcement {
   readonly type: EventType;
   /** Whose it is: it goes to webhooks of this key alone. */

@@ -5,7 +5,7 @@ import { ownerReader } from '../store/domain-aliases.ts';
 import type { SignalFeed } from '../store/signal-feed.ts';
 import type { Store } from '../store/store.ts';
 import type { StoreWrites } from '../store-writes.ts';
-import { eventBody, JOB_CHANGE, SIGNAL_EVENTS, type EventType } from './announcement.ts';
+import { COMPANY_OF_CHANGE, eventBody, JOB_CHANGE, SIGNAL_EVENTS, type EventType } from './announcement.ts';
 import type { NewDelivery } from './delivery.ts';
 import type { DeliveryRows } from './delivery-rows.ts';
 import { changeTest, signalFilter, signalTypesOf, type ChangeFacts } from './filter.ts';
@@ -117,7 +117,7 @@ export class News {
     if (row === null) return null;
     const { person } = row;
     const told: unknown = JSON.parse(directory.companyOf(row) ?? 'null');
-    const company = isObject(told) ? Object.fromEntries(['id', 'name', 'domain', 'employees', 'industry'].map((field) => [field, told[field] ?? null])) : null;
+    const company = isObject(told) ? Object.fromEntries(COMPANY_OF_CHANGE.map((field) => [field, told[field] ?? null])) : null;
     const domains = [from, to].flatMap(({ company_domain: domain }) => (domain === null ? [] : this.#ownerOf(domain)));
     const data = { person: id, name: person['name'] ?? null, title: person['title'] ?? null, linkedin_url: person['linkedin_url'] ?? null, company, from, to, detected_at: new Date(atMs).toISOString() };
     return { facts: { domains, person }, data };

@@ -15,7 +15,8 @@ import { FILTERS } from '../../../src/service/search/filters.ts';
 import { readLookup, PERSON_FORMS } from '../../../src/service/lookup.ts';
 import { BodyReader } from '../../../src/service/validate.ts';
 import { sampleAnswers, steady } from '../../../fixtures/generate/answers.ts';
-import { DOCUMENT, type Json, operationAt, responseAt, valid, validatorAt, type OperationObject } from '../answers.ts';
+import { EVENT_TYPES } from '../../../src/service/webhooks/announcement.ts';
+import { checkEvent, DOCUMENT, type Json, operationAt, responseAt, valid, validatorAt, type OperationObject } from '../answers.ts';
 import { COMPANY_TYPES, PERSON_TYPES } from '../../../src/service/field-types.ts';
 import { loadCompanies, loadPeople, loadSignals } from '../../../src/service/store/load.ts';
 import { KEY, makeStore, serveStore, temporaryFolder } from '../harness.ts';
@@ -38,6 +39,13 @@ describe('the document', () => {
     expect([...references].filter((one) => !there.includes(one))).toEqual([]);
     // And nothing lies there unused.
     expect(there.filter((one) => !one.startsWith('securitySchemes') && !references.has(one))).toEqual([]);
+  });
+
+  it('has every event that webhooks can be told of, as it is sent: deliveries are looked at where they are received', () => {
+    expect(Object.keys(DOCUMENT.webhooks).toSorted()).toEqual([...EVENT_TYPES].toSorted());
+    const body = { type: 'funding.round', timestamp: '2026-11-22T12:00:00.000Z', data: { test: true, webhook: 'wh_1' } };
+    checkEvent(body);
+    for (const wrong of [{ ...body, type: 'hiring.change', data: { test: false, webhook: 'wh_1' } }, { ...body, timestamp: 'now' }, { ...body, data: { ...body.data, more: 1 } }, { type: body.type, data: body.data }]) expect(() => checkEvent(wrong)).toThrow(/^\{/);
   });
 
   it('says of every parameter, field and answer what it is', () => {

@@ -4,6 +4,7 @@ import { ERRORS } from '../../../src/service/errors.ts';
 import { OPERATIONS } from '../../../src/service/operations/operations.ts';
 import { exampleRequests } from '../../../src/service/openapi/example-requests.ts';
 import { referencePage } from '../../../src/service/openapi/page/reference-page.ts';
+import { EVENT_TYPES } from '../../../src/service/webhooks/announcement.ts';
 import { expectClosed } from '../../support/html.ts';
 import { DOCUMENT } from '../answers.ts';
 import { serveStore, type Reply } from '../harness.ts';
@@ -45,6 +46,7 @@ describe('GET /docs', () => {
       for (const shown of [path, ...Object.keys(query), ...Object.keys(headers).filter((name) => name !== 'Accept')]) expect(section).toContain(`<code>${shown}</code>`);
     }
     for (const [code, { status }] of Object.entries(ERRORS)) expect(html).toContain(`<code id="error-${code}">${code}</code></td><td>${status}</td>`);
+    for (const type of EVENT_TYPES) expect(html).toContain(`<td><code>${type}</code></td>`);
     for (const name of ['Person', 'Company', 'Signal', 'Verification', 'Problem']) expect(html).toContain(`<h3 id="${name}">`);
     expect(text.match(/curl &#39;http:\/\/127\.0\.0\.1:8080|curl 'http:\/\/127\.0\.0\.1:8080/g)).toHaveLength(exampleRequests().length);
   });

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { expect, describe, it } from 'vitest';
 import { openStore } from '../../../src/service/store/open-store.ts';
+import { checkEvent } from '../answers.ts';
 import { KEY, makeKey, makeStore } from '../harness.ts';
 import { serveHooked } from './hooked.ts';
 import { Receiver, signedBy } from './receiver.ts';
@@ -11,7 +12,7 @@ const JANE = { email: 'jane.doe@acme.example' };
 
 describe('enrichment.completed', () => {
   it('tells the webhooks of the key that enriched, and no others, of what was found; not of misses, and not again of replays', async () => {
-    const receiver = await Receiver.start();
+    const receiver = await Receiver.start(checkEvent);
     const store = await makeStore();
     const other = await makeKey(store, 'growth');
     const service = await serveHooked({ store });
@@ -37,7 +38,7 @@ describe('enrichment.completed', () => {
   });
 
   it('is sent to the webhook_url of a request, too, signed so that whoever has the key can tell, by the shell line of the docs', async () => {
-    const receiver = await Receiver.start();
+    const receiver = await Receiver.start(checkEvent);
     const service = await serveHooked();
     await service.post('/v1/enrich', { ...JANE, webhook_url: receiver.url('/mine'), fields: ['title'] });
     const [told] = await receiver.count(1);
@@ -48,7 +49,7 @@ describe('enrichment.completed', () => {
   });
 
   it('is signed by the webhook that the key has with that address, and comes there once', async () => {
-    const receiver = await Receiver.start();
+    const receiver = await Receiver.start(checkEvent);
     const service = await serveHooked();
     const { secret } = await service.subscribe({ event: 'enrichment.completed', url: receiver.url() });
     const other = await service.subscribe({ event: 'job.change', url: receiver.url('/mine') });
@@ -62,7 +63,7 @@ describe('enrichment.completed', () => {
   });
 
   it('is told of what GraphQL enriched, too', async () => {
-    const receiver = await Receiver.start();
+    const receiver = await Receiver.start(checkEvent);
     const service = await serveHooked();
     await service.subscribe({ event: 'enrichment.completed', url: receiver.url() });
     await service.post('/v1/graphql', { query: `mutation { a: enrich(email: "jane.doe@acme.example") { title } b: enrich(id: "pe_3", webhook_url: "${receiver.url('/mine')}") { name } c: enrich(id: "pe_99") { name } }` });
@@ -71,7 +72,7 @@ describe('enrichment.completed', () => {
   });
 
   it('is not told of an answer that was not given for want of credits', async () => {
-    const receiver = await Receiver.start();
+    const receiver = await Receiver.start(checkEvent);
     const store = await makeStore();
     const poor = await makeKey(store, 'growth', { credits: 1 });
     const service = await serveHooked({ store });
@@ -95,7 +96,7 @@ describe('enrichment.completed', () => {
 
 describe('verification.completed', () => {
   it('is sent when an asynchronous verification is done, with where its results are', async () => {
-    const receiver = await Receiver.start();
+    const receiver = await Receiver.start(checkEvent);
     const service = await serveHooked();
     await service.subscribe({ event: 'verification.completed', url: receiver.url() });
     const emails = ['hired@acme.example', 'no address', 'jane.doe@acme.example'];
@@ -113,7 +114,7 @@ describe('verification.completed', () => {
 
 describe('batch events', () => {
   it('tell the key\'s webhooks, and the address that the job was given, of its end, with the job as it is shown', async () => {
-    const receiver = await Receiver.start();
+    const receiver = await Receiver.start(checkEvent);
     const service = await serveHooked();
     await service.subscribe({ events: ['batch.completed', 'batch.failed'], url: receiver.url() });
     const { json } = await service.post('/v1/batches', { operation: 'enrich', webhook_url: receiver.url('/mine') });

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { loadPeople, loadSignals } from '../../../src/service/store/load.ts';
 import { openStore } from '../../../src/service/store/open-store.ts';
 import { suppress } from '../../../src/service/store/suppress.ts';
+import { checkEvent } from '../answers.ts';
 import { serveHooked } from './hooked.ts';
 import { announce, subscribe, World } from './processes.ts';
 import { Receiver } from './receiver.ts';
@@ -11,7 +12,7 @@ const JANE = 'jane.doe@acme.example';
 
 describe('an erasure', () => {
   it('takes deliveries, sent or not, that name the person or come from what named them, and no others', async () => {
-    const receiver = await Receiver.start();
+    const receiver = await Receiver.start(checkEvent);
     const service = await serveHooked();
     await service.subscribe({ events: ['enrichment.completed', 'executive.move', 'job.change'], url: receiver.url() });
     const open = openStore(service.store);

@@ -6,6 +6,7 @@ import type { Store } from '../../../src/service/store/store.ts';
 import { suppress } from '../../../src/service/store/suppress.ts';
 import { JobChangeRows } from '../../../src/service/webhooks/job-change-rows.ts';
 import { newSecret } from '../../../src/service/webhooks/signature.ts';
+import { checkEvent } from '../answers.ts';
 import { serveHooked, type Hooked } from './hooked.ts';
 import { load } from '../loading.ts';
 import { World } from './processes.ts';
@@ -22,7 +23,7 @@ const signal = (id: string, type: string, domain: string, more: SparseRecord = {
 
 describe('new signals', () => {
   it('are told once, as GET /v1/signals shows them, to who subscribed to their kind and whose filter they meet; not what was there before', async () => {
-    const receiver = await Receiver.start();
+    const receiver = await Receiver.start(checkEvent);
     const service = await serveHooked();
     await elsewhere(service, (store) => {
       loadCompanies(store, [{ domain: 'globex.example', name: 'Globex', domain_aliases: ['globex.test'], industry: 'Retail', hq: { country_code: 'ES' } }], 'crm');
@@ -51,7 +52,7 @@ describe('new signals', () => {
   });
 
   it('that come after the newest ones were erased are told all the same', async () => {
-    const receiver = await Receiver.start();
+    const receiver = await Receiver.start(checkEvent);
     const service = await serveHooked();
     await elsewhere(service, (store) => loadSignals(store, [signal('old', 'executive_move', 'acme.example', { person: { id: 'pe_1' } })], 'crm'));
     await service.subscribe({ event: 'executive.move', url: receiver.url() });
@@ -64,7 +65,7 @@ describe('new signals', () => {
   });
 
   it('are not told of the time while a webhook was disabled, nor by a filter that came later', async () => {
-    const receiver = await Receiver.start();
+    const receiver = await Receiver.start(checkEvent);
     const service = await serveHooked();
     const { id } = await service.subscribe({ event: 'funding.round', url: receiver.url(), filter: { domain: ['nobody.example'] } });
     await elsewhere(service, (store) => loadSignals(store, [signal('f1', 'funding', 'acme.example')], 'crm'));
@@ -79,7 +80,7 @@ describe('new signals', () => {
   });
 
   it('that met the filter that there was are told, though another came before anybody looked', async () => {
-    const receiver = await Receiver.start();
+    const receiver = await Receiver.start(checkEvent);
     const service = await serveHooked();
     const { id } = await service.subscribe({ event: 'funding.round', url: receiver.url() });
     for (const [name, domain] of [['f1', 'one.example'], ['f2', 'two.example'], ['f3', 'three.example']] as const) {
@@ -105,7 +106,7 @@ describe('new signals', () => {
   });
 
   it('by the thousand are told in full', async () => {
-    const receiver = await Receiver.start();
+    const receiver = await Receiver.start(checkEvent);
     const service = await serveHooked();
     await service.subscribe({ event: 'funding.round', url: receiver.url(), filter: { domain: ['acme.example'] } });
     await elsewhere(service, (store) => loadSignals(store, Array.from({ length: 7_000 }, (_, n) => signal(`s${n}`, 'funding', n % 20 === 0 ? 'acme.example' : 'globex.example')), 'crm'));
@@ -116,7 +117,7 @@ describe('new signals', () => {
   });
 
   it('are delivered while others are still being told', async () => {
-    const receiver = await Receiver.start();
+    const receiver = await Receiver.start(checkEvent);
     const service = await serveHooked();
     for (let n = 0; n < 20; n++) await service.subscribe({ event: 'funding.round', url: receiver.url(`/${n}`) });
     await elsewhere(service, (store) => loadSignals(store, Array.from({ length: 1_000 }, (_, n) => signal(`s${n}`, 'funding', 'acme.example')), 'crm'));
@@ -142,7 +143,7 @@ describe('job.change', () => {
   const known = (id: string, more: SparseRecord): SparseRecord => ({ id, email: `${id}@home.example`, name: `Person ${id}`, updated_at: '2025-01-01', ...more });
 
   async function changes(before: readonly SparseRecord[], after: readonly SparseRecord[], filters: readonly SparseRecord[], wanted: number, put: (store: Store, people: readonly SparseRecord[]) => unknown = (store, people) => loadPeople(store, people, 'crm')) {
-    const receiver = await Receiver.start();
+    const receiver = await Receiver.start(checkEvent);
     const service = await serveHooked();
     await elsewhere(service, (store) => {
       loadCompanies(store, COMPANIES, 'crm');
@@ -196,7 +197,7 @@ describe('job.change', () => {
   });
 
   it('is noted only where somebody wants to know, and not kept longer than it takes to tell', async () => {
-    const receiver = await Receiver.start();
+    const receiver = await Receiver.start(checkEvent);
     const service = await serveHooked();
     const noted = (): number => {
       const store = openStore(service.store);

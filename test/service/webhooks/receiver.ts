@@ -24,13 +24,17 @@ export class Receiver {
   /** Of all, in place of 200. */
   usual: Reaction = 200;
   readonly #waiting = new Set<() => void>();
+  readonly #misfits: unknown[] = [];
+  #check: (body: Received['body']) => void = () => undefined;
 
   constructor(make: (listener: RequestListener) => Server = (listener) => createServer(listener)) {
     this.server = make((request, response) => void this.#take(request, response));
   }
 
-  static async start(): Promise<Receiver> {
+  /** @param check throws unless a body is as it should be */
+  static async start(check: (body: Received['body']) => void = () => undefined): Promise<Receiver> {
     const receiver = new Receiver();
+    receiver.#check = check;
     await receiver.listen();
     return receiver;
   }
@@ -38,7 +42,10 @@ export class Receiver {
   async listen(): Promise<void> {
     this.server.listen(0, '127.0.0.1');
     await once(this.server, 'listening');
-    cleanUp(() => this.close());
+    cleanUp(async () => {
+      await this.close();
+      expect(this.#misfits).toEqual([]);
+    });
   }
 
   async close(): Promise<void> {
@@ -69,6 +76,11 @@ export class Receiver {
     const text = Buffer.concat(pieces).toString('utf8');
     const received = { path: request.url ?? '', headers: request.headers, text, body: JSON.parse(text) as Received['body'] };
     this.received.push(received);
+    try {
+      this.#check(received.body);
+    } catch (error) {
+      this.#misfits.push(error);
+    }
     const reaction = this.reactions.shift() ?? this.usual;
     if (typeof reaction === 'number') response.writeHead(reaction).end();
     else reaction(response, received);

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createKey, revokeKey, rotateKey } from '../../../src/service/keys.ts';
 import { loadSignals } from '../../../src/service/store/load.ts';
 import { openStore } from '../../../src/service/store/open-store.ts';
+import { checkEvent } from '../answers.ts';
 import { KEY, makeKey, makeStore, type Reply } from '../harness.ts';
 import { serveHooked } from './hooked.ts';
 import { Receiver, signedBy } from './receiver.ts';
@@ -123,7 +124,7 @@ describe('a change', () => {
 
 describe('secrets', () => {
   it('sign both for a day once one is replaced', async () => {
-    const receiver = await Receiver.start();
+    const receiver = await Receiver.start(checkEvent);
     const service = await serveHooked();
     const { id, secret } = await service.subscribe({ event: 'enrichment.completed', url: receiver.url() });
     const { json } = await service.call('POST', `/v1/webhooks/${id}/rotate-secret`);
@@ -140,7 +141,7 @@ describe('secrets', () => {
   });
 
   it('of keys that are revoked sign no more, and what waits for them is given up; those of replaced keys do', async () => {
-    const receiver = await Receiver.start();
+    const receiver = await Receiver.start(checkEvent);
     const path = await makeStore();
     const open = openStore(path);
     const [kept, lost] = [createKey(open, { plan: 'growth' }), createKey(open, { plan: 'growth' })];
@@ -167,7 +168,7 @@ describe('secrets', () => {
 
 describe('a test event', () => {
   it('is sent at once, and what came of it is answered', async () => {
-    const receiver = await Receiver.start();
+    const receiver = await Receiver.start(checkEvent);
     const service = await serveHooked();
     const { id, secret } = await service.subscribe({ event: 'hiring.change', url: receiver.url() });
     const test = async (): Promise<unknown> => (await service.call('POST', `/v1/webhooks/${id}/test`)).json;
@@ -182,7 +183,7 @@ describe('a test event', () => {
 
 describe('tests of receivers that do not answer', () => {
   it('are bounded for each key, and hold up nobody else\'s', async () => {
-    const [dead, receiver] = [await Receiver.start(), await Receiver.start()];
+    const [dead, receiver] = [await Receiver.start(checkEvent), await Receiver.start(checkEvent)];
     const store = await makeStore();
     const [slow, other] = [await makeKey(store, 'growth'), await makeKey(store, 'growth')];
     const service = await serveHooked({ store });
@@ -206,7 +207,7 @@ describe('tests of receivers that do not answer', () => {
 
 describe('deliveries', () => {
   it('are listed, newest first and page by page, and sent again with the same id', async () => {
-    const receiver = await Receiver.start();
+    const receiver = await Receiver.start(checkEvent);
     const service = await serveHooked();
     receiver.reactions = [500, 200, 200];
     const { id } = await service.subscribe({ event: 'enrichment.completed', url: receiver.url() });
@@ -236,7 +237,7 @@ describe('deliveries', () => {
   });
 
   it('go to the webhook where it is now', async () => {
-    const [former, receiver] = [await Receiver.start(), await Receiver.start()];
+    const [former, receiver] = [await Receiver.start(checkEvent), await Receiver.start(checkEvent)];
     former.usual = 500;
     const service = await serveHooked();
     const { id } = await service.subscribe({ event: 'enrichment.completed', url: former.url() });

@@ -2,12 +2,13 @@
 import { hash } from 'node:crypto';
 import { ERRORS, type ErrorCode } from '../../errors.ts';
 import { OPERATIONS } from '../../operations/operations.ts';
+import { EVENTS } from '../../operations/records/event.ts';
 import type { OpenApiDocument } from '../document.ts';
 import { HEADERS, POST_HEADERS } from '../headers.ts';
 import { PROBLEM_NOTES } from '../problems.ts';
 import { escape, paragraphs, prose, table } from '../../../html.ts';
 import { operationSection } from './operation-section.ts';
-import { schemaTable } from './schema-table.ts';
+import { schemaTable, typeText } from './schema-table.ts';
 import { SCRIPT } from './script.ts';
 import { STYLE } from './style.ts';
 
@@ -40,6 +41,8 @@ ${contents(document)}
 </nav>
 <main>
 ${document.tags.map(({ name, description: about }) => tagged(name, about, document)).join('\n')}
+<h2 id="events">Events sent to webhooks</h2>
+${eventTable()}
 <h2 id="headers">Headers of answers</h2>
 ${headerTable()}
 <h2 id="errors">Errors</h2>
@@ -58,11 +61,15 @@ function contents(document: OpenApiDocument): string {
     const words = escape(`${id} ${method} ${path} ${summary} ${description}`.toLowerCase());
     return `<li data-words="${words}"><a href="#${escape(id)}"><span class="method">${method}</span> <code>${escape(path)}</code></a> ${escape(summary)}</li>`;
   });
-  return `<ul>${items.join('\n')}</ul>\n<p><a href="#headers">Headers</a> · <a href="#errors">Errors</a> · <a href="#records">Records</a></p>`;
+  return `<ul>${items.join('\n')}</ul>\n<p><a href="#events">Events</a> · <a href="#headers">Headers</a> · <a href="#errors">Errors</a> · <a href="#records">Records</a></p>`;
 }
 
 function tagged(name: string, description: string, document: OpenApiDocument): string {
   return `<h2>${escape(name)}</h2>\n<p>${prose(description)}</p>\n${OPERATIONS.filter(({ tag }) => tag === name).map((operation) => operationSection(operation, document)).join('\n')}`;
+}
+
+function eventTable(): string {
+  return table(['Type', '<code>data</code>', 'Meaning'], Object.entries(EVENTS).map(([type, { summary, description, data }]) => [`<code>${escape(type)}</code>`, typeText(data), `${prose(summary)}. ${prose(description)}`]));
 }
 
 function headerTable(): string {

@@ -3,14 +3,9 @@ import { STATES } from '../../batches/states.ts';
 import { ERRORS } from '../../errors.ts';
 import { nullable, type Schema } from '../../openapi/schema.ts';
 import { BATCH_FORMATS, BATCH_OPERATIONS, RESULT_SETS } from '../batches.ts';
-import { STRING, TIME } from './fields.ts';
+import { COUNT, STRING, TIME, whole } from './fields.ts';
 
-const COUNT: Schema = { type: 'integer', minimum: 0 };
 const WHY: Schema = { type: 'object', required: ['code', 'detail'], properties: { code: { type: 'string' }, detail: STRING } };
-
-function whole(properties: Readonly<Record<string, Schema>>): Schema {
-  return { type: 'object', required: Object.keys(properties), properties };
-}
 
 export const BATCH: Schema = whole({
   id: STRING,

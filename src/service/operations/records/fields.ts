@@ -43,7 +43,14 @@ export function partProperties(part: Part): Readonly<Record<string, Schema>> {
   return Object.fromEntries(Object.entries(part).map(([name, type]) => [name, type === 'any' ? {} : nullable(typeof type === 'string' ? TYPES[type] : partSchema(type))]));
 }
 
+/** An object that has all of these. */
+export function whole(properties: Readonly<Record<string, Schema>>, description?: string): Schema {
+  return { type: 'object', required: Object.keys(properties), properties, ...(description === undefined ? {} : { description }) };
+}
+
 export const STRING: Schema = { type: 'string' };
 export const INTEGER: Schema = { type: 'integer' };
 export const BOOLEAN: Schema = { type: 'boolean' };
 export const TIME: Schema = { type: 'string', format: 'date-time' };
+/** How many. */
+export const COUNT: Schema = { type: 'integer', minimum: 0 };

@@ -1,14 +1,8 @@
 /** The verification result as it is answered. */
 import { nullable, ref, type Schema } from '../../openapi/schema.ts';
-import { BOOLEAN, INTEGER, STRING, TIME } from './fields.ts';
+import { BOOLEAN, COUNT, INTEGER, STRING, TIME, whole } from './fields.ts';
 
 const RESULT: Schema = { type: 'string', enum: ['deliverable', 'undeliverable', 'risky', 'unknown'] };
-const COUNT: Schema = { type: 'integer', minimum: 0 };
-
-/** An object that has all of these. */
-function whole(properties: Readonly<Record<string, Schema>>, description?: string): Schema {
-  return { type: 'object', required: Object.keys(properties), properties, ...(description === undefined ? {} : { description }) };
-}
 
 const FLAGS = whole({ disposable: BOOLEAN, role: BOOLEAN, free: BOOLEAN, accept_all: nullable(BOOLEAN), mailbox_full: BOOLEAN, disabled: BOOLEAN, smtputf8: BOOLEAN }, '`mailbox_full`, `disabled`: a mail server says so. `accept_all` is `null` where it is not known.');
 
@@ -43,9 +37,11 @@ export const VERIFICATION: Schema = whole(
   'Whether an address takes mail.',
 );
 
+const SUMMARY = whole({ deliverable: COUNT, undeliverable: COUNT, risky: COUNT, unknown: COUNT }, 'How many there are of each result.');
+
 export const VERIFICATION_BATCH: Schema = whole({
   data: { type: 'array', items: ref('Verification'), description: 'In the order sent.' },
-  summary: whole({ deliverable: COUNT, undeliverable: COUNT, risky: COUNT, unknown: COUNT }, 'How many there are of each result.'),
+  summary: SUMMARY,
 });
 
 export const VERIFICATION_PROGRESS: Schema = whole({
@@ -55,3 +51,6 @@ export const VERIFICATION_PROGRESS: Schema = whole({
   total: { ...COUNT, description: 'Different addresses.' },
   settled: { ...COUNT, description: 'Of them, those whose result will not change.' },
 });
+
+/** What webhooks are told of one that was asked for asynchronously. */
+export const VERIFICATION_DONE: Schema = whole({ id: STRING, location: { type: 'string', description: 'Where its results are.' }, total: { ...COUNT, description: 'Results.' }, summary: SUMMARY }, 'An asynchronous verification that is done.');

@@ -35,6 +35,9 @@ export class DeliveryRows {
       anyBefore: store.prepare('SELECT 1 FROM webhook_deliveries WHERE created_at < ? LIMIT 1'),
       dropOld: store.prepare('DELETE FROM webhook_deliveries WHERE seq IN (SELECT seq FROM webhook_deliveries WHERE created_at < ? ORDER BY created_at LIMIT ?) RETURNING channel, next_at'),
       crowded: store.prepare('SELECT channel FROM webhook_deliveries GROUP BY channel HAVING count(*) > ?'),
+      dropSettled: store.prepare(`
+        DELETE FROM webhook_deliveries WHERE seq IN (SELECT seq FROM webhook_deliveries WHERE channel = ?1 AND next_at IS NULL ORDER BY seq
+        LIMIT max(0, min(?3, (SELECT count(*) FROM webhook_deliveries WHERE channel = ?1) - ?2))) RETURNING channel, next_at`),
       dropBeyond: store.prepare(`
         DELETE FROM webhook_deliveries WHERE seq IN (SELECT seq FROM webhook_deliveries WHERE channel = ?1
         AND seq <= (SELECT seq FROM webhook_deliveries WHERE channel = ?1 ORDER BY seq DESC LIMIT 1 OFFSET ?2) ORDER BY seq LIMIT ?3) RETURNING channel, next_at`),
@@ -147,9 +150,10 @@ export class DeliveryRows {
     return this.#statements.crowded.all(most).map(({ channel }) => channel as string);
   }
 
-  /** Drops up to `atOnce` of all but the newest `most` of one of these, the oldest first. */
+  /** Drops up to `atOnce` of what one of these has beyond `most`: what is settled, and only then what is not; the oldest first. */
   dropBeyond(channel: string, most: number, atOnce: number): Dropped[] {
-    return this.#statements.dropBeyond.all(channel, most, atOnce).map(toDropped);
+    const settled = this.#statements.dropSettled.all(channel, most, atOnce);
+    return [...settled, ...this.#statements.dropBeyond.all(channel, most, atOnce - settled.length)].map(toDropped);
   }
 }
 

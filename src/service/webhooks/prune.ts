@@ -10,7 +10,7 @@ export const MOST_KEPT = 10_000;
 /** Dropped in one go: some 40 milliseconds in which nobody is answered. */
 export const AT_ONCE = 5_000;
 
-/** Drops what is old or too much, the oldest first. Returns how many were not delivered, which is counted with their webhooks, and whether there is more to drop. */
+/** Drops what is old or too much, the oldest first; of what is too much, what is settled comes before what is still to be delivered. Returns how many were not delivered, which is counted with their webhooks, and whether there is more to drop. */
 export async function pruneDeliveries({ webhooks, deliveries, writes }: { readonly webhooks: WebhookRows; readonly deliveries: DeliveryRows; readonly writes: StoreWrites }, nowMs: number): Promise<{ readonly lost: number; readonly isMore: boolean }> {
   const beforeMs = nowMs - KEPT_MS;
   const crowded = deliveries.crowded(MOST_KEPT);

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { transaction } from '../../../src/sqlite/transaction.ts';
 import { RETRY_AFTER_MS, retryAfterMs } from '../../../src/service/webhooks/retries.ts';
-import { AT_ONCE, MOST_KEPT } from '../../../src/service/webhooks/prune.ts';
+import { AT_ONCE, MOST_KEPT, pruneDeliveries } from '../../../src/service/webhooks/prune.ts';
 import type { ServiceLog } from '../../../src/service/watch/log.ts';
 import { newSecret } from '../../../src/service/webhooks/signature.ts';
 import type { Webhook } from '../../../src/service/webhooks/webhook-rows.ts';
@@ -310,5 +310,19 @@ describe('what is kept', () => {
     const late = world.start();
     for (let dropped = 0; dropped < MOST_KEPT;) dropped += late.hooks.deliveries.dropOld(world.nowMs - 30 * 24 * HOUR_MS, 1_000).length;
     expect(late.hooks.deliveries.pending()).toBe(0);
+  });
+
+  it('are those that wait, rather than newer ones that are settled', async () => {
+    const process = (await World.make()).start();
+    const { deliveries, rows, writes } = process.hooks;
+    const id = subscribe(process, 'http://127.0.0.1:9');
+    transaction(process.store, () => {
+      for (let n = 0; n < MOST_KEPT + 30; n++) deliveries.add({ keyId: 'k', to: { webhookId: id }, host: 'h', type: 'batch.failed', body: '{}', about: { signal: null, person: null }, createdMs: HOUR_MS + n });
+      // All but the oldest 20.
+      process.store.prepare("UPDATE webhook_deliveries SET state = 'delivered', next_at = NULL WHERE created_at >= ?").run(HOUR_MS + 20);
+    });
+    expect(await pruneDeliveries({ webhooks: rows, deliveries, writes }, HOUR_MS)).toEqual({ lost: 0, isMore: false });
+    expect([deliveries.pending(), deliveries.crowded(MOST_KEPT - 1), deliveries.crowded(MOST_KEPT)]).toEqual([20, [id], []]);
+    expect(deliveries.page(id, Number.MAX_SAFE_INTEGER, 1)[0]?.createdMs).toBe(HOUR_MS + MOST_KEPT + 29);
   });
 });

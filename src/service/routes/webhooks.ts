@@ -171,7 +171,7 @@ async function refuseUnreachable({ isDevelopment, resolver }: ServiceContext['we
     await Promise.race([addressesOf(hostOf(new URL(url)), resolver), setTimeout(LOOKED_UP_MS, undefined, { ref: false })]);
   } catch (error) {
     if (!(error instanceof NoWay)) throw error;
-    if (error.code === 'refused_address') throw invalid('/url', 'private_address', 'url leads to an address that is not on the Internet');
+    if (error.code === 'refused_address') throw invalid('/url', 'private_address', 'url leads to an address that is not on the Internet; those of your own are sent to only by `serve --development`');
   }
 }
 

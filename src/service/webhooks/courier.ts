@@ -10,7 +10,7 @@ import { erasedTest } from './erased.ts';
 import type { Conclusion, Outbox } from './outbox.ts';
 import { Lanes } from './lanes.ts';
 import { Poster, type Attempt } from './post.ts';
-import { retryAfterMs } from './retries.ts';
+import { askedMs, retryAfterMs } from './retries.ts';
 import { secretOfKey, signedHeaders } from './signature.ts';
 import { Slots } from './slots.ts';
 import type { WebhookRows } from './webhook-rows.ts';
@@ -24,6 +24,8 @@ const DELIVERIES = { most: 64, mostAHost: 16 } as const;
 /** How long `close` waits for receivers, milliseconds. */
 const CLOSE_WITHIN_MS = 5_000;
 const GONE = 410;
+/** Too many requests, or too few servers, as Standard Webhooks reads them: it goes easier then. */
+const BUSY: readonly number[] = [429, 502, 503, 504];
 
 /** What was counted: settled well or for good, to be tried again, dropped because there were too many, erased with whom they named. */
 export type Result = 'delivered' | 'failed' | 'retried' | 'dropped' | 'erased';
@@ -113,15 +115,15 @@ export class Courier {
       // The store could not be read: nobody else is to suffer by it, and it is tried again once it is not taken any more.
       this.#options.log?.write('warn', { event: 'webhooks_failed', error: error instanceof Error ? error.message : String(error) });
       return true;
-    }).then((answered) => {
-      this.#slots.giveBack(claimed, answered);
+    }).then((isWell) => {
+      this.#slots.giveBack(claimed, isWell);
       this.#underWay.delete(claimed.seq);
       this.#options.onRoom();
     });
     this.#underWay.set(claimed.seq, done);
   }
 
-  /** Returns whether the host said anything, or was not asked. @throws what reading the store throws */
+  /** Returns whether there is no reason to go easy on the host: it answered, and not that it is busy, or was not asked. @throws what reading the store throws */
   async #deliver(claimed: Claimed): Promise<boolean> {
     const { outbox, keys, now } = this.#options;
     const { keyId, id, url, body, isDisabled } = claimed;
@@ -140,7 +142,7 @@ export class Courier {
     const conclusion = this.#conclusionOf(claimed, attempt, now());
     outbox.conclude(claimed, conclusion);
     this.#tell(claimed, attempt, conclusion);
-    return attempt.status !== null || attempt.error === 'stopped';
+    return attempt.status === null ? attempt.error === 'stopped' : !BUSY.includes(attempt.status);
   }
 
   /** Of the webhook; else of the key's webhook with just this address; else that which the key itself makes. */
@@ -163,7 +165,7 @@ export class Courier {
     const common = { attempts, ...lastOf(attempt, nowMs) };
     if (status !== null && status >= 200 && status < 300) return { kind: 'settled', outcome: { ...common, state: 'delivered', nextMs: null } };
     if (status === GONE) return { kind: 'gone', outcome: { ...common, state: 'failed', nextMs: null } };
-    const waitMs = retryAfterMs(attempts, this.#options.random());
+    const waitMs = retryAfterMs(attempts, this.#options.random(), askedMs(attempt.status === null ? undefined : attempt.retryAfter, nowMs));
     return { kind: 'settled', outcome: waitMs === null ? { ...common, state: 'failed', nextMs: null } : { ...common, state: 'pending', nextMs: nowMs + waitMs } };
   }
 

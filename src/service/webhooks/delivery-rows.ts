@@ -31,6 +31,8 @@ export class DeliveryRows {
       page: store.prepare(`SELECT ${SHOWN} FROM webhook_deliveries WHERE channel = ? AND seq < ? ORDER BY seq DESC LIMIT ?`),
       again: store.prepare("UPDATE webhook_deliveries SET state = 'pending', attempts = 0, next_at = ? WHERE seq = ?"),
       move: store.prepare('UPDATE webhook_deliveries SET host = ? WHERE channel = ?'),
+      isAnyBehind: store.prepare('SELECT 1 FROM webhook_deliveries WHERE next_at > ? LIMIT 1'),
+      pullTo: store.prepare('UPDATE webhook_deliveries SET next_at = ? WHERE next_at > ?'),
       pending: store.prepare('SELECT count(*) AS n FROM webhook_deliveries WHERE next_at IS NOT NULL'),
       anyBefore: store.prepare('SELECT 1 FROM webhook_deliveries WHERE created_at < ? LIMIT 1'),
       dropOld: store.prepare('DELETE FROM webhook_deliveries WHERE seq IN (SELECT seq FROM webhook_deliveries WHERE created_at < ? ORDER BY created_at LIMIT ?) RETURNING channel, next_at'),
@@ -130,6 +132,16 @@ export class DeliveryRows {
   /** Begins anew with one, at once. */
   sendAgain(seq: number, nowMs: number): void {
     this.#statements.again.run(nowMs, seq);
+  }
+
+  /** Whether any waits for a later time than that. */
+  isAnyBehind(timeMs: number): boolean {
+    return this.#statements.isAnyBehind.get(timeMs) !== undefined;
+  }
+
+  /** What waits for a later time than `timeMs` is due at `nowMs`. */
+  pullTo(nowMs: number, timeMs: number): void {
+    this.#statements.pullTo.run(nowMs, timeMs);
   }
 
   pending(): number {

@@ -14,8 +14,8 @@ const MOST_PRELIMINARY = 16;
 /** Connections that are kept for the next delivery: shorter than servers keep an idle one, as a rule, and one a receiver. */
 const KEPT = { keepAlive: true, timeout: 4_000, maxFreeSockets: 1 } as const;
 
-/** What came of an attempt: the status of the answer, or why there was none. */
-export type Attempt = { readonly status: number; readonly error: null } | { readonly status: null; readonly error: AttemptError };
+/** What came of an attempt: the status of the answer, and when the receiver wants the next one, as it says so; or why there was no answer. */
+export type Attempt = { readonly status: number; readonly error: null; readonly retryAfter?: string } | { readonly status: null; readonly error: AttemptError };
 export type AttemptError = 'refused_address' | 'no_such_host' | 'tls_failed' | 'connection_failed' | 'timed_out' | 'stopped';
 
 export interface PosterOptions {
@@ -56,6 +56,7 @@ export class Poster {
       const isTls = url.startsWith('https:');
       const request: ClientRequest = (isTls ? requestHttps : requestHttp)(url, { agent: isTls ? this.#https : this.#http, ...options });
       let status: number | null = null;
+      let retryAfter: string | undefined;
       let isOver = false;
       const finish = (attempt: Attempt | 'stale'): void => {
         clearTimeout(timer);
@@ -64,7 +65,7 @@ export class Poster {
         // What has ended by itself, on both sides, is kept for the next delivery.
         if (!isOver || !request.writableFinished) request.destroy();
       };
-      const giveUp = (error: AttemptError): void => finish(status === null ? { status: null, error } : { status, error: null });
+      const giveUp = (error: AttemptError): void => finish(status === null ? { status: null, error } : { status, error: null, ...(retryAfter === undefined ? {} : { retryAfter }) });
       const stopped = (): void => giveUp('stopped');
       const timer = setTimeout(() => giveUp('timed_out'), TIMEOUT_MS);
       stop.addEventListener('abort', stopped, { once: true });
@@ -74,6 +75,7 @@ export class Poster {
       });
       request.once('response', (response: IncomingMessage) => {
         status = response.statusCode ?? 0;
+        retryAfter = response.headers['retry-after'];
         let bytes = 0;
         response.on('data', (piece: Buffer) => {
           bytes += piece.length;

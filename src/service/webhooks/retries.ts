@@ -6,8 +6,20 @@ export const RETRY_AFTER_MS: readonly number[] = [5 * SECOND_MS, 5 * MINUTE_MS, 
 /** What failed together need not come again together. */
 const JITTER = 0.1;
 
-/** Milliseconds until the next attempt; null: there is none. @param attempts that failed, from 1 @param random 0 up to 1 */
-export function retryAfterMs(attempts: number, random: number): number | null {
+/** Whoever asks for more time is given no more than the schedule's last wait. */
+export const LONGEST_MS = Math.max(...RETRY_AFTER_MS) * (1 + JITTER);
+
+/** Milliseconds until the next attempt; null: there is none. @param attempts that failed, from 1 @param random 0 up to 1 @param askedMs for how long the receiver wants to be left alone; null: it did not say */
+export function retryAfterMs(attempts: number, random: number, askedMs: number | null): number | null {
   const after = RETRY_AFTER_MS[attempts - 1];
-  return after === undefined ? null : Math.round(after * (1 + JITTER * random));
+  if (after === undefined) return null;
+  return Math.round(Math.min(LONGEST_MS, Math.max(after, askedMs ?? 0) * (1 + JITTER * random)));
+}
+
+/** What a `Retry-After` asks for (RFC 9110 10.2.3: seconds, or a date), milliseconds; null: there is none, or nothing that can be read. @param nowMs epoch milliseconds */
+export function askedMs(header: string | undefined, nowMs: number): number | null {
+  if (header === undefined) return null;
+  if (/^\d+$/.test(header)) return Number(header) * SECOND_MS;
+  const atMs = /^[A-Z][a-z]{2}, .* GMT$/.test(header) ? Date.parse(header) : NaN;
+  return Number.isNaN(atMs) ? null : Math.max(0, atMs - nowMs);
 }

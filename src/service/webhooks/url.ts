@@ -37,8 +37,8 @@ export function urlProblem(given: string, isDevelopment: boolean): UrlProblem | 
   if (url === null) return { code: 'format', detail: 'is no HTTPS address, such as https://hooks.acme.example/millrace' };
   if (url.username !== '' || url.password !== '') return { code: 'credentials', detail: 'has a user name or password in it; deliveries are signed instead' };
   if (isDevelopment) return null;
-  if (url.protocol !== 'https:') return { code: 'insecure', detail: 'is not HTTPS' };
-  return isPublicName(hostOf(url)) ? null : { code: 'private_address', detail: 'is no address on the Internet' };
+  if (url.protocol !== 'https:') return { code: 'insecure', detail: 'is not HTTPS, which is sent to only by `serve --development`' };
+  return isPublicName(hostOf(url)) ? null : { code: 'private_address', detail: 'is no address on the Internet; those of your own are sent to only by `serve --development`' };
 }
 
 /** In which form it is called: names in ASCII, numbers as addresses are written, no fragment. */

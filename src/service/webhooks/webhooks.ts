@@ -18,6 +18,7 @@ import { DeliveryRows } from './delivery-rows.ts';
 import { News } from './news.ts';
 import { Outbox } from './outbox.ts';
 import { pruneDeliveries } from './prune.ts';
+import { LONGEST_MS } from './retries.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { WebhookRows, type Webhook } from './webhook-rows.ts';
 
@@ -212,6 +213,9 @@ export class Webhooks {
     this.courier.count('dropped', lost);
     this.#prunedMs = isMore ? 0 : nowMs;
     await this.news.prune();
+    // Nothing waits that long, unless the clock was set back.
+    const latestMs = nowMs + LONGEST_MS;
+    if (this.deliveries.isAnyBehind(latestMs)) await this.writes.write(() => this.deliveries.pullTo(nowMs, latestMs));
     if (this.rows.isAnyFormer(nowMs)) await this.writes.write(() => this.rows.forgetFormer(nowMs));
   }
 }

@@ -1,7 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { transaction } from '../../../src/sqlite/transaction.ts';
-import { RETRY_AFTER_MS, retryAfterMs } from '../../../src/service/webhooks/retries.ts';
+import { askedMs, LONGEST_MS, RETRY_AFTER_MS, retryAfterMs } from '../../../src/service/webhooks/retries.ts';
 import { AT_ONCE, MOST_KEPT, pruneDeliveries } from '../../../src/service/webhooks/prune.ts';
 import type { ServiceLog } from '../../../src/service/watch/log.ts';
 import { newSecret } from '../../../src/service/webhooks/signature.ts';
@@ -45,8 +46,56 @@ describe('an attempt that fails', () => {
   });
 
   it('waits a tenth longer at the most', () => {
-    for (const [n, afterMs] of RETRY_AFTER_MS.entries()) expect([retryAfterMs(n + 1, 0), retryAfterMs(n + 1, 1)]).toEqual([afterMs, Math.round(afterMs * 1.1)]);
-    expect(retryAfterMs(RETRY_AFTER_MS.length + 1, 0)).toBeNull();
+    for (const [n, afterMs] of RETRY_AFTER_MS.entries()) expect([retryAfterMs(n + 1, 0, null), retryAfterMs(n + 1, 1, null)]).toEqual([afterMs, Math.round(afterMs * 1.1)]);
+    expect(retryAfterMs(RETRY_AFTER_MS.length + 1, 0, null)).toBeNull();
+  });
+
+  it.each<[string | undefined, number | null]>([
+    [undefined, null], ['0', 0], ['120', 120_000], ['9'.repeat(400), Infinity], ['Sun, 22 Nov 2026 13:00:00 GMT', HOUR_MS], ['Sun, 22 Nov 2026 11:00:00 GMT', 0], ['-1', null], ['1.5', null], ['soon', null], ['Sun, 99 Nov 2026 13:00:00 GMT', null], ['2026-11-22', null], ['', null],
+  ])('reads Retry-After: %j asks for %j milliseconds', (header, wanted) => expect(askedMs(header, Date.parse('2026-11-22T12:00:00Z'))).toBe(wanted));
+
+  it('waits as long as the receiver asks for, but never less than it would, nor longer than a day and a tenth', () => {
+    fc.assert(fc.property(fc.integer({ min: 1, max: RETRY_AFTER_MS.length }), fc.double({ min: 0, max: 1, noNaN: true }), fc.oneof(fc.nat(48 * HOUR_MS), fc.constant(Infinity)), (attempts, random, asked) => {
+      const [usual, found] = [retryAfterMs(attempts, random, null) as number, retryAfterMs(attempts, random, asked) as number];
+      expect(found).toBeGreaterThanOrEqual(Math.max(usual, Math.min(asked, 24 * HOUR_MS)));
+      expect(found).toBeLessThanOrEqual(Math.max(usual, Math.min(LONGEST_MS, asked * 1.1) + 1));
+    }));
+  });
+
+  it('goes by Retry-After of the answer, and easier on who is busy', async () => {
+    const [world, receiver] = [await World.make(), await Receiver.start()];
+    receiver.reactions = [(response) => response.writeHead(503, { 'retry-after': '3600' }).end()];
+    receiver.usual = () => undefined;
+    const process = world.start();
+    const id = subscribe(process, receiver.url());
+    announce(process, 0);
+    await receiver.count(1);
+    while (process.hooks.deliveries.page(id, Number.MAX_SAFE_INTEGER, 1)[0]?.lastStatus !== 503) await setImmediate();
+    expect(process.hooks.deliveries.page(id, Number.MAX_SAFE_INTEGER, 1)[0]).toMatchObject({ state: 'pending', nextMs: world.nowMs + HOUR_MS });
+    transaction(process.store, () => {
+      for (let n = 1; n <= 5; n++) announce(process, n);
+    });
+    await receiver.count(2);
+    await process.hooks.courier.sendDue();
+    // Four of them are nobody's yet.
+    expect(process.hooks.deliveries.isAnyDue(world.nowMs)).toBe(true);
+    receiver.server.closeAllConnections();
+  });
+
+  it('is not put off for good by a clock that was ahead', async () => {
+    const [world, receiver] = [await World.make(), await Receiver.start()];
+    receiver.reactions = [500];
+    await world.live(async (process) => {
+      subscribe(process, receiver.url());
+      announce(process, 1);
+      await receiver.count(1);
+    });
+    world.nowMs -= 365 * 24 * HOUR_MS;
+    await world.live(async ({ hooks }) => {
+      world.nowMs += 61_000;
+      hooks.wake();
+      await receiver.count(2);
+    });
   });
 
   it.each<[string, Reaction, number | string]>([

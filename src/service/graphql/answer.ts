@@ -9,13 +9,14 @@ import { isSettled } from '../idempotency.ts';
 import type { ActiveKey } from '../key-ring.ts';
 import { missedThen, takeSeveral } from '../several-calls.ts';
 import { CALLS, type Done } from './calls.ts';
-import { readDocument } from './document.ts';
+import { Documents } from './documents.ts';
 import { planOf, type PlannedCall } from './plan.ts';
 import { extensionsOf, Refusal, refusalText } from './refusal.ts';
 import { readRequest, type GraphqlRequest } from './request.ts';
 import { buildSchema, type Outcomes } from './schema.ts';
 
 const SCHEMA = buildSchema();
+const DOCUMENTS = new Documents(SCHEMA);
 
 /** @param isOwnType whether it is answered in GraphQL's own type. @throws ServiceError when the request is refused as REST refuses one, and nothing is charged */
 export async function answer(context: ServiceContext, request: FastifyRequest, isOwnType: boolean): Promise<Answer> {
@@ -23,7 +24,7 @@ export async function answer(context: ServiceContext, request: FastifyRequest, i
   let document: DocumentNode;
   let calls: readonly PlannedCall[];
   try {
-    document = readDocument(SCHEMA, asked.query);
+    document = DOCUMENTS.read(asked.query);
     calls = planOf(SCHEMA, document, asked);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;

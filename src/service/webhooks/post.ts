@@ -13,6 +13,8 @@ const MAX_ANSWER_BYTES = 64 * 1024;
 const MOST_PRELIMINARY = 16;
 /** Connections that are kept for the next delivery: shorter than servers keep an idle one, as a rule, and one a receiver. */
 const KEPT = { keepAlive: true, timeout: 4_000, maxFreeSockets: 1 } as const;
+/** Of them so many: one key may deliver to thousands of hosts in that time, and the files that the process may open are everybody's. */
+const MOST_KEPT = 64;
 
 /** What came of an attempt: the status of the answer, and when the receiver wants the next one, as it says so; or why there was no answer. */
 export type Attempt = { readonly status: number; readonly error: null; readonly retryAfter?: string } | { readonly status: null; readonly error: AttemptError };
@@ -27,8 +29,8 @@ export interface PosterOptions {
 export class Poster {
   readonly #isDevelopment: boolean;
   readonly #lookup: Pick<RequestOptions, 'lookup'>;
-  readonly #http = new HttpAgent(KEPT);
-  readonly #https = new HttpsAgent(KEPT);
+  readonly #http = keepingFew(new HttpAgent(KEPT));
+  readonly #https = keepingFew(new HttpsAgent(KEPT));
 
   constructor({ isDevelopment, resolver }: PosterOptions) {
     this.#isDevelopment = isDevelopment;
@@ -97,6 +99,13 @@ export class Poster {
       if (stop.aborted) stopped();
     });
   }
+}
+
+function keepingFew<A extends HttpAgent>(agent: A): A {
+  const keep = agent.keepSocketAlive.bind(agent);
+  // What is not kept is closed. There is one a host.
+  agent.keepSocketAlive = (socket) => Object.keys(agent.freeSockets).length < MOST_KEPT && keep(socket);
+  return agent;
 }
 
 function orFailed(attempt: Attempt | 'stale'): Attempt {

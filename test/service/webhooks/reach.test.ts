@@ -1,5 +1,5 @@
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { HostAddress, Resolver } from '../../../src/verification/dns/resolver.ts';
@@ -147,6 +147,27 @@ describe('an attempt', () => {
     expect([await post(), await post(), sockets.size]).toEqual([{ status: 200, error: null }, { status: 200, error: null }, 1]);
     receiver.reactions = [(response) => response.destroy()];
     expect([await post(), sockets.size, receiver.received.length]).toEqual([{ status: 200, error: null }, 2, 4]);
+    poster.close();
+  });
+
+  it('leaves few connections open, however many receivers there are', async () => {
+    const poster = new Poster({ isDevelopment: true, resolver: resolves() });
+    const open = new Set<Socket>();
+    for (let n = 0; n < 80; n++) {
+      const receiver = await Receiver.start();
+      const closed = Promise.withResolvers<void>();
+      receiver.server.on('connection', (socket: Socket) => {
+        open.add(socket);
+        socket.once('close', () => {
+          open.delete(socket);
+          closed.resolve();
+        });
+      });
+      expect(await poster.post(receiver.url(), {}, '{}', never)).toEqual({ status: 200, error: null });
+      // The first ones are kept for 4 seconds.
+      if (n >= 64) await closed.promise;
+    }
+    expect(open.size).toBeLessThanOrEqual(64);
     poster.close();
   });
 });

@@ -33,7 +33,8 @@ export interface UrlProblem {
 export function urlProblem(given: string, isDevelopment: boolean): UrlProblem | null {
   if (given.length > MAX_URL) return { code: 'too_long', detail: `is longer than ${MAX_URL} characters` };
   // A URL parser would leave blanks and line ends out without a word.
-  const url = /^[\x21-\x7e]+$/.test(given) && /^https?:\/\/[^/]/i.test(given) ? URL.parse(given) : null;
+  if (/[^\x21-\x7e]/.test(given)) return { code: 'format', detail: 'has characters that a URL has in other forms alone: xn--... in a name, %.. elsewhere' };
+  const url = /^https?:\/\/[^/]/i.test(given) ? URL.parse(given) : null;
   if (url === null) return { code: 'format', detail: 'is no HTTPS address, such as https://hooks.acme.example/millrace' };
   if (url.username !== '' || url.password !== '') return { code: 'credentials', detail: 'has a user name or password in it; deliveries are signed instead' };
   if (isDevelopment) return null;

@@ -78,6 +78,11 @@ describe('URLs that may be called', () => {
     ['https://[fe80::1]', 'private_address'], ['https://169.254.169.254/latest', 'private_address'],
   ])('%s: %s', (url, code) => expect(urlProblem(url, false)?.code ?? null).toBe(code));
 
+  it('are told what is wrong with the characters of others', () => {
+    expect(urlProblem('https://bücher.example/', false)?.detail).toContain('xn--');
+    expect([urlProblem(new URL('https://bücher.example/').href, false), urlProblem('https://%EF%BC%91%EF%BC%92%EF%BC%97.0.0.1', false)?.code]).toEqual([null, 'private_address']);
+  });
+
   it('are called without their fragment; in development they may be HTTP and anywhere', () => {
     expect([checkWebhookUrl('https://Hooks.acme.example#secret', false), checkWebhookUrl('http://127.0.0.1:8080/a', true), checkWebhookUrl('http://localhost', true)]).toEqual(['https://hooks.acme.example/', 'http://127.0.0.1:8080/a', 'http://localhost/']);
     expect(() => checkWebhookUrl('http://127.0.0.1', false)).toThrow(expect.objectContaining({ code: 'validation_failed', errors: [expect.objectContaining({ pointer: '/webhook_url', code: 'insecure' })] }));

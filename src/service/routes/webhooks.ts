@@ -43,8 +43,8 @@ export function createWebhook({ webhooks, now }: Parts): Endpoint {
     reader.finish();
     // `finish` has thrown unless there is a good address.
     const wanted: Wanted = { url: url as string, events, filter, disabled: null };
-    await refuseUnreachable(webhooks, wanted.url);
     const keyId = keyOf(request);
+    await refuseUnreachable(webhooks, keyId, wanted.url);
     const secret = newSecret();
     const made = await webhooks.writes.write(() => {
       if (webhooks.rows.ofKey(keyId).length >= MAX_WEBHOOKS) throw invalid('', 'too_many', `a key may have ${MAX_WEBHOOKS} webhooks; delete one first`);
@@ -69,7 +69,7 @@ export function changeWebhook({ webhooks, now }: Parts): Endpoint {
     const before = webhooks.rows.find(idOf(request), keyOf(request));
     const asked = readChange(body, before, webhooks.isDevelopment);
     if (before === null) throw noWebhook();
-    if (asked.url !== before.url) await refuseUnreachable(webhooks, asked.url);
+    if (asked.url !== before.url) await refuseUnreachable(webhooks, before.keyId, asked.url);
     const ends = webhooks.news.ends();
     // What was noticed until now, it is told of by what held until now, as far as somebody can wait for that; one that is disabled gives it up.
     const isTold = before.disabled === null && asked.disabled === null && goesOnAt(before, asked, ends) !== null;
@@ -165,10 +165,15 @@ function goesOnAt(before: Webhook, { events, filter, disabled }: Wanted, ends: P
 }
 
 /** @throws ServiceError when DNS knows of an address that may not be called; a name that it does not know yet may come */
-async function refuseUnreachable({ isDevelopment, resolver }: ServiceContext['webhooks'], url: string): Promise<void> {
-  if (isDevelopment) return;
+async function refuseUnreachable({ isDevelopment, resolver, lookups }: ServiceContext['webhooks'], keyId: string, url: string): Promise<void> {
+  const host = hostOf(new URL(url));
+  const lane = { keyId, host };
+  // A name whose servers are silent is asked for longer than anybody waits, in turn with those of mail.
+  if (isDevelopment || lookups.free(lane) === 0) return;
+  lookups.take(lane);
+  const looked = addressesOf(host, resolver).finally(() => lookups.giveBack(lane, true));
   try {
-    await Promise.race([addressesOf(hostOf(new URL(url)), resolver), setTimeout(LOOKED_UP_MS, undefined, { ref: false })]);
+    await Promise.race([looked, setTimeout(LOOKED_UP_MS, undefined, { ref: false })]);
   } catch (error) {
     if (!(error instanceof NoWay)) throw error;
     if (error.code === 'refused_address') throw invalid('/url', 'private_address', 'url leads to an address that is not on the Internet; those of your own are sent to only by `serve --development`');

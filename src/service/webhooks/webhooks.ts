@@ -19,6 +19,7 @@ import { News } from './news.ts';
 import { Outbox } from './outbox.ts';
 import { pruneDeliveries } from './prune.ts';
 import { LONGEST_MS } from './retries.ts';
+import { Slots } from './slots.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { WebhookRows, type Webhook } from './webhook-rows.ts';
 
@@ -27,6 +28,8 @@ const LOOK_EVERY_MS = 1_000;
 /** Between two looks, however much there is to do, milliseconds: each takes a few. */
 const APART_MS = 20;
 const PRUNE_EVERY_MS = 60_000;
+/** Names that are looked up at once while webhooks are made: those that are delivered to, and mail servers, are asked for by the same resolver. */
+const LOOKUPS = { most: 32, mostAHost: 16 } as const;
 
 export interface WebhooksOptions {
   readonly store: Store;
@@ -52,6 +55,8 @@ export class Webhooks {
   readonly writes: StoreWrites;
   readonly news: News;
   readonly courier: Courier;
+  /** For names that are looked up when a webhook is made. */
+  readonly lookups = new Slots(LOOKUPS);
   readonly #options: WebhooksOptions;
   readonly #outbox: Outbox;
   readonly #subscriptions: Subscriptions;

@@ -1,12 +1,15 @@
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import * as fc from 'fast-check';
+import type { FastifyRequest } from 'fastify';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { HostAddress, Resolver } from '../../../src/verification/dns/resolver.ts';
 import { addressesOf, checkedLookup, isReachable } from '../../../src/service/webhooks/reach.ts';
 import { Poster, TIMEOUT_MS } from '../../../src/service/webhooks/post.ts';
 import { checkWebhookUrl, urlProblem } from '../../../src/service/webhooks/url.ts';
 import { KEY, serveStore } from '../harness.ts';
+import { createWebhook } from '../../../src/service/routes/webhooks.ts';
+import { World } from './processes.ts';
 import { CERTIFICATE, KEY as CERTIFICATE_KEY } from '../../services/certificate.ts';
 import { Receiver } from './receiver.ts';
 
@@ -107,6 +110,24 @@ describe('a service that is not in development', () => {
     const { json } = await service.post('/v1/webhooks', { event: 'job.change', url: 'https://not-yet.acme.example' });
     const tested = await service.request(`/v1/webhooks/${String(json['id'])}/test`, { method: 'POST', headers: { authorization: `Bearer ${KEY}` } });
     expect(tested.json).toMatchObject({ delivered: false, status: null, error: 'no_such_host' });
+  });
+
+  it('looks for few names of one key at a time while webhooks are made, for however many it asks', async () => {
+    const asked: string[] = [];
+    const answered = Promise.withResolvers<Awaited<ReturnType<Resolver['addresses']>>>();
+    const addresses = (host: string): typeof answered.promise => {
+      asked.push(host);
+      return answered.promise;
+    };
+    const { hooks } = (await World.make()).start({ isDevelopment: false, resolver: { addresses } });
+    const create = createWebhook({ webhooks: hooks, now: Date.now });
+    const make = async (id: string, n: number) => create({ event: 'job.change', url: `https://h${n}.${id}.example` }, { call: { key: { id } } } as unknown as FastifyRequest);
+    const made = [...Array.from({ length: 20 }, (_, n) => make('many', n)), make('one', 0)];
+    expect(asked).toEqual([...Array.from({ length: 16 }, (_, n) => `h${n}.many.example`), 'h0.one.example']);
+    // What nobody knows yet may come, and is looked at again when it is called.
+    answered.resolve({ kind: 'no_name' });
+    expect((await Promise.all(made)).map(({ status }) => status)).toEqual(Array.from({ length: 21 }, () => 201));
+    expect(hooks.lookups.room).toBe(32);
   });
 
   it('sends nothing to a name that leads to a private address by the time of sending', async () => {

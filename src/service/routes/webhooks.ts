@@ -146,7 +146,9 @@ function readChange(body: unknown, before: Webhook | null, isDevelopment: boolea
 /** The filter, unless something is wrong with it. @param blame where it is told that an event does not know a field of it */
 function readFilter(reader: Lookupable, given: WebhookFilter | null, events: readonly EventType[], blame = '/filter'): WebhookFilter | null {
   if (given === null) return null;
-  if (Buffer.byteLength(JSON.stringify(given)) > MAX_FILTER_BYTES) reader.fail('/filter', 'too_long', `filter has more than ${MAX_FILTER_BYTES} bytes as JSON`);
+  // Lists of text can be written, whatever else may be in its place.
+  const isSound = Object.values(given).every((values: unknown) => Array.isArray(values) && values.every((value) => typeof value === 'string'));
+  if (isSound && Buffer.byteLength(JSON.stringify(given)) > MAX_FILTER_BYTES) reader.fail('/filter', 'too_long', `filter has more than ${MAX_FILTER_BYTES} bytes as JSON`);
   for (const [name, values] of Object.entries(given) as [FilterName, readonly unknown[]][]) {
     // What is none of a filter's fields, or no list of text, was told by the reader already.
     const known = Object.hasOwn(FILTER_VALUES, name) ? FILTER_VALUES[name] : undefined;

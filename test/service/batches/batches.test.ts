@@ -194,5 +194,6 @@ describe('jobs of a key', () => {
     expect([again.status, again.json['id'], again.headers.get('location'), again.headers.get('idempotency-replayed')]).toEqual([201, id, `/v1/batches/${id}`, 'true']);
     const refused = await service.post('/v1/batches', { operation: 'verify', options: { mode: 'fast', fields: [] }, webhook_url: 'http://hooks.example', metadata: { long: 'x'.repeat(5_000) }, max_credits: 0 });
     expect((refused.json['errors'] as { pointer: string }[]).map(({ pointer }) => pointer).sort()).toEqual(['/max_credits', '/metadata', '/options/fields', '/options/mode', '/webhook_url']);
+    for (const [depth, status] of [[99, 201], [100, 422], [200_000, 422]] as const) expect((await service.post('/v1/batches', `{"operation": "enrich", "metadata": {"a": ${'['.repeat(depth)}${']'.repeat(depth)}}}`)).status, `${depth}`).toBe(status);
   });
 });

@@ -97,6 +97,14 @@ describe('webhooks of a key', () => {
     expect((await service.call('GET', '/v1/webhooks')).json).toEqual({ data: [] });
   });
 
+  it.each([['lists', '['.repeat(200_000), ']'.repeat(200_000)], ['objects', '{"domain":'.repeat(50_000), '}'.repeat(50_000)]])('are refused with a filter of %s within each other as deep as a body can be', async (_what, open, close) => {
+    const service = await serveHooked();
+    for (const filter of [`{"domain":${open}1${close}}`, `{"domain":[${open}1${close}]}`]) {
+      const reply = await service.post('/v1/webhooks', `{"event":"job.change","url":"${HOOK.url}","filter":${filter}}`);
+      expect([reply.status, firstError(reply)]).toEqual([422, expect.objectContaining({ code: 'type' })]);
+    }
+  });
+
   it('may not be told of what their filter says nothing about, by a change neither', async () => {
     const service = await serveHooked();
     const { id } = await service.subscribe({ event: 'funding.round', url: HOOK.url, filter: { industry: ['Retail'] } });

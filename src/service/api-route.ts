@@ -14,9 +14,9 @@ const IN_FLIGHT_RETRY_S = '1';
 type TypeOf = (request: FastifyRequest) => string;
 const ALWAYS_JSON: TypeOf = () => JSON_TYPE;
 
-/** Puts into the text of an answer again what it was kept without (`Answer.cut`). */
-type Complete = (cut: string) => string;
-const WHOLE: Complete = (text) => text;
+/** Makes an answer again of what was kept of it (`Answer.cut`). */
+type Complete = (status: number, cut: string) => Pick<Answer, 'text' | 'headers'>;
+const WHOLE: Complete = (_status, text) => ({ text });
 
 /**
  * Makes a Fastify handler of an endpoint. `least` is what a key must have left, so that the work is begun at all; 0 for what is free.
@@ -156,8 +156,8 @@ async function sendReplay(endpoint: Endpoint, answer: FirstAnswer, request: Fast
   const { call } = request;
   call.replayed = true;
   if (answer.kind !== 'again') {
-    const text = answer.kind === 'cut' ? complete(answer.text) : answer.text;
-    return send(reply.header('idempotency-replayed', 'true'), call, answer.status, text, answer.status >= 400 ? PROBLEM_TYPE : typeOf(request));
+    const { text, headers = {} } = (answer.kind === 'cut' ? complete : WHOLE)(answer.status, answer.text);
+    return send(reply.headers(headers).header('idempotency-replayed', 'true'), call, answer.status, text, answer.status >= 400 ? PROBLEM_TYPE : typeOf(request));
   }
   call.verdicts = answer.verdicts;
   call.missed = answer.missed;

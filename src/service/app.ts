@@ -190,7 +190,7 @@ export function buildApp(context: ServiceContext): App {
   serveFree(CANCEL_BATCH, batches.cancel);
   serveFree(DELETE_BATCH, batches.remove);
   serve(BATCH_RESULTS, batchResults(context));
-  const serveSecret = (operation: Operation, endpoint: Endpoint): void => serve(operation, apiRoute(context, endpoint, 0, undefined, (cut) => withSecret(context.webhooks.rows, cut)));
+  const serveSecret = (operation: Operation, endpoint: Endpoint): void => serve(operation, apiRoute(context, endpoint, 0, undefined, (status, cut) => withSecret(context.webhooks.rows, status, cut)));
   serveSecret(CREATE_WEBHOOK, createWebhook(context));
   serveFree(LIST_WEBHOOKS, listWebhooks(context));
   serveFree(GET_WEBHOOK, getWebhook(context));

@@ -51,7 +51,7 @@ export function createWebhook({ webhooks, now }: Parts): Endpoint {
       return webhooks.rows.add(keyId, wanted, secret, webhooks.news.ends(), now());
     });
     webhooks.changed();
-    return { ...secretAnswer(made, secret, 201), headers: { location: `/v1/webhooks/${made.id}` } };
+    return secretAnswer(made, secret, 201);
   };
 }
 

@@ -61,7 +61,7 @@ describe('webhooks of a key', () => {
     const send = (key: string, path: string, body?: unknown) => service.request(path, { method: 'POST', headers: { authorization: `Bearer ${KEY}`, 'idempotency-key': key, ...(body === undefined ? {} : { 'content-type': 'application/json' }) }, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
     const wanted = { ...HOOK, filter: { domain: ['acme.example'] } };
     const [first, again] = [await send('made', '/v1/webhooks', wanted), await send('made', '/v1/webhooks', wanted)];
-    expect([first.status, again.status, again.headers.get('idempotency-replayed'), again.text]).toEqual([201, 201, 'true', first.text]);
+    expect([first.status, again.status, again.headers.get('idempotency-replayed'), again.text, again.headers.get('location')]).toEqual([201, 201, 'true', first.text, `/v1/webhooks/${String(first.json['id'])}`]);
     expect((await service.call('GET', '/v1/webhooks')).json['data']).toHaveLength(1);
     expect(await inStore(first.json['secret'])).toBe(1);
     const rotate = `/v1/webhooks/${String(first.json['id'])}/rotate-secret`;

@@ -49,7 +49,7 @@ export class DeliveryRows {
   add({ keyId, to, host, type, body, about, createdMs }: NewDelivery): void {
     const id = `msg_${randomBytes(16).toString('base64url')}`;
     const [channel, url] = 'url' in to ? [keyId, to.url] : [to.webhookId, null];
-    this.#statements.insert.run(id, keyId, channel, url, host, type, zstdCompressSync(body), about.signal, about.person, createdMs, 'pending', createdMs);
+    this.#statements.insert.run(id, keyId, channel, url, host, type, body, about.signal, about.person, createdMs, 'pending', createdMs);
   }
 
   isAnyDue(nowMs: number): boolean {
@@ -167,6 +167,11 @@ export class DeliveryRows {
     const settled = this.#statements.dropSettled.all(channel, most, atOnce);
     return [...settled, ...this.#statements.dropBeyond.all(channel, most, atOnce - settled.length)].map(toDropped);
   }
+}
+
+/** A body as it is kept: one that goes to several is packed once. */
+export function packBody(body: string): Uint8Array {
+  return zstdCompressSync(body);
 }
 
 function placeOf(row: Readonly<Record<string, unknown>> | undefined): string | null {

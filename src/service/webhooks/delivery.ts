@@ -17,7 +17,8 @@ export interface NewDelivery {
   /** With its port: what is delivered to one host shares its slots. */
   readonly host: string;
   readonly type: EventType;
-  readonly body: string;
+  /** As it is kept (`packBody`). */
+  readonly body: Uint8Array;
   readonly about: About;
   readonly createdMs: number;
 }

@@ -7,7 +7,7 @@ import type { Store } from '../store/store.ts';
 import type { StoreWrites } from '../store-writes.ts';
 import { COMPANY_OF_CHANGE, eventBody, JOB_CHANGE, SIGNAL_EVENTS, type EventType } from './announcement.ts';
 import type { NewDelivery } from './delivery.ts';
-import type { DeliveryRows } from './delivery-rows.ts';
+import { packBody, type DeliveryRows } from './delivery-rows.ts';
 import { changeTest, signalFilter, signalTypesOf, type ChangeFacts } from './filter.ts';
 import { JobChangeRows, type JobChange } from './job-change-rows.ts';
 import type { Places, Standing, Webhook, WebhookRows } from './webhook-rows.ts';
@@ -57,7 +57,7 @@ export class News {
     const { signals, upTo } = feed.following(signalFilter(events, filter), place, AT_ONCE);
     const told = signals.map(({ record }) => {
       const type = EVENT_OF[record['type'] as string] as EventType;
-      return { keyId, to: { webhookId: id }, host: new URL(url).host, type, body: eventBody(type, now(), record), about: { signal: record['id'] as string, person: null }, createdMs: now() };
+      return { keyId, to: { webhookId: id }, host: new URL(url).host, type, body: packBody(eventBody(type, now(), record)), about: { signal: record['id'] as string, person: null }, createdMs: now() };
     });
     if (told.length === 0 && upTo - place < NOTED_AFTER) return false;
     await this.#put(told, standing, () => webhooks.sawSignals(id, upTo));
@@ -77,7 +77,7 @@ export class News {
     const told = changes.flatMap((change) => {
       const found = this.#known(change);
       if (found === null || !isWanted(found.facts)) return [];
-      return [{ keyId, to: { webhookId: id }, host: new URL(url).host, type: JOB_CHANGE, body: eventBody(JOB_CHANGE, now(), found.data), about: { signal: null, person: change.person }, createdMs: now() } as const];
+      return [{ keyId, to: { webhookId: id }, host: new URL(url).host, type: JOB_CHANGE, body: packBody(eventBody(JOB_CHANGE, now(), found.data)), about: { signal: null, person: change.person }, createdMs: now() } as const];
     });
     await this.#put(told, standing, () => webhooks.sawChanges(id, upTo));
     return true;

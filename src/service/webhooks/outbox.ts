@@ -4,7 +4,7 @@ import type { Journal, Pending } from '../store/journal.ts';
 import type { Store } from '../store/store.ts';
 import { ABOUT_NOBODY, eventBody, type About, type Announcement } from './announcement.ts';
 import type { Claimed, GivenUp, Outcome } from './delivery.ts';
-import type { DeliveryRows } from './delivery-rows.ts';
+import { packBody, type DeliveryRows } from './delivery-rows.ts';
 import type { WebhookRows } from './webhook-rows.ts';
 
 /** What becomes of a delivery that was taken. `gone`: its receiver wants no more of any. `released`: nobody can tell, and it is tried again at once. */
@@ -88,7 +88,7 @@ export class Outbox implements Pending {
   #put({ announcement: { type, keyId, data, webhookUrl }, about, atMs }: Collected): void {
     const { webhooks, deliveries } = this.#options;
     const subscribed = webhooks.listeners(keyId, type);
-    const common = { keyId, type, body: eventBody(type, atMs, data), about, createdMs: atMs };
+    const common = { keyId, type, body: packBody(eventBody(type, atMs, data)), about, createdMs: atMs };
     for (const { id, url } of subscribed) deliveries.add({ ...common, to: { webhookId: id }, host: new URL(url).host });
     // Who has subscribed there hears of it once.
     if (webhookUrl !== null && !subscribed.some(({ url }) => url === webhookUrl)) deliveries.add({ ...common, to: { url: webhookUrl }, host: new URL(webhookUrl).host });

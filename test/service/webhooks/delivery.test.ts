@@ -3,6 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { transaction } from '../../../src/sqlite/transaction.ts';
 import { askedMs, LONGEST_MS, RETRY_AFTER_MS, retryAfterMs } from '../../../src/service/webhooks/retries.ts';
+import { packBody } from '../../../src/service/webhooks/delivery-rows.ts';
 import { AT_ONCE, MOST_KEPT, pruneDeliveries } from '../../../src/service/webhooks/prune.ts';
 import type { ServiceLog } from '../../../src/service/watch/log.ts';
 import { newSecret } from '../../../src/service/webhooks/signature.ts';
@@ -336,7 +337,7 @@ describe('what is kept', () => {
     // Not all in one go.
     const more = AT_ONCE + 37;
     transaction(first.store, () => {
-      for (let n = 0; n < MOST_KEPT + more; n++) hooks.deliveries.add({ keyId: 'k', to: { webhookId: id }, host: 'h', type: 'batch.failed', body: '{}', about: { signal: null, person: null }, createdMs: world.nowMs + HOUR_MS });
+      for (let n = 0; n < MOST_KEPT + more; n++) hooks.deliveries.add({ keyId: 'k', to: { webhookId: id }, host: 'h', type: 'batch.failed', body: packBody('{}'), about: { signal: null, person: null }, createdMs: world.nowMs + HOUR_MS });
     });
     await first.end();
     await world.live(async (process) => {
@@ -366,7 +367,7 @@ describe('what is kept', () => {
     const { deliveries, rows, writes } = process.hooks;
     const id = subscribe(process, 'http://127.0.0.1:9');
     transaction(process.store, () => {
-      for (let n = 0; n < MOST_KEPT + 30; n++) deliveries.add({ keyId: 'k', to: { webhookId: id }, host: 'h', type: 'batch.failed', body: '{}', about: { signal: null, person: null }, createdMs: HOUR_MS + n });
+      for (let n = 0; n < MOST_KEPT + 30; n++) deliveries.add({ keyId: 'k', to: { webhookId: id }, host: 'h', type: 'batch.failed', body: packBody('{}'), about: { signal: null, person: null }, createdMs: HOUR_MS + n });
       // All but the oldest 20.
       process.store.prepare("UPDATE webhook_deliveries SET state = 'delivered', next_at = NULL WHERE created_at >= ?").run(HOUR_MS + 20);
     });

@@ -1,6 +1,5 @@
 /** /v1/webhooks: subscriptions, each for the key that made it. */
 import { randomBytes } from 'node:crypto';
-import { setTimeout } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
 import type { Answer, Endpoint, ServiceContext } from '../context.ts';
 import { ServiceError } from '../errors.ts';
@@ -8,10 +7,9 @@ import { MAX_WEBHOOKS, WEBHOOK_BODY, WEBHOOK_CHANGE_BODY } from '../operations/w
 import { BodyReader, type Lookupable } from '../validate.ts';
 import { eventBody, type EventType } from '../webhooks/announcement.ts';
 import { FILTER_VALUES, filtersOf, type FilterName, type WebhookFilter } from '../webhooks/filter.ts';
-import { addressesOf, NoWay } from '../webhooks/reach.ts';
 import { newSecret } from '../webhooks/signature.ts';
 import { Slots } from '../webhooks/slots.ts';
-import { hostOf, readWebhookUrl } from '../webhooks/url.ts';
+import { readWebhookUrl } from '../webhooks/url.ts';
 import type { Places, Wanted, Webhook } from '../webhooks/webhook-rows.ts';
 import { keyOf } from './key-of.ts';
 import { webhookRecord } from './webhook-records.ts';
@@ -28,8 +26,6 @@ const RETRY_S = '5';
 const MAX_FILTER_BYTES = 128 * 1024;
 /** How long a change waits until the webhook was told of what was noticed before it. After a large import there may be millions of signals. */
 const TOLD_WITHIN_MS = 2_000;
-/** How long DNS is waited for when a webhook is made; each attempt looks again. */
-const LOOKED_UP_MS = 3_000;
 
 export function createWebhook({ webhooks, now }: Parts): Endpoint {
   return async (body, request) => {
@@ -44,7 +40,7 @@ export function createWebhook({ webhooks, now }: Parts): Endpoint {
     // `finish` has thrown unless there is a good address.
     const wanted: Wanted = { url: url as string, events, filter, disabled: null };
     const keyId = keyOf(request);
-    await refuseUnreachable(webhooks, keyId, wanted.url);
+    await webhooks.names.refuseUnreachable(keyId, wanted.url);
     const secret = newSecret();
     const made = await webhooks.writes.write(() => {
       if (webhooks.rows.ofKey(keyId).length >= MAX_WEBHOOKS) throw invalid('', 'too_many', `a key may have ${MAX_WEBHOOKS} webhooks; delete one first`);
@@ -69,7 +65,7 @@ export function changeWebhook({ webhooks, now }: Parts): Endpoint {
     const before = webhooks.rows.find(idOf(request), keyOf(request));
     const asked = readChange(body, before, webhooks.isDevelopment);
     if (before === null) throw noWebhook();
-    if (asked.url !== before.url) await refuseUnreachable(webhooks, before.keyId, asked.url);
+    if (asked.url !== before.url) await webhooks.names.refuseUnreachable(before.keyId, asked.url);
     const ends = webhooks.news.ends();
     // What was noticed until now, it is told of by what held until now, as far as somebody can wait for that; one that is disabled gives it up.
     const isTold = before.disabled === null && asked.disabled === null && goesOnAt(before, asked, ends) !== null;
@@ -164,22 +160,6 @@ function readFilter(reader: Lookupable, given: WebhookFilter | null, events: rea
 function goesOnAt(before: Webhook, { events, filter, disabled }: Wanted, ends: Places): Places | null {
   const isAnother = JSON.stringify([before.events, before.filter, before.disabled]) !== JSON.stringify([events, filter, disabled]);
   return isAnother ? ends : null;
-}
-
-/** @throws ServiceError when DNS knows of an address that may not be called; a name that it does not know yet may come */
-async function refuseUnreachable({ isDevelopment, resolver, lookups }: ServiceContext['webhooks'], keyId: string, url: string): Promise<void> {
-  const host = hostOf(new URL(url));
-  const lane = { keyId, host };
-  // A name whose servers are silent is asked for longer than anybody waits, in turn with those of mail.
-  if (isDevelopment || lookups.free(lane) === 0) return;
-  lookups.take(lane);
-  const looked = addressesOf(host, resolver).finally(() => lookups.giveBack(lane, true));
-  try {
-    await Promise.race([looked, setTimeout(LOOKED_UP_MS, undefined, { ref: false })]);
-  } catch (error) {
-    if (!(error instanceof NoWay)) throw error;
-    if (error.code === 'refused_address') throw invalid('/url', 'private_address', 'url leads to an address that is not on the Internet; those of your own are sent to only by `serve --development`');
-  }
 }
 
 export function findWebhook({ rows }: ServiceContext['webhooks'], request: FastifyRequest): Webhook {

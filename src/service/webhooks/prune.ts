@@ -1,7 +1,8 @@
-/** How many deliveries are kept, and for how long. */
+/** What is looked after from time to time: how many deliveries are kept, and for how long, and what time has made wrong. */
 import type { StoreWrites } from '../store-writes.ts';
 import type { Dropped } from './delivery.ts';
 import type { DeliveryRows } from './delivery-rows.ts';
+import { LONGEST_MS } from './retries.ts';
 import type { WebhookRows } from './webhook-rows.ts';
 
 const KEPT_MS = 30 * 24 * 3_600_000;
@@ -10,8 +11,14 @@ export const MOST_KEPT = 10_000;
 /** Dropped in one go: some 40 milliseconds in which nobody is answered. */
 export const AT_ONCE = 5_000;
 
+interface Parts {
+  readonly webhooks: WebhookRows;
+  readonly deliveries: DeliveryRows;
+  readonly writes: StoreWrites;
+}
+
 /** Drops what is old or too much, the oldest first; of what is too much, what is settled comes before what is still to be delivered. Returns how many were not delivered, which is counted with their webhooks, and whether there is more to drop. */
-export async function pruneDeliveries({ webhooks, deliveries, writes }: { readonly webhooks: WebhookRows; readonly deliveries: DeliveryRows; readonly writes: StoreWrites }, nowMs: number): Promise<{ readonly lost: number; readonly isMore: boolean }> {
+export async function pruneDeliveries({ webhooks, deliveries, writes }: Parts, nowMs: number): Promise<{ readonly lost: number; readonly isMore: boolean }> {
   const beforeMs = nowMs - KEPT_MS;
   const crowded = deliveries.crowded(MOST_KEPT);
   if (crowded.length === 0 && !deliveries.isAnyBefore(beforeMs)) return { lost: 0, isMore: false };
@@ -23,4 +30,12 @@ export async function pruneDeliveries({ webhooks, deliveries, writes }: { readon
     return { dropped, lost };
   });
   return { lost: lost.length, isMore: dropped.length === AT_ONCE };
+}
+
+/** Has deliveries tried that a clock which was ahead has put off, and forgets secrets that sign no more. */
+export async function setRight({ webhooks, deliveries, writes }: Parts, nowMs: number): Promise<void> {
+  // Nothing waits that long of itself.
+  const latestMs = nowMs + LONGEST_MS;
+  if (deliveries.isAnyBehind(latestMs)) await writes.write(() => deliveries.pullTo(nowMs, latestMs));
+  if (webhooks.isAnyFormer(nowMs)) await writes.write(() => webhooks.forgetFormer(nowMs));
 }

@@ -15,11 +15,10 @@ import type { ServiceLog } from '../watch/log.ts';
 import type { About, Announce, Announcement, EventType } from './announcement.ts';
 import { Courier } from './courier.ts';
 import { DeliveryRows } from './delivery-rows.ts';
+import { NameCheck } from './name-check.ts';
 import { News } from './news.ts';
 import { Outbox } from './outbox.ts';
-import { pruneDeliveries } from './prune.ts';
-import { LONGEST_MS } from './retries.ts';
-import { Slots } from './slots.ts';
+import { pruneDeliveries, setRight } from './prune.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { WebhookRows, type Webhook } from './webhook-rows.ts';
 
@@ -28,8 +27,6 @@ const LOOK_EVERY_MS = 1_000;
 /** Between two looks, however much there is to do, milliseconds: each takes a few. */
 const APART_MS = 20;
 const PRUNE_EVERY_MS = 60_000;
-/** Names that are looked up at once while webhooks are made: those that are delivered to, and mail servers, are asked for by the same resolver. */
-const LOOKUPS = { most: 32, mostAHost: 16 } as const;
 
 export interface WebhooksOptions {
   readonly store: Store;
@@ -49,14 +46,12 @@ export interface WebhooksOptions {
 
 export class Webhooks {
   readonly isDevelopment: boolean;
-  readonly resolver: Pick<Resolver, 'addresses'>;
+  readonly names: NameCheck;
   readonly rows: WebhookRows;
   readonly deliveries: DeliveryRows;
   readonly writes: StoreWrites;
   readonly news: News;
   readonly courier: Courier;
-  /** For names that are looked up when a webhook is made. */
-  readonly lookups = new Slots(LOOKUPS);
   readonly #options: WebhooksOptions;
   readonly #outbox: Outbox;
   readonly #subscriptions: Subscriptions;
@@ -77,7 +72,7 @@ export class Webhooks {
     const { store, journal, now } = options;
     this.#options = options;
     this.isDevelopment = options.isDevelopment;
-    this.resolver = options.resolver;
+    this.names = new NameCheck(options);
     this.rows = new WebhookRows(store);
     this.deliveries = new DeliveryRows(store);
     const parts = { ...options, webhooks: this.rows, deliveries: this.deliveries };
@@ -214,13 +209,11 @@ export class Webhooks {
 
   async #prune(): Promise<void> {
     const nowMs = this.#options.now();
-    const { lost, isMore } = await pruneDeliveries({ webhooks: this.rows, deliveries: this.deliveries, writes: this.writes }, nowMs);
+    const parts = { webhooks: this.rows, deliveries: this.deliveries, writes: this.writes };
+    const { lost, isMore } = await pruneDeliveries(parts, nowMs);
     this.courier.count('dropped', lost);
     this.#prunedMs = isMore ? 0 : nowMs;
     await this.news.prune();
-    // Nothing waits that long, unless the clock was set back.
-    const latestMs = nowMs + LONGEST_MS;
-    if (this.deliveries.isAnyBehind(latestMs)) await this.writes.write(() => this.deliveries.pullTo(nowMs, latestMs));
-    if (this.rows.isAnyFormer(nowMs)) await this.writes.write(() => this.rows.forgetFormer(nowMs));
+    await setRight(parts, nowMs);
   }
 }

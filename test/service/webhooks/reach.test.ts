@@ -127,7 +127,7 @@ describe('a service that is not in development', () => {
     // What nobody knows yet may come, and is looked at again when it is called.
     answered.resolve({ kind: 'no_name' });
     expect((await Promise.all(made)).map(({ status }) => status)).toEqual(Array.from({ length: 21 }, () => 201));
-    expect(hooks.lookups.room).toBe(32);
+    expect(hooks.names.room).toBe(32);
   });
 
   it('sends nothing to a name that leads to a private address by the time of sending', async () => {

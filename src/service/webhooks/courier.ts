@@ -106,7 +106,10 @@ export class Courier {
       claimed.push(...taken);
       if (claimed.length === most) break;
     }
-    return claimed.filter(({ seq }) => !this.#underWay.has(seq) && !outbox.isConcluding(seq));
+    const isOurs = ({ seq }: Claimed): boolean => this.#underWay.has(seq) || outbox.isConcluding(seq);
+    // It was asked for again meanwhile, and has its turn once that attempt is over.
+    for (const { seq } of claimed.filter(isOurs)) deliveries.take(seq, now());
+    return claimed.filter((one) => !isOurs(one));
   }
 
   #begin(claimed: Claimed): void {

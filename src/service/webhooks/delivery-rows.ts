@@ -22,7 +22,7 @@ export class DeliveryRows {
       hostAfter: store.prepare('SELECT host AS place FROM webhook_deliveries WHERE next_at IS NOT NULL AND key_id = ? AND host > ? ORDER BY host LIMIT 1'),
       due: store.prepare(`${CLAIMED} WHERE d.key_id = ? AND d.host = ? AND d.next_at <= ? ORDER BY d.next_at LIMIT ?`),
       take: store.prepare('UPDATE webhook_deliveries SET next_at = ? WHERE seq = ?'),
-      settle: store.prepare('UPDATE webhook_deliveries SET state = ?, attempts = ?, next_at = ?, last_at = ?, last_status = ?, last_error = ? WHERE seq = ?'),
+      settle: store.prepare('UPDATE webhook_deliveries SET state = ?, attempts = ?, next_at = ?, last_at = ?, last_status = ?, last_error = ? WHERE seq = ? AND attempts = ?'),
       giveUp: store.prepare("UPDATE webhook_deliveries SET state = 'failed', next_at = NULL, last_error = ? WHERE channel = ? AND next_at IS NOT NULL"),
       giveUpOne: store.prepare("UPDATE webhook_deliveries SET state = 'failed', next_at = NULL, last_error = ? WHERE seq = ?"),
       erase: store.prepare('DELETE FROM webhook_deliveries WHERE seq = ?'),
@@ -91,8 +91,9 @@ export class DeliveryRows {
     this.#statements.take.run(nextMs, seq);
   }
 
+  /** What an attempt came to, unless it was begun anew with the delivery meanwhile. */
   settle(seq: number, { state, attempts, nextMs, lastMs, lastStatus, lastError }: Outcome): void {
-    this.#statements.settle.run(state, attempts, nextMs, lastMs, lastStatus, lastError, seq);
+    this.#statements.settle.run(state, attempts, nextMs, lastMs, lastStatus, lastError, seq, attempts - 1);
   }
 
   /** One is not tried any more. */

@@ -83,6 +83,28 @@ describe('an attempt that fails', () => {
     receiver.server.closeAllConnections();
   });
 
+  it('does not undo that the delivery was asked for again while it was under way', async () => {
+    const [world, receiver] = [await World.make(), await Receiver.start()];
+    const held = Promise.withResolvers<() => void>();
+    receiver.reactions = [500, (response) => held.resolve(() => void response.writeHead(500).end()), 200];
+    const id = await world.live(async (process) => {
+      const made = subscribe(process, receiver.url());
+      announce(process, 1);
+      await receiver.count(1);
+      return made;
+    });
+    world.nowMs += HOUR_MS;
+    await world.live(async ({ hooks, store }) => {
+      const answer = await held.promise;
+      const [delivery] = hooks.deliveries.page(id, Number.MAX_SAFE_INTEGER, 1);
+      expect(delivery?.attempts).toBe(1);
+      transaction(store, () => hooks.deliveries.sendAgain(delivery?.seq ?? 0, world.nowMs));
+      answer();
+      await receiver.count(3);
+    });
+    expect(states(world.start(), id)).toEqual([['delivered', 1, 200]]);
+  });
+
   it('is not put off for good by a clock that was ahead', async () => {
     const [world, receiver] = [await World.make(), await Receiver.start()];
     receiver.reactions = [500];

@@ -13,6 +13,8 @@ const CLAIMED = `SELECT d.seq, d.id, d.key_id, iif(d.url IS NULL, d.channel, NUL
 
 export class DeliveryRows {
   readonly #statements;
+  /** Made here since it was set to 0. */
+  added = 0;
 
   constructor(store: Store) {
     this.#statements = {
@@ -49,6 +51,7 @@ export class DeliveryRows {
   add({ keyId, to, host, type, body, about, createdMs }: NewDelivery): void {
     const id = `msg_${randomBytes(16).toString('base64url')}`;
     const [channel, url] = 'url' in to ? [keyId, to.url] : [to.webhookId, null];
+    this.added++;
     this.#statements.insert.run(id, keyId, channel, url, host, type, body, about.signal, about.person, createdMs, 'pending', createdMs);
   }
 

@@ -27,6 +27,8 @@ const LOOK_EVERY_MS = 1_000;
 /** Between two looks, however much there is to do, milliseconds: each takes a few. */
 const APART_MS = 20;
 const PRUNE_EVERY_MS = 60_000;
+/** Before that where so many deliveries were made: to drop, give up or move more of one webhook takes long. */
+const PRUNE_AFTER = 50_000;
 
 export interface WebhooksOptions {
   readonly store: Store;
@@ -145,7 +147,7 @@ export class Webhooks {
   #tick(): void {
     const version = this.#version();
     const { now } = this.#options;
-    const isDue = version !== this.#seenVersion || this.#areNewsDue || this.deliveries.isAnyDue(now()) || Math.abs(now() - this.#prunedMs) >= PRUNE_EVERY_MS;
+    const isDue = version !== this.#seenVersion || this.#areNewsDue || this.deliveries.isAnyDue(now()) || this.#isPruneDue;
     if (version !== this.#seenVersion) this.#areNewsDue = true;
     this.#seenVersion = version;
     if (isDue) this.wake();
@@ -187,7 +189,7 @@ export class Webhooks {
 
   /** What is not put off until all were told of all. */
   async #goOn(): Promise<void> {
-    if (Math.abs(this.#options.now() - this.#prunedMs) >= PRUNE_EVERY_MS) await this.#prune();
+    if (this.#isPruneDue) await this.#prune();
     await this.courier.sendDue();
   }
 
@@ -207,8 +209,13 @@ export class Webhooks {
     }
   }
 
+  get #isPruneDue(): boolean {
+    return this.deliveries.added >= PRUNE_AFTER || Math.abs(this.#options.now() - this.#prunedMs) >= PRUNE_EVERY_MS;
+  }
+
   async #prune(): Promise<void> {
     const nowMs = this.#options.now();
+    this.deliveries.added = 0;
     const parts = { webhooks: this.rows, deliveries: this.deliveries, writes: this.writes };
     const { lost, isMore } = await pruneDeliveries(parts, nowMs);
     this.courier.count('dropped', lost);

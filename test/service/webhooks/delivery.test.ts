@@ -384,6 +384,24 @@ describe('what is kept', () => {
     expect(late.hooks.deliveries.pending()).toBe(0);
   });
 
+  it('is seen to at once where very many are made', async () => {
+    const world = await World.make();
+    await world.live(async (process) => {
+      const { hooks } = process;
+      const id = subscribe(process, 'http://127.0.0.1:9');
+      const body = packBody('{}');
+      transaction(process.store, () => {
+        for (let n = 0; n < MOST_KEPT + 100; n++) hooks.deliveries.add({ keyId: 'k', to: { webhookId: id }, host: 'h', type: 'batch.failed', body, about: { signal: null, person: null }, createdMs: world.nowMs + HOUR_MS });
+      });
+      expect(hooks.deliveries.added).toBe(MOST_KEPT + 100);
+      // As if they were the last of so many.
+      hooks.deliveries.added = 50_000;
+      hooks.wake();
+      while (hooks.deliveries.pending() > MOST_KEPT) await setImmediate();
+      expect(hooks.deliveries.pending()).toBe(MOST_KEPT);
+    });
+  });
+
   it('are those that wait, rather than newer ones that are settled', async () => {
     const process = (await World.make()).start();
     const { deliveries, rows, writes } = process.hooks;

@@ -80,6 +80,7 @@ describe('an attempt that fails', () => {
     await process.hooks.courier.sendDue();
     // Four of them are nobody's yet.
     expect(process.hooks.deliveries.isAnyDue(world.nowMs)).toBe(true);
+    receiver.usual = 200;
     receiver.server.closeAllConnections();
   });
 
@@ -284,7 +285,10 @@ describe('several at once', () => {
     for (let n = 0; n < 50; n++) process.hooks.announce({ type: 'batch.completed', keyId: 'other', data: { n }, webhookUrl: receiver.url() });
     await receiver.count(50);
     expect(underWay).toBe(32);
-    for (const one of dead) one.server.closeAllConnections();
+    for (const one of dead) {
+      one.usual = 200;
+      one.server.closeAllConnections();
+    }
   });
 
   it('a receiver that two keys have in common and that answers one of them alone is quick for that one', async () => {
@@ -299,6 +303,7 @@ describe('several at once', () => {
     for (let n = 0; n < 50; n++) process.hooks.announce({ type: 'batch.completed', keyId: 'other', data: { n }, webhookUrl: receiver.url('/quick') });
     await receiver.count(58);
     expect([received('/dead'), received('/quick')]).toEqual([8, 50]);
+    receiver.usual = 200;
     receiver.server.closeAllConnections();
   });
 

@@ -113,9 +113,11 @@ export class BatchRows {
     this.#sql('UPDATE batches SET total = ?, header = ?, part = ?, part_offset = 0 WHERE seq = ?').run(total, header === null ? null : JSON.stringify(header), part, seq);
   }
 
-  addProgress({ seq }: BatchRow, { place, counts, credits }: Progress): void {
-    this.#sql('UPDATE batches SET part = ?, part_offset = ?, line = ?, succeeded = succeeded + ?, not_found = not_found + ?, failed = failed + ?, credits = credits + ? WHERE seq = ?')
-      .run(place.part, place.offset, place.line, counts.succeeded, counts.not_found, counts.failed, credits, seq);
+  /** Adds a round to a job that is where the round began; false: it is not, and nothing was added. */
+  addProgress({ seq, place: from }: Pick<BatchRow, 'seq' | 'place'>, { place, counts, credits }: Progress): boolean {
+    const { changes } = this.#sql('UPDATE batches SET part = ?, part_offset = ?, line = ?, succeeded = succeeded + ?, not_found = not_found + ?, failed = failed + ?, credits = credits + ? WHERE seq = ? AND line = ? AND ended_at IS NULL')
+      .run(place.part, place.offset, place.line, counts.succeeded, counts.not_found, counts.failed, credits, seq, from.line);
+    return changes === 1;
   }
 
   /** Keeps what is said of the state without another state. */

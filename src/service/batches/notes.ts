@@ -18,7 +18,7 @@ export interface NotesOptions extends Writing {
   readonly owner: string;
 }
 
-/** Another process works on the jobs, or this one is to stop. */
+/** Another process works on the jobs, or has done so meanwhile, or this one is to stop. */
 export class Dismissed extends Error {}
 
 export class Notes {
@@ -37,7 +37,7 @@ export class Notes {
     }, written);
   }
 
-  /** Puts results on the disk, and then notes them together with what they cost. */
+  /** Puts results on the disk, and then notes them together with what they cost. @throws Dismissed as `write` does, and where the job is not any more where the round began */
   async add(row: BatchRow, kept: Buffer, progress: Progress, paid: { readonly key: ActiveKey; readonly use: Use } | null, more: () => void): Promise<void> {
     const { rows, folder, keys, meter, owner } = this.#options;
     const files = rows.files.all(row, 'results');
@@ -50,7 +50,8 @@ export class Notes {
     await folder.append(row.id, file.file, file.bytes, kept);
     const use = paid?.use ?? NO_USE;
     await this.write(() => {
-      rows.addProgress(row, progress);
+      // Another process may have had the lease meanwhile, done these lines, and be gone: it is this one's again, and the round is not.
+      if (!rows.addProgress(row, progress)) throw new Dismissed();
       rows.files.put(row, 'results', { ...file, bytes: file.bytes + kept.length });
       if (paid !== null) keys.writeHeld(paid.key, use);
       more();

@@ -129,6 +129,8 @@ export class Batches {
     const row = this.#find(keyId, id);
     return writePart(this.#folder, id, n, body, (part) => this.#write(() => {
       const now = this.#find(keyId, id);
+      // Where it was deleted meanwhile, another job may have its id: that of the same request.
+      if (now.seq !== row.seq) throw conflict(now, 'is not the one that this part was sent to');
       if (now.state !== 'open') throw conflict(now, 'takes no parts any more');
       return this.#rows.files.put(row, 'part', part);
     }));

@@ -1,3 +1,4 @@
+import { PassThrough } from 'node:stream';
 import { expect, it, vi } from 'vitest';
 import { writeWhenFree } from '../../../src/service/batches/writing.ts';
 import { openStore } from '../../../src/service/store/open-store.ts';
@@ -14,6 +15,23 @@ it('what calls change that come at once is written in one transaction', async ()
   expect(done.mock.calls.filter(([sql]) => sql === 'COMMIT')).toHaveLength(2);
   // A refusal undoes nothing but itself.
   expect(jobs.slice(0, 3).map((job) => batches.get(keyId, String(job['id']))['state'])).toEqual(['cancelling', 'open', 'open']);
+});
+
+it('a part is never one of another job that has the id since', async () => {
+  const { store, keyId, batches } = await batchesAlone();
+  batches.start();
+  await batches.create(keyId, REQUEST, ['j']);
+  const part = new PassThrough();
+  const sent = batches.putPart(keyId, 'j', 1, part);
+  part.write('{}\n');
+  await batches.cancel(keyId, 'j');
+  await expect.poll(() => batches.get(keyId, 'j')['state']).toBe('cancelled');
+  await batches.delete(keyId, 'j');
+  await batches.create(keyId, REQUEST, ['j']);
+  part.end();
+  await expect(sent).rejects.toMatchObject({ code: 'job_state_conflict' });
+  expect(batches.get(keyId, 'j')).toMatchObject({ state: 'open', parts: { count: 0 } });
+  expect(store.prepare('SELECT count(*) AS n FROM batch_files').get()).toEqual({ n: 0 });
 });
 
 it('a store without room refuses what a call would change as something that may work later', async () => {

@@ -8,7 +8,7 @@ import { Budget, creditsOf } from './budget.ts';
 import { FileCut } from './folder.ts';
 import { toLine, type RawLine } from './input.ts';
 import { MAX_BYTES, MAX_BYTES_PER_KEY, ROUND_LINES, ROUND_RESULT_BYTES } from './limits.ts';
-import { linesAhead, type Source } from './lines-ahead.ts';
+import { linesAhead, type Ahead, type Source } from './lines-ahead.ts';
 import { Dismissed, Notes, type NotesOptions } from './notes.ts';
 import type { Announce } from '../webhooks/announcement.ts';
 import { performer, type Outcome, type Performed, type Performing } from './perform.ts';
@@ -133,9 +133,8 @@ export class BatchWorker {
     if (calls < 1) return this.#skip(row, NO_CALLS);
     const budget = this.#budget.of(row, key);
     if (budget < 1) return this.#pause(row, this.#budget.short(row, key, 1));
-    const { all, ofKey } = rows.files.bytes(row.keyId);
-    if (all > MAX_BYTES || ofKey > MAX_BYTES_PER_KEY) return this.#pause(row, TOO_MUCH_KEPT);
-    const { lines, part } = await linesAhead(this.#source(row), row.place, Math.min(ROUND_LINES, calls, budget));
+    if (this.#isTooMuchKept(row)) return this.#pause(row, TOO_MUCH_KEPT);
+    const { lines, part } = await this.#ahead(row, Math.min(ROUND_LINES, calls, budget));
     const outcomes = await this.#perform(row, lines);
     const affordable = this.#budget.affordable(row, key, outcomes);
     const done = outcomes.slice(0, affordable);
@@ -184,18 +183,23 @@ export class BatchWorker {
   /** Goes on when what it waited for may be there. */
   async #resume(row: BatchRow): Promise<number> {
     const key = this.#options.keys.find(row.keyId);
-    const waits = key !== null && row.reason?.code !== 'disk_full' && this.#budget.of(row, key) < (row.reason?.needs ?? 1);
+    const isForRoom = row.reason?.code === 'disk_full';
+    if (key !== null && isForRoom && this.#isTooMuchKept(row)) return NO_ROOM_MS;
+    const waits = key !== null && !isForRoom && this.#budget.of(row, key) < (row.reason?.needs ?? 1);
     return waits ? CREDITS_AGAIN_MS : this.#move(row, 'in_progress');
+  }
+
+  #isTooMuchKept({ keyId }: BatchRow): boolean {
+    const { all, ofKey } = this.#options.rows.files.bytes(keyId);
+    return all > MAX_BYTES || ofKey > MAX_BYTES_PER_KEY;
   }
 
   /** Tells of the next lines that they were not worked on. @param why null: the job was cancelled */
   async #skip(row: BatchRow, why: ServiceError | null): Promise<number> {
     const { rows } = this.#options;
-    const { lines, part } = await linesAhead(this.#source(row), row.place, SKIP_LINES);
-    const last = lines.at(-1);
-    if (last === undefined) throw new Error('the job has fewer lines than it had');
+    const { lines, part } = await this.#ahead(row, SKIP_LINES);
     const kept = await this.#notes.toBytes(lines.length, (at) => keptUnprocessed(row.place.line + at + 1, toLine(lines[at] as RawLine, row.request.format, row.header).customId, why));
-    const place = { part, offset: last.next, line: row.place.line + lines.length };
+    const place = { part, offset: (lines.at(-1) as RawLine).next, line: row.place.line + lines.length };
     await this.#notes.add(row, kept, { place, counts: NO_COUNTS, credits: 0 }, null, () => {
       if (why !== null) rows.setReason(row, { code: 'insufficient_credits', detail: why.message });
     });
@@ -228,6 +232,13 @@ export class BatchWorker {
     });
     for (const { file } of parts) await folder.remove(row.id, file);
     return 0;
+  }
+
+  /** Up to `most` of the lines that have no result yet, one at least. @throws FileCut where there are fewer than were counted */
+  async #ahead(row: BatchRow, most: number): Promise<Ahead> {
+    const ahead = await linesAhead(this.#source(row), row.place, Math.min(most, row.total - row.place.line));
+    if (ahead.lines.length === 0) throw new FileCut('the job has fewer lines than it had');
+    return ahead;
   }
 
   #source(row: BatchRow): Source {

@@ -1,6 +1,6 @@
 /** The files of jobs: a folder for each, beside the store. They hold personal data, so they are the owner's alone. */
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, readdir, rm, stat, statfs, truncate, type FileHandle } from 'node:fs/promises';
+import { mkdir, open, readdir, rm, rmdir, stat, statfs, truncate, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { KEPT_MS } from './limits.ts';
 
@@ -54,11 +54,12 @@ export class BatchFolder {
     }
   }
 
-  /** Cuts a file to what counts of it, if it is there. */
+  /** Cuts a file to what counts of it. @throws FileCut where it is shorter; what the disk says, such as that it is not there */
   async cut(id: string, file: string, bytes: number): Promise<void> {
     const path = this.at(id, file);
-    const found = await stat(path).catch(() => null);
-    if (found !== null && found.size > bytes) await truncate(path, bytes);
+    const { size } = await stat(path);
+    if (size < bytes) throw new FileCut('the file of results is shorter than it was');
+    if (size > bytes) await truncate(path, bytes);
   }
 
   /** Whether the disk has room for so many bytes. */
@@ -88,7 +89,8 @@ export class BatchFolder {
         const found = await stat(this.at(id, file)).catch(() => null);
         if (found !== null && nowMs - found.mtimeMs > (files === null ? KEPT_MS : STRAY_MS)) await this.remove(id, file);
       }
-      if (files === null && (await readdir(join(this.#path, id)).catch(() => ['?'])).length === 0) await this.removeJob(id);
+      // Only when it is empty.
+      if (files === null) await rmdir(join(this.#path, id)).catch(() => undefined);
     }
   }
 }

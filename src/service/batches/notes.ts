@@ -46,7 +46,8 @@ export class Notes {
     const last = files.at(-1);
     const n = (last?.n ?? 0) + 1;
     const file = last?.file.endsWith(mine) === true ? last : { n, file: `results-${n}${mine}`, bytes: 0 };
-    if (file !== last && last !== undefined) await folder.cut(row.id, last.file, last.bytes);
+    // What others have noted must be there: all of it is paid for, and without it nothing of the job can be read.
+    if (file !== last) for (const { file: name, bytes } of files) await folder.cut(row.id, name, bytes);
     await folder.append(row.id, file.file, file.bytes, kept);
     const use = paid?.use ?? NO_USE;
     await this.write(() => {

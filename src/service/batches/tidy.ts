@@ -1,10 +1,9 @@
 /** What is done now and then: jobs that were left open expire, those that have ended long ago are forgotten, and whoever was erased is taken out of the results that lie there. */
-import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import type { BatchFile } from './batch-files.ts';
 import type { BatchRow, BatchRows } from './batch-rows.ts';
 import { cutter, type Cut } from './erased.ts';
-import type { BatchFolder } from './folder.ts';
+import { FileCut, type BatchFolder } from './folder.ts';
 import { KEPT_MS, OPEN_MS } from './limits.ts';
 import type { Pacer } from './pacer.ts';
 import type { Kept } from './result-lines.ts';
@@ -64,15 +63,25 @@ async function takeOutErased(options: TidyOptions, row: BatchRow): Promise<void>
   const cut = cutter(store)(row.createdMs);
   if (cut === null) return;
   for (const results of rows.files.all(row, 'results')) {
-    // What a backup has left out names nobody.
-    if (!existsSync(folder.at(row.id, results.file))) continue;
     // Nearly all name nobody who was erased, and are read alone.
-    if (await isAnyCut(options, row, results, cut)) await rewrite(options, row, results, cut);
+    if ((await keepWhole(folder, row, results)) && (await isAnyCut(options, row, results, cut))) await rewrite(options, row, results, cut);
     if (stopped()) return;
   }
   await writeWhenFree(options, () => {
     if (isThere(rows, row)) rows.lookedThrough(row, atMs);
   });
+}
+
+/** Leaves of a file what counts of it, and says that it is there. One that is shorter is removed: of such a job nobody can read any results, and whoever was erased may be in what is left. */
+async function keepWhole(folder: BatchFolder, { id }: BatchRow, { file, bytes }: BatchFile): Promise<boolean> {
+  try {
+    await folder.cut(id, file, bytes);
+    return true;
+  } catch (error) {
+    if (!(error instanceof FileCut) && (error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    await folder.remove(id, file);
+    return false;
+  }
 }
 
 async function isAnyCut(options: TidyOptions, row: BatchRow, results: BatchFile, cut: Cut): Promise<boolean> {

@@ -200,10 +200,10 @@ describe('erasure', () => {
     await rm(fileOf(ran[0]));
     await truncate(fileOf(ran[1]), 10);
     suppress(store, [JANE], Date.now());
-    await expect(tidyUp({ store, rows, folder, now: Date.now, pacer: PACER, stopped: () => false })).rejects.toThrow('shorter');
+    await tidyUp({ store, rows, folder, now: Date.now, pacer: PACER, stopped: () => false });
     expect(await readFile(fileOf(ran[2]), 'utf8')).not.toMatch(/jane/i);
-    expect(rows.toLookThrough().map(({ id }) => id)).toEqual([ran[1]]);
-    expect(await readdir(dirname(fileOf(ran[1])))).toHaveLength(1);
+    expect(rows.toLookThrough()).toEqual([]);
+    expect(await readdir(dirname(fileOf(ran[1])))).toEqual([]);
   });
 
   it('of a job that went through several processes leaves its results whole to who reads them meanwhile', async () => {

@@ -1,4 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { appendFile, readdir, readFile, truncate } from 'node:fs/promises';
 import { expect, it, vi } from 'vitest';
 import { BatchRows, type BatchRow } from '../../../src/service/batches/batch-rows.ts';
 import { BatchFolder } from '../../../src/service/batches/folder.ts';
@@ -75,6 +75,29 @@ it('results that do not name whoever was erased are read, and not written', asyn
   suppress(store, [MAX], Date.now());
   await tidyUp(options);
   expect([create.mock.calls, rows.toLookThrough(), job().counts.succeeded]).toEqual([[], [], 3]);
+});
+
+it('a file of results that is shorter than it was keeps whoever was erased neither in itself nor in the others of its job', async () => {
+  const { store, rows, folder, options, job, onDisk } = await endedJob(3);
+  const [, second] = rows.files.all(job(), 'results');
+  await truncate(folder.at('j', 'results-2'), (second?.bytes ?? 0) - 1);
+  suppress(store, [JANE], Date.now());
+  await tidyUp(options);
+  const files = await onDisk();
+  expect(files).toHaveLength(2);
+  for (const text of files) expect(text).not.toMatch(/jane/i);
+  expect(rows.toLookThrough()).toEqual([]);
+});
+
+it('what does not count of a file of results keeps nobody who was erased', async () => {
+  const { store, folder, options, onDisk } = await endedJob(2);
+  // A round that was not noted, of a process that was killed then.
+  await appendFile(folder.at('j', 'results-1'), MAX);
+  suppress(store, [MAX], Date.now());
+  await tidyUp(options);
+  const files = await onDisk();
+  expect(files).toHaveLength(2);
+  for (const text of files) expect(text).not.toContain(MAX);
 });
 
 it('files of jobs that the store does not know are left: its own store may be put back', async () => {

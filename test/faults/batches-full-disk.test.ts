@@ -56,4 +56,23 @@ describe.skipIf(!ensureRoot())('a full disk', () => {
     expect((await jobs.send('GET', `/${ended.id}`)).status).toBe(404);
     expect((await jobs.put(id, 1, ndjson({ id: 'pe_1' }))).status).toBe(200);
   });
+
+  it('that cannot be written has no room, whatever it says of itself', async () => {
+    const path = await makeStore();
+    const disk = mountSmallDisk(`${path}.batches`, '64m');
+    cleanUp(() => void spawnSync('umount', ['-l', disk.path]));
+    const jobs = jobsOf(await serveStore({ store: path }));
+    const { id } = await jobs.create({ operation: 'enrich', max_credits: 1 });
+    await jobs.put(id, 1, ndjson({ id: 'pe_1' }, { id: 'pe_1' }));
+    await jobs.complete(id);
+    await jobs.until(id, 'paused');
+    expect(spawnSync('mount', ['-o', 'remount,ro', disk.path]).status).toBe(0);
+    const asked = vi.spyOn(BatchFolder.prototype, 'hasRoom');
+    cleanUp(() => void vi.restoreAllMocks());
+    await jobs.send('PATCH', `/${id}`, { body: '{"max_credits":2}', headers: { 'content-type': 'application/json' } });
+    await expect.poll(() => asked.mock.settledResults.map(({ value }) => value)).toContain(false);
+    expect(await jobs.get(id)).toMatchObject({ state: 'paused', reason: { code: 'disk_full' }, credits_charged: 1 });
+    spawnSync('mount', ['-o', 'remount,rw', disk.path]);
+    expect(await jobs.until(id, 'completed')).toMatchObject({ counts: { succeeded: 2 }, credits_charged: 2 });
+  });
 });

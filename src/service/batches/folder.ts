@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, rm, rmdir, stat, statfs, truncate, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isOfDisk } from '../../sqlite/system-code.ts';
 import { KEPT_MS } from './limits.ts';
 
 /** A file that no row of the store names may be about to be named: it is left alone for so long, milliseconds. */
@@ -62,10 +63,25 @@ export class BatchFolder {
     if (size > bytes) await truncate(path, bytes);
   }
 
-  /** Whether the disk has room for so many bytes. */
-  async hasRoom(bytes: number): Promise<boolean> {
+  /** Whether the disk takes so many bytes more of a job. @throws what the disk says of anything else */
+  async hasRoom(id: string, bytes: number): Promise<boolean> {
     const { bavail, bsize } = await statfs(this.#path);
-    return bavail * bsize >= bytes;
+    if (bavail * bsize < bytes) return false;
+    // A quota, or a disk that is read-only, is not told of there.
+    try {
+      const { file, handle } = await this.create(id, 'room');
+      try {
+        await handle.writeFile(Buffer.alloc(bytes));
+        await handle.datasync();
+      } finally {
+        await handle.close();
+        await this.remove(id, file);
+      }
+      return true;
+    } catch (error) {
+      if (!isOfDisk(error)) throw error;
+      return false;
+    }
   }
 
   async remove(id: string, file: string): Promise<void> {

@@ -64,7 +64,7 @@ export class BatchWorker {
   /** Lines are not worked on again for what cannot be written: mail servers would be asked every few seconds. One that is cancelled makes room, and tries. */
   async #waitsForRoom({ id, state }: BatchRow): Promise<boolean> {
     if (!this.#roomless.has(id)) return false;
-    if (state !== 'cancelling' && !(await this.#options.folder.hasRoom(ROUND_RESULT_BYTES))) return true;
+    if (state !== 'cancelling' && !(await this.#options.folder.hasRoom(id, ROUND_RESULT_BYTES))) return true;
     this.#roomless.delete(id);
     return false;
   }

@@ -60,6 +60,17 @@ function countQuotes(bytes: Buffer, from: number, to: number): number {
   return count;
 }
 
+/** Where the first line begins from `from` on that has something on it, as far as the bytes show it. Bytes are looked at and no lines made, for there may be millions of such lines and the thread is everybody's. */
+export function afterBlanks(bytes: Buffer, from: number): number {
+  let start = from;
+  for (let at = from; at < bytes.length; at++) {
+    const byte = bytes[at];
+    if (byte === LF) start = at + 1;
+    else if (byte !== 0x20 && byte !== 0x09 && !(byte === CR && bytes[at + 1] === LF)) break;
+  }
+  return start;
+}
+
 /** Whether there is nothing on a line but blanks: such lines are passed over. */
 export function isBlank(bytes: Buffer, { start, end }: Framed): boolean {
   for (let at = start; at < end; at++) if (bytes[at] !== 0x20 && bytes[at] !== 0x09) return false;

@@ -3,7 +3,7 @@ import { open, type FileHandle } from 'node:fs/promises';
 import type { BatchFormat } from '../operations/batches.ts';
 import { readCells } from './csv.ts';
 import { FileCut } from './folder.ts';
-import { frameAt, isBlank, type Framed } from './frame.ts';
+import { afterBlanks, frameAt, isBlank, type Framed } from './frame.ts';
 import { ROUND_BYTES } from './limits.ts';
 import { readLine, TOO_LONG, UNCLOSED, type Line } from './lines.ts';
 
@@ -31,7 +31,7 @@ export async function readChunk(path: string, offset: number, size: number, form
     const isLast = offset + bytes.length >= size;
     const lines: RawLine[] = [];
     let at = offset === 0 && bytes.subarray(0, BOM.length).equals(BOM) ? BOM.length : 0;
-    while (at < bytes.length && lines.length < most) {
+    while (lines.length < most && (at = afterBlanks(bytes, at)) < bytes.length) {
       const line = frameAt(bytes, at, format, isLast);
       if (line === null) break;
       const isCut = line.kind === 'long' && line.next === bytes.length && bytes[line.next - 1] !== LF && !isLast;

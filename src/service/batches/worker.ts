@@ -242,7 +242,12 @@ export class BatchWorker {
   }
 
   #source(row: BatchRow): Source {
-    const { rows, folder } = this.#options;
-    return { partFrom: (n) => rows.files.partFrom(row, n), pathOf: (file) => folder.at(row.id, file), format: row.request.format, header: row.header };
+    const { rows, folder, stopped } = this.#options;
+    const partFrom: Source['partFrom'] = (n) => {
+      // Parts without a line are read one after the other, and there may be many.
+      if (stopped()) throw new Dismissed();
+      return rows.files.partFrom(row, n);
+    };
+    return { partFrom, pathOf: (file) => folder.at(row.id, file), format: row.request.format, header: row.header };
   }
 }

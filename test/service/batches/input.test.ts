@@ -1,13 +1,14 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { readCells, writeCells } from '../../../src/service/batches/csv.ts';
 import { linesAhead } from '../../../src/service/batches/lines-ahead.ts';
 import { frameAt } from '../../../src/service/batches/frame.ts';
 import { toLine } from '../../../src/service/batches/input.ts';
 import { MAX_LINE_BYTES } from '../../../src/service/batches/limits.ts';
 import type { BatchFormat } from '../../../src/service/operations/batches.ts';
+import { cleanUp } from '../../support/clean-up.ts';
 import { temporaryFolder } from '../harness.ts';
 
 /** All lines of parts with these contents, `most` at a time, each time from where the last one ended. */
@@ -50,6 +51,19 @@ describe('cells', () => {
 describe('lines', () => {
   it('end with LF, CR LF or the file; blank ones and marks of byte order are none', async () => {
     expect(await texts('ndjson', null, ['\u{feff}1\r\n\n \t\n2\n3', '', '\n', '4\n'])).toEqual(['1', '2', '3', '4']);
+  });
+
+  it('with nothing on them are none, wherever the others are, and are not looked at one by one', async () => {
+    const bytes = fc.array(fc.constantFrom('a', '\n', '\n', '\r', '\t', ' '), { maxLength: 40 });
+    await fc.assert(fc.asyncProperty(fc.constantFrom('ndjson' as const, 'csv' as const), fc.array(bytes, { maxLength: 3 }), async (format, parts) => {
+      const contents = parts.map((part) => part.join(''));
+      const wanted = contents.flatMap((content) => content.split('\n').map((line) => line.replace(/\r$/, '')).filter((line) => /[^ \t]/.test(line)));
+      expect(await texts(format, null, contents)).toEqual(wanted);
+    }), { numRuns: 50 });
+    const looked = vi.spyOn(Buffer.prototype, 'indexOf');
+    cleanUp(() => void vi.restoreAllMocks());
+    expect(await texts('ndjson', null, [`${' \r\n\n'.repeat(MAX_LINE_BYTES)}1\n`])).toEqual(['1']);
+    expect(looked.mock.calls.length).toBeLessThan(10);
   });
 
   it('that are too long are one bad line each, wherever the reading stops', async () => {

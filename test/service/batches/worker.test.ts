@@ -2,6 +2,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { expect, it, vi } from 'vitest';
+import { BatchFiles } from '../../../src/service/batches/batch-files.ts';
 import { MAX_BYTES } from '../../../src/service/batches/limits.ts';
 import type { BatchRequest } from '../../../src/service/batches/request.ts';
 import { BatchWorker } from '../../../src/service/batches/worker.ts';
@@ -63,4 +64,21 @@ it.each([
   await (what === 'goes on' ? batches.raiseMaxCredits(keyId, id, 10 * LINES) : batches.cancel(keyId, id));
   await expect.poll(() => ['failed', 'cancelled', 'completed'].includes(String(batches.get(keyId, id)['state'])) || step.mock.calls.length > MANY_STEPS).toBe(true);
   expect(batches.get(keyId, id)).toMatchObject(end);
+});
+
+it('parts without a line are not read to their end by whoever is to stop', async () => {
+  const { batches, keyId } = await batchesAlone();
+  const id = String((await batches.create(keyId, REQUEST))['id']);
+  for (let n = 1; n <= LINES; n++) await batches.putPart(keyId, id, n, Readable.from([Buffer.from('\n')]));
+  await batches.complete(keyId, id);
+  const asked = vi.spyOn(BatchFiles.prototype, 'partFrom').mockImplementationOnce(function first(this: BatchFiles, ...args) {
+    batches.stop();
+    return this.partFrom(...args);
+  });
+  cleanUp(() => void vi.restoreAllMocks());
+  batches.start();
+  await expect.poll(() => asked.mock.calls.length).toBeGreaterThan(0);
+  await batches.ended();
+  // That of the first is handed on.
+  expect(asked).toHaveBeenCalledTimes(2);
 });

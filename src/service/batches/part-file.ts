@@ -1,11 +1,10 @@
 /** A part of a job on its way to the disk. */
 import type { Readable } from 'node:stream';
 import { isOfDisk } from '../../sqlite/system-code.ts';
-import { ServiceError } from '../errors.ts';
 import type { BatchFile } from './batch-files.ts';
 import type { BatchFolder } from './folder.ts';
 import { MAX_PART_BYTES } from './limits.ts';
-import { full } from './refusals.ts';
+import { full, tooLarge } from './refusals.ts';
 
 /**
  * Writes a part as it comes, and has it noted once it is flushed. Returns its bytes.
@@ -26,7 +25,7 @@ async function write(folder: BatchFolder, id: string, n: number, body: Readable,
     let bytes = 0;
     for await (const chunk of body.iterator({ destroyOnReturn: false })) {
       bytes += (chunk as Buffer).length;
-      if (bytes > MAX_PART_BYTES) throw new ServiceError('payload_too_large', `a part may have ${MAX_PART_BYTES} bytes at most`);
+      if (bytes > MAX_PART_BYTES) throw tooLarge();
       await handle.writeFile(chunk as Buffer);
     }
     await handle.datasync();

@@ -7,6 +7,7 @@ import { accepted } from '../accepted.ts';
 import { bookCall, isHead } from '../api-route.ts';
 import { batchId, type BegunIds } from '../batches/batches.ts';
 import { MAX_PART_BYTES, MAX_PARTS, REMEMBERED_MS } from '../batches/limits.ts';
+import { tooLarge } from '../batches/refusals.ts';
 import { readBatchRequest, readMaxCredits } from '../batches/request.ts';
 import type { ShownBatch } from '../batches/shown.ts';
 import type { Answer, Endpoint, ServiceContext } from '../context.ts';
@@ -153,12 +154,18 @@ function readPart(request: FastifyRequest, body: unknown, format: BatchFormat): 
   if (!(body instanceof Readable) || type !== MEDIA[format]) throw new ServiceError('unsupported_media_type', `the job takes Content-Type: ${MEDIA[format]}`);
   // RFC 9110 14.5: what is a piece of a part must not be taken for the part.
   if (headers['content-range'] !== undefined) throw new ServiceError('invalid_parameter', 'a part is sent whole, not from where it was cut off', { errors: [{ parameter: 'Content-Range', code: 'unsupported_option', detail: 'send the whole part, without Content-Range' }] });
-  if (Number(headers['content-length'] ?? 0) > MAX_PART_BYTES) throw new ServiceError('payload_too_large', `a part may have ${MAX_PART_BYTES} bytes at most`);
+  if (Number(headers['content-length'] ?? 0) > MAX_PART_BYTES) throw tooLarge();
   if (headers['content-encoding']?.toLowerCase() !== 'gzip') return body;
   const gunzip = createGunzip();
   // Before anybody reads it, too.
   gunzip.on('error', () => undefined);
   body.once('close', () => (body.readableEnded ? undefined : gunzip.destroy(new Error('cut off'))));
+  // Of what nothing comes out, such as names without end, as much might come as somebody likes.
+  let left = MAX_PART_BYTES;
+  body.on('data', (chunk: Buffer) => {
+    left -= chunk.length;
+    if (left < 0) gunzip.destroy(tooLarge());
+  });
   return body.pipe(gunzip);
 }
 

@@ -111,6 +111,9 @@ describe('parts', () => {
     expect((await jobs.put(id, 1, '{}', 'ndjson', { 'content-encoding': 'gzip' })).json['code']).toBe('validation_failed');
     expect((await jobs.put(id, 1, gzipSync(Buffer.alloc(65 * 1024 * 1024, '\n')), 'ndjson', { 'content-encoding': 'gzip' })).json['code']).toBe('payload_too_large');
     expect((await jobs.put(id, 1, Buffer.alloc(65 * 1024 * 1024, '\n'))).json['code']).toBe('payload_too_large');
+    // Compressed, of a length that it does not say, and with nothing in it but the name of a file (RFC 1952 2.3.1).
+    const named = ReadableStream.from([Buffer.from([0x1f, 0x8b, 8, 8, 0, 0, 0, 0, 0, 3]), ...Array.from({ length: 65 }, () => Buffer.alloc(1024 * 1024, 'a'))]);
+    expect((await jobs.send('PUT', `/${id}/parts/1`, { body: named, duplex: 'half', headers: { 'content-type': 'application/x-ndjson', 'content-encoding': 'gzip' } })).json['code']).toBe('payload_too_large');
     expect((await jobs.put(id, 1, '{}', 'ndjson', { 'content-range': 'bytes 10-11/12' })).json).toMatchObject({ code: 'invalid_parameter', errors: [{ parameter: 'Content-Range' }] });
     for (const n of ['0', '10001', 'x', '1.5']) expect((await jobs.put(id, n, '{}')).json).toMatchObject({ code: 'invalid_parameter', errors: [{ parameter: 'n' }] });
     expect((await jobs.put('bat_none', 1, '{}')).status).toBe(404);

@@ -22,10 +22,12 @@ export class Lanes {
   *inTurn(isFull: (keyId: string) => boolean): Generator<Lane> {
     let left = AT_ONCE;
     for (const keyId of around((place) => this.#rows.keyAfter(place), this.#lastKey)) {
+      // Its turn is not over before one of its hosts was looked at.
+      if (left < 2) return;
       this.#lastKey = keyId;
-      if (left-- <= 0) return;
-      let leftOfKey = Math.min(left, A_KEY);
+      left--;
       if (isFull(keyId)) continue;
+      let leftOfKey = Math.min(left, A_KEY);
       for (const host of around((place) => this.#rows.hostAfter(keyId, place), this.#lastHosts.get(keyId) ?? '')) {
         if (leftOfKey-- === 0) break;
         left--;

@@ -40,3 +40,13 @@ it('one look goes through few of a key that has many, and all of them come in th
   for (let n = 0; n < 40; n++) for (const { keyId, host } of lanes.inTurn(() => false)) seen.add(`${keyId} ${host}`);
   expect(seen.size).toBe(all.length);
 });
+
+it('every lane has its turn, whichever keys have few and many', () => {
+  fc.assert(fc.property(fc.array(fc.oneof(fc.constant(32), fc.nat(40)), { minLength: 1, maxLength: 24 }), (counts) => {
+    const all = counts.flatMap((count, n) => hosts(`k${String(n).padStart(2, '0')}`, count));
+    const lanes = new Lanes(waiting(all));
+    const seen = new Set<string>();
+    for (let n = 0; n < 20; n++) for (const { keyId, host } of lanes.inTurn(() => false)) seen.add(`${keyId} ${host}`);
+    expect(seen.size).toBe(all.length);
+  }), { examples: [[Array.from({ length: 9 }, () => 32)], [[...Array.from({ length: 7 }, () => 32), 23, 1]]], numRuns: 20 });
+});

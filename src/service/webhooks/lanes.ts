@@ -6,7 +6,7 @@ import type { Lane } from './slots.ts';
 const AT_ONCE = 256;
 /** Of one key. */
 const A_KEY = 32;
-/** Keys of which it is known where it was left; of more of them it is begun anew. */
+/** Keys of so many hosts that they were not all looked at, and of which it is known where they were left; of more of them it is begun anew. */
 const MOST_KEYS = 1_000;
 
 export class Lanes {
@@ -28,12 +28,14 @@ export class Lanes {
       left--;
       if (isFull(keyId)) continue;
       let leftOfKey = Math.min(left, A_KEY);
-      for (const host of around((place) => this.#rows.hostAfter(keyId, place), this.#lastHosts.get(keyId) ?? '')) {
+      const last = this.#lastHosts.get(keyId);
+      for (const host of around((place) => this.#rows.hostAfter(keyId, place), last ?? '')) {
         if (leftOfKey-- === 0) break;
         left--;
         this.#noteHost(keyId, host);
         yield { keyId, host };
       }
+      if (last === undefined && leftOfKey >= 0) this.#lastHosts.delete(keyId);
     }
   }
 

@@ -5,8 +5,11 @@ import type { Lane } from '../../../src/service/webhooks/slots.ts';
 
 /** What waits, as the store tells it. */
 function waiting(lanes: readonly Lane[]): ConstructorParameters<typeof Lanes>[0] {
-  const next = (places: readonly string[], place: string): string | null => places.filter((one) => one > place).toSorted()[0] ?? null;
-  return { keyAfter: (keyId) => next(lanes.map((one) => one.keyId), keyId), hostAfter: (keyId, host) => next(lanes.filter((one) => one.keyId === keyId).map((one) => one.host), host) };
+  const sorted = (places: readonly string[]): string[] => [...new Set(places)].toSorted();
+  const keys = sorted(lanes.map(({ keyId }) => keyId));
+  const hostsOf = new Map([...Map.groupBy(lanes, ({ keyId }) => keyId)].map(([keyId, found]) => [keyId, sorted(found.map(({ host }) => host))]));
+  const next = (places: readonly string[], place: string): string | null => places.find((one) => one > place) ?? null;
+  return { keyAfter: (keyId) => next(keys, keyId), hostAfter: (keyId, host) => next(hostsOf.get(keyId) ?? [], host) };
 }
 
 const hosts = (keyId: string, count: number): Lane[] => Array.from({ length: count }, (_, n) => ({ keyId, host: `h${String(n).padStart(4, '0')}` }));
@@ -49,4 +52,12 @@ it('every lane has its turn, whichever keys have few and many', () => {
     for (let n = 0; n < 20; n++) for (const { keyId, host } of lanes.inTurn(() => false)) seen.add(`${keyId} ${host}`);
     expect(seen.size).toBe(all.length);
   }), { examples: [[Array.from({ length: 9 }, () => 32)], [[...Array.from({ length: 7 }, () => 32), 23, 1]]], numRuns: 20 });
+});
+
+it('where a key of many hosts was left is known, however many keys there are', () => {
+  const all = [...hosts('a', 100), ...Array.from({ length: 1_500 }, (_, n) => ({ keyId: `k${n}`, host: 'h' }))];
+  const lanes = new Lanes(waiting(all));
+  const seen = new Set<string>();
+  for (let n = 0; n < 100; n++) for (const { keyId, host } of lanes.inTurn(() => false)) seen.add(`${keyId} ${host}`);
+  expect(seen.size).toBe(all.length);
 });

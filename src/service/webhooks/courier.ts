@@ -19,6 +19,8 @@ import type { WebhookRows } from './webhook-rows.ts';
 const TAKEN_MS = 60_000;
 /** Begun in one go: each takes a fraction of a millisecond from requests. */
 const AT_ONCE = 16;
+/** Looks one after the other in which nothing was begun; for more it is waited until something happens, or a second has passed. */
+const IN_VAIN = 16;
 /** Under way. */
 const DELIVERIES = { most: 64, mostAHost: 16 } as const;
 /** How long `close` waits for receivers, milliseconds. */
@@ -54,6 +56,8 @@ export class Courier {
   readonly #slots = new Slots(DELIVERIES);
   readonly #stop = new AbortController();
   readonly #underWay = new Map<number, Promise<void>>();
+  /** Looks in a row in which nothing was begun. */
+  #inVain = 0;
   readonly counts: Record<Result, number> = { delivered: 0, failed: 0, retried: 0, dropped: 0, erased: 0 };
 
   constructor(options: CourierOptions) {
@@ -70,7 +74,8 @@ export class Courier {
     if (this.#stop.signal.aborted || most === 0 || !deliveries.isAnyDue(now())) return;
     const claimed = await writes.write(() => this.#claim(most));
     for (const one of claimed) this.#begin(one);
-    if (claimed.length === most) onRoom();
+    this.#inVain = claimed.length === 0 ? this.#inVain + 1 : 0;
+    if (claimed.length === most || (this.#lanes.isCut && (this.#inVain + 1) % IN_VAIN !== 0)) onRoom();
   }
 
   /** One attempt by the webhook's own secrets; nothing of it is kept. @throws nothing */
@@ -100,7 +105,7 @@ export class Courier {
     const { deliveries, outbox, now } = this.#options;
     const slots = this.#slots.copy();
     const claimed: Claimed[] = [];
-    for (const lane of this.#lanes.inTurn((keyId) => slots.isFull(keyId))) {
+    for (const lane of this.#lanes.inTurn(now(), (keyId) => slots.isFull(keyId))) {
       const taken = deliveries.claim(lane, now(), now() + TAKEN_MS, Math.min(most - claimed.length, slots.free(lane)));
       for (const one of taken) slots.take(one);
       claimed.push(...taken);

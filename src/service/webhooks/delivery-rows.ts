@@ -21,7 +21,7 @@ export class DeliveryRows {
       insert: store.prepare('INSERT INTO webhook_deliveries (id, key_id, channel, url, host, type, body, signal, person, created_at, state, next_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'),
       isDue: store.prepare('SELECT 1 FROM webhook_deliveries WHERE next_at <= ? LIMIT 1'),
       keyAfter: store.prepare('SELECT key_id AS place FROM webhook_deliveries WHERE next_at IS NOT NULL AND key_id > ? ORDER BY key_id LIMIT 1'),
-      hostAfter: store.prepare('SELECT host AS place FROM webhook_deliveries WHERE next_at IS NOT NULL AND key_id = ? AND host > ? ORDER BY host LIMIT 1'),
+      hostAfter: store.prepare('SELECT host AS place, next_at AS nextMs FROM webhook_deliveries WHERE next_at IS NOT NULL AND key_id = ? AND host > ? ORDER BY host, next_at LIMIT 1'),
       due: store.prepare(`${CLAIMED} WHERE d.key_id = ? AND d.host = ? AND d.next_at <= ? ORDER BY d.next_at LIMIT ?`),
       take: store.prepare('UPDATE webhook_deliveries SET next_at = ? WHERE seq = ?'),
       settle: store.prepare('UPDATE webhook_deliveries SET state = ?, attempts = ?, next_at = ?, last_at = ?, last_status = ?, last_error = ? WHERE seq = ? AND attempts = ?'),
@@ -60,13 +60,13 @@ export class DeliveryRows {
   }
 
   /** The next key for which something waits; null: none is behind `keyId`. */
-  keyAfter(keyId: string): string | null {
-    return placeOf(this.#statements.keyAfter.get(keyId));
+  keyAfter(keyId: string): { readonly place: string } | null {
+    return (this.#statements.keyAfter.get(keyId) as { readonly place: string } | undefined) ?? null;
   }
 
-  /** The next host for which something of a key waits. */
-  hostAfter(keyId: string, host: string): string | null {
-    return placeOf(this.#statements.hostAfter.get(keyId, host));
+  /** The next host for which something of a key waits, and when the first of it is tried. */
+  hostAfter(keyId: string, host: string): { readonly place: string; readonly nextMs: number } | null {
+    return (this.#statements.hostAfter.get(keyId, host) as { readonly place: string; readonly nextMs: number } | undefined) ?? null;
   }
 
   /** Takes what is due of a key for a host; until `untilMs` no other process does. */
@@ -176,10 +176,6 @@ export class DeliveryRows {
 /** A body as it is kept: one that goes to several is packed once. */
 export function packBody(body: string): Uint8Array {
   return zstdCompressSync(body);
-}
-
-function placeOf(row: Readonly<Record<string, unknown>> | undefined): string | null {
-  return row === undefined ? null : (row['place'] as string);
 }
 
 function toDropped(row: Readonly<Record<string, unknown>>): Dropped {

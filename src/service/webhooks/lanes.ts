@@ -2,7 +2,7 @@
 import type { DeliveryRows } from './delivery-rows.ts';
 import type { Lane } from './slots.ts';
 
-/** Looked at in one go: each takes some microseconds from requests. */
+/** Keys and lanes that are looked at in one go: each takes some microseconds from requests. */
 const AT_ONCE = 256;
 /** Of one key. */
 const A_KEY = 32;
@@ -13,27 +13,36 @@ export class Lanes {
   readonly #rows: Pick<DeliveryRows, 'keyAfter' | 'hostAfter'>;
   readonly #lastHosts = new Map<string, string>();
   #lastKey = '';
+  /** Whether some had no turn in the last look because there were too many. */
+  isCut = false;
 
   constructor(rows: Pick<DeliveryRows, 'keyAfter' | 'hostAfter'>) {
     this.#rows = rows;
   }
 
-  /** Some for which something waits, due or not. @param isFull whether nothing may be begun for a key */
-  *inTurn(isFull: (keyId: string) => boolean): Generator<Lane> {
+  /** Some for which something is due. @param isFull whether nothing may be begun for a key */
+  *inTurn(nowMs: number, isFull: (keyId: string) => boolean): Generator<Lane> {
     let left = AT_ONCE;
-    for (const keyId of around((place) => this.#rows.keyAfter(place), this.#lastKey)) {
+    this.isCut = false;
+    for (const { place: keyId } of around((place) => this.#rows.keyAfter(place), this.#lastKey)) {
       // Its turn is not over before one of its hosts was looked at.
-      if (left < 2) return;
+      if (left < 2) {
+        this.isCut = true;
+        return;
+      }
       this.#lastKey = keyId;
       left--;
       if (isFull(keyId)) continue;
       let leftOfKey = Math.min(left, A_KEY);
       const last = this.#lastHosts.get(keyId);
-      for (const host of around((place) => this.#rows.hostAfter(keyId, place), last ?? '')) {
-        if (leftOfKey-- === 0) break;
+      for (const { place: host, nextMs } of around((place) => this.#rows.hostAfter(keyId, place), last ?? '')) {
+        if (leftOfKey-- === 0) {
+          this.isCut = true;
+          break;
+        }
         left--;
         this.#noteHost(keyId, host);
-        yield { keyId, host };
+        if (nextMs <= nowMs) yield { keyId, host };
       }
       if (last === undefined && leftOfKey >= 0) this.#lastHosts.delete(keyId);
     }
@@ -45,8 +54,8 @@ export class Lanes {
   }
 }
 
-/** All places in order, from behind `start`, once around. */
-function* around(after: (place: string) => string | null, start: string): Generator<string> {
-  for (let place = after(start); place !== null; place = after(place)) yield place;
-  for (let place = after(''); place !== null && place <= start; place = after(place)) yield place;
+/** All in order, from behind `start`, once around. */
+function* around<P extends { readonly place: string }>(after: (place: string) => P | null, start: string): Generator<P> {
+  for (let found = after(start); found !== null; found = after(found.place)) yield found;
+  for (let found = after(''); found !== null && found.place <= start; found = after(found.place)) yield found;
 }

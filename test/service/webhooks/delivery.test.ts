@@ -291,6 +291,19 @@ describe('several at once', () => {
     }
   });
 
+  it('one that is due is sent before long, among any number that wait for their time', async () => {
+    const [world, receiver] = [await World.make(), await Receiver.start()];
+    // It looks only when there is something new.
+    const { hooks, store } = world.start();
+    const body = packBody('{"data":{}}');
+    transaction(store, () => {
+      for (let n = 0; n < 400; n++) hooks.deliveries.add({ keyId: 'k', to: { url: 'http://127.0.0.1:9' }, host: `0.${n}`, type: 'batch.failed', body, about: { signal: null, person: null }, createdMs: world.nowMs + HOUR_MS });
+      hooks.deliveries.add({ keyId: 'k', to: { url: receiver.url() }, host: '1', type: 'batch.failed', body, about: { signal: null, person: null }, createdMs: world.nowMs });
+    });
+    hooks.wake();
+    await receiver.count(1);
+  });
+
   it('a receiver that two keys have in common and that answers one of them alone is quick for that one', async () => {
     const [world, receiver] = [await World.make(), await Receiver.start()];
     const process = world.start();

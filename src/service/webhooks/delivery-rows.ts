@@ -23,7 +23,7 @@ export class DeliveryRows {
       keyAfter: store.prepare('SELECT key_id AS place FROM webhook_deliveries WHERE next_at IS NOT NULL AND key_id > ? ORDER BY key_id LIMIT 1'),
       hostAfter: store.prepare('SELECT host AS place, next_at AS nextMs FROM webhook_deliveries WHERE next_at IS NOT NULL AND key_id = ? AND host > ? ORDER BY host, next_at LIMIT 1'),
       due: store.prepare(`${CLAIMED} WHERE d.key_id = ? AND d.host = ? AND d.next_at <= ? ORDER BY d.next_at LIMIT ?`),
-      take: store.prepare('UPDATE webhook_deliveries SET next_at = ? WHERE seq = ?'),
+      take: store.prepare('UPDATE webhook_deliveries SET next_at = ? WHERE seq = ? AND next_at IS NOT NULL'),
       settle: store.prepare('UPDATE webhook_deliveries SET state = ?, attempts = ?, next_at = ?, last_at = ?, last_status = ?, last_error = ? WHERE seq = ? AND attempts = ?'),
       giveUp: store.prepare("UPDATE webhook_deliveries SET state = 'failed', next_at = NULL, last_error = ? WHERE channel = ? AND next_at IS NOT NULL"),
       giveUpOne: store.prepare("UPDATE webhook_deliveries SET state = 'failed', next_at = NULL, last_error = ? WHERE seq = ?"),

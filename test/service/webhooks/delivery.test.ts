@@ -154,6 +154,24 @@ describe('an attempt that fails', () => {
     receiver.server.closeAllConnections();
   });
 
+  it('is not made again because a process let go of it that had it until it was settled elsewhere', async () => {
+    const [world, receiver] = [await World.make(), await Receiver.start()];
+    const held = Promise.withResolvers<void>();
+    receiver.reactions = [() => held.resolve()];
+    const slow = world.start();
+    const id = subscribe(slow, receiver.url());
+    announce(slow, 1);
+    await held.promise;
+    world.nowMs += 61_000;
+    await world.live(() => receiver.count(2));
+    expect(states(slow, id)).toEqual([['delivered', 1, 200]]);
+    // As it ends with an attempt that has come to nothing.
+    const { deliveries, writes } = slow.hooks;
+    await writes.write(() => deliveries.take(deliveries.page(id, Number.MAX_SAFE_INTEGER, 1)[0]?.seq ?? 0, world.nowMs));
+    expect(deliveries.pending()).toBe(0);
+    receiver.server.closeAllConnections();
+  });
+
   it('a body without end is read no further than it need be', async () => {
     const [world, receiver] = [await World.make(), await Receiver.start()];
     let closed = Promise.withResolvers<void>();

@@ -8,7 +8,7 @@ import type { WebhookRows } from './webhook-rows.ts';
 const KEPT_MS = 30 * 24 * 3_600_000;
 /** Deliveries of one webhook, or of one key to addresses without one. */
 export const MOST_KEPT = 10_000;
-/** Dropped in one go: some 40 milliseconds in which nobody is answered. */
+/** Dropped in one go: 40 milliseconds in which nobody is answered, 100 where all still wait to be delivered. */
 export const AT_ONCE = 5_000;
 
 interface Parts {

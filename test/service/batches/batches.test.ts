@@ -77,6 +77,13 @@ describe('a job', () => {
     expect(job).toMatchObject({ state: 'failed', reason: { code }, counts: { total: 0 } });
     expect((await jobs.send('GET', `/${job.id}/results`)).json['code']).toBe('job_state_conflict');
   });
+
+  it.each(['custom_id,name,domain,email\n', 'email,custom_id\n', '\u{feff} EMAIL \n'])('fails when a later table has other columns, whose cells would be taken for those of the first: %j', async (header) => {
+    const jobs = jobsOf(await serveStore());
+    const tables = ['email,name,domain,custom_id\njane.doe@acme.example,,,1\n', 'email,name,domain,custom_id\n,Jane Doe,acme.example,2\n', `${header}a,b,c,d\n`];
+    const job = await jobs.run({ operation: 'enrich', format: 'csv' }, ...tables);
+    expect(job).toMatchObject({ state: 'failed', reason: { code: 'bad_header', detail: expect.stringContaining('part 3 ') }, counts: { total: 0 }, credits_charged: 0 });
+  });
 });
 
 describe('parts', () => {

@@ -38,8 +38,9 @@ export function admit(context: ServiceContext, request: FastifyRequest): void {
     call.tokens = 1;
   }
   const encoding = request.headers['content-encoding']?.toLowerCase() ?? 'identity';
-  if (encoding !== 'identity' && !(encoding === 'gzip' && request.routeOptions.config.raw !== undefined)) {
-    throw new ServiceError('unsupported_media_type', 'send the body as it is, without Content-Encoding');
+  const takesGzip = request.routeOptions.config.raw !== undefined;
+  if (encoding !== 'identity' && !(encoding === 'gzip' && takesGzip)) {
+    throw new ServiceError('unsupported_media_type', `send the body as it is, ${takesGzip ? 'or with Content-Encoding: gzip' : 'without Content-Encoding'}`);
   }
   refuseBadQuery(request, request.routeOptions.config.parameters ?? []);
 }

@@ -6,6 +6,8 @@ import { isObject } from './values.ts';
 
 /** More findings than this help nobody. */
 const MAX_ITEMS = 100;
+/** A finding with more names than this is no longer read: /docs has them. */
+const MAX_LISTED = 20;
 
 /** What a reader says of a body, whatever its declaration. */
 export interface Lookupable {
@@ -117,7 +119,7 @@ export class BodyReader<B extends Body> implements Lookupable {
       const here = `${name}[${place}]`;
       if (items.type === 'object') this.#object(here, where, items, value);
       else if (typeof value !== 'string') this.fail(where, 'type', `${here} must be a string, not ${typeName(value)}`);
-      else if (items.enum !== undefined && !items.enum.includes(value)) this.fail(where, 'enum', `unknown name ${shown(value)} in ${name}${meant(value, items.enum, '')}`);
+      else if (items.enum !== undefined && !items.enum.includes(value)) this.fail(where, 'enum', `unknown name ${shown(value)} in ${name}${meant(value, items.enum, listed(items.enum))}`);
     }
     return values;
   }
@@ -147,6 +149,11 @@ export class BodyReader<B extends Body> implements Lookupable {
     this.fail(at, code, detail);
     return null;
   }
+}
+
+/** All names there are, where that is no long list. */
+function listed(known: readonly string[]): string {
+  return known.length <= MAX_LISTED ? `; known are ${known.join(', ')}` : '';
 }
 
 function meant(name: string, known: readonly string[], otherwise: string): string {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { COMPANY_FIELDS, RECORD_FIELDS } from '../../src/service/records.ts';
+import { EVENT_TYPES } from '../../src/service/webhooks/announcement.ts';
 import { makeStore, serveStore } from './harness.ts';
 import { loadPeople } from '../../src/service/store/load.ts';
 
@@ -117,5 +118,12 @@ describe('POST /v1/enrich', () => {
   it('names the field that was probably meant', async () => {
     const service = await serveStore();
     expect((await service.post('/v1/enrich', { emial: 'a@acme.example' })).text).toContain('did you mean email?');
+  });
+
+  it('names all names of a list that are known, where they are few and none is near', async () => {
+    const service = await serveStore();
+    const detail = async (path: string, body: unknown): Promise<unknown> => (await service.post(path, body)).json['detail'];
+    expect(await detail('/v1/webhooks', { events: ['batch.done'], url: 'https://hooks.acme.example' })).toBe(`unknown name "batch.done" in events; known are ${EVENT_TYPES.join(', ')}`);
+    expect(await detail('/v1/enrich', { email: 'a@acme.example', fields: ['nothing_like_it'] })).toBe('unknown name "nothing_like_it" in fields');
   });
 });

@@ -27,7 +27,7 @@ export class Budget {
 
   /** Why a job pauses whose next line costs `needs`. */
   short({ request: { maxCredits }, credits }: BatchRow, key: ActiveKey, needs: number): Reason {
-    if (maxCredits !== null && maxCredits - credits < needs && this.#keys.left(key).credits >= needs) return { code: 'max_credits', detail: `the next line may cost more than max_credits leaves; cancel the job to fetch what is done`, needs };
+    if (maxCredits !== null && maxCredits - credits < needs && this.#keys.left(key).credits >= needs) return { code: 'max_credits', detail: `the next line may cost more than max_credits leaves; raise it (PATCH), or cancel the job to fetch what is done`, needs };
     return { code: 'insufficient_credits', detail: 'this key has no credits left; the job goes on when it has', needs };
   }
 }

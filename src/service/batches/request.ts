@@ -35,11 +35,11 @@ export function readBatchRequest(body: unknown, isDevelopment: boolean): BatchRe
   return { operation: operation as BatchOperation, format, options, metadata, webhookUrl, maxCredits };
 }
 
-/** What a job may cost from now on, as a body has it. @throws ServiceError naming all that is wrong */
+/** What a job may cost in all, as a body has it. @throws ServiceError naming all that is wrong */
 export function readMaxCredits(body: unknown): number {
   const reader = new BodyReader(body, BATCH_CHANGE_BODY);
   const maxCredits = reader.get('max_credits');
-  if (!reader.has('max_credits')) reader.fail('', 'required', 'give max_credits: what the job may cost from now on');
+  if (!reader.has('max_credits')) reader.fail('', 'required', 'give max_credits: what the job may cost in all, with what it has cost already');
   reader.finish();
   // `finish` has thrown unless it is there.
   return maxCredits as number;

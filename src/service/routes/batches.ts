@@ -151,7 +151,7 @@ function partOf(request: FastifyRequest): number {
 function readPart(request: FastifyRequest, body: unknown, format: BatchFormat): Readable {
   const { headers } = request;
   const type = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
-  if (!(body instanceof Readable) || type !== MEDIA[format]) throw new ServiceError('unsupported_media_type', `the job takes Content-Type: ${MEDIA[format]}`);
+  if (!(body instanceof Readable) || type !== MEDIA[format]) throw new ServiceError('unsupported_media_type', `the job takes Content-Type: ${MEDIA[format]}, for its format is ${format}; another format is for another job`);
   // RFC 9110 14.5: what is a piece of a part must not be taken for the part.
   if (headers['content-range'] !== undefined) throw new ServiceError('invalid_parameter', 'a part is sent whole, not from where it was cut off', { errors: [{ parameter: 'Content-Range', code: 'unsupported_option', detail: 'send the whole part, without Content-Range' }] });
   if (Number(headers['content-length'] ?? 0) > MAX_PART_BYTES) throw tooLarge();

@@ -109,12 +109,14 @@ describe('parts', () => {
   it('are refused when they are of another type, too large, no gzip, or have no such number', async () => {
     const jobs = jobsOf(await serveStore());
     const { id } = await jobs.create({ operation: 'enrich' });
-    expect((await jobs.put(id, 1, 'email\n', 'csv')).status).toBe(415);
+    const table = await jobs.put(id, 1, 'email\n', 'csv');
+    expect([table.status, table.json['detail']]).toEqual([415, expect.stringContaining('its format is ndjson')]);
     expect((await jobs.send('PUT', `/${id}/parts/1`, { body: '{}', headers: { 'content-type': 'application/json' } })).status).toBe(415);
     // As curl --data-binary has it.
     const form = await jobs.send('PUT', `/${id}/parts/1`, { body: '{}', headers: { 'content-type': 'application/x-www-form-urlencoded' } });
     expect([form.status, form.json['detail']]).toEqual([415, 'send Content-Type: application/x-ndjson or text/csv']);
-    expect((await jobs.put(id, 1, '{}', 'ndjson', { 'content-encoding': 'br' })).status).toBe(415);
+    const brotli = await jobs.put(id, 1, '{}', 'ndjson', { 'content-encoding': 'br' });
+    expect([brotli.status, brotli.json['detail']]).toEqual([415, expect.stringContaining('gzip')]);
     expect((await jobs.put(id, 1, '{}', 'ndjson', { 'content-encoding': 'gzip' })).json['code']).toBe('validation_failed');
     expect((await jobs.put(id, 1, gzipSync(Buffer.alloc(65 * 1024 * 1024, '\n')), 'ndjson', { 'content-encoding': 'gzip' })).json['code']).toBe('payload_too_large');
     expect((await jobs.put(id, 1, Buffer.alloc(65 * 1024 * 1024, '\n'))).json['code']).toBe('payload_too_large');

@@ -16,7 +16,7 @@ async function begin(maxCredits: number | null, count: number) {
 it('raised, a job goes on that was paused for what it may cost, and costs no more than that', async () => {
   const { jobs, id, change } = await begin(4, 9);
   await jobs.complete(id);
-  expect(await jobs.until(id, 'paused')).toMatchObject({ reason: { code: 'max_credits' }, credits_charged: 4 });
+  expect(await jobs.until(id, 'paused')).toMatchObject({ reason: { code: 'max_credits', detail: expect.stringContaining('PATCH') }, credits_charged: 4 });
   const raised = await change({ max_credits: 6 });
   expect([raised.status, raised.json]).toMatchObject([200, { id, max_credits: 6, counts: { total: 9 } }]);
   await expect.poll(async () => (await jobs.get(id)).credits_charged).toBe(6);

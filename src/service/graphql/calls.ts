@@ -44,7 +44,7 @@ export const CALLS: Readonly<Record<CallName, RestCall>> = {
     isLong: true,
     rows: rowsOf(SEARCH_LIMIT.schema),
     run(context, _call, { filter, sort = null, first = null, after = null }) {
-      const { contacts, total, next } = renamed(() => searchPage(context, { ...(filter as CallArguments | undefined), sort, limit: first, cursor: after }));
+      const { contacts, total, next } = renamed(() => searchPage(context, { ...(filter as CallArguments | undefined), sort, limit: first, cursor: after }), (pointer) => (pointer === '/sort' ? pointer : `/filter${pointer}`));
       return { value: { ...connectionOf(contacts, after, next), totalCount: total, totalRelation: 'eq' }, credits: 0 };
     },
   },
@@ -95,16 +95,19 @@ function connectionOf(rows: readonly { readonly record: unknown; readonly cursor
 /** What connections have other names for than REST has. */
 const NAMES: Readonly<Record<string, string>> = { limit: 'first', cursor: 'after', next_cursor: 'endCursor' };
 
-/** Has what is wrong with a page told by the names that were given. */
-function renamed<T>(find: () => T): T {
+/** Has what is wrong with a page told by the names that were given; `placed` says where else a pointer of REST points to. */
+function renamed<T>(find: () => T, placed: (pointer: string) => string = (pointer) => pointer): T {
   try {
     return find();
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    const { code, message, errors } = error;
+    const { code, message, errors, headers } = error;
     const isPaging = ({ pointer, parameter }: ErrorItem): boolean => NAMES[parameter ?? pointer?.slice(1) ?? ''] !== undefined;
-    if (!errors.some(isPaging)) throw error;
     const told = (text: string): string => text.replaceAll(/\b(?:limit|cursor|next_cursor)\b/g, (name) => NAMES[name] ?? name);
-    throw new ServiceError(code, told(message), { errors: errors.map((item) => (isPaging(item) ? (JSON.parse(told(JSON.stringify(item))) as ErrorItem) : item)) });
+    const retold = (item: ErrorItem): ErrorItem => {
+      if (isPaging(item)) return JSON.parse(told(JSON.stringify(item))) as ErrorItem;
+      return item.pointer === undefined ? item : { ...item, pointer: placed(item.pointer) };
+    };
+    throw new ServiceError(code, errors.some(isPaging) ? told(message) : message, { errors: errors.map(retold), headers });
   }
 }

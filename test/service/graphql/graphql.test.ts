@@ -123,8 +123,10 @@ describe('what a field comes to', () => {
     const queries = await ask(service, '{ contact { name } removed: contact(linkedin_url: "x") { name } company(domain: "x") { name } none: company(domain: "none.example") { name } contacts(filter: { country: "nowhere" }, first: 0) { totalCount } signals(since: "soon", after: "x") { edges { cursor } } }');
     expect(queries.codes).toEqual(['validation_failed', 'validation_failed', 'invalid_parameter', 'no_match', 'validation_failed', 'invalid_parameter']);
     expect(queries.errors[0]?.message).toBe('nothing to look up: give one of linkedin_url, id');
-    expect(queries.errors[4]?.extensions.errors).toMatchObject([{ pointer: '/country' }, { pointer: '/first', detail: 'first must be a whole number from 1 to 100' }]);
+    expect(queries.errors[4]?.extensions.errors).toMatchObject([{ pointer: '/filter/country' }, { pointer: '/first', detail: 'first must be a whole number from 1 to 100' }]);
     expect(queries.errors[5]?.extensions.errors).toMatchObject([{ parameter: 'since' }, { parameter: 'after', detail: 'after is none of this search: pass endCursor as it was, with the same filters and order' }]);
+    const sorted = await ask(service, '{ contacts(sort: "nope", filter: { domain: ["acme.example", "?"] }) { totalCount } }');
+    expect(sorted.errors[0]?.extensions.errors.map(({ pointer }) => pointer)).toEqual(['/filter/domain', '/sort']);
     expect((await ask(service, `mutation { verifyEmails(emails: [${'"a" '.repeat(1_001)}]) { summary { unknown } } }`)).codes).toEqual(['too_many_emails']);
   });
 

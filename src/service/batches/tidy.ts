@@ -21,16 +21,17 @@ export interface TidyOptions extends Writing {
 
 /** @throws what the disk or the store has said of one job or another: it keeps no other from its due, least of all from losing whoever was erased */
 export async function tidyUp(options: TidyOptions): Promise<void> {
-  const { rows, folder, now } = options;
+  const { rows, folder, now, stopped } = options;
   const { expired, old } = rows.overdue(now() - OPEN_MS, now() - KEPT_MS);
   let failure: unknown = null;
   const each = async (jobs: readonly BatchRow[], work: (options: TidyOptions, row: BatchRow) => Promise<void>): Promise<void> => {
-    for (const row of jobs) await work(options, row).catch((error: unknown) => (failure ??= error));
+    // There may be thousands, for which whoever stops would be waited for.
+    for (const row of jobs) if (!stopped()) await work(options, row).catch((error: unknown) => (failure ??= error));
   };
   await each(expired, expire);
   await each(old, forget);
   await each(rows.toLookThrough(), takeOutErased);
-  await folder.removeStrays((id) => {
+  if (!stopped()) await folder.removeStrays((id) => {
     const row = rows.find(id);
     return row === null ? null : new Set([...rows.files.all(row, 'part'), ...rows.files.all(row, 'results')].map(({ file }) => file));
   }, now());

@@ -77,6 +77,17 @@ it('results that do not name whoever was erased are read, and not written', asyn
   expect([create.mock.calls, rows.toLookThrough(), job().counts.succeeded]).toEqual([[], [], 3]);
 });
 
+it('who is to stop leaves the other jobs, and what nobody knows of, for the next time', async () => {
+  const { rows, folder, options } = await endedJob(1);
+  for (const id of ['one', 'two']) rows.create(id, 'k', REQUEST);
+  const strays = vi.spyOn(folder, 'removeStrays');
+  const late = { ...options, now: () => Date.now() + 31 * 24 * 3_600_000 };
+  await tidyUp({ ...late, stopped: () => rows.find('one')?.state === 'expired' });
+  expect([...['one', 'two'].map((id) => rows.find(id)?.state), rows.find('j')?.state, strays.mock.calls]).toEqual(['expired', 'open', 'cancelled', []]);
+  await tidyUp(late);
+  expect([rows.find('two')?.state, rows.find('j')]).toEqual(['expired', null]);
+});
+
 it('a file of results that is shorter than it was keeps whoever was erased neither in itself nor in the others of its job', async () => {
   const { store, rows, folder, options, job, onDisk } = await endedJob(3);
   const [, second] = rows.files.all(job(), 'results');

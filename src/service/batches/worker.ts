@@ -11,8 +11,9 @@ import { MAX_BYTES, MAX_BYTES_PER_KEY, ROUND_LINES, ROUND_RESULT_BYTES } from '.
 import { linesAhead, type Ahead, type Source } from './lines-ahead.ts';
 import { Dismissed, Notes, type NotesOptions } from './notes.ts';
 import type { Announce } from '../webhooks/announcement.ts';
-import { performer, type Outcome, type Performed, type Performing } from './perform.ts';
+import type { Outcome, Performing } from './perform.ts';
 import { keptOutcome, keptUnprocessed, statusOf } from './result-lines.ts';
+import { performRound } from './round.ts';
 import { shownBatch } from './shown.ts';
 import type { BatchState } from './states.ts';
 import { validateJob } from './validate-job.ts';
@@ -135,7 +136,7 @@ export class BatchWorker {
     if (budget < 1) return this.#pause(row, this.#budget.short(row, key, 1));
     if (this.#isTooMuchKept(row)) return this.#pause(row, TOO_MUCH_KEPT);
     const { lines, part } = await this.#ahead(row, Math.min(ROUND_LINES, calls, budget));
-    const outcomes = await this.#perform(row, lines);
+    const outcomes = await performRound(this.#options, row, lines);
     const affordable = this.#budget.affordable(row, key, outcomes);
     const done = outcomes.slice(0, affordable);
     const use = { credits: done.reduce((sum, outcome) => sum + creditsOf(outcome), 0), calls: done.length };
@@ -155,29 +156,6 @@ export class BatchWorker {
       throw error;
     }
     return 0;
-  }
-
-  async #perform(row: BatchRow, lines: readonly RawLine[]): Promise<Outcome[]> {
-    const { performing, pacer, log, stopped } = this.#options;
-    const one = performer(performing, row.request, (error) => log?.write('error', { event: 'bug', batch: row.id, error: error instanceof Error ? error.stack : String(error) }));
-    const performed: Performed['outcome'][] = [];
-    let size = 0;
-    await pacer.work(() => {
-      const raw = lines[performed.length];
-      if (raw === undefined) return true;
-      const { outcome, size: more } = one.perform(toLine(raw, row.request.format, row.header));
-      // Whoever gives up on the way has not heard of it.
-      if (outcome instanceof Promise) outcome.catch(() => undefined);
-      size += more;
-      performed.push(outcome);
-      return performed.length >= lines.length || size >= ROUND_RESULT_BYTES;
-    });
-    one.flush();
-    const outcomes: Outcome[] = [];
-    for (const outcome of performed) outcomes.push(outcome instanceof Promise ? await outcome : outcome);
-    // What was cut short by the end of the service is no result.
-    if (stopped()) throw new Dismissed();
-    return outcomes;
   }
 
   /** Goes on when what it waited for may be there. */

@@ -102,7 +102,7 @@ export class Courier {
   }
 
   #claim(most: number): Claimed[] {
-    const { deliveries, outbox, now } = this.#options;
+    const { deliveries, now } = this.#options;
     const slots = this.#slots.copy();
     const claimed: Claimed[] = [];
     for (const lane of this.#lanes.inTurn(now(), (keyId) => slots.isFull(keyId))) {
@@ -111,7 +111,7 @@ export class Courier {
       claimed.push(...taken);
       if (claimed.length === most) break;
     }
-    const isOurs = ({ seq }: Claimed): boolean => this.#underWay.has(seq) || outbox.isConcluding(seq);
+    const isOurs = ({ seq }: Claimed): boolean => this.#underWay.has(seq);
     // It was asked for again meanwhile, and has its turn once that attempt is over.
     for (const { seq } of claimed.filter(isOurs)) deliveries.take(seq, now());
     return claimed.filter((one) => !isOurs(one));

@@ -65,11 +65,6 @@ export class Outbox implements Pending {
     this.#options.journal.wake();
   }
 
-  /** Whether what became of a delivery is not in the store yet. */
-  isConcluding(seq: number): boolean {
-    return this.#concluded.has(seq);
-  }
-
   get size(): number {
     return this.#collected.size + this.#concluded.size;
   }

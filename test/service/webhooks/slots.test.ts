@@ -5,7 +5,7 @@ import { Slots, type Lane } from '../../../src/service/webhooks/slots.ts';
 const [MOST, MOST_A_HOST] = [64, 16];
 const make = (): Slots => new Slots({ most: MOST, mostAHost: MOST_A_HOST });
 const lane: fc.Arbitrary<Lane> = fc.record({ keyId: fc.constantFrom('a', 'b', 'c'), host: fc.constantFrom('one', 'two', 'three', 'four', 'five') });
-const steps = fc.array(fc.oneof(fc.record({ take: lane }), fc.record({ giveBack: fc.nat(), isWell: fc.boolean() })), { maxLength: 300 });
+const steps = fc.array(fc.oneof(fc.record({ take: lane }), fc.record({ giveBack: fc.nat(), isWell: fc.boolean() })), { maxLength: 300, size: 'max' });
 
 /** Runs steps; `look` sees the slots, what is under way, and the lanes that are in trouble, before each. */
 function run(done: readonly (typeof steps extends fc.Arbitrary<infer T> ? T : never)[number][], look: (slots: Slots, underWay: readonly Lane[], troubled: ReadonlySet<string>, next: Lane | null) => void): void {

@@ -19,7 +19,7 @@ export function admit(context: ServiceContext, request: FastifyRequest): void {
   const { call } = request;
   const key = context.keys.resolve(request.headers.authorization);
   if (key === null) {
-    if (context.keys.wasRevoked(request.headers.authorization)) throw new ServiceError('forbidden', 'this key was revoked; take the one that replaced it');
+    if (context.keys.wasRevoked(request.headers.authorization)) throw new ServiceError('forbidden', 'this key was revoked, and is accepted no more; take another one');
     throw new ServiceError('unauthorized', NO_KEY, { headers: { 'www-authenticate': 'Bearer' } });
   }
   call.key = key;

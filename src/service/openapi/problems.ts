@@ -13,7 +13,7 @@ export const PROBLEM_NOTES: Readonly<Record<ErrorCode, string>> = {
   invalid_parameter: 'A parameter or header has a value that it cannot have; `errors` names each.',
   unauthorized: 'No API key, or one that this service does not know.',
   insufficient_credits: 'The key has no calls or credits left for this. Nothing was done, and the same request, with the same `Idempotency-Key` too, works once there are.',
-  forbidden: 'The key was revoked. Take the one that replaced it.',
+  forbidden: 'The key was revoked, and is accepted no more.',
   no_match: 'The lookup found nothing. Free.',
   not_found: 'There is no such path or resource.',
   method_not_allowed: 'The path takes other methods: see `Allow`.',

@@ -25,8 +25,8 @@ export interface ImportSettings {
 /** A command that writes may wait for another; milliseconds. */
 const WAIT_MS = 60_000;
 /** An import touches pages all over the file, the same ones again and again: they are kept in memory, and moved from the log to the file seldom. */
-const CACHE_KIB = 131_072;
-const LOG_BYTES = 128 * 1024 * 1024;
+const CACHE_KIB = 262_144;
+const LOG_BYTES = 256 * 1024 * 1024;
 
 /**
  * Imports and prints one line of JSON with the counts of each kind. The exit code is 0 also when rows were rejected; 65 when all were.

@@ -110,7 +110,7 @@ export class TextField {
     return found;
   }
 
-  /** The same of a text that hardly comes again, such as a company's name. */
+  /** `field~word` of each word of a text that hardly comes again, such as a company's name. */
   wordsOfOne(text: string): readonly number[] {
     return wordsIn(text).map((word) => this.#word(word));
   }

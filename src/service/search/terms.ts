@@ -45,19 +45,20 @@ class Terms {
   }
 
   words(field: TextField, value: unknown): void {
-    if (typeof value === 'string') this.#words(field, value);
-    else if (Array.isArray(value)) for (const item of value as readonly unknown[]) if (typeof item === 'string') this.#words(field, item);
+    if (typeof value === 'string') this.#addAll(field.words(value));
+    else if (Array.isArray(value)) for (const item of value as readonly unknown[]) if (typeof item === 'string') this.#addAll(field.words(item));
   }
 
   /** The words of a name, and of a longer form of it: with nothing but words behind it, as a rule, and then these are all that is looked at. */
   namesOf(field: TextField, name: unknown, longer: unknown): void {
     const hasName = typeof name === 'string';
-    if (hasName) this.#names(field, name);
-    if (typeof longer === 'string') this.#names(field, hasName && longer.startsWith(name) && longer[name.length] === ' ' ? longer.slice(name.length) : longer);
+    if (hasName) this.#addAll(field.wordsOfOne(name));
+    if (typeof longer === 'string') this.#addAll(field.wordsOfOne(hasName && longer.startsWith(name) && longer[name.length] === ' ' ? longer.slice(name.length) : longer));
   }
 
+  /** The terms of all that a text stands for. */
   each(field: TextField, value: string, values: (text: string) => readonly string[]): void {
-    for (const term of field.each(value, values)) this.#add(term);
+    this.#addAll(field.each(value, values));
   }
 
   number(field: NumberField, value: unknown, of = ''): void {
@@ -74,12 +75,8 @@ class Terms {
     if (value !== '') this.#add(field.exact(value));
   }
 
-  #words(field: TextField, value: string): void {
-    for (const term of field.words(value)) this.#add(term);
-  }
-
-  #names(field: TextField, value: string): void {
-    for (const term of field.wordsOfOne(value)) this.#add(term);
+  #addAll(terms: readonly number[]): void {
+    for (const term of terms) this.#add(term);
   }
 
   #add(term: number): void {

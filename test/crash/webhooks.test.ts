@@ -90,6 +90,10 @@ it('two services over one store tell of an import once, and the receiver of the 
   for (const service of [one, other]) service.kill('SIGTERM');
   await Promise.all([one.ended, other.ended]);
   expect([receiver.received.length, new Set(all.map(({ body }) => body.data['id'])).size]).toEqual([300, 300]);
-  const secret = String(made['secret']);
-  for (const service of [one, other]) expect((await service.ended).stderr).not.toMatch(new RegExp(`whsec_|${secret.slice(6, 16)}|127\\.0\\.0\\.1:${new URL(receiver.url()).port}|acme`));
+  // A secret has signs that mean something else in a pattern.
+  const untold = ['whsec_', String(made['secret']).slice(6, 16), new URL(receiver.url()).host, 'acme'];
+  for (const service of [one, other]) {
+    const { stderr } = await service.ended;
+    expect(untold.filter((text) => stderr.includes(text))).toEqual([]);
+  }
 });

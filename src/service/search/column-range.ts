@@ -1,6 +1,7 @@
-/** Rows of a block whose number in a column is within bounds. */
+/** Rows of a block whose number is within bounds, by numbers that stand in memory: of rows that are looked at, no set of any digit is read. */
 import { BLOCK, bitsOf, isEmptyBetween, type Bits } from './bitmap.ts';
 import type { ColumnReader } from './columns.ts';
+import type { NumberName } from './numbers.ts';
 import { CHUNK, codesWithin, type Coded } from './packed.ts';
 
 const WORDS_A_CHUNK = CHUNK / 32;
@@ -10,6 +11,17 @@ export interface Within {
   readonly min: number;
   readonly max: number;
 }
+
+/** Numbers of rows that are kept in memory anyway, as people are sorted by them. */
+export interface NumbersAtHand {
+  /** Blocks of sets in whose time what is not kept of them is read. */
+  readonly unread: number;
+  /** Adds those of `among`, who all have such a number, to a set of the block. @param within as `keptNumber` has them; `max` may be Infinity */
+  addWithin(block: number, within: Within, into: Bits, among: Bits): void;
+}
+
+/** By the name of the number; of others the digits are read. */
+export type AtHand = Readonly<Partial<Record<NumberName, NumbersAtHand>>>;
 
 /** Adds those of `among`, who all have a number, to a set of the block. A chunk in which none of them is, or of which it is known that all or none are within, is not read. */
 export function addWithin(column: ColumnReader, block: number, within: Within, into: Bits, among: Bits): void {

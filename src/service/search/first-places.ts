@@ -1,8 +1,9 @@
 /** One page of a set of people in an order: the first of them after a place, found chunk by chunk without sorting the others. */
 import type { Store } from '../store/store.ts';
-import { isEmptyBetween, type Bits } from './bitmap.ts';
+import { hasAtMost, isEmptyBetween, type Bits } from './bitmap.ts';
 import type { EmployerReader } from './employers.ts';
-import { ANYWHERE, type ColumnReader, type Extent } from './columns.ts';
+import type { AtHand } from './column-range.ts';
+import { ANYWHERE, type Extent } from './columns.ts';
 import { NameWalk } from './name-walk.ts';
 import { NO_EXTENTS, Orders, type Order, type PageWanted } from './order.ts';
 import { CHUNK, codesWithin, type Coded } from './packed.ts';
@@ -15,6 +16,8 @@ import { compareTexts } from './text-numbers.ts';
 const WORDS_A_CHUNK = CHUNK / 32;
 /** Chunks whose extents are read while one chunk is. */
 const FEW = 8;
+/** So many rows are read sooner than a chunk of a column that is not kept. */
+const FEW_ROWS = 3;
 
 export interface Wanted extends PageWanted {
   readonly sort: Sort;
@@ -34,9 +37,9 @@ export class PageFinder {
     this.#read = store.prepare('SELECT id, name_key FROM people WHERE seq = ?');
   }
 
-  /** When people were reported, as it stands in the order of that. */
-  get times(): ColumnReader {
-    return this.#orders.times;
+  /** Numbers by which people are sorted, which are there to search by as well. */
+  get atHand(): Readonly<Record<'people' | 'companies', AtHand>> {
+    return this.#orders.atHand;
   }
 
   /** The store has changed, and `employers` was told. */
@@ -124,6 +127,10 @@ class FirstPlaces {
   /** Takes those of a chunk who belong to the first. */
   #look(found: Bits, ahead: ChunkAhead): void {
     const { chunk } = ahead;
+    if (this.#order.main.isRead && hasAtMost(found.subarray(chunk * WORDS_A_CHUNK, (chunk + 1) * WORDS_A_CHUNK), FEW_ROWS)) {
+      this.#lookAtEach(found, chunk);
+      return;
+    }
     const sign = this.#sign;
     const [from, to] = [this.#edge?.number(0) ?? -sign * Infinity, this.#last?.number(0) ?? sign * Infinity];
     const { least, unit, codes } = this.#order.main.chunk(chunk, found, Math.min(from, to), Math.max(from, to));
@@ -140,11 +147,24 @@ class FirstPlaces {
       const at = this.#between[i] ?? 0;
       const code = codes[at] ?? 0;
       if (sign === 1 ? code > worst : code < worst) continue;
-      somebody.become(chunk * CHUNK + at, least + (code - 1) * unit);
+      somebody.become(chunk * CHUNK + at, least + (code - 1) * unit, count > FEW_ROWS);
       if (code === edge && !isAfterEdge && this.#isUpToEdge(somebody)) continue;
       if (code === worst && this.#isBehindLast(somebody, ahead)) continue;
       this.#insert(somebody.copy());
       worst = codeOf(this.#last, worst);
+    }
+  }
+
+  /** The same for few of a chunk, by their rows alone. */
+  #lookAtEach(found: Bits, chunk: number): void {
+    for (let word = chunk * WORDS_A_CHUNK; word < (chunk + 1) * WORDS_A_CHUNK; word++) {
+      for (let left = found[word] ?? 0; left !== 0; left &= left - 1) {
+        const place = this.#read(word * 32 + 31 - Math.clz32(left & -left), 0);
+        const somebody = new Somebody(this.#order, () => place, place.seq, [this.#order.main.numberOf(place)]);
+        if (this.#isUpToEdge(somebody)) continue;
+        const last = this.#last;
+        if (last === undefined || this.#compare(somebody, last) < 0) this.#insert(somebody);
+      }
     }
   }
 

@@ -1,6 +1,7 @@
 /** How many work where each person works. What a company has is not written to all who work there: their company's number leads to it. */
 import type { Store } from '../store/store.ts';
-import { bitsOf, emptyBits, setBit, type Bits } from './bitmap.ts';
+import { BLOCK, bitsOf, emptyBits, setBit, type Bits } from './bitmap.ts';
+import type { NumbersAtHand, Within } from './column-range.ts';
 import { ColumnReader } from './columns.ts';
 import { workingAt, type EmployerReader } from './employers.ts';
 import type { Sizes } from './next-sizes.ts';
@@ -14,7 +15,7 @@ const TIMES_BETWEEN = 8;
 const FEW = 8;
 const MOST_IN_32_BITS = 2 ** 31 - 2;
 
-export class Headcounts {
+export class Headcounts implements NumbersAtHand {
   readonly #employers: EmployerReader;
   readonly #column: ColumnReader;
   readonly #codes = new Float64Array(CHUNK);
@@ -41,12 +42,26 @@ export class Headcounts {
 
   /** The store has changed. */
   forget(): void {
+    this.#column.forget();
     this.#sizes = null;
     this.#unknown = null;
   }
 
   get sizes(): Sizes {
     return (this.#sizes ??= this.#read());
+  }
+
+  get unread(): number {
+    return this.#sizes === null ? this.#column.extents().size : 0;
+  }
+
+  /** Of companies. */
+  addWithin(block: number, { min, max }: Within, into: Bits, among: Bits): void {
+    const { sizes } = this;
+    for (let word = 0; word < BLOCK / 32; word++) {
+      const wanted = among[word] ?? 0;
+      if (wanted !== 0) into[word] = (into[word] ?? 0) | (wanted & between(sizes, block * BLOCK + word * 32, min - NO_HEADCOUNT, max - NO_HEADCOUNT));
+    }
   }
 
   /** Of which people no headcount is known, and of which rows nobody is: a set of its own of `words` times 32 rows. */
@@ -107,13 +122,16 @@ export class Headcounts {
 
 function companiesBetween(sizes: Sizes, least: number, most: number): Bits {
   const found = emptyBits(sizes.length);
-  for (let first = 0; first < sizes.length; first += 32) {
-    let word = 0;
-    for (let company = Math.min(first + 32, sizes.length) - 1; company >= first; company--) {
-      const size = sizes[company] ?? 0;
-      word = (word << 1) | Number(size >= least && size <= most);
-    }
-    found[first >>> 5] = word;
-  }
+  for (let first = 0; first < sizes.length; first += 32) found[first >>> 5] = between(sizes, first, least, most);
   return found;
+}
+
+/** Which of the 32 companies from `first` on have a size, as in `Sizes`, from `least` to `most`, as bits. */
+function between(sizes: Sizes, first: number, least: number, most: number): number {
+  let word = 0;
+  for (let company = Math.min(first + 32, sizes.length) - 1; company >= first; company--) {
+    const size = sizes[company] ?? 0;
+    word = (word << 1) | (Number(size >= least) & Number(size <= most));
+  }
+  return word;
 }

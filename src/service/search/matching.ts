@@ -1,7 +1,7 @@
 /** Who meets all clauses of a search, as a set of people's rows. */
 import type { Store } from '../store/store.ts';
 import { BLOCK, countBits, emptyBits, hasAtMost, isEmpty, setBit, type Bits } from './bitmap.ts';
-import type { ColumnReader } from './columns.ts';
+import type { AtHand } from './column-range.ts';
 import { criterionOf } from './criteria.ts';
 import type { AtWork, EmployerReader } from './employers.ts';
 import { any, type Expression } from './expression.ts';
@@ -38,16 +38,15 @@ export class Matcher {
   readonly #lastCompany;
   #everybody: Pick<Matches, 'found' | 'total'> | null = null;
 
-  /** @param times of `Orders` */
-  constructor(store: Store, employers: EmployerReader, times: ColumnReader) {
-    this.#people = new PostingReader(store, 'person', ROOM.people, times);
-    this.#companies = new PostingReader(store, 'company', ROOM.companies);
+  constructor(store: Store, employers: EmployerReader, atHand: Readonly<Record<'people' | 'companies', AtHand>>) {
+    this.#people = new PostingReader(store, 'person', ROOM.people, atHand.people);
+    this.#companies = new PostingReader(store, 'company', ROOM.companies, atHand.companies);
     this.#employers = employers;
     this.#lastPerson = store.prepare('SELECT max(seq) AS n FROM people');
     this.#lastCompany = store.prepare('SELECT max(id) AS n FROM domains');
   }
 
-  /** The store has changed, and whoever has `employers` and `times` was told. */
+  /** The store has changed, and whoever has `employers` and `atHand` was told. */
   forget(): void {
     this.#everybody = null;
     this.#people.forget();

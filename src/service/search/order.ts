@@ -1,6 +1,8 @@
 /** An order of people as columns of numbers, each of which tells apart whom those before it do not. */
+import { DAY_MS } from '../days.ts';
 import type { Store } from '../store/store.ts';
 import type { Bits } from './bitmap.ts';
+import { addWithin, type AtHand, type NumbersAtHand } from './column-range.ts';
 import { ColumnReader, type ColumnName, type Extent } from './columns.ts';
 import type { EmployerReader } from './employers.ts';
 import { Headcounts } from './headcounts.ts';
@@ -32,6 +34,8 @@ interface AnyLevel {
 }
 
 export interface MainLevel extends AnyLevel {
+  /** Whether each chunk is read from the store, and none is kept. Its numbers are of texts, which rows have. */
+  readonly isRead: boolean;
   /** The numbers of a chunk's rows. They hold until another chunk is read. Of rows that are not in `among`, or whose number is not from `least` to `most`, the code may be NaN. */
   chunk(chunk: number, among: Bits, least: number, most: number): Coded;
 }
@@ -54,8 +58,7 @@ export const NO_EXTENTS: ReadonlyMap<number, Extent> = new Map();
 export class Orders {
   readonly #orders: Readonly<Record<Sort, Order>>;
   readonly headcounts: Headcounts;
-  /** When people were reported. */
-  readonly times: ColumnReader;
+  readonly atHand: Readonly<Record<'people' | 'companies', AtHand>>;
   readonly #columns: readonly ColumnReader[];
 
   constructor(store: Store, employers: EmployerReader) {
@@ -71,17 +74,18 @@ export class Orders {
     };
     const ids = [level('person_id_heads', ({ id }) => idNumbers(id)[0], isToldId), level('person_id_tails', ({ id }) => idNumbers(id)[1], isToldId)] as const;
     const headcounts = new Headcounts(store, employers);
-    this.times = columnOf('person_times', MOST_KEPT.times);
+    const times = columnOf('person_times', MOST_KEPT.times);
     this.#orders = {
-      relevance: { main: level(columnOf('person_ranks', MOST_KEPT.ranks), keyNumber), next: ids },
-      updated_at: { main: level(this.times, keyNumber), next: ids },
+      relevance: { main: { ...level(columnOf('person_ranks', MOST_KEPT.ranks), keyNumber), isRead: false }, next: ids },
+      updated_at: { main: { ...level(times, keyNumber), isRead: false }, next: ids },
       name: {
-        main: level('person_name_heads', ({ key }) => nameNumbers(String(key))[0], isToldName),
+        main: { ...level('person_name_heads', ({ key }) => nameNumbers(String(key))[0], isToldName), isRead: true },
         next: [level('person_name_tails', ({ key }) => nameNumbers(String(key))[1], isWholeName), ...ids],
       },
-      headcount: { main: { chunk: (...asked) => headcounts.chunk(...asked), extents: () => NO_EXTENTS, numberOf: keyNumber, isTold: () => true }, next: ids },
+      headcount: { main: { chunk: (...asked) => headcounts.chunk(...asked), extents: () => NO_EXTENTS, numberOf: keyNumber, isTold: () => true, isRead: false }, next: ids },
     };
     this.headcounts = headcounts;
+    this.atHand = { people: { updated: daysOf(times) }, companies: { employees: headcounts } };
     this.#columns = columns;
   }
 
@@ -96,6 +100,17 @@ export class Orders {
     for (const column of this.#columns) column.forget();
     this.headcounts.forget();
   }
+}
+
+/** Days, by the times in which they are. */
+function daysOf(times: ColumnReader): NumbersAtHand {
+  return {
+    get unread() {
+      return times.beyondRoom;
+    },
+    // Who was never reported has 0, which is no day.
+    addWithin: (block, { min, max }, into, among) => addWithin(times, block, { min: Math.max(1, min * DAY_MS), max: (max + 1) * DAY_MS - 1 }, into, among),
+  };
 }
 
 const keyNumber = ({ key }: After): number => Number(key);

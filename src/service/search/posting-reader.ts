@@ -2,7 +2,7 @@
 import { letGo, prepareRows } from '../../sqlite/array-rows.ts';
 import type { Store } from '../store/store.ts';
 import { BLOCK, emptyBits, readBlock, wordsOf, type Bits } from './bitmap.ts';
-import type { ColumnReader } from './columns.ts';
+import type { AtHand } from './column-range.ts';
 import { KeptPostings } from './kept-postings.ts';
 import type { Side } from './postings.ts';
 
@@ -40,12 +40,12 @@ export class PostingReader {
   readonly #termsOf;
   readonly #kept: KeptPostings;
 
-  /** When each row was reported, epoch milliseconds; null: that is not known of this side. */
-  readonly times: ColumnReader | null;
+  /** Numbers of this side's rows. */
+  readonly atHand: AtHand;
 
   /** @param room bytes of what was read that are kept until `forget` */
-  constructor(store: Store, side: Side, room = 0, times: ColumnReader | null = null) {
-    this.times = times;
+  constructor(store: Store, side: Side, room = 0, atHand: AtHand = {}) {
+    this.atHand = atHand;
     this.#kept = new KeptPostings(room);
     this.#find = prepareRows<[id: number]>(store, `SELECT id FROM ${side}_terms WHERE term = ?`);
     this.#list = prepareRows<[at: number, size: number, bits: Blob | null]>(store, `SELECT at, length(bits) AS size, iif(length(bits) <= ${SMALL}, bits, NULL) AS bits FROM ${side}_postings WHERE at BETWEEN ? AND ?`);

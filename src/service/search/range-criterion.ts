@@ -1,8 +1,6 @@
 /** Numbers from one to another, as sets of rows for each binary digit. */
-import { DAY_MS } from '../days.ts';
 import { BLOCK, emptyBits, isEmpty, or, type Bits } from './bitmap.ts';
-import { addWithin } from './column-range.ts';
-import type { ColumnReader } from './columns.ts';
+import type { NumbersAtHand } from './column-range.ts';
 import type { Criterion } from './criteria.ts';
 import type { RangeExpression } from './expression.ts';
 import { digitTerm, keptNumber, NUMBERS, numberStem } from './numbers.ts';
@@ -17,8 +15,8 @@ const NONE = emptyBits(BLOCK);
 /** Whose digit is 1: four digits, from the highest. */
 type Ones = readonly [Bits, Bits, Bits, Bits];
 
-/** Looking at the times of those of a block who are left takes as long as reading so many blocks. */
-const TIMES_COST = 8;
+/** Looking at the numbers of those of a block who are left takes as long as reading so many blocks. */
+const AT_HAND_COST = 8;
 
 /** A range as what is kept of numbers. */
 interface Bounds {
@@ -39,32 +37,36 @@ export function rangeCriterion({ name, of, min, max }: RangeExpression, reader: 
   const isBounded = low > 0 || high < 2 ** bits - 1;
   /** From the highest. */
   const digits = isBounded && known.id !== null ? Array.from({ length: bits }, (_, index) => digitTerm(stem, bits - 1 - index)) : [];
-  let ids: readonly (number | null)[] | null = null;
+  const atHand = reader.atHand[name];
+  const ids = digits.map((digit) => reader.numberOf(digit));
   return {
     about: isBounded ? known.about / 2 : known.about,
     rowCost: digits.length + 1,
-    ...(name === 'updated' && reader.times !== null ? byTimes(reader.times, known, { low, high, bits }) : byDigits(known, digits.map((digit) => reader.posting(digit)), { low, high, bits })),
+    ...(atHand !== undefined ? byNumbers(atHand, known, { low, high, bits }) : byDigits(known, digits.map((digit, index) => (ids[index] === null ? null : digit)), { low, high, bits }, reader)),
     meets(_row, terms) {
       if (!includes(terms, known.id)) return false;
-      ids ??= digits.map((digit) => reader.numberOf(digit));
       const number = ids.reduce<number>((sum, id) => 2 * sum + Number(includes(terms, id)), 0);
       return !isBounded || (number >= low && number <= high);
     },
   };
 }
 
-/** Days are found among the times that they are of: people are sorted by these, and they stand in memory. */
-function byTimes(times: ColumnReader, known: Posting, { low, high, bits }: Bounds): Pick<Criterion, 'cost' | 'addTo'> {
-  // Who was never reported has 0, which is no day.
-  const within = { min: Math.max(1, low * DAY_MS), max: high === 2 ** bits - 1 ? Infinity : (high + 1) * DAY_MS - 1 };
-  return { cost: TIMES_COST * known.blocks + times.beyondRoom, addTo: (block, into, among) => addWithin(times, block, within, into, among) };
+function byNumbers(atHand: NumbersAtHand, known: Posting, { low, high, bits }: Bounds): Pick<Criterion, 'cost' | 'addTo'> {
+  // A number beyond what is kept counts as the greatest that is.
+  const within = { min: low, max: high === 2 ** bits - 1 ? Infinity : high };
+  return { cost: AT_HAND_COST * known.blocks + atHand.unread, addTo: (block, into, among) => atHand.addWithin(block, within, into, among) };
 }
 
-function byDigits(known: Posting, digits: readonly Posting[], { low, high, bits }: Bounds): Pick<Criterion, 'cost' | 'addTo'> {
+/** @param digits their terms, from the highest; null: nobody has it */
+function byDigits(known: Posting, digits: readonly (string | null)[], { low, high, bits }: Bounds, reader: PostingReader): Pick<Criterion, 'cost' | 'addTo'> {
   const [below, within] = [low === 0 ? null : new AtMost(low - 1), high === 2 ** bits - 1 ? null : new AtMost(high)];
+  // Where few are left when it comes to this, nobody asks for the lists of blocks.
+  let postings: readonly (Posting | null)[] | null = null;
   return {
-    cost: digits.reduce((sum, { blocks }) => sum + blocks, known.blocks),
+    cost: known.blocks * (1 + digits.filter((digit) => digit !== null).length),
     addTo(block, into, among) {
+      postings ??= digits.map((digit) => (digit === null ? null : reader.posting(digit)));
+      const sets = postings;
       const rows = ROWS;
       rows.fill(0);
       known.addTo(block, rows);
@@ -72,8 +74,8 @@ function byDigits(known: Posting, digits: readonly Posting[], { low, high, bits 
       below?.begin(rows);
       within?.begin(rows);
       for (let index = 0; index < digits.length; index += AT_ONCE) {
-        if (below?.isOver !== false && within?.isOver !== false) break;
-        const ones = ROOMS.map((room, at) => digits[index + at]?.rows(block, room) ?? NONE) as unknown as Ones;
+        if (below?.isOver(bits - index) !== false && within?.isOver(bits - index) !== false) break;
+        const ones = ROOMS.map((room, at) => sets[index + at]?.rows(block, room) ?? NONE) as unknown as Ones;
         // Numbers have room for more than most are.
         const areNone = ones.every((one) => one === NONE);
         for (const bound of [below, within]) {
@@ -91,11 +93,16 @@ function byDigits(known: Posting, digits: readonly Posting[], { low, high, bits 
 /** Those rows of a block whose number is at most `bound`: told the digits one by one, from the highest, it needs none of them again (P. O'Neil and D. Quass, Improved query performance with variant indexes, 1997). */
 class AtMost {
   readonly #bound: number;
+  /** Digits of the bound, from the lowest, that are all 1: whoever equals it above them is at most as much. */
+  readonly #free: number;
   readonly #less = emptyBits(BLOCK);
   readonly #equal = emptyBits(BLOCK);
 
   constructor(bound: number) {
     this.#bound = bound;
+    let free = 0;
+    for (let rest = bound; rest % 2 === 1; rest = (rest - 1) / 2) free++;
+    this.#free = free;
   }
 
   begin(rows: Bits): void {
@@ -103,9 +110,9 @@ class AtMost {
     this.#equal.set(rows);
   }
 
-  /** Whether no further digit makes a difference. */
-  get isOver(): boolean {
-    return isEmpty(this.#equal);
+  /** Whether no digit below so many makes a difference. */
+  isOver(digits: number): boolean {
+    return digits <= this.#free || isEmpty(this.#equal);
   }
 
   /** @param digit the highest of the four, counted from the lowest of the number */

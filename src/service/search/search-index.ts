@@ -54,7 +54,7 @@ export class SearchIndex {
     this.#changes = new Changes(store);
     this.#employers = new EmployerReader(store);
     this.#pages = new PageFinder(store, this.#employers);
-    this.#matcher = new Matcher(store, this.#employers, this.#pages.times);
+    this.#matcher = new Matcher(store, this.#employers, this.#pages.atHand);
     this.#now = now;
     this.context = this.#context();
   }

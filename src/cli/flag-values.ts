@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import { UsageError } from '../errors.ts';
 import { didYouMean, nearest } from '../job/definition/nearest.ts';
+import { isS3Uri } from '../s3/uri.ts';
 import type { Invocation } from './invocation.ts';
 
 /** @throws UsageError for a flag that the command has not; one that begins with `prefix` is the command's own matter. */
@@ -27,6 +28,11 @@ export function storeOf(command: string, invocation: Invocation): string {
   const store = textOf(invocation, 'store');
   if (store !== null) return store;
   throw new UsageError('no_store', `millrace ${command} needs to know which store`, { hint: 'Name its file: --store service.sqlite.' });
+}
+
+/** What is written beside a store lies on this machine. @throws UsageError for what lies in S3 */
+export function checkLocal(flag: string, path: string): void {
+  if (isS3Uri(path)) throw new UsageError('bad_value', `--${flag} must be a file of this machine, got ${JSON.stringify(path.slice(0, 80))}`, { hint: 'Write it here, and copy it to S3 then.' });
 }
 
 /** Two flags that name one file, of which one would take the other's place. @throws UsageError naming both */

@@ -188,10 +188,11 @@ Example: millrace import --store service.sqlite crm.csv`;
 const EXPORT = `Usage: millrace export --store FILE --contacts FILE [flags]
 
 Writes what a service's store holds, as it is at one moment, also while it is served. JSON lines
-hold whole records and can be imported again; a table holds what fits its cells.
+hold whole records and can be imported again; a table holds what fits its cells. A file appears when
+it is whole, in the place of an earlier one.
 
   --store FILE       the store
-  --contacts FILE    people into .csv or .jsonl, .gz or .zst after it; - is standard output
+  --contacts FILE    people into .csv, .tsv or .jsonl, .gz or .zst after it; -: JSON lines, printed
   --companies FILE   companies             --signals FILE   buying signals
   --sources          with each record, which of its fields comes from where (jsonl)
   --backup FILE      instead: a copy of the whole store, keys included, which is a store itself

@@ -65,10 +65,20 @@ it('is of one moment, whole, private, and serves what the store served, keys and
 
 it('says what is wrong: no store, the store itself, no room to write', async () => {
   const codes = [];
-  for (const args of [['--store', 'none.sqlite', '--backup', 'x.sqlite'], ['--store', 's.sqlite', '--backup', './s.sqlite'], ['--store', 's.sqlite', '--backup', 'no/such/folder.sqlite'], ['--store', 's.sqlite', '--backup', 'x', '--contacts', 'y.csv']]) {
+  for (const args of [['--store', 'none.sqlite', '--backup', 'x.sqlite'], ['--store', 's.sqlite', '--backup', './s.sqlite'], ['--store', 's.sqlite', '--backup', 'crm.csv/b.sqlite'], ['--store', 's.sqlite', '--backup', 'x', '--contacts', 'y.csv']]) {
     codes.push((await folder.run(['export', ...args])).code);
   }
   expect(codes).toEqual([65, 64, 74, 64]);
+});
+
+it('takes the place of an earlier one, in a folder that it makes, and never of a store in use', async () => {
+  for (const name of ['backups/today.sqlite', 'backups/today.sqlite']) expect((await folder.run(['export', '--store', 's.sqlite', '--backup', name])).code).toBe(0);
+  const [inUse, open] = ['backups/today.sqlite', new DatabaseSync(folder.at('backups', 'today.sqlite'))];
+  open.exec('CREATE TABLE not_yet_moved (n)');
+  expect(await folder.run(['export', '--store', 's.sqlite', '--backup', inUse])).toMatchObject({ code: 65, stdout: '', stderr: expect.stringContaining('is a store that is in use') });
+  expect(open.prepare('SELECT count(*) AS n FROM not_yet_moved').get()).toEqual({ n: 0 });
+  open.close();
+  expect((await folder.run(['export', '--store', 's.sqlite', '--backup', inUse])).code).toBe(0);
 });
 
 it.skipIf(!ensureRoot())('leaves nothing of itself on a disk that was too small for it', async () => {

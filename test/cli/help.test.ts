@@ -40,7 +40,7 @@ test('millrace alone shows the help, --version the version', () => {
 const REFUSALS: readonly (readonly [argv: readonly string[], status: number, message: RegExp])[] = [
   [['rnu', 'sample'], 64, /no command "rnu"; did you mean run\?/],
   [['export', '--store', 'x'], 64, /Nothing says what to export/],
-  [['export', '--store', 'x', '--contacts', 'x.txt'], 64, /cannot tell the format/],
+  [['export', '--store', 'x', '--contacts', 'x.txt'], 64, /is not clear from its name/],
   [['export', '--store', 'x', '--backup', 'y', '--contacts', 'a.csv'], 64, /goes with no other output/],
   [['serve', '--sample', '--monitor', 'x'], 64, /--monitor must be a port, or HOST:PORT/],
   [['serve', '--sample', '--log-level', 'loud'], 64, /--log-level must be trace,/],

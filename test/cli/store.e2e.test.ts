@@ -145,7 +145,10 @@ it('the report of rejected rows takes no other file\'s place', async () => {
   expect(await folder.read('crm.csv')).toBe(CRM);
   // Neither a folder's; and where it cannot be made, it is not the store that is to blame.
   expect(await folder.run(['import', '--store', 'n.sqlite', '--contacts', 'crm.csv', '--rejected', '.'])).toMatchObject({ code: 65, stderr: expect.stringContaining('. exists, and is no report of rejected rows') });
-  expect(await folder.run(['import', '--store', 'n.sqlite', '--contacts', 'crm.csv', '--rejected', 'gone/rows.jsonl'])).toMatchObject({ code: 74, stderr: expect.stringMatching(/^millrace: the report of rejected rows gone\/rows\.jsonl could not be written: ENOENT.*\n  Put the folder back/) });
+  expect(await folder.run(['import', '--store', 'n.sqlite', '--contacts', 'crm.csv', '--rejected', 'crm.csv/rows.jsonl'])).toMatchObject({ code: 74, stderr: expect.stringMatching(/^millrace: the report of rejected rows crm\.csv\/rows\.jsonl could not be written: /) });
+  // Its folder is made, as that of an output.
+  expect((await folder.run(['import', '--store', 'n.sqlite', '--contacts', 'crm.csv', '--rejected', 'reports/new/rows.jsonl'])).code).toBe(0);
+  expect(JSON.parse(await folder.read('reports/new/rows.jsonl'))).toMatchObject({ code: 'no_identity' });
   // An earlier report is replaced, and goes when nothing is rejected.
   await writeFile(folder.at('clean.csv'), 'email\nzoe@acme.example\n');
   const into = (file: string): Promise<{ code: number | null }> => folder.run(['import', '--store', 'n.sqlite', '--contacts', file]);

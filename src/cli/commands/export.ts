@@ -1,7 +1,9 @@
 /** `millrace export` */
 import { EXIT, UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../errors.ts';
-import { checkApart, checkFlags, storeOf, textOf } from '../flag-values.ts';
+import { NAME_HINT, shapeByName } from '../../job/definition/output-shape.ts';
+import type { OutputCompression, OutputFormat } from '../../job/types.ts';
+import { checkApart, checkFlags, checkLocal, storeOf, textOf } from '../flag-values.ts';
 import type { Invocation } from '../invocation.ts';
 import { withStopSignals } from '../signals.ts';
 
@@ -16,9 +18,10 @@ export async function exportStore(invocation: Invocation): Promise<ExitCode> {
   const backup = textOf(invocation, 'backup');
   const outputs = KINDS.flatMap((kind) => {
     const path = textOf(invocation, kind);
-    return path === null ? [] : [{ kind, path, ...shapeOf(path) }];
+    return path === null ? [] : [{ kind, path, ...shapeOf(kind, path) }];
   });
   if (backup !== null) {
+    checkLocal('backup', backup);
     if (outputs.length > 0) throw new UsageError('backup_alone', '--backup copies the whole store, and goes with no other output');
     await withStopSignals(async ({ drain }) => (await import('../../service/export/backup.ts')).backupCommand(store, backup, drain), AGAIN);
     return EXIT.ok;
@@ -27,14 +30,16 @@ export async function exportStore(invocation: Invocation): Promise<ExitCode> {
   checkApart([{ flag: 'store', path: store }, ...outputs.map(({ kind, path }) => ({ flag: kind, path }))], 'Give each a file of its own; standard output (-) takes one kind.');
   await withStopSignals(async ({ drain }) => {
     const [{ exportCommand }, { csvRow }] = await Promise.all([import('../../service/export/export-command.ts'), import('../../writer/csv-format.ts')]);
-    await exportCommand({ store, outputs, withSources: invocation.flags.get('sources') === true, csvRow: csvRow(',') }, drain);
+    const written = outputs.map(({ kind, path, format, compression }) => ({ kind, path, compression, tableRow: format === 'jsonl' ? null : csvRow(format === 'tsv' ? '\t' : ',') }));
+    await exportCommand({ store, outputs: written, withSources: invocation.flags.get('sources') === true }, drain);
   }, AGAIN);
   return EXIT.ok;
 }
 
-function shapeOf(path: string): { format: 'csv' | 'jsonl'; compression: 'none' | 'gzip' | 'zstd' } {
+function shapeOf(flag: string, path: string): { format: OutputFormat; compression: OutputCompression } {
   if (path === '-') return { format: 'jsonl', compression: 'none' };
-  const [, format, ending] = /\.(csv|jsonl|ndjson)(\.gz|\.zst)?$/i.exec(path) ?? [];
-  if (format === undefined) throw new UsageError('bad_value', `cannot tell the format of ${path.slice(0, 200)}`, { hint: 'Name it .csv or .jsonl, with .gz or .zst after it if it is to be compressed.' });
-  return { format: format.toLowerCase() === 'csv' ? 'csv' : 'jsonl', compression: ending === undefined ? 'none' : ending.toLowerCase() === '.gz' ? 'gzip' : 'zstd' };
+  checkLocal(flag, path);
+  const { format, compression } = shapeByName(path);
+  if (format === null) throw new UsageError('output_format', `--${flag}: the format of ${JSON.stringify(path.slice(0, 80))} is not clear from its name`, { hint: `${NAME_HINT}.` });
+  return { format, compression };
 }

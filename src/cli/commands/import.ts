@@ -1,7 +1,7 @@
 /** `millrace import` */
 import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../errors.ts';
-import { checkApart, checkFlags, storeOf, textOf, wordOf } from '../flag-values.ts';
+import { checkApart, checkFlags, checkLocal, storeOf, textOf, wordOf } from '../flag-values.ts';
 import type { Invocation } from '../invocation.ts';
 import { withStopSignals } from '../signals.ts';
 
@@ -29,6 +29,7 @@ export async function importFilesCommand(invocation: Invocation): Promise<ExitCo
     encoding: wordOf(invocation, 'input.encoding', ['utf-8', 'utf-16', 'windows-1252']),
   };
   const rejectedPath = textOf(invocation, 'rejected') ?? `${store}.rejected.jsonl`;
+  checkLocal('rejected', rejectedPath);
   for (const { flag, path } of [{ flag: 'store', path: store }, ...named.map(({ kind, uri }) => ({ flag: kind, path: uri }))]) {
     checkApart([{ flag, path }, { flag: 'rejected', path: rejectedPath }], 'Give the rejected rows a file of their own.');
   }

@@ -4,12 +4,15 @@ import type { OutputCompression, OutputFormat } from '../types.ts';
 import { nameOf, refusal, show } from './origin.ts';
 import type { Origin } from './origin.ts';
 
-const FORMATS: Readonly<Record<string, OutputFormat>> = { csv: 'csv', tsv: 'tsv', jsonl: 'jsonl', ndjson: 'jsonl' };
-const COMPRESSIONS: Readonly<Record<string, OutputCompression>> = { gz: 'gzip', zst: 'zstd' };
+const FORMATS: ReadonlyMap<string, OutputFormat> = new Map([['csv', 'csv'], ['tsv', 'tsv'], ['jsonl', 'jsonl'], ['ndjson', 'jsonl']]);
+const COMPRESSIONS: ReadonlyMap<string, OutputCompression> = new Map([['gz', 'gzip'], ['zst', 'zstd']]);
 /** Where an output column may come from: the answer's parts, or `input.<column>` with the column's name to the letter. */
 const RESULT_PATH = /^result\.(?:outcome|error)$/;
 const STEP_PATH = /^([a-z]+)(?:\.[A-Za-z0-9_]+)+$/;
 const INPUT_PATH = /^input\..+$/;
+
+/** How a name says the format; without its full stop. */
+export const NAME_HINT = 'End it in .csv, .tsv, .jsonl or .ndjson, with .gz or .zst after that to compress';
 
 /** The base name without folders, compression and format extensions: `out/leads.csv.gz` is `leads`. */
 export function bareName(uri: string): string {
@@ -18,17 +21,19 @@ export function bareName(uri: string): string {
   return plain === '' ? base : plain;
 }
 
+/** What the extensions of a file that is to be written say. */
+export function shapeByName(uri: string): { format: OutputFormat | null; compression: OutputCompression } {
+  const extensions = uri.slice(uri.lastIndexOf('/') + 1).toLowerCase().split('.').slice(1);
+  const compression = COMPRESSIONS.get(extensions.at(-1) ?? '') ?? 'none';
+  return { format: FORMATS.get(extensions.at(compression === 'none' ? -1 : -2) ?? '') ?? null, compression };
+}
+
 /** Format (unless given) and compression by extension. Throws where the extension says nothing. */
 export function outputShape(uri: string, format: OutputFormat | null, origin: Origin): { format: OutputFormat; compression: OutputCompression } {
   if (uri === '-') return { format: format ?? 'csv', compression: 'none' };
-  const extensions = uri.slice(uri.lastIndexOf('/') + 1).toLowerCase().split('.').slice(1);
-  const compression = COMPRESSIONS[extensions.at(-1) ?? ''] ?? 'none';
-  const byName = FORMATS[extensions.at(compression === 'none' ? -1 : -2) ?? ''];
+  const { format: byName, compression } = shapeByName(uri);
   const found = format ?? byName;
-  if (found === undefined) {
-    const hint = 'End it in .csv, .tsv, .jsonl or .ndjson, with .gz or .zst after that to compress; or say --output.format csv.';
-    throw refusal(origin, 'output_format', `${nameOf(origin)}: the format of ${show(uri)} is not clear from its name`, hint);
-  }
+  if (found === null) throw refusal(origin, 'output_format', `${nameOf(origin)}: the format of ${show(uri)} is not clear from its name`, `${NAME_HINT}; or say --output.format csv.`);
   return { format: found, compression };
 }
 

@@ -1,7 +1,6 @@
 /** `millrace export`: a store's records into files, or to standard output. */
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
 import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { createGzip, createZstdCompress } from 'node:zlib';
@@ -10,15 +9,17 @@ import { storeFailure } from '../store/failure.ts';
 import { openExistingStore } from '../store/open-store.ts';
 import type { Store } from '../store/store.ts';
 import { exportRecords, tableCells, tableColumns, type ExportKind } from './export-records.ts';
+import { writeWhole } from './whole-file.ts';
 
 export interface ExportSettings {
   readonly store: string;
-  /** `-` is standard output. */
-  readonly outputs: readonly { readonly kind: ExportKind; readonly path: string; readonly format: 'csv' | 'jsonl'; readonly compression: 'none' | 'gzip' | 'zstd' }[];
+  /** `-` is standard output. `tableRow` null: JSON lines. */
+  readonly outputs: readonly { readonly kind: ExportKind; readonly path: string; readonly compression: 'none' | 'gzip' | 'zstd'; readonly tableRow: TableRow | null }[];
   readonly withSources: boolean;
-  /** One line of a table, its end included. */
-  readonly csvRow: (cells: readonly string[]) => Uint8Array;
 }
+
+/** One line of a table, its end included. */
+type TableRow = (cells: readonly string[]) => Uint8Array;
 
 /** Bytes handed over at once. */
 const CHUNK = 64 * 1024;
@@ -42,30 +43,31 @@ export async function exportCommand(settings: ExportSettings, signal: AbortSigna
 async function exportTo(store: Store, output: ExportSettings['outputs'][number], settings: ExportSettings, signal: AbortSignal): Promise<number> {
   const lines = linesOf(store, output, settings);
   if (output.path === '-') return pour(lines, process.stdout, signal);
-  const partial = `${output.path}.partial`;
   try {
-    const file = createWriteStream(partial, { mode: 0o600, flush: true });
-    const compressed = output.compression === 'none' ? null : output.compression === 'gzip' ? createGzip() : createZstdCompress();
-    const done = finished(file);
-    const target: Writable = compressed ?? file;
-    compressed?.pipe(file);
-    const poured = pour(lines, target, signal).finally(() => target.end());
-    const [written] = await Promise.all([poured, done]);
-    await rename(partial, output.path);
-    return output.format === 'csv' ? written - 1 : written;
+    return await writeWhole(output.path, async (partial) => {
+      const file = createWriteStream(partial, { flags: 'r+', flush: true });
+      const compressed = output.compression === 'none' ? null : output.compression === 'gzip' ? createGzip() : createZstdCompress();
+      const done = finished(file);
+      const target: Writable = compressed ?? file;
+      compressed?.pipe(file);
+      const poured = pour(lines, target, signal).finally(() => target.end());
+      const [written] = await Promise.all([poured, done]);
+      return output.tableRow === null ? written : written - 1;
+    });
   } catch (error) {
-    await rm(partial, { force: true });
     signal.throwIfAborted();
     throw new StorageError('export_failed', `cannot write ${output.path}: ${error instanceof Error ? error.message : String(error)}`, { hint: storageHint(error, 'it starts over'), cause: error });
   }
 }
 
-function* linesOf(store: Store, { kind, format }: ExportSettings['outputs'][number], { withSources, csvRow }: ExportSettings): Generator<Uint8Array> {
-  const columns = tableColumns(kind);
-  if (format === 'csv') yield csvRow(columns);
-  for (const record of exportRecords(store, kind, withSources && format === 'jsonl')) {
-    yield format === 'csv' ? csvRow(tableCells(record, columns)) : Buffer.from(`${JSON.stringify(record)}\n`);
+function* linesOf(store: Store, { kind, tableRow }: ExportSettings['outputs'][number], { withSources }: ExportSettings): Generator<Uint8Array> {
+  if (tableRow === null) {
+    for (const record of exportRecords(store, kind, withSources)) yield Buffer.from(`${JSON.stringify(record)}\n`);
+    return;
   }
+  const columns = tableColumns(kind);
+  yield tableRow(columns);
+  for (const record of exportRecords(store, kind, false)) yield tableRow(tableCells(record, columns));
 }
 
 /** Returns how many lines it were. @throws StorageError when it is standard output that fails; of others what they fail with */

@@ -1,5 +1,6 @@
 /** `millrace import`: files into a store, and what became of their rows. */
-import { closeSync, existsSync, openSync, readSync, rmSync, statSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readSync, rmSync, statSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { EXIT, InputError, StorageError, storageHint, UsageError, type ExitCode } from '../../errors.ts';
 import { nearest } from '../nearest.ts';
 import { storeFailure } from '../store/failure.ts';
@@ -126,6 +127,7 @@ class RejectedFile {
     this.#tried(() => {
       if (this.#file === null) {
         rmSync(this.#path, { force: true });
+        mkdirSync(dirname(this.#path), { recursive: true });
         this.#file = openSync(this.#path, 'wx', 0o600);
       }
       this.rows += rejections.length;

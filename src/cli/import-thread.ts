@@ -34,8 +34,8 @@ async function work(task: ThreadTask, post: (message: FromThread, moved: ArrayBu
   post({ type: 'end' }, []);
 }
 
-function rowOf({ line, values, json, object, bad }: InputRecord): ImportRow {
-  return { line, cells: values, object: object ?? null, bad, size: json?.length ?? values?.reduce((sum, cell) => sum + cell.length, 0) ?? 0 };
+function rowOf({ line, values, json, object, bad, surplus }: InputRecord): ImportRow {
+  return { line, cells: values, object: object ?? null, bad, surplus, size: json?.length ?? values?.reduce((sum, cell) => sum + cell.length, 0) ?? 0 };
 }
 
 if (!isMainThread && parentPort !== null) {

@@ -66,7 +66,7 @@ test('docs/operating.md, command by command: from files of one\'s own to an enri
   expect(await folder.read('enriched.csv')).toBe(ENRICHED);
   expect(await folder.json('enriched.csv.report.json')).toMatchObject({ records: { total: 5, matched: 3, no_match: 1, invalid: 1, suppressed: 0, failed: 0 }, calls: { enrich: 4, verify: 1, company: 2, reveal: 2 }, credits: 8 });
   const [imported, , planned, , again] = said;
-  expect(imported).toContain('"contacts":{"read":3,"added":2,"updated":0,"unchanged":0,"rejected":{"no_identity":1},"dropped":{},"skipped":0,"companies":{"added":0,"updated":0}}');
+  expect(imported).toContain('"contacts":{"read":3,"added":2,"updated":0,"unchanged":0,"rejected":{"no_identity":1},"dropped":{},"surplus":0,"skipped":0,"companies":{"added":0,"updated":0}}');
   expect(planned).toContain('9 (enrich 4, verify 1, company 2, reveal 2)');
   expect(JSON.parse(again ?? '')).toMatchObject({ contacts: { read: 5, added: 0, skipped: 2 } });
 });

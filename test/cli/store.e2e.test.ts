@@ -98,7 +98,7 @@ it('what became of mails speaks for and against their addresses, until these ask
   const yesterday = new Date(Date.now() - 86_400_000).toISOString();
   await writeFile(folder.at('mails.csv'), `Recipient,Event,Bounce Type,SMTP response,Timestamp\nADA@acme.example,delivered,,250 OK,${yesterday}\ndead@acme.example,bounced,hard,550 5.1.1 no such user,${yesterday}\nfull@acme.example,bounced,soft,452 4.2.2 full,${yesterday}\nada@acme.example,gone,,,${yesterday}\n`);
   const imported = await folder.run(['import', '--store', 's.sqlite', '--deliveries', 'mails.csv']);
-  expect(JSON.parse(imported.stdout)).toEqual({ deliveries: { read: 4, added: 2, updated: 0, unchanged: 0, rejected: { bad_event: 1 }, dropped: {}, skipped: 1 }, rejectedRows: 's.sqlite.rejected.jsonl' });
+  expect(JSON.parse(imported.stdout)).toEqual({ deliveries: { read: 4, added: 2, updated: 0, unchanged: 0, rejected: { bad_event: 1 }, dropped: {}, surplus: 0, skipped: 1 }, rejectedRows: 's.sqlite.rejected.jsonl' });
   expect(JSON.parse(await folder.read('s.sqlite.rejected.jsonl'))).toMatchObject({ file: 'mails.csv', line: 5, code: 'bad_event' });
   expect(await verdicts()).toEqual(['recorded_delivery', 'recorded_bounce']);
   expect(JSON.parse((await folder.run(['suppress', 'dead@acme.example', '--store', 's.sqlite'])).stdout)).toEqual({ suppressed: 1, people: 0, signals: 0, deliveries: 1, invalid: 0 });

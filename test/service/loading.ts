@@ -27,7 +27,7 @@ export interface Given {
 export async function load(store: Store, rows: readonly (readonly string[])[] | readonly SparseRecord[], { kind = 'contacts', name = 'crm.csv', columns = {}, asOf = '2026-01-01', nowMs = Date.parse('2026-06-01'), expectsNews = true }: Given = {}): Promise<{ counts: ImportCounts; rejected: Rejection[] }> {
   const rejected: Rejection[] = [];
   const isTable = Array.isArray(rows[0]);
-  const given = (isTable ? rows.slice(1) : rows).map((row, index): ImportRow => ({ line: index + 2, cells: isTable ? (row as readonly string[]) : null, object: isTable ? null : (JSON.parse(JSON.stringify(row)) as SparseRecord), bad: null, size: 100 }));
+  const given = (isTable ? rows.slice(1) : rows).map((row, index): ImportRow => ({ line: index + 2, cells: isTable ? (row as readonly string[]) : null, object: isTable ? null : (JSON.parse(JSON.stringify(row)) as SparseRecord), bad: null, surplus: false, size: 100 }));
   const header = isTable ? (rows[0] as readonly string[]) : [];
   const reader = readerOf(kind, new Map(Object.entries(columns)), ALIASES, plainName);
   const preparer = rowPreparer({ kind, header, reader, asOfMs: asOf === null ? null : Date.parse(asOf), nowMs, expectsNews: () => expectsNews });
@@ -41,6 +41,6 @@ export async function load(store: Store, rows: readonly (readonly string[])[] | 
 export function prepared(contacts: readonly SparseRecord[]): PreparedBatch {
   const nowMs = Date.parse('2026-06-01');
   const preparer = rowPreparer({ kind: 'contacts', header: [], reader: readerOf('contacts', new Map(), ALIASES, plainName), asOfMs: null, nowMs, expectsNews: () => true });
-  for (const [index, contact] of contacts.entries()) preparer.add({ line: index + 1, cells: null, object: { ...contact }, bad: null, size: 100 });
+  for (const [index, contact] of contacts.entries()) preparer.add({ line: index + 1, cells: null, object: { ...contact }, bad: null, surplus: false, size: 100 });
   return preparer.take();
 }

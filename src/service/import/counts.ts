@@ -17,6 +17,9 @@ export class ImportCounts {
   unchanged = 0;
   /** Rows that say nothing: of an enriched output for which nothing was found, or a company alone (`companies`), of mails that tell nothing of their mailbox. */
   skipped = 0;
+  /** Rows of a table with text beyond the header's last column, and the line of the first in its file; they are kept without it. */
+  surplus = 0;
+  firstSurplus: number | null = null;
   /** By code. */
   readonly rejected: Record<string, number> = {};
   /** Values that were no value of their field, by field; their rows are kept. */
@@ -42,8 +45,15 @@ export class ImportCounts {
     return { code, detail };
   }
 
+  /** Takes note of such rows, in the order of the file. */
+  beyondHeader(lines: readonly number[]): void {
+    this.surplus += lines.length;
+    this.firstSurplus ??= lines[0] ?? null;
+  }
+
+  /** Adds those of another file. */
   add(other: ImportCounts): void {
-    for (const name of ['read', 'added', 'updated', 'unchanged', 'skipped'] as const) this[name] += other[name];
+    for (const name of ['read', 'added', 'updated', 'unchanged', 'skipped', 'surplus'] as const) this[name] += other[name];
     for (const name of ['added', 'updated'] as const) this.companies[name] += other.companies[name];
     for (const [mine, theirs] of [[this.rejected, other.rejected], [this.dropped, other.dropped]] as const) {
       for (const [code, count] of Object.entries(theirs)) mine[code] = (mine[code] ?? 0) + count;

@@ -68,7 +68,9 @@ async function importKind(store: Store, kind: ImportKind, files: (nowMs: number)
   const reader = readerOf(kind, settings.columns, settings.aliases, settings.plainName);
   for await (const file of files(nowMs)) {
     checkHeader(file, reader, settings.columns);
-    counts.add(await importRows(store, file, { nowMs, signal, onReject: (rows: readonly Rejection[]) => rejected.write(rows) }));
+    const ofFile = await importRows(store, file, { nowMs, signal, onReject: (rows: readonly Rejection[]) => rejected.write(rows) });
+    counts.add(ofFile);
+    tellOfSurplus(file.name, ofFile);
     tellOf(file.name, 'columns without a meaning here', reader.unknown(file.header));
     tellOf(file.name, 'columns that are used only where a better one of their field is empty', reader.secondBest(file.header));
   }
@@ -78,6 +80,12 @@ async function importKind(store: Store, kind: ImportKind, files: (nowMs: number)
 function tellOf(file: string, what: string, columns: readonly string[]): void {
   if (columns.length === 0) return;
   process.stderr.write(`millrace: ${file}: ${what}: ${columns.slice(0, 20).map((name) => JSON.stringify(name.slice(0, 60))).join(', ')}${columns.length > 20 ? ` and ${columns.length - 20} more` : ''}\n`);
+}
+
+/** Mostly quotes are missing around a delimiter, and then the cells after it stand in other columns than their own. */
+function tellOfSurplus(file: string, { surplus, firstSurplus }: ImportCounts): void {
+  if (firstSurplus === null) return;
+  process.stderr.write(`millrace: ${file}: ${surplus === 1 ? 'a row has' : `${surplus} rows have`} more cells than the header (${surplus === 1 ? '' : 'the first in '}line ${firstSurplus}): what is beyond was left out\n`);
 }
 
 /** @throws UsageError when a column is named by hand for a field that none of the kinds has */
@@ -102,8 +110,8 @@ function checkHeader({ name, header }: PreparedFile, reader: RowReader, columns:
   throw new InputError('input_no_columns', `${name}: none of its columns is known: ${header.slice(0, 20).join(', ')}`, { hint: 'Name them, as in --columns.email "Primary contact". docs/operating.md lists the fields.' });
 }
 
-function summary(kind: ImportKind, { read, added, updated, unchanged, skipped, rejected, dropped, companies }: ImportCounts): Record<string, unknown> {
-  const counts = { read, added, updated, unchanged, rejected, dropped };
+function summary(kind: ImportKind, { read, added, updated, unchanged, skipped, surplus, rejected, dropped, companies }: ImportCounts): Record<string, unknown> {
+  const counts = { read, added, updated, unchanged, rejected, dropped, surplus };
   if (kind === 'signals') return counts;
   return kind === 'contacts' ? { ...counts, skipped, companies } : { ...counts, skipped };
 }

@@ -42,6 +42,7 @@ export async function importRows(store: Store, file: PreparedFile, options: Impo
     for (;;) {
       const { done, value: batch } = await writer.meanwhile(batches.next());
       if (done === true) break;
+      counts.beyondHeader(batch.surplus);
       await writer.write(batch);
       options.signal.throwIfAborted();
     }

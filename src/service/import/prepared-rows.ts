@@ -22,6 +22,8 @@ export interface ImportRow {
   readonly object: Record<string, unknown> | null;
   /** Why it could not be read, or null. */
   readonly bad: string | null;
+  /** It has text beyond the header's last column, which is in none of `cells`. */
+  readonly surplus: boolean;
   /** Characters of it as it came, or about as many. */
   readonly size: number;
 }
@@ -41,6 +43,8 @@ export type PreparedRow = { readonly line: number } & (
 /** Rows in the order of the file. */
 export interface PreparedBatch {
   readonly rows: readonly PreparedRow[];
+  /** Lines of those that had text beyond the header's last column. */
+  readonly surplus: readonly number[];
   /** What the people of these rows are found by, and the companies. */
   readonly personTerms: TermTable;
   readonly companyTerms: TermTable;
@@ -77,6 +81,7 @@ export function rowPreparer(options: PrepareOptions): RowPreparer {
   const [people, companies, texts] = [new TermCollector(), new TermCollector(), new TextCollector()];
   const prepare = preparer(options, people, companies, texts);
   let rows: PreparedRow[] = [];
+  let surplus: number[] = [];
   let size = 0;
   let areNews = true;
   return {
@@ -89,11 +94,12 @@ export function rowPreparer(options: PrepareOptions): RowPreparer {
     add(row) {
       if (rows.length === 0) areNews = options.expectsNews();
       size += row.size;
+      if (row.surplus) surplus.push(row.line);
       rows.push(prepare(row, areNews));
     },
     take() {
-      const batch: PreparedBatch = { rows, personTerms: people.take(), companyTerms: companies.take(), texts: texts.take(), size };
-      [rows, size] = [[], 0];
+      const batch: PreparedBatch = { rows, surplus, personTerms: people.take(), companyTerms: companies.take(), texts: texts.take(), size };
+      [rows, surplus, size] = [[], [], 0];
       return batch;
     },
   };

@@ -24,3 +24,19 @@ it('counts and tells of rows with more cells than the header, and keeps their fi
   expect(JSON.parse(stdout)).toMatchObject({ contacts: { read: 4, added: 4, surplus: 2 } });
   expect(stderr).toBe('millrace: surplus.csv: 2 rows have more cells than the header (the first in line 3): what is beyond was left out\n');
 });
+
+it.each([
+  ['a file that is not there', ['--contacts', 'none.csv']],
+  ['columns that mean nothing', ['--contacts', 'strange.csv']],
+  ['nothing but rows that cannot be kept', ['--contacts', 'bad.csv']],
+  ['a flag of no file', ['--contacts', 'bad.csv', '--columns.email', 'Nobody']],
+])('%s: no store is made, and one that was there stays', async (_what, flags) => {
+  await writeFile(folder.at('strange.csv'), 'foo,bar\n1,2\n');
+  await writeFile(folder.at('bad.csv'), 'email,name\nn/a,-\n');
+  await writeFile(folder.at('empty.csv'), 'email\n');
+  expect((await folder.run(['import', '--store', 'made.sqlite', ...flags])).code).toBe(65);
+  expect((await folder.files()).filter((name) => /^made\.sqlite(?!\.rejected)/.test(name))).toEqual([]);
+  expect((await folder.run(['import', '--store', 'there.sqlite', 'empty.csv'])).code).toBe(0);
+  expect((await folder.run(['import', '--store', 'there.sqlite', ...flags])).code).toBe(65);
+  expect(await folder.files()).toContain('there.sqlite');
+});

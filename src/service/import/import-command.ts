@@ -5,6 +5,7 @@ import { EXIT, InputError, StorageError, storageHint, UsageError, type ExitCode 
 import { nearest } from '../nearest.ts';
 import { storeFailure } from '../store/failure.ts';
 import { boundLog, openStore } from '../store/open-store.ts';
+import { closeOrRemove } from '../store/remove-empty.ts';
 import type { Store } from '../store/store.ts';
 import { ImportCounts, type Rejection } from './counts.ts';
 import { importRows, type PreparedFile } from './import-rows.ts';
@@ -36,7 +37,9 @@ const LOG_BYTES = 256 * 1024 * 1024;
 export async function importCommand(settings: ImportSettings, signal: AbortSignal): Promise<ExitCode> {
   checkTargets(settings);
   const rejected = new RejectedFile(settings.rejectedPath);
+  const isNew = !existsSync(settings.store);
   const store = openStore(settings.store, WAIT_MS);
+  let isDone = false;
   try {
     store.exec(`PRAGMA cache_size = -${CACHE_KIB}`);
     boundLog(store, LOG_BYTES);
@@ -52,13 +55,15 @@ export async function importCommand(settings: ImportSettings, signal: AbortSigna
     store.exec('PRAGMA optimize');
     rejected.dropOld();
     process.stdout.write(`${JSON.stringify({ ...result, rejectedRows: rejected.rows === 0 ? null : settings.rejectedPath })}\n`);
-    if (rows === 0 || lost < rows) return EXIT.ok;
+    isDone = rows === 0 || lost < rows;
+    if (isDone) return EXIT.ok;
     throw new InputError('all_rejected', `every row was rejected: ${rows} of ${rows}`, { hint: `See ${settings.rejectedPath}, and name columns with --columns.email NAME and the like.` });
   } catch (error) {
     throw storeFailure(error, settings.store);
   } finally {
     rejected.close();
-    store.close();
+    if (isNew && !isDone) closeOrRemove(store, settings.store);
+    else store.close();
   }
 }
 

@@ -40,10 +40,6 @@ describe('the store', () => {
     }
   });
 
-  it('has its migrations numbered from 1 without a gap', () => {
-    expect(MIGRATIONS.map(({ version }) => version)).toEqual(MIGRATIONS.map((_, index) => index + 1));
-  });
-
   it('says what is wrong with a file that is none', async () => {
     const folder = await temporaryFolder();
     await writeFile(join(folder, 'text'), 'this is no database, and it is long enough to be noticed as such'.repeat(100));

@@ -1,0 +1,23 @@
+/** Whom signals are about, and from which reports they are. Steps of the schema. */
+import type { Migration } from './migration.ts';
+
+export const SIGNALS: readonly Migration[] = [
+  {
+    version: 7,
+    name: 'signals by the id of whom they are about',
+    sql: `
+      ALTER TABLE signals ADD COLUMN person_id TEXT;
+      UPDATE signals SET person_id = doc ->> '$.person.id' WHERE doc ->> '$.person.id' IS NOT NULL;
+      CREATE INDEX signals_by_person_id ON signals (person_id) WHERE person_id IS NOT NULL;
+    `,
+  },
+  {
+    version: 15,
+    name: 'signals merged from many reports',
+    // `observed_at` (epoch milliseconds) is of the newest report, `field_sources` what is of another; null for those of before, of which the text says when they were noticed.
+    sql: `
+      ALTER TABLE signals ADD COLUMN observed_at INTEGER;
+      ALTER TABLE signals ADD COLUMN field_sources TEXT;
+    `,
+  },
+];

@@ -20,3 +20,6 @@ export function isDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
 }
+
+/** In the place of a value that is none of its field: it is left out, and counted as such. */
+export const NO_VALUE = Symbol('none of its field');

@@ -9,6 +9,7 @@ import { ownText } from '../own-text.ts';
 import type { SparseRecord } from '../records.ts';
 import { isEmpty, isObject, textOrNull } from '../values.ts';
 import { countryCode, countryName } from './countries.ts';
+import { useKnownWords } from './known-words.ts';
 import type { RowValues } from './row-values.ts';
 
 export interface Contact {
@@ -27,6 +28,7 @@ export interface Contact {
 export function contactOf(row: RowValues): Contact | null {
   if (!saysSomething(row)) return null;
   const person = row.values;
+  useKnownWords(person);
   const outcome = person['result.outcome'];
   const state = emailState(row);
   const given = person['company'];

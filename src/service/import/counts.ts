@@ -22,19 +22,23 @@ export class ImportCounts {
   firstSurplus: number | null = null;
   /** By code. */
   readonly rejected: Record<string, number> = {};
-  /** Values that were no value of their field, by field; their rows are kept. */
+  /** Values that were no value of their field, by field (`company.` before that of a contact's company), and the line of the first in its file; their rows are kept. */
   readonly dropped: Record<string, number> = {};
+  readonly firstDropped = new Map<string, number>();
   readonly companies = { added: 0, updated: 0 };
 
-  count(put: Extract<Put, { kind: 'put' }>): void {
+  /** @param line of the row, from 1 */
+  count(put: Extract<Put, { kind: 'put' }>, line: number): void {
     if (put.change === 'new') this.added++;
     else if (put.change === 'fields') this.updated++;
     else this.unchanged++;
-    for (const field of put.dropped) this.dropped[field] = (this.dropped[field] ?? 0) + 1;
+    for (const field of put.dropped) this.#drop(field, line);
   }
 
-  company(put: Put): void {
+  /** Counts the company of a contact's row. */
+  company(put: Put, line: number): void {
     if (put.kind === 'rejected') return;
+    for (const field of put.dropped) this.#drop(`company.${field}`, line);
     if (put.change === 'new') this.companies.added++;
     else if (put.change === 'fields') this.companies.updated++;
   }
@@ -58,6 +62,11 @@ export class ImportCounts {
     for (const [mine, theirs] of [[this.rejected, other.rejected], [this.dropped, other.dropped]] as const) {
       for (const [code, count] of Object.entries(theirs)) mine[code] = (mine[code] ?? 0) + count;
     }
+  }
+
+  #drop(field: string, line: number): void {
+    this.dropped[field] = (this.dropped[field] ?? 0) + 1;
+    if (!this.firstDropped.has(field)) this.firstDropped.set(field, line);
   }
 
   get rejectedRows(): number {

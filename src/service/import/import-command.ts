@@ -9,6 +9,7 @@ import { closeOrRemove } from '../store/remove-empty.ts';
 import type { Store } from '../store/store.ts';
 import { ImportCounts, type Rejection } from './counts.ts';
 import { importRows, type PreparedFile } from './import-rows.ts';
+import { leftOut } from './left-out.ts';
 import { nameTable, type ImportKind, type KeyAliases, type NameTable } from './names.ts';
 import { readerOf, type RowReader } from './row-values.ts';
 
@@ -76,6 +77,7 @@ async function importKind(store: Store, kind: ImportKind, files: (nowMs: number)
     const ofFile = await importRows(store, file, { nowMs, signal, onReject: (rows: readonly Rejection[]) => rejected.write(rows) });
     counts.add(ofFile);
     tellOfSurplus(file.name, ofFile);
+    for (const sentence of leftOut(kind, ofFile)) process.stderr.write(`millrace: ${file.name}: ${sentence}\n`);
     tellOf(file.name, 'columns without a meaning here', reader.unknown(file.header));
     tellOf(file.name, 'columns that are used only where a better one of their field is empty', reader.secondBest(file.header));
   }

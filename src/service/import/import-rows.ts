@@ -149,7 +149,7 @@ function rowWriter(store: Store, index: IndexWriter, source: number, nowMs: numb
       return null;
     }
     if (put.kind === 'rejected') return counts.reject(put);
-    counts.count(put);
+    counts.count(put, row.line);
     return null;
   };
 }
@@ -167,13 +167,13 @@ function recordWriter(store: Store, index: IndexWriter, source: number, nowMs: n
       case 'contact': {
         const put = putPerson(row.person, source, { terms: personTerms, texts }, row.company);
         // The company of somebody who asked to be removed is nobody's secret, but the row is not kept.
-        if (put.kind === 'put' && row.company !== null) counts.company(putCompany(row.company, source, { terms: companyTerms, texts }));
+        if (put.kind === 'put' && row.company !== null) counts.company(putCompany(row.company, source, { terms: companyTerms, texts }), row.line);
         return put;
       }
       case 'employer': {
         const put = putCompany(row.company, source, { terms: companyTerms, texts });
         if (put.kind === 'rejected') return put;
-        counts.company(put);
+        counts.company(put, row.line);
         return null;
       }
       case 'company':

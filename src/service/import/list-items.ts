@@ -1,10 +1,8 @@
 /** What a row says more than once of somebody, as items of a list: another address, another number. Pure. */
 import { normaliseEmail } from '../../verification/address.ts';
 import { phoneOf, splitList } from '../field-types.ts';
+import { NO_VALUE } from '../values.ts';
 import type { ListItem, Target } from './names.ts';
-
-/** In the place of a list it is none of its field, and counted as such. */
-const NO_LIST = false;
 
 /** Puts a value into a list, unless the main one (`target`) or another there is the same; one that is no address or number makes the list none, where nothing else is in it. @param values they are changed */
 export function addItem(values: Record<Target, unknown>, target: Target, { list, type }: ListItem, value: unknown): void {
@@ -12,7 +10,7 @@ export function addItem(values: Record<Target, unknown>, target: Target, { list,
   const found = read(value);
   const before = values[list];
   if (found === undefined) {
-    values[list] ??= NO_LIST;
+    values[list] ??= NO_VALUE;
     return;
   }
   const itemOf = (one: string, of: string | null): unknown => (list === 'personal_emails' ? one : list === 'phones' ? { number: one, type: of } : { email: one, type: of });

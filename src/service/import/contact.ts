@@ -10,6 +10,7 @@ import type { SparseRecord } from '../records.ts';
 import { isEmpty, isObject, textOrNull } from '../values.ts';
 import { countryCode, countryName } from './countries.ts';
 import { useKnownWords } from './known-words.ts';
+import { takeApart } from './list-items.ts';
 import type { RowValues } from './row-values.ts';
 
 export interface Contact {
@@ -29,6 +30,7 @@ export function contactOf(row: RowValues): Contact | null {
   if (!saysSomething(row)) return null;
   const person = row.values;
   useKnownWords(person);
+  takeApart(person);
   const outcome = person['result.outcome'];
   const state = emailState(row);
   const given = person['company'];
@@ -53,7 +55,9 @@ export function contactOf(row: RowValues): Contact | null {
 /** What the row says of a company, and where it says that they work. */
 function withEmployer(person: Record<string, unknown>, company: Record<string, unknown> | null): Pick<Contact, 'person' | 'company' | 'isEmployerDerived'> {
   const { domain: given, name } = company ?? NO_COMPANY;
-  const domain = typeof given === 'string' ? domainOf(given) : null;
+  const named = typeof given === 'string' ? domainOf(given) : null;
+  // A column such as `Email Domain` has the mailbox provider of whoever has a private address.
+  const domain = named !== null && isFree(named) && domainOfAddress(person['email']) === named ? null : named;
   const employer = domain ?? workDomain(person['email']);
   if (employer !== null) person['company_domain'] = employer;
   else if (typeof name === 'string') person['company_name'] = name;
@@ -185,14 +189,21 @@ const MAX_REMEMBERED = 10_000;
 
 /** The domain of somebody's address, where it is their employer's and no mailbox provider's. */
 function workDomain(email: unknown): string | null {
+  const domain = domainOfAddress(email);
+  return domain === null || isFree(domain) ? null : domain;
+}
+
+function domainOfAddress(email: unknown): string | null {
   const address = typeof email === 'string' ? normaliseEmail(email) : null;
-  const domain = address === null ? undefined : splitAddress(address)?.domain;
-  if (domain === undefined) return null;
+  return address === null ? null : (splitAddress(address)?.domain ?? null);
+}
+
+function isFree(domain: string): boolean {
   let free = freeProviders.get(domain);
   if (free === undefined) {
     free = isFreeProvider(domain);
     if (freeProviders.size >= MAX_REMEMBERED) freeProviders.clear();
     freeProviders.set(ownText(domain), free);
   }
-  return free ? null : domain;
+  return free;
 }

@@ -4,10 +4,43 @@ import { phoneOf, splitList } from '../field-types.ts';
 import { NO_VALUE } from '../values.ts';
 import type { ListItem, Target } from './names.ts';
 
+/** What one text may join; more of them in one cell are something else. */
+const JOINED = /[;|,\n<]|^mailto:/i;
+const MAX_JOINED = 50;
+const MAIN: readonly (readonly [Target, ListItem])[] = [['email', { list: 'emails', type: null }], ['mobile', { list: 'phones', type: null }]];
+
+/** Addresses, and numbers, that came as one text (`ann@acme.example; ann@home.example`, `Ann Poe <ann@acme.example>`): the first good one is the main one, the others go to their lists. @param values they are changed */
+export function takeApart(values: Record<Target, unknown>): void {
+  for (const [target, further] of MAIN) {
+    const value = values[target];
+    if (typeof value !== 'string' || !JOINED.test(value)) continue;
+    const [first, ...others] = partsOf(value, readerOf(further));
+    values[target] = first;
+    for (const one of others) addItem(values, target, further, one);
+  }
+}
+
+/** The good ones in a text; the text itself where it is one, or none is. */
+function partsOf(text: string, read: (value: unknown) => string | undefined): readonly string[] {
+  const parts = text.split(/[;|,\n]/, MAX_JOINED + 1).map((part) => (/<([^<>]*)>\s*$/.exec(part)?.[1] ?? part).trim().replace(/^mailto:/i, ''));
+  const good = parts.length > MAX_JOINED || read(text) !== undefined ? [] : parts.filter((part) => read(part) !== undefined);
+  return good.length === 0 ? [text] : good;
+}
+
+function readerOf({ list }: ListItem): (value: unknown) => string | undefined {
+  return list === 'phones' ? phoneOf : emailOf;
+}
+
 /** Puts a value into a list, unless the main one (`target`) or another there is the same; one that is no address or number makes the list none, where nothing else is in it. @param values they are changed */
-export function addItem(values: Record<Target, unknown>, target: Target, { list, type }: ListItem, value: unknown): void {
-  const read = list === 'phones' ? phoneOf : emailOf;
-  const found = read(value);
+export function addItem(values: Record<Target, unknown>, target: Target, item: ListItem, value: unknown): void {
+  const { list, type } = item;
+  const read = readerOf(item);
+  const parts = typeof value === 'string' && JOINED.test(value) ? partsOf(value, read) : [];
+  if (parts.length > 1) {
+    for (const one of parts) addItem(values, target, item, one);
+    return;
+  }
+  const found = read(parts[0] ?? value);
   const before = values[list];
   if (found === undefined) {
     values[list] ??= NO_VALUE;

@@ -21,26 +21,34 @@ const CONTACT_NAMES: Readonly<Record<Target, readonly string[]>> = {
   title: ['job title', 'position', 'role', 'job', 'current title'],
   seniority: ['seniority level', 'management level'],
   department: ['departments', 'function', 'job function'],
-  mobile: ['mobile phone', 'mobile number', 'cell', 'cell phone', 'phone', 'phone number', 'telephone'],
+  mobile: ['mobile phone', 'mobile number', 'mobile phone number', 'cell', 'cell phone', 'phone', 'phone number', 'telephone'],
   skills: ['skill'],
   updated_at: ['updated', 'last updated', 'last updated at', 'modified', 'last modified', 'last modified date'],
-  'location.city': ['contact city', 'person city'],
-  'location.region': ['state', 'province', 'contact state', 'person state'],
-  'location.country': ['contact country', 'person country'],
-  'location.postal_code': ['zip', 'zip code', 'postcode'],
+  email_status: ['email verification', 'email verification status', 'email validation status'],
+  emails: ['additional email addresses', 'additional emails', 'other emails'],
+  'location.city': ['contact city', 'person city', 'mailing city'],
+  'location.region': ['state', 'province', 'state/region', 'state/province', 'contact state', 'person state', 'mailing state', 'mailing state/province'],
+  'location.country': ['country/region', 'contact country', 'person country', 'mailing country'],
+  'location.postal_code': ['zip', 'zip code', 'postcode', 'zip/postal code', 'mailing zip', 'mailing postal code', 'mailing zip/postal code'],
   'company.name': ['company', 'company name', 'organization', 'organization name', 'organisation', 'account', 'account name', 'employer'],
   'company.domain': ['company_domain'],
   'company.employees': ['employees', 'number of employees', '# employees', 'company size', 'headcount', 'employee count'],
   'company.industry': ['industry', 'company industry'],
   'company.revenue': ['revenue', 'annual revenue', 'company revenue'],
+  'company.linkedin_url': ['company linkedin', 'company linkedin url'],
+  'company.phone': ['company phone', 'company phone number', 'corporate phone'],
   'company.hq.country_code': ['company country'],
+  'company.hq.region': ['company state', 'company region'],
   'company.hq.city': ['company city'],
 };
+
+/** Columns of addresses that are somebody's main one only where there is no better. */
+const FURTHER_EMAILS = ['email 2', 'email2', 'secondary email', 'secondary email address', 'other email', 'alternate email', 'email 3', 'email3'];
 
 /** Numbers of somebody that are no mobile ones, by what they are. */
 const OTHER_PHONES: Readonly<Record<string, readonly string[]>> = {
   work: ['work phone', 'work phone number', 'business phone', 'office phone'],
-  direct: ['direct phone', 'direct phone number', 'direct dial', 'direct line'],
+  direct: ['work direct phone', 'direct phone', 'direct phone number', 'direct dial', 'direct line'],
   home: ['home phone', 'home phone number'],
   other: ['other phone', 'other phone number'],
 };
@@ -50,14 +58,17 @@ const COMPANY_NAMES: Readonly<Record<Target, readonly string[]>> = {
   name: ['company', 'company name', 'organization', 'organization name', 'account name'],
   employees: ['number of employees', '# employees', 'company size', 'headcount', 'employee count'],
   revenue: ['annual revenue'],
-  founded_year: ['founded', 'year founded'],
+  founded_year: ['founded', 'year founded', 'year started'],
+  ticker: ['ticker symbol'],
+  naics: ['naics code'],
+  sic: ['sic code'],
   stack: ['tech stack'],
   linkedin_url: ['linkedin', 'company linkedin', 'company linkedin url'],
   phone: ['company phone', 'phone number'],
   updated_at: ['updated', 'last updated', 'modified', 'last modified'],
-  'hq.city': ['city'],
-  'hq.region': ['region', 'state'],
-  'hq.country': ['country'],
+  'hq.city': ['city', 'billing city'],
+  'hq.region': ['region', 'state', 'state/region', 'state/province', 'billing state', 'billing state/province'],
+  'hq.country': ['country', 'country/region', 'billing country'],
   'hq.country_code': ['country code'],
 };
 
@@ -136,7 +147,7 @@ function targetNames(kind: ImportKind, aliases: KeyAliases): Record<Target, stri
       for (const target of [...own, 'location', ...companyTargets().map((field) => `company.${field}`)]) {
         names[target] = [...boughtNames(target), ...(target.startsWith('location.') ? [target.slice('location.'.length)] : []), ...(CONTACT_NAMES[target] ?? [])];
       }
-      names['email']?.push(...aliases.email);
+      names['email']?.push(...aliases.email, ...FURTHER_EMAILS);
       names['phones']?.push(...Object.values(OTHER_PHONES).flat());
       names['linkedin_url']?.push(...aliases.linkedin_url);
       names['company.domain']?.push(...aliases.domain);
@@ -150,6 +161,8 @@ function targetNames(kind: ImportKind, aliases: KeyAliases): Record<Target, stri
     case 'companies': {
       const names = Object.fromEntries(companyTargets().map((field): [Target, string[]] => [field, [field, ...(COMPANY_NAMES[field] ?? [])]]));
       names['domain']?.push(...aliases.domain);
+      // In a CRM `Type` may say whether it is a customer, and this who owns it.
+      names['type']?.unshift('ownership', 'company type');
       return names;
     }
     case 'signals':

@@ -87,7 +87,7 @@ function rowReader(table: NameTable, plainName: (name: string) => string, chosen
       let bought: RowValues['bought'] = null;
       const { columns, isOutput } = layoutOf(header);
       for (const { at, target, further, bought: says, isOwnEmail } of columns) {
-        const cell = cells[at]?.trim() ?? '';
+        const cell = unguarded(cells[at]?.trim() ?? '');
         if (cell === '') continue;
         if (further !== null && (further.list === target || values[target] !== undefined)) addItem(values, target, further, cell);
         else values[target] ??= cell;
@@ -113,6 +113,11 @@ function rowReader(table: NameTable, plainName: (name: string) => string, chosen
     unknown: (header) => header.filter((name) => meaningOf(name) === null),
     secondBest: (header) => columnsIn(header, meaningOf).flatMap(({ name, isSecondBest, further }) => (isSecondBest && further === null ? [name] : [])),
   };
+}
+
+/** A cell that was kept from being run as a formula by an apostrophe (`'+12125550100`), as a run and others write it, as it was before. */
+function unguarded(cell: string): string {
+  return cell.startsWith("'") && /^'+[=+\-@＝＋－＠]/.test(cell) ? cell.slice(1) : cell;
 }
 
 function meaning(name: string, plain: string, table: NameTable, chosen: ReadonlyMap<Target, string>, plainName: (name: string) => string): NameMeaning | null {

@@ -1,5 +1,5 @@
 /** `millrace ledger`: what is in it, and what shall not be. */
-import { EXIT, type ExitCode } from '../errors.ts';
+import { ConfigError, EXIT, type ExitCode } from '../errors.ts';
 import { rm } from 'node:fs/promises';
 import { openContents, type LedgerContents } from '../ledger/contents.ts';
 import type { LedgerPlace } from '../ledger/place.ts';
@@ -35,11 +35,16 @@ export async function ledgerPurgeCommand({ place, copy }: ChosenLedger, filter: 
 }
 
 async function within<T>(place: LedgerPlace, work: (contents: LedgerContents) => Promise<T>): Promise<T> {
-  const contents = await openContents(place);
   try {
-    return await work(contents);
-  } finally {
-    contents.close();
+    const contents = await openContents(place);
+    try {
+      return await work(contents);
+    } finally {
+      contents.close();
+    }
+  } catch (error) {
+    // What a run is told to do about it would move away a file that is something else.
+    throw error instanceof ConfigError && error.code === 'ledger_unreadable' ? new ConfigError(error.code, error.message, { hint: 'Name the job that the ledger belongs to, or its file with --ledger.', cause: error }) : error;
   }
 }
 

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Folder } from '../support/cli.ts';
@@ -46,9 +46,12 @@ describe('an export', () => {
     ['out.xlsx', 64, 'the format of "out.xlsx" is not clear from its name'],
     ['out.constructor', 64, 'is not clear from its name'],
     ['s3://bucket/out.csv', 64, 'must be a file of this machine'],
+    ['folder.csv', 65, 'folder.csv exists, and is no file that could be replaced'],
     ['people.jsonl/out.csv', 74, 'cannot write people.jsonl/out.csv'],
   ])('into %s: refused with %i, and nothing is made', async (path, code, words) => {
+    await mkdir(folder.at('folder.csv'), { recursive: true });
+    const before = await folder.files();
     expect(await exportTo(path)).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(words) });
-    expect(existsSync(folder.at(path)) || existsSync(folder.at('s3:'))).toBe(false);
+    expect([await folder.files(), existsSync(folder.at('s3:'))]).toEqual([before, false]);
   });
 });

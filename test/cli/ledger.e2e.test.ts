@@ -144,6 +144,7 @@ test.each(sampleOf([
   [['stats', '--ledger', 'none.ledger'], 65, /There is no ledger .*none\.ledger/],
   [['purge', '--ledger', 'none.ledger', '--older-than', '1d'], 65, /There is no ledger/],
   [['purge', '--ledger', 'none.ledger'], 64, /Nothing says which answers to purge/],
+  [['purge', '--ledger', 'none.ledger', '--older-then', '90d'], 64, /There is no flag --older-then; did you mean --older-than/],
   [['purge', '--ledger', 'none.ledger', '--older-than', '90'], 64, /--older-than must be a number of hours, days or weeks, such as 12h, 90d or 8w, at most 100 years, got "90"/],
   [['purge', '--ledger', 'none.ledger', '--older-than', '-1d'], 64, /--older-than/],
   [['purge', '--ledger', 'none.ledger', '--older-than', '99999w'], 64, /at most 100 years/],
@@ -157,7 +158,7 @@ test.each(sampleOf([
   [['stats', '--ledger', 'ftp://host/ledger'], 64, /must be a path on this machine/],
   [['stats', '--fresh', '--ledger', 'none.ledger'], 64, /--fresh is a flag of `millrace run`/],
   [['stats', 'none.yaml'], 78, /none\.yaml/],
-  [['stats', '--ledger', 'text.ledger'], 78, /text\.ledger cannot be used/],
+  [['stats', '--ledger', 'text.ledger'], 78, /text\.ledger cannot be used: .*\n  Name the job that the ledger belongs to/],
 ] as const, 8))(`millrace ledger %j is refused with %i (SAMPLE_SEED=${SAMPLE_SEED})`, async (args, code, words) => {
   const folder = await makeFolder();
   await writeFile(join(folder.path, 'text.ledger'), 'a text of some length, and no database'.repeat(100));

@@ -128,7 +128,7 @@ it('keys are listed without themselves, changed, rotated and revoked while the s
 
 it('a file of nothing but rows that cannot be kept is told of', async () => {
   await writeFile(folder.at('bad.csv'), 'email\nn/a\n-\n');
-  expect(await folder.run(['import', '--store', 'x.sqlite', '--contacts', 'bad.csv'])).toMatchObject({ code: 65, stderr: expect.stringMatching(/every row was rejected: 2 of 2/) as string });
+  expect(await folder.run(['import', '--store', 'x.sqlite', '--contacts', 'bad.csv'])).toMatchObject({ code: 65, stderr: expect.stringMatching(/every row was rejected: 2 of 2 \(bad_email\)/) as string });
   expect(await folder.run(['import', '--store', 'x.sqlite', '--contacts', 'missing.csv'])).toMatchObject({ code: 65 });
   await writeFile(folder.at('strange.csv'), 'foo,bar\n1,2\n');
   expect(await folder.run(['import', '--store', 'x.sqlite', '--contacts', 'strange.csv'])).toMatchObject({ code: 65, stderr: expect.stringMatching(/none of its columns is known/) as string });

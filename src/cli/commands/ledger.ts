@@ -25,9 +25,9 @@ export async function ledger(invocation: Invocation): Promise<ExitCode> {
   const action = ACTIONS.find((name) => name === invocation.action);
   if (action === undefined) throw unknownAction(invocation.action);
   const json = invocation.flags.get('json') === true || !process.stdout.isTTY;
-  // What to purge is read first: a ledger that is not there is the lesser mistake.
-  const filter = action === 'purge' ? readFilter(invocation.flags) : null;
+  // This knows which flags there are: one that is mistyped is told of, and not that its other is missing. Whether the ledger is there is looked at later.
   const chosen = await chosenLedger(action, invocation);
+  const filter = action === 'purge' ? readFilter(invocation.flags) : null;
   const { ledgerPurgeCommand, ledgerStatsCommand } = await import('../../job/ledger-command.ts');
   return filter === null ? ledgerStatsCommand(chosen, { json }) : ledgerPurgeCommand(chosen, filter, { json });
 }

@@ -2,7 +2,7 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { backup } from 'node:sqlite';
-import { InputError, StorageError, storageHint, UsageError } from '../../errors.ts';
+import { InputError, MillraceError, StorageError, storageHint, UsageError } from '../../errors.ts';
 import { openExistingStore } from '../store/open-store.ts';
 import { flush, writeWhole } from './whole-file.ts';
 
@@ -33,6 +33,7 @@ export async function backupCommand(from: string, to: string, signal: AbortSigna
     process.stdout.write(`${JSON.stringify({ backup: to, bytes: size })}\n`);
   } catch (error) {
     signal.throwIfAborted();
+    if (error instanceof MillraceError) throw error;
     throw new StorageError('backup_failed', `cannot copy the store to ${to}: ${error instanceof Error ? error.message : String(error)}`, { hint: storageHint(error, 'it starts over'), cause: error });
   } finally {
     store.close();

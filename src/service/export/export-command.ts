@@ -4,7 +4,7 @@ import { createWriteStream } from 'node:fs';
 import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { createGzip, createZstdCompress } from 'node:zlib';
-import { standardOutputFailure, StorageError, storageHint } from '../../errors.ts';
+import { MillraceError, standardOutputFailure, StorageError, storageHint } from '../../errors.ts';
 import { storeFailure } from '../store/failure.ts';
 import { openExistingStore } from '../store/open-store.ts';
 import type { Store } from '../store/store.ts';
@@ -56,6 +56,7 @@ async function exportTo(store: Store, output: ExportSettings['outputs'][number],
     });
   } catch (error) {
     signal.throwIfAborted();
+    if (error instanceof MillraceError) throw error;
     throw new StorageError('export_failed', `cannot write ${output.path}: ${error instanceof Error ? error.message : String(error)}`, { hint: storageHint(error, 'it starts over'), cause: error });
   }
 }

@@ -1,11 +1,14 @@
 /** A file that appears at its name when it is whole, for its owner only (0600). */
-import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { InputError } from '../../errors.ts';
 
-/** Has `write` fill the empty file that it is told, which then takes the place of whatever file is at `path`; folders that are missing are made. When it throws, nothing is left behind, and what was at `path` is still there. */
+/** Has `write` fill the empty file that it is told, which then takes the place of whatever file is at `path`; folders that are missing are made. When it throws, nothing is left behind, and what was at `path` is still there. @throws InputError when a folder, a device or the like is there */
 export async function writeWhole<T>(path: string, write: (partial: string) => Promise<T>): Promise<T> {
   const partial = `${path}.partial`;
   await mkdir(dirname(path), { recursive: true });
+  const there = await stat(path).catch(() => null);
+  if (there?.isFile() === false) throw new InputError('output_not_ours', `${path} exists, and is no file that could be replaced`, { hint: 'Name another file.' });
   try {
     await discard(partial);
     await (await open(partial, 'wx', 0o600)).close();

@@ -45,20 +45,18 @@ export async function importCommand(settings: ImportSettings, signal: AbortSigna
     store.exec(`PRAGMA cache_size = -${CACHE_KIB}`);
     boundLog(store, LOG_BYTES);
     const result: Record<string, unknown> = {};
-    let rows = 0;
-    let lost = 0;
+    const all = new ImportCounts();
     for (const { kind, files } of settings.inputs) {
       const counts = await importKind(store, kind, files, settings, rejected, signal);
-      rows += counts.read;
-      lost += counts.rejectedRows;
+      all.add(counts);
       result[kind] = summary(kind, counts);
     }
     store.exec('PRAGMA optimize');
     rejected.dropOld();
     process.stdout.write(`${JSON.stringify({ ...result, rejectedRows: rejected.rows === 0 ? null : settings.rejectedPath })}\n`);
-    isDone = rows === 0 || lost < rows;
+    isDone = all.rejectedRows < all.read || all.read === 0;
     if (isDone) return EXIT.ok;
-    throw new InputError('all_rejected', `every row was rejected: ${rows} of ${rows}`, { hint: `See ${settings.rejectedPath}, and name columns with --columns.email NAME and the like.` });
+    throw new InputError('all_rejected', `every row was rejected: ${all.read} of ${all.read} (${Object.keys(all.rejected).join(', ')})`, { hint: `${settings.rejectedPath} says of each why; columns are named with --columns.email NAME and the like.` });
   } catch (error) {
     throw storeFailure(error, settings.store);
   } finally {

@@ -83,7 +83,7 @@ const DELIVERY_NAMES: Readonly<Record<Target, readonly string[]>> = {
   smtp_code: ['smtp code', 'smtp status', 'smtp reply code', 'reply code', 'response code', 'code'],
   enhanced_code: ['enhanced code', 'enhanced status', 'enhanced status code', 'dsn', 'dsn status'],
   diagnostic: ['diagnostic', 'diagnostic code', 'smtp response', 'smtp reply', 'response', 'reason', 'bounce reason', 'description'],
-  at: ['at', 'occurred at', 'timestamp', 'event time', 'event date', 'event at', 'delivered at', 'bounced at', 'time', 'date', 'created at'],
+  at: ['at', 'occurred at', 'timestamp', 'event time', 'event date', 'event at', 'delivered at', 'bounced at', 'time', 'date', 'created at', 'processed', 'processed at'],
 };
 
 /** A list of somebody's into which a value goes, and what its item is called there; null: nothing. */

@@ -1,25 +1,40 @@
 /** A file that appears at its name when it is whole, for its owner only (0600). */
-import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, open, rename, rm, stat, type FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { InputError } from '../../errors.ts';
 
-/** Has `write` fill the empty file that it is told, which then takes the place of whatever file is at `path`; folders that are missing are made. When it throws, nothing is left behind, and what was at `path` is still there. @throws InputError when a folder, a device or the like is there */
+/**
+ * Has `write` fill the empty file that it is told, which then takes the place of whatever file is at `path`; folders that are missing are made.
+ * When it throws, nothing is left behind, and what was at `path` is still there.
+ * @throws InputError when a folder, a device or the like is there, or somebody else has begun to write the same file since
+ */
 export async function writeWhole<T>(path: string, write: (partial: string) => Promise<T>): Promise<T> {
   const partial = `${path}.partial`;
   await mkdir(dirname(path), { recursive: true });
   const there = await stat(path).catch(() => null);
   if (there?.isFile() === false) throw new InputError('output_not_ours', `${path} exists, and is no file that could be replaced`, { hint: 'Name another file.' });
+  // What an export left behind that was killed.
+  await discard(partial);
+  // Open until the end: so no other file gets its number.
+  const file = await open(partial, 'wx', 0o600);
   try {
-    await discard(partial);
-    await (await open(partial, 'wx', 0o600)).close();
     const written = await write(partial);
+    if (!(await isAt(partial, file))) throw new InputError('output_not_ours', `another export writes ${path} by now`, { hint: 'Let one end before the next begins, or name another file.' });
     await rename(partial, path);
     await flush(dirname(path));
     return written;
   } catch (error) {
-    await discard(partial);
+    if (await isAt(partial, file)) await discard(partial);
     throw error;
+  } finally {
+    await file.close();
   }
+}
+
+async function isAt(path: string, file: FileHandle): Promise<boolean> {
+  const found = await stat(path).catch(() => null);
+  const own = await file.stat();
+  return found !== null && found.ino === own.ino && found.dev === own.dev;
 }
 
 /** What was written so far, and the journal that SQLite leaves beside it when it could not even undo that. */

@@ -1,0 +1,45 @@
+import { open, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { writeWhole } from '../../../src/service/export/whole-file.ts';
+import { temporaryFolder } from '../harness.ts';
+
+describe('a file that is written whole', () => {
+  it('appears when it is whole, for its owner only, in the place of what was there; what fails leaves that as it was', async () => {
+    const folder = await temporaryFolder();
+    const path = join(folder, 'new', 'out');
+    for (const text of ['one', 'two']) {
+      expect(await writeWhole(path, async (partial) => { await writeFile(partial, text); return text.length; })).toBe(3);
+      expect([await readFile(path, 'utf8'), (await stat(path)).mode & 0o777]).toEqual([text, 0o600]);
+    }
+    await expect(writeWhole(path, async (partial) => { await writeFile(partial, 'half'); throw new Error('no more'); })).rejects.toThrow('no more');
+    expect([await readFile(path, 'utf8'), await readdir(join(folder, 'new'))]).toEqual(['two', ['out']]);
+  });
+
+  it.each([['the first', 0], ['the second', 1]])('of two that are written at once the later one is whole, when %s is done before', async (_which, before) => {
+    const folder = await temporaryFolder();
+    const path = join(folder, 'out');
+    const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
+    const begun: Promise<unknown>[] = [];
+    for (const [n, gate] of gates.entries()) {
+      const isWriting = Promise.withResolvers<void>();
+      const written = writeWhole(path, async (partial) => {
+        const file = await open(partial, 'r+');
+        isWriting.resolve();
+        await gate.promise;
+        await file.write(`whole ${n}`);
+        await file.close();
+        return n;
+      });
+      begun.push(written.catch((error: unknown) => error));
+      await isWriting.promise;
+    }
+    gates[before as 0 | 1].resolve();
+    await begun[before as 0 | 1];
+    gates[before === 0 ? 1 : 0].resolve();
+    const [first, second] = await Promise.all(begun);
+    expect(first).toMatchObject({ exitCode: 65, code: 'output_not_ours' });
+    expect([second, await readFile(path, 'utf8')]).toEqual([1, 'whole 1']);
+    expect(await readdir(folder)).toEqual(['out']);
+  });
+});

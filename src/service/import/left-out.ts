@@ -13,7 +13,7 @@ const WANTED: Readonly<Record<FieldType, string>> = {
   email: 'an e-mail address', domain: 'a domain', phone: 'a number with its country, such as +12125550100', strings: LIST, objects: LIST, object: 'an object, which only JSON lines have',
 };
 const WANTED_BY_FIELD: Readonly<Record<string, string>> = {
-  email_status: 'verified, risky, unverified or bounced, beside the address that it is of', email_type: 'work or personal', linkedin_url: 'the profile of a person', emails: 'e-mail addresses', phones: 'numbers with their country, such as +12125550100',
+  updated_at: `${TIME}; without it the row is of --as-of, else of now`, email_status: 'verified, risky, unverified or bounced, beside the address that it is of', email_type: 'work or personal', linkedin_url: 'the address of a profile (the page of a company is none of a person)', emails: 'e-mail addresses', phones: 'numbers with their country, such as +12125550100',
 };
 const TYPES: Readonly<Record<ImportKind, Readonly<Record<string, FieldType>>>> = { contacts: PERSON_TYPES, companies: COMPANY_TYPES, signals: SIGNAL_FIELD_TYPES, deliveries: {} };
 
@@ -25,5 +25,5 @@ export function leftOut(kind: ImportKind, { dropped, firstDropped }: Pick<Import
 
 function wantedOf(kind: ImportKind, field: string): string {
   const [types, name] = field.startsWith(OF_COMPANY) ? [COMPANY_TYPES, field.slice(OF_COMPANY.length)] : [TYPES[kind], field];
-  return (types === PERSON_TYPES ? WANTED_BY_FIELD[name] : undefined) ?? WANTED[(types as Readonly<Record<string, FieldType>>)[name] ?? 'string'];
+  return WANTED_BY_FIELD[name] ?? WANTED[(types as Readonly<Record<string, FieldType>>)[name] ?? 'string'];
 }

@@ -1,17 +1,16 @@
 /** What a row says of a contact, as a person record and the record of the company they work at. Pure. */
-import { splitAddress, normaliseEmail } from '../../verification/address.ts';
-import { isFreeProvider } from '../../verification/lists.ts';
+import { normaliseEmail } from '../../verification/address.ts';
 import type { Verdict } from '../../verification/types.ts';
 import { STATUS_OF } from '../email-status.ts';
 import { domainOf, numberOf } from '../field-types.ts';
 import { memberNames } from '../member-names.ts';
-import { ownText } from '../own-text.ts';
 import type { SparseRecord } from '../records.ts';
 import { isEmpty, isObject, textOrNull } from '../values.ts';
 import { countryCode, countryName } from './countries.ts';
 import { useKnownWords } from './known-words.ts';
 import { takeApart } from './list-items.ts';
 import type { RowValues } from './row-values.ts';
+import { domainOfAddress, isFree, workDomain } from './work-domain.ts';
 
 export interface Contact {
   readonly person: Record<string, unknown>;
@@ -182,28 +181,4 @@ function isGoodPlace(place: SparseRecord): boolean {
   }
   const { country_code: code, country } = place;
   return typeof code === 'string' && countryCode(code) === code && countryName(code) === country;
-}
-
-const freeProviders = new Map<string, boolean>();
-const MAX_REMEMBERED = 10_000;
-
-/** The domain of somebody's address, where it is their employer's and no mailbox provider's. */
-function workDomain(email: unknown): string | null {
-  const domain = domainOfAddress(email);
-  return domain === null || isFree(domain) ? null : domain;
-}
-
-function domainOfAddress(email: unknown): string | null {
-  const address = typeof email === 'string' ? normaliseEmail(email) : null;
-  return address === null ? null : (splitAddress(address)?.domain ?? null);
-}
-
-function isFree(domain: string): boolean {
-  let free = freeProviders.get(domain);
-  if (free === undefined) {
-    free = isFreeProvider(domain);
-    if (freeProviders.size >= MAX_REMEMBERED) freeProviders.clear();
-    freeProviders.set(ownText(domain), free);
-  }
-  return free;
 }

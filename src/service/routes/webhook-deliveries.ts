@@ -28,7 +28,7 @@ export function redeliver({ webhooks, now }: Parts): Endpoint {
       if (webhook.disabled !== null) throw new ServiceError('job_state_conflict', 'the webhook is disabled; enable it first');
       const found = webhooks.deliveries.find(id, webhook.id);
       if (found === null) throw new ServiceError('not_found', 'this webhook has no delivery of this id; they are kept for 30 days');
-      webhooks.deliveries.sendAgain(found.seq, now());
+      webhooks.deliveries.sendAgain(found.id, now());
       return { ...found, state: 'pending', attempts: 0, nextMs: now() } as const;
     });
     webhooks.wake();

@@ -55,7 +55,8 @@ export class Courier {
   readonly #lanes: Lanes;
   readonly #slots = new Slots(DELIVERIES);
   readonly #stop = new AbortController();
-  readonly #underWay = new Map<number, Promise<void>>();
+  /** By id. */
+  readonly #underWay = new Map<string, Promise<void>>();
   /** Looks in a row in which nothing was begun. */
   #inVain = 0;
   readonly counts: Record<Result, number> = { delivered: 0, failed: 0, retried: 0, dropped: 0, erased: 0 };
@@ -111,9 +112,9 @@ export class Courier {
       claimed.push(...taken);
       if (claimed.length === most) break;
     }
-    const isOurs = ({ seq }: Claimed): boolean => this.#underWay.has(seq);
+    const isOurs = ({ id }: Claimed): boolean => this.#underWay.has(id);
     // It was asked for again meanwhile, and has its turn once that attempt is over.
-    for (const { seq } of claimed.filter(isOurs)) deliveries.take(seq, now());
+    for (const { id } of claimed.filter(isOurs)) deliveries.take(id, now());
     return claimed.filter((one) => !isOurs(one));
   }
 
@@ -125,10 +126,10 @@ export class Courier {
       return true;
     }).then((isWell) => {
       this.#slots.giveBack(claimed, isWell);
-      this.#underWay.delete(claimed.seq);
+      this.#underWay.delete(claimed.id);
       this.#options.onRoom();
     });
-    this.#underWay.set(claimed.seq, done);
+    this.#underWay.set(claimed.id, done);
   }
 
   /** Returns whether there is no reason to go easy on the host: it answered, and not that it is busy, or was not asked. @throws what reading the store throws */

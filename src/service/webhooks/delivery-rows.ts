@@ -8,7 +8,7 @@ import type { Lane } from './slots.ts';
 
 const SHOWN = 'seq, id, type, state, created_at, attempts, next_at, last_at, last_status, last_error';
 /** The address is the webhook's as it is now. */
-const CLAIMED = `SELECT d.seq, d.id, d.key_id, iif(d.url IS NULL, d.channel, NULL) AS webhook_id, coalesce(d.url, w.url) AS url, d.host, d.body, d.signal, d.person, d.created_at, d.attempts, d.url IS NULL AND w.enabled IS NOT 1 AS disabled
+const CLAIMED = `SELECT d.id, d.key_id, iif(d.url IS NULL, d.channel, NULL) AS webhook_id, coalesce(d.url, w.url) AS url, d.host, d.body, d.signal, d.person, d.created_at, d.attempts, d.round, d.url IS NULL AND w.enabled IS NOT 1 AS disabled
   FROM webhook_deliveries AS d LEFT JOIN webhooks AS w ON w.id = d.channel`;
 
 export class DeliveryRows {
@@ -23,15 +23,15 @@ export class DeliveryRows {
       keyAfter: store.prepare('SELECT key_id AS place FROM webhook_deliveries WHERE next_at IS NOT NULL AND key_id > ? ORDER BY key_id LIMIT 1'),
       hostAfter: store.prepare('SELECT host AS place, next_at AS nextMs FROM webhook_deliveries WHERE next_at IS NOT NULL AND key_id = ? AND host > ? ORDER BY host, next_at LIMIT 1'),
       due: store.prepare(`${CLAIMED} WHERE d.key_id = ? AND d.host = ? AND d.next_at <= ? ORDER BY d.next_at LIMIT ?`),
-      take: store.prepare('UPDATE webhook_deliveries SET next_at = ? WHERE seq = ? AND next_at IS NOT NULL'),
-      settle: store.prepare('UPDATE webhook_deliveries SET state = ?, attempts = ?, next_at = ?, last_at = ?, last_status = ?, last_error = ? WHERE seq = ? AND attempts = ?'),
+      take: store.prepare('UPDATE webhook_deliveries SET next_at = ? WHERE id = ? AND next_at IS NOT NULL'),
+      settle: store.prepare('UPDATE webhook_deliveries SET state = ?1, attempts = ?2, next_at = ?3, last_at = ?4, last_status = ?5, last_error = ?6 WHERE id = ?7 AND round = ?8 AND attempts = ?2 - 1 AND (next_at IS NOT NULL OR ?3 IS NULL)'),
       giveUp: store.prepare("UPDATE webhook_deliveries SET state = 'failed', next_at = NULL, last_error = ? WHERE channel = ? AND next_at IS NOT NULL"),
-      giveUpOne: store.prepare("UPDATE webhook_deliveries SET state = 'failed', next_at = NULL, last_error = ? WHERE seq = ?"),
-      erase: store.prepare('DELETE FROM webhook_deliveries WHERE seq = ?'),
+      giveUpOne: store.prepare("UPDATE webhook_deliveries SET state = 'failed', next_at = NULL, last_error = ? WHERE id = ? AND round = ?"),
+      erase: store.prepare('DELETE FROM webhook_deliveries WHERE id = ?'),
       forget: store.prepare('DELETE FROM webhook_deliveries WHERE channel = ?'),
       find: store.prepare(`SELECT ${SHOWN} FROM webhook_deliveries WHERE id = ? AND channel = ?`),
       page: store.prepare(`SELECT ${SHOWN} FROM webhook_deliveries WHERE channel = ? AND seq < ? ORDER BY seq DESC LIMIT ?`),
-      again: store.prepare("UPDATE webhook_deliveries SET state = 'pending', attempts = 0, next_at = ? WHERE seq = ?"),
+      again: store.prepare("UPDATE webhook_deliveries SET state = 'pending', attempts = 0, round = round + 1, next_at = ? WHERE id = ?"),
       move: store.prepare('UPDATE webhook_deliveries SET host = ? WHERE channel = ?'),
       isAnyBehind: store.prepare('SELECT 1 FROM webhook_deliveries WHERE next_at > ? LIMIT 1'),
       pullTo: store.prepare('UPDATE webhook_deliveries SET next_at = ? WHERE next_at > ?'),
@@ -72,10 +72,10 @@ export class DeliveryRows {
   /** Takes what is due of a key for a host; until `untilMs` no other process does. */
   claim({ keyId, host }: Lane, nowMs: number, untilMs: number, most: number): Claimed[] {
     return this.#statements.due.all(keyId, host, nowMs, most).map((row) => {
-      this.take(row['seq'] as number, untilMs);
+      const id = row['id'] as string;
+      this.take(id, untilMs);
       return {
-        seq: row['seq'] as number,
-        id: row['id'] as string,
+        id,
         keyId: row['key_id'] as string,
         webhookId: row['webhook_id'] as string | null,
         url: row['url'] as string,
@@ -84,24 +84,25 @@ export class DeliveryRows {
         about: { signal: row['signal'] as string | null, person: row['person'] as string | null },
         createdMs: row['created_at'] as number,
         attempts: row['attempts'] as number,
+        round: row['round'] as number,
         isDisabled: row['disabled'] === 1,
       };
     });
   }
 
   /** From `nextMs` on anybody may try one, unless it is settled by then. */
-  take(seq: number, nextMs: number): void {
-    this.#statements.take.run(nextMs, seq);
+  take(id: string, nextMs: number): void {
+    this.#statements.take.run(nextMs, id);
   }
 
-  /** What an attempt came to, unless it was begun anew with the delivery meanwhile. */
-  settle(seq: number, { state, attempts, nextMs, lastMs, lastStatus, lastError }: Outcome): void {
-    this.#statements.settle.run(state, attempts, nextMs, lastMs, lastStatus, lastError, seq, attempts - 1);
+  /** What an attempt came to, unless it was begun anew with the delivery meanwhile, or somebody else's attempt was quicker; one that was given up meanwhile is not tried again. */
+  settle({ id, round }: Pick<Claimed, 'id' | 'round'>, { state, attempts, nextMs, lastMs, lastStatus, lastError }: Outcome): void {
+    this.#statements.settle.run(state, attempts, nextMs, lastMs, lastStatus, lastError, id, round);
   }
 
-  /** One is not tried any more. */
-  giveUp(seq: number, why: GivenUp): void {
-    this.#statements.giveUpOne.run(why, seq);
+  /** One is not tried any more, unless it was begun anew meanwhile. */
+  giveUp({ id, round }: Pick<Claimed, 'id' | 'round'>, why: GivenUp): void {
+    this.#statements.giveUpOne.run(why, id, round);
   }
 
   /** Nothing more is tried of what waits for a webhook. */
@@ -109,8 +110,8 @@ export class DeliveryRows {
     this.#statements.giveUp.run(why, webhookId);
   }
 
-  erase(seq: number): void {
-    this.#statements.erase.run(seq);
+  erase(id: string): void {
+    this.#statements.erase.run(id);
   }
 
   /** Forgets all deliveries of a webhook. */
@@ -134,8 +135,8 @@ export class DeliveryRows {
   }
 
   /** Begins anew with one, at once. */
-  sendAgain(seq: number, nowMs: number): void {
-    this.#statements.again.run(nowMs, seq);
+  sendAgain(id: string, nowMs: number): void {
+    this.#statements.again.run(nowMs, id);
   }
 
   /** Whether any waits for a later time than that. */

@@ -25,8 +25,7 @@ export interface NewDelivery {
 
 /** One that a process has taken to deliver it. */
 export interface Claimed {
-  readonly seq: number;
-  /** The same at each attempt. */
+  /** The same at each attempt. It is known by that alone: the place of one that was deleted may be another's by now. */
   readonly id: string;
   readonly keyId: string;
   readonly webhookId: string | null;
@@ -37,6 +36,8 @@ export interface Claimed {
   readonly createdMs: number;
   /** Attempts that failed. */
   readonly attempts: number;
+  /** How often it was begun anew. */
+  readonly round: number;
   /** Its webhook is not in force any more. */
   readonly isDisabled: boolean;
 }

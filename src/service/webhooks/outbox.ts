@@ -33,7 +33,8 @@ export interface OutboxOptions {
 export class Outbox implements Pending {
   readonly #options: OutboxOptions;
   readonly #collected = new Set<Collected>();
-  readonly #concluded = new Map<number, { readonly claimed: Claimed; readonly conclusion: Conclusion }>();
+  /** By id of the delivery. */
+  readonly #concluded = new Map<string, { readonly claimed: Claimed; readonly conclusion: Conclusion }>();
 
   constructor(options: OutboxOptions) {
     this.#options = options;
@@ -61,7 +62,7 @@ export class Outbox implements Pending {
   }
 
   conclude(claimed: Claimed, conclusion: Conclusion): void {
-    this.#concluded.set(claimed.seq, { claimed, conclusion });
+    this.#concluded.set(claimed.id, { claimed, conclusion });
     this.#options.journal.wake();
   }
 
@@ -89,33 +90,34 @@ export class Outbox implements Pending {
     if (webhookUrl !== null && !subscribed.some(({ url }) => url === webhookUrl)) deliveries.add({ ...common, to: { url: webhookUrl }, host: new URL(webhookUrl).host });
   }
 
-  #conclude({ seq, webhookId, url }: Claimed, conclusion: Conclusion): void {
+  #conclude(claimed: Claimed, conclusion: Conclusion): void {
     const { webhooks, deliveries, now } = this.#options;
+    const { id, webhookId, url } = claimed;
     switch (conclusion.kind) {
       case 'gone':
         if (webhookId !== null) {
           const standing = webhooks.standing(webhookId);
           // It was the address that it had when this was sent.
           if (standing !== null && standing.webhook.url !== url) {
-            deliveries.take(seq, now());
+            deliveries.take(id, now());
             return;
           }
           webhooks.disable(webhookId, 'gone', now());
           deliveries.giveUpAllOf(webhookId, 'webhook_disabled');
         }
-        deliveries.settle(seq, conclusion.outcome);
+        deliveries.settle(claimed, conclusion.outcome);
         return;
       case 'settled':
-        deliveries.settle(seq, conclusion.outcome);
+        deliveries.settle(claimed, conclusion.outcome);
         return;
       case 'given_up':
-        deliveries.giveUp(seq, conclusion.why);
+        deliveries.giveUp(claimed, conclusion.why);
         return;
       case 'erased':
-        deliveries.erase(seq);
+        deliveries.erase(id);
         return;
       case 'released':
-        deliveries.take(seq, now());
+        deliveries.take(id, now());
         return;
       default:
         conclusion satisfies never;

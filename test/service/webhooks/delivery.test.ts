@@ -99,11 +99,57 @@ describe('an attempt that fails', () => {
       const answer = await held.promise;
       const [delivery] = hooks.deliveries.page(id, Number.MAX_SAFE_INTEGER, 1);
       expect(delivery?.attempts).toBe(1);
-      transaction(store, () => hooks.deliveries.sendAgain(delivery?.seq ?? 0, world.nowMs));
+      transaction(store, () => hooks.deliveries.sendAgain(delivery?.id ?? '', world.nowMs));
       answer();
       await receiver.count(3);
     });
     expect(states(world.start(), id)).toEqual([['delivered', 1, 200]]);
+  });
+
+  it.each([200, 410])('does not undo that it was asked for again while its first attempt was under way, which is answered %i', async (status) => {
+    const [world, receiver] = [await World.make(), await Receiver.start()];
+    const held = Promise.withResolvers<() => void>();
+    receiver.reactions = [(response) => held.resolve(() => void response.writeHead(status).end())];
+    const process = world.start();
+    announce(process, 1, receiver.url());
+    const answer = await held.promise;
+    const [delivery] = process.hooks.deliveries.page('k', Number.MAX_SAFE_INTEGER, 1);
+    transaction(process.store, () => process.hooks.deliveries.sendAgain(delivery?.id ?? '', world.nowMs));
+    answer();
+    await receiver.count(2);
+    await process.end();
+    expect(states(world.start(), 'k')).toEqual([['delivered', 1, 200]]);
+  });
+
+  it.each<[number, unknown]>([[500, ['failed', 0, 'webhook_disabled']], [200, ['delivered', 1, 200]]])('and is answered %i is not made again once its webhook was disabled meanwhile', async (status, wanted) => {
+    const [world, receiver] = [await World.make(), await Receiver.start()];
+    const held = Promise.withResolvers<() => void>();
+    receiver.reactions = [(response) => held.resolve(() => void response.writeHead(status).end())];
+    const process = world.start();
+    const id = subscribe(process, receiver.url());
+    announce(process, 1);
+    const answer = await held.promise;
+    transaction(process.store, () => process.hooks.deliveries.giveUpAllOf(id, 'webhook_disabled'));
+    answer();
+    await process.end();
+    expect(states(world.start(), id)).toEqual([wanted]);
+  });
+
+  it('settles no other delivery that has the place of its own, which was deleted meanwhile', async () => {
+    const [world, slow, receiver] = [await World.make(), await Receiver.start(), await Receiver.start()];
+    const held = Promise.withResolvers<() => void>();
+    slow.reactions = [(response) => held.resolve(() => void response.writeHead(200).end())];
+    const process = world.start();
+    announce(process, 1, slow.url());
+    const answer = await held.promise;
+    transaction(process.store, () => {
+      process.hooks.deliveries.forgetAllOf('k');
+      process.hooks.announce({ type: 'batch.completed', keyId: 'other', data: { n: 2 }, webhookUrl: receiver.url() });
+    });
+    answer();
+    await receiver.count(1);
+    await process.end();
+    expect(states(world.start(), 'other')).toEqual([['delivered', 1, 200]]);
   });
 
   it('is not put off for good by a clock that was ahead', async () => {
@@ -167,7 +213,7 @@ describe('an attempt that fails', () => {
     expect(states(slow, id)).toEqual([['delivered', 1, 200]]);
     // As it ends with an attempt that has come to nothing.
     const { deliveries, writes } = slow.hooks;
-    await writes.write(() => deliveries.take(deliveries.page(id, Number.MAX_SAFE_INTEGER, 1)[0]?.seq ?? 0, world.nowMs));
+    await writes.write(() => deliveries.take(deliveries.page(id, Number.MAX_SAFE_INTEGER, 1)[0]?.id ?? '', world.nowMs));
     expect(deliveries.pending()).toBe(0);
     receiver.server.closeAllConnections();
   });

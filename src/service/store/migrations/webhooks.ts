@@ -67,4 +67,11 @@ export const WEBHOOKS: readonly Migration[] = [
       CREATE INDEX webhook_deliveries_due_by_lane ON webhook_deliveries (key_id, host, next_at) WHERE next_at IS NOT NULL;
     `,
   },
+  {
+    version: 22,
+    name: 'how often a delivery was begun anew',
+    sql: `
+      ALTER TABLE webhook_deliveries ADD COLUMN round INTEGER NOT NULL DEFAULT 0;
+    `,
+  },
 ];

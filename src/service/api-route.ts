@@ -26,6 +26,9 @@ export function apiRoute(context: ServiceContext, endpoint: Endpoint, least: 0 |
   return (request, reply) => {
     const ticket = claim(context, request, request.call.key as ActiveKey);
     if (ticket !== null && 'answer' in ticket) return sendReplay(endpoint, ticket.answer, request, reply, typeOf, complete);
+    if (ticket !== null) request.call.keep = (answer) => {
+      if (!context.idempotency.write(ticket, firstOf(answer, request.call))) throw inFlight();
+    };
     const finish = (found: Outcome): FastifyReply => sendFirst(context, ticket, found, request, reply, typeOf);
     const fail = (error: unknown): never => {
       // What was begun and came to no answer settles nothing; that it costs nothing either is seen to where every refusal is.
@@ -54,10 +57,16 @@ function sendFirst(context: ServiceContext, ticket: Ticket | null, found: Outcom
     if (ticket !== null) remember(context, call, ticket, { kind: 'text', status: found.status, text });
     return sendProblem(reply, found, text);
   }
-  const { status, text, again, cut, headers } = found;
-  if (ticket !== null) remember(context, call, ticket, again ? { kind: 'again', status, verdicts: call.verdicts, missed: call.missed } : cut === undefined ? { kind: 'text', status, text } : { kind: 'cut', status, text: cut });
+  const { status, text, headers } = found;
+  if (ticket !== null) remember(context, call, ticket, firstOf(found, call));
   if (headers !== undefined) void reply.headers(headers);
   return send(reply, call, status, text, typeOf(request));
+}
+
+/** What is kept of an answer. */
+function firstOf({ status, text, again, cut }: Answer, { verdicts, missed }: Call): FirstAnswer {
+  if (again) return { kind: 'again', status, verdicts, missed };
+  return cut === undefined ? { kind: 'text', status, text } : { kind: 'cut', status, text: cut };
 }
 
 /** Does the work, and books what it costs. @throws ServiceError when the key has not that much left */
@@ -133,14 +142,16 @@ function claim(context: ServiceContext, request: FastifyRequest, key: ActiveKey)
     case 'replay':
       return begun;
     case 'in_flight':
-      throw new ServiceError('idempotency_in_flight', 'the first request with this Idempotency-Key is not answered yet', {
-        headers: { 'retry-after': IN_FLIGHT_RETRY_S },
-      });
+      throw inFlight();
     case 'mismatch':
       throw new ServiceError('idempotency_mismatch', 'this Idempotency-Key was used for another request within the last 24 hours; take a new one');
     default:
       return begun satisfies never;
   }
+}
+
+function inFlight(): ServiceError {
+  return new ServiceError('idempotency_in_flight', 'the first request with this Idempotency-Key is not answered yet', { headers: { 'retry-after': IN_FLIGHT_RETRY_S } });
 }
 
 /** @throws ServiceError when the key has not that much left */

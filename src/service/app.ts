@@ -274,7 +274,7 @@ function methodsOf(methods: ReadonlyMap<string, readonly string[]>, path: string
 }
 
 function newCall(requestId: string, startedMs: number): Call {
-  return { requestId, startedMs, key: null, quota: null, tokens: 0, credits: 0, admitted: false, replayed: false, verdicts: {}, missed: NONE, owing: false, idempotent: false, undo: null, raw: NO_BODY, fate: null };
+  return { requestId, startedMs, key: null, quota: null, tokens: 0, credits: 0, admitted: false, replayed: false, verdicts: {}, missed: NONE, owing: false, idempotent: false, keep: null, undo: null, raw: NO_BODY, fate: null };
 }
 
 function quotaOf({ key, quota }: Call): Readonly<Record<string, string>> {

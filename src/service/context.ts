@@ -75,6 +75,8 @@ export interface Call {
   owing: boolean;
   /** The answer is kept for an Idempotency-Key, or is one that was. */
   idempotent: boolean;
+  /** Keeps the answer for the Idempotency-Key within the transaction that is open; null: there is none. @throws ServiceError when another service has answered the same request meanwhile */
+  keep: ((answer: Answer) => void) | null;
   /** Takes back what was booked, where it could not be written down in time. */
   undo: (() => void) | null;
   /** The body as it was sent. */

@@ -60,6 +60,8 @@ export class Idempotency implements Pending {
   readonly #now: () => number;
   readonly #inFlight = new Map<string, Buffer>();
   readonly #waiting = new Map<string, Waiting>();
+  /** Of those in flight: written with what they have changed. */
+  readonly #kept = new Set<string>();
   readonly #select;
   readonly #insert;
   readonly #purge;
@@ -98,9 +100,18 @@ export class Idempotency implements Pending {
   finish(ticket: Ticket, answer: FirstAnswer | null): void {
     const name = ticket.scope.toString('latin1');
     this.#inFlight.delete(name);
-    if (answer === null) return;
+    if (this.#kept.delete(name) || answer === null) return;
     this.#waiting.set(name, { ticket, answer, atMs: this.#now() });
     this.#journal.wake();
+  }
+
+  /** Writes an answer within the transaction that is open, with what it tells of, so that neither is there without the other. False, and nothing is written: another service has answered a request with this key. */
+  write({ scope, request }: Ticket, answer: FirstAnswer): boolean {
+    const nowMs = this.#now();
+    if (this.#select.get(scope, nowMs - KEPT_MS) !== undefined) return false;
+    this.#put({ ticket: { scope, request }, answer, atMs: nowMs });
+    this.#kept.add(scope.toString('latin1'));
+    return true;
   }
 
   /** Takes an answer back that is not written yet: it was never sent. */
@@ -114,10 +125,7 @@ export class Idempotency implements Pending {
 
   flush(): void {
     for (const waiting of this.#waiting.values()) {
-      if (this.#isErased(waiting)) continue;
-      const { ticket, answer, atMs } = waiting;
-      const { kind, payload } = encode(answer);
-      this.#insert.run(ticket.scope, ticket.request, answer.status, kind, payload, atMs);
+      if (!this.#isErased(waiting)) this.#put(waiting);
     }
     if (this.#isPurgeDue()) this.#purge.run(this.#now() - KEPT_MS, PURGE_AT_LEAST + 2 * (this.#written + this.#waiting.size));
   }
@@ -128,6 +136,11 @@ export class Idempotency implements Pending {
     if (!this.#isPurgeDue()) return;
     this.#purgedMs = this.#now();
     this.#written = 0;
+  }
+
+  #put({ ticket, answer, atMs }: Waiting): void {
+    const { kind, payload } = encode(answer);
+    this.#insert.run(ticket.scope, ticket.request, answer.status, kind, payload, atMs);
   }
 
   /** It names somebody who was erased since it was given. */

@@ -2,6 +2,7 @@
 import type { Endpoint, ServiceContext } from '../context.ts';
 import { ServiceError } from '../errors.ts';
 import { DELIVERY_LIMIT } from '../operations/webhooks.ts';
+import { answeredChange } from './answered-change.ts';
 import { nextUrl, writeCursor } from './cursor.ts';
 import { readPageQuery } from './page-query.ts';
 import { deliveryRecord } from './webhook-records.ts';
@@ -23,15 +24,15 @@ export function listDeliveries({ webhooks }: Parts): Endpoint {
 export function redeliver({ webhooks, now }: Parts): Endpoint {
   return async (_body, request) => {
     const { delivery: id } = request.params as { readonly delivery: string };
-    const begun = await webhooks.writes.write(() => {
+    const begun = await answeredChange(webhooks, request, () => {
       const webhook = findWebhook(webhooks, request);
       if (webhook.disabled !== null) throw new ServiceError('job_state_conflict', 'the webhook is disabled; enable it first');
       const found = webhooks.deliveries.find(id, webhook.id);
       if (found === null) throw new ServiceError('not_found', 'this webhook has no delivery of this id; they are kept for 30 days');
       webhooks.deliveries.sendAgain(found.id, now());
-      return { ...found, state: 'pending', attempts: 0, nextMs: now() } as const;
+      return { status: 202, text: JSON.stringify(deliveryRecord({ ...found, state: 'pending', attempts: 0, nextMs: now() })), credits: 0, again: false };
     });
     webhooks.wake();
-    return { status: 202, text: JSON.stringify(deliveryRecord(begun)), credits: 0, again: false };
+    return begun;
   };
 }

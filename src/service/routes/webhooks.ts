@@ -11,6 +11,7 @@ import { newSecret } from '../webhooks/signature.ts';
 import { Slots } from '../webhooks/slots.ts';
 import { readWebhookUrl } from '../webhooks/url.ts';
 import type { Places, Wanted, Webhook } from '../webhooks/webhook-rows.ts';
+import { answeredChange } from './answered-change.ts';
 import { keyOf } from './key-of.ts';
 import { webhookRecord } from './webhook-records.ts';
 import { secretAnswer } from './webhook-secrets.ts';
@@ -42,12 +43,12 @@ export function createWebhook({ webhooks, now }: Parts): Endpoint {
     const keyId = keyOf(request);
     await webhooks.names.refuseUnreachable(keyId, wanted.url);
     const secret = newSecret();
-    const made = await webhooks.writes.write(() => {
+    const made = await answeredChange(webhooks, request, () => {
       if (webhooks.rows.ofKey(keyId).length >= MAX_WEBHOOKS) throw invalid('', 'too_many', `a key may have ${MAX_WEBHOOKS} webhooks; delete one first`);
-      return webhooks.rows.add(keyId, wanted, secret, webhooks.news.ends(), now());
+      return secretAnswer(webhooks.rows.add(keyId, wanted, secret, webhooks.news.ends(), now()), secret, 201);
     });
     webhooks.changed();
-    return secretAnswer(made, secret, 201);
+    return made;
   };
 }
 
@@ -98,15 +99,14 @@ export function deleteWebhook({ webhooks }: Parts): Endpoint {
 }
 
 export function rotateWebhookSecret({ webhooks, now }: Parts): Endpoint {
-  return async (_body, request) => {
+  return (_body, request) => {
     const secret = newSecret();
-    const found = await webhooks.writes.write(() => {
+    return answeredChange(webhooks, request, () => {
       const kept = findWebhook(webhooks, request);
       const updatedMs = now();
       webhooks.rows.rotate(kept.id, secret, updatedMs + FORMER_SIGNS_MS, updatedMs);
-      return { ...kept, updatedMs };
+      return secretAnswer({ ...kept, updatedMs }, secret, 200);
     });
-    return secretAnswer(found, secret, 200);
   };
 }
 

@@ -4,8 +4,8 @@ import { createKey, revokeKey, rotateKey } from '../../../src/service/keys.ts';
 import { loadSignals } from '../../../src/service/store/load.ts';
 import { openStore } from '../../../src/service/store/open-store.ts';
 import { checkEvent } from '../answers.ts';
-import { KEY, makeKey, makeStore, type Reply } from '../harness.ts';
-import { serveHooked } from './hooked.ts';
+import { makeKey, makeStore, type Reply } from '../harness.ts';
+import { serveHooked, type Hooked } from './hooked.ts';
 import { Receiver, signedBy } from './receiver.ts';
 
 const JANE = { email: 'jane.doe@acme.example' };
@@ -58,7 +58,7 @@ describe('webhooks of a key', () => {
       expect(rows.length).toBeGreaterThan(0);
       return rows.filter((one) => one.includes(text) || one.includes(Buffer.from(text, 'base64'))).length + keys.filter((one) => one !== null && Buffer.from(text, 'base64').equals(one)).length;
     };
-    const send = (key: string, path: string, body?: unknown) => service.request(path, { method: 'POST', headers: { authorization: `Bearer ${KEY}`, 'idempotency-key': key, ...(body === undefined ? {} : { 'content-type': 'application/json' }) }, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
+    const send: Hooked['once'] = (...args) => service.once(...args);
     const wanted = { ...HOOK, filter: { domain: ['acme.example'] } };
     const [first, again] = [await send('made', '/v1/webhooks', wanted), await send('made', '/v1/webhooks', wanted)];
     expect([first.status, again.status, again.headers.get('idempotency-replayed'), again.text, again.headers.get('location')]).toEqual([201, 201, 'true', first.text, `/v1/webhooks/${String(first.json['id'])}`]);
@@ -73,6 +73,34 @@ describe('webhooks of a key', () => {
     await service.call('DELETE', `/v1/webhooks/${String(first.json['id'])}`);
     expect((await send('rotated', rotate)).json).toEqual({ ...rotated.json, secret: null });
     expect(await inStore(rotated.json['secret'])).toBe(0);
+  });
+
+  it('are made and given secrets together with what is kept for the Idempotency-Key, or not at all, so that a retry after a crash neither makes a second one nor takes a secret that is in use', async () => {
+    const service = await serveHooked();
+    const { id } = await service.subscribe(HOOK);
+    const send: Hooked['once'] = (...args) => service.once(...args);
+    const store = openStore(service.store);
+    const secrets = (): unknown => store.prepare('SELECT id, secret FROM webhooks').all();
+    const before = secrets();
+    store.exec("CREATE TRIGGER full BEFORE INSERT ON idempotency BEGIN SELECT raise(ABORT, 'full'); END");
+    const refused = await Promise.all([send('make', '/v1/webhooks', HOOK), send('rotate', `/v1/webhooks/${id}/rotate-secret`)]);
+    expect([...refused.map(({ status }) => status), secrets()]).toEqual([503, 503, before]);
+    store.exec('DROP TRIGGER full');
+    store.close();
+    expect([(await send('make', '/v1/webhooks', HOOK)).status, (await send('rotate', `/v1/webhooks/${id}/rotate-secret`)).status]).toEqual([201, 200]);
+  });
+
+  it('are made once for one Idempotency-Key, though it is sent to two services over the store at once', async () => {
+    const store = await makeStore();
+    const mine = await makeKey(store, 'enterprise');
+    const [one, other] = [await serveHooked({ store }), await serveHooked({ store })];
+    const keys = Array.from({ length: 10 }, (_, n) => `made ${n}`);
+    const send = (service: Hooked, key: string) => service.once(key, '/v1/webhooks', HOOK, mine);
+    const replies = await Promise.all(keys.flatMap((key) => [send(one, key), send(other, key)]));
+    for (const { status, json } of replies) expect([201, 'idempotency_in_flight']).toContain(status === 201 ? status : json['code']);
+    expect((await one.call('GET', '/v1/webhooks', undefined, mine)).json['data']).toHaveLength(keys.length);
+    const again = await Promise.all(keys.map(async (key) => [(await send(one, key)).text, (await send(other, key)).text]));
+    for (const [first, second] of again) expect(first).toBe(second);
   });
 
   it.each([

@@ -15,6 +15,7 @@ export class DeliveryRows {
   readonly #statements;
   /** Made here since it was set to 0. */
   added = 0;
+  #grown: Set<string> | null = null;
 
   constructor(store: Store) {
     this.#statements = {
@@ -36,9 +37,13 @@ export class DeliveryRows {
       isAnyBehind: store.prepare('SELECT 1 FROM webhook_deliveries WHERE next_at > ? LIMIT 1'),
       pullTo: store.prepare('UPDATE webhook_deliveries SET next_at = ? WHERE next_at > ?'),
       pending: store.prepare('SELECT count(*) AS n FROM webhook_deliveries WHERE next_at IS NOT NULL'),
-      anyBefore: store.prepare('SELECT 1 FROM webhook_deliveries WHERE created_at < ? LIMIT 1'),
-      dropOld: store.prepare('DELETE FROM webhook_deliveries WHERE seq IN (SELECT seq FROM webhook_deliveries WHERE created_at < ? ORDER BY created_at LIMIT ?) RETURNING channel, next_at'),
-      crowded: store.prepare('SELECT channel FROM webhook_deliveries GROUP BY channel HAVING count(*) > ?'),
+      anyOld: store.prepare('SELECT 1 FROM webhook_deliveries WHERE next_at IS NULL AND created_at < ? LIMIT 1'),
+      dropOld: store.prepare('DELETE FROM webhook_deliveries WHERE seq IN (SELECT seq FROM webhook_deliveries WHERE next_at IS NULL AND created_at < ? ORDER BY created_at LIMIT ?) RETURNING channel, next_at'),
+      // From one to the next by the index: to read all of it takes too long.
+      channels: store.prepare(`
+        WITH RECURSIVE known (channel) AS (SELECT min(channel) FROM webhook_deliveries UNION ALL SELECT (SELECT min(channel) FROM webhook_deliveries WHERE channel > known.channel) FROM known WHERE known.channel IS NOT NULL)
+        SELECT channel FROM known WHERE channel IS NOT NULL`),
+      isCrowded: store.prepare('SELECT 1 FROM webhook_deliveries WHERE channel = ? LIMIT 1 OFFSET ?'),
       dropSettled: store.prepare(`
         DELETE FROM webhook_deliveries WHERE seq IN (SELECT seq FROM webhook_deliveries WHERE channel = ?1 AND next_at IS NULL ORDER BY seq
         LIMIT max(0, min(?3, (SELECT count(*) FROM webhook_deliveries WHERE channel = ?1) - ?2))) RETURNING channel, next_at`),
@@ -52,6 +57,7 @@ export class DeliveryRows {
     const id = `msg_${randomBytes(16).toString('base64url')}`;
     const [channel, url] = 'url' in to ? [keyId, to.url] : [to.webhookId, null];
     this.added++;
+    this.#grown?.add(channel);
     this.#statements.insert.run(id, keyId, channel, url, host, type, body, about.signal, about.person, createdMs, 'pending', createdMs);
   }
 
@@ -153,18 +159,24 @@ export class DeliveryRows {
     return this.#statements.pending.get()?.['n'] as number;
   }
 
-  isAnyBefore(timeMs: number): boolean {
-    return this.#statements.anyBefore.get(timeMs) !== undefined;
+  /** Whether there are settled ones that were made before a time. */
+  isAnyOld(timeMs: number): boolean {
+    return this.#statements.anyOld.get(timeMs) !== undefined;
   }
 
-  /** Drops up to `most` of those made before a time. */
+  /** Drops up to `most` of those. What waits stays, for it comes to its end by itself: the clock that calls it old may be ahead. */
   dropOld(beforeMs: number, most: number): Dropped[] {
     return this.#statements.dropOld.all(beforeMs, most).map(toDropped);
   }
 
-  /** Webhooks, and keys without one, that have more deliveries than `most`. */
-  crowded(most: number): string[] {
-    return this.#statements.crowded.all(most).map(({ channel }) => channel as string);
+  /** Webhooks, and keys without one, that may have got too many deliveries: at first all there are, then those that have got more here. Whoever has looked at one takes it out. */
+  get grown(): Set<string> {
+    return (this.#grown ??= new Set(this.#statements.channels.all().map(({ channel }) => channel as string)));
+  }
+
+  /** Whether one of these has more deliveries than `most`. */
+  isCrowded(channel: string, most: number): boolean {
+    return this.#statements.isCrowded.get(channel, most) !== undefined;
   }
 
   /** Drops up to `atOnce` of what one of these has beyond `most`: what is settled, and only then what is not; the oldest first. */

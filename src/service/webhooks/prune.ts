@@ -1,4 +1,5 @@
 /** What is looked after from time to time: how many deliveries are kept, and for how long, and what time has made wrong. */
+import { setImmediate } from 'node:timers/promises';
 import type { StoreWrites } from '../store-writes.ts';
 import type { Dropped } from './delivery.ts';
 import type { DeliveryRows } from './delivery-rows.ts';
@@ -17,11 +18,11 @@ interface Parts {
   readonly writes: StoreWrites;
 }
 
-/** Drops what is old or too much, the oldest first; of what is too much, what is settled comes before what is still to be delivered. Returns how many were not delivered, which is counted with their webhooks, and whether there is more to drop. */
+/** Drops what is settled and old, and what is too much, the oldest first; of what is too much, what is settled comes before what is still to be delivered. Returns how many were not delivered, which is counted with their webhooks, and whether there is more to drop. */
 export async function pruneDeliveries({ webhooks, deliveries, writes }: Parts, nowMs: number): Promise<{ readonly lost: number; readonly isMore: boolean }> {
   const beforeMs = nowMs - KEPT_MS;
-  const crowded = deliveries.crowded(MOST_KEPT);
-  if (crowded.length === 0 && !deliveries.isAnyBefore(beforeMs)) return { lost: 0, isMore: false };
+  const crowded = await crowdedOf(deliveries);
+  if (crowded.length === 0 && !deliveries.isAnyOld(beforeMs)) return { lost: 0, isMore: false };
   const { dropped, lost } = await writes.write(() => {
     const dropped: Dropped[] = deliveries.dropOld(beforeMs, AT_ONCE);
     for (const channel of crowded) dropped.push(...deliveries.dropBeyond(channel, MOST_KEPT, AT_ONCE - dropped.length));
@@ -30,6 +31,19 @@ export async function pruneDeliveries({ webhooks, deliveries, writes }: Parts, n
     return { dropped, lost };
   });
   return { lost: lost.length, isMore: dropped.length === AT_ONCE };
+}
+
+/** Those that have more than they may. To count thousands takes a moment, so that others are let in between. */
+async function crowdedOf(deliveries: DeliveryRows): Promise<string[]> {
+  const crowded: string[] = [];
+  // Those that have grown again meanwhile are for the next time.
+  const grown = Array.from(deliveries.grown);
+  for (const channel of grown) {
+    if (deliveries.isCrowded(channel, MOST_KEPT)) crowded.push(channel);
+    else deliveries.grown.delete(channel);
+    await setImmediate();
+  }
+  return crowded;
 }
 
 /** Has deliveries tried that a clock which was ahead has put off, and forgets secrets that sign no more. */

@@ -459,11 +459,42 @@ describe('what is kept', () => {
       expect(process.hooks.rows.find(id, 'k')?.dropped).toBe(more);
       expect(process.hooks.courier.counts.dropped).toBe(more);
     });
-    world.nowMs += 31 * 24 * HOUR_MS;
-    // Too old, and not tried any more.
-    const late = world.start();
-    for (let dropped = 0; dropped < MOST_KEPT;) dropped += late.hooks.deliveries.dropOld(world.nowMs - 30 * 24 * HOUR_MS, 1_000).length;
-    expect(late.hooks.deliveries.pending()).toBe(0);
+  });
+
+  it('are settled ones for 30 days; what waits is not dropped by a clock that is ahead', async () => {
+    const world = await World.make();
+    const process = world.start();
+    const { deliveries, rows, writes } = process.hooks;
+    const id = subscribe(process, 'http://127.0.0.1:9');
+    const daysMs = 24 * HOUR_MS;
+    transaction(process.store, () => {
+      for (const n of [1, 2, 3, 4]) deliveries.add({ keyId: 'k', to: { webhookId: id }, host: 'h', type: 'batch.failed', body: packBody('{}'), about: { signal: null, person: null }, createdMs: world.nowMs + n * daysMs });
+      process.store.prepare("UPDATE webhook_deliveries SET state = 'delivered', next_at = NULL WHERE created_at <> ?").run(world.nowMs + daysMs);
+    });
+    const kept = async (days: number): Promise<unknown> => {
+      expect(await pruneDeliveries({ webhooks: rows, deliveries, writes }, world.nowMs + days * daysMs)).toEqual({ lost: 0, isMore: false });
+      return deliveries.page(id, Number.MAX_SAFE_INTEGER, 100).map(({ createdMs, state }) => [(createdMs - world.nowMs) / daysMs, state]);
+    };
+    expect(await kept(33)).toEqual([[4, 'delivered'], [3, 'delivered'], [1, 'pending']]);
+    expect(await kept(3_650)).toEqual([[1, 'pending']]);
+  });
+
+  it('is looked at where more was made since, here or before, and nowhere else', async () => {
+    const world = await World.make();
+    const add = ({ hooks }: Process, channel: string): void => hooks.deliveries.add({ keyId: channel, to: { url: 'http://127.0.0.1:9' }, host: 'h', type: 'batch.failed', body: packBody('{}'), about: { signal: null, person: null }, createdMs: world.nowMs });
+    const before = world.start();
+    for (const channel of ['a', 'b', 'b', 'c']) add(before, channel);
+    await before.end();
+    const process = world.start();
+    const { deliveries, rows, writes } = process.hooks;
+    const looked = async (): Promise<string[]> => {
+      const seen = [...deliveries.grown];
+      await pruneDeliveries({ webhooks: rows, deliveries, writes }, world.nowMs);
+      return seen;
+    };
+    expect([await looked(), await looked()]).toEqual([['a', 'b', 'c'], []]);
+    for (const channel of ['b', 'd']) add(process, channel);
+    expect([await looked(), await looked()]).toEqual([['b', 'd'], []]);
   });
 
   it('is seen to at once where very many are made', async () => {
@@ -494,7 +525,7 @@ describe('what is kept', () => {
       process.store.prepare("UPDATE webhook_deliveries SET state = 'delivered', next_at = NULL WHERE created_at >= ?").run(HOUR_MS + 20);
     });
     expect(await pruneDeliveries({ webhooks: rows, deliveries, writes }, HOUR_MS)).toEqual({ lost: 0, isMore: false });
-    expect([deliveries.pending(), deliveries.crowded(MOST_KEPT - 1), deliveries.crowded(MOST_KEPT)]).toEqual([20, [id], []]);
+    expect([deliveries.pending(), deliveries.isCrowded(id, MOST_KEPT - 1), deliveries.isCrowded(id, MOST_KEPT)]).toEqual([20, true, false]);
     expect(deliveries.page(id, Number.MAX_SAFE_INTEGER, 1)[0]?.createdMs).toBe(HOUR_MS + MOST_KEPT + 29);
   });
 });

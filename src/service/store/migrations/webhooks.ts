@@ -69,9 +69,11 @@ export const WEBHOOKS: readonly Migration[] = [
   },
   {
     version: 22,
-    name: 'how often a delivery was begun anew',
+    name: 'how often a delivery was begun anew, and which are settled and old',
     sql: `
       ALTER TABLE webhook_deliveries ADD COLUMN round INTEGER NOT NULL DEFAULT 0;
+      DROP INDEX webhook_deliveries_by_age;
+      CREATE INDEX webhook_deliveries_settled ON webhook_deliveries (created_at) WHERE next_at IS NULL;
     `,
   },
 ];

@@ -9,8 +9,9 @@ import type { DeliveryRows } from './delivery-rows.ts';
 import { erasedTest } from './erased.ts';
 import type { Conclusion, Outbox } from './outbox.ts';
 import { Lanes } from './lanes.ts';
+import { Pauses } from './pauses.ts';
 import { Poster, type Attempt } from './post.ts';
-import { askedMs, retryAfterMs } from './retries.ts';
+import { askedMs, pauseMs, retryAfterMs } from './retries.ts';
 import { secretOfKey, signedHeaders } from './signature.ts';
 import { Slots } from './slots.ts';
 import type { WebhookRows } from './webhook-rows.ts';
@@ -54,6 +55,7 @@ export class Courier {
   readonly #isErased: ReturnType<typeof erasedTest>;
   readonly #lanes: Lanes;
   readonly #slots = new Slots(DELIVERIES);
+  readonly #pauses = new Pauses();
   readonly #stop = new AbortController();
   /** By id. */
   readonly #underWay = new Map<string, Promise<void>>();
@@ -107,6 +109,7 @@ export class Courier {
     const slots = this.#slots.copy();
     const claimed: Claimed[] = [];
     for (const lane of this.#lanes.inTurn(now(), (keyId) => slots.isFull(keyId))) {
+      if (this.#pauses.isPaused(lane, now())) continue;
       const taken = deliveries.claim(lane, now(), now() + TAKEN_MS, Math.min(most - claimed.length, slots.free(lane)));
       for (const one of taken) slots.take(one);
       claimed.push(...taken);
@@ -148,7 +151,10 @@ export class Courier {
       return true;
     }
     const attempt = await this.attempt(url, this.#secretsFor(claimed, digest), id, body);
-    const conclusion = this.#conclusionOf(claimed, attempt, now());
+    const nowMs = now();
+    const asked = askedMs(attempt.status === null ? undefined : attempt.retryAfter, nowMs);
+    const conclusion = this.#conclusionOf(claimed, attempt, asked, nowMs);
+    this.#pauses.pause(claimed, nowMs, pauseMs(attempt.status, asked));
     outbox.conclude(claimed, conclusion);
     this.#tell(claimed, attempt, conclusion);
     return attempt.status === null ? attempt.error === 'stopped' : !BUSY.includes(attempt.status);
@@ -167,14 +173,14 @@ export class Courier {
     return former !== null && this.#options.now() < formerUntilMs ? [secret, former] : [secret];
   }
 
-  #conclusionOf({ attempts: before }: Claimed, attempt: Attempt, nowMs: number): Conclusion {
+  #conclusionOf({ attempts: before }: Claimed, attempt: Attempt, asked: number | null, nowMs: number): Conclusion {
     const { status } = attempt;
     if (attempt.error === 'stopped') return { kind: 'released' };
     const attempts = before + 1;
     const common = { attempts, ...lastOf(attempt, nowMs) };
     if (status !== null && status >= 200 && status < 300) return { kind: 'settled', outcome: { ...common, state: 'delivered', nextMs: null } };
     if (status === GONE) return { kind: 'gone', outcome: { ...common, state: 'failed', nextMs: null } };
-    const waitMs = retryAfterMs(attempts, this.#options.random(), askedMs(attempt.status === null ? undefined : attempt.retryAfter, nowMs));
+    const waitMs = retryAfterMs(attempts, this.#options.random(), asked);
     return { kind: 'settled', outcome: waitMs === null ? { ...common, state: 'failed', nextMs: null } : { ...common, state: 'pending', nextMs: nowMs + waitMs } };
   }
 

@@ -9,6 +9,16 @@ const JITTER = 0.1;
 /** Whoever asks for more time is given no more than the schedule's last wait. */
 export const LONGEST_MS = Math.max(...RETRY_AFTER_MS) * (1 + JITTER);
 
+/** For how long a host is left alone at most: what one address of it asks for is waited for by others there, too. */
+export const LONGEST_PAUSE_MS = HOUR_MS;
+const [TOO_MANY_REQUESTS, UNAVAILABLE] = [429, 503];
+
+/** For how long nothing more is sent to a host that has answered so, milliseconds: who has had too many requests says until when, or is left alone for a moment; who is out of service says so. @param askedMs as below */
+export function pauseMs(status: number | null, askedMs: number | null): number {
+  const wantedMs = status === TOO_MANY_REQUESTS ? (askedMs ?? 5 * SECOND_MS) : status === UNAVAILABLE ? (askedMs ?? 0) : 0;
+  return Math.min(LONGEST_PAUSE_MS, wantedMs);
+}
+
 /** Milliseconds until the next attempt; null: there is none. @param attempts that failed, from 1 @param random 0 up to 1 @param askedMs for how long the receiver wants to be left alone; null: it did not say */
 export function retryAfterMs(attempts: number, random: number, askedMs: number | null): number | null {
   const after = RETRY_AFTER_MS[attempts - 1];

@@ -109,7 +109,7 @@ class Share {
 
 const NOBODY = new Share();
 
-/** No host has a line end in it. */
-function nameOf({ keyId, host }: Lane): string {
+/** A lane as one text: no host has a line end in it. */
+export function nameOf({ keyId, host }: Lane): string {
   return `${host}\n${keyId}`;
 }

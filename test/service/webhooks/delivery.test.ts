@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { transaction } from '../../../src/sqlite/transaction.ts';
-import { askedMs, LONGEST_MS, RETRY_AFTER_MS, retryAfterMs } from '../../../src/service/webhooks/retries.ts';
+import { askedMs, LONGEST_MS, pauseMs, RETRY_AFTER_MS, retryAfterMs } from '../../../src/service/webhooks/retries.ts';
 import { packBody } from '../../../src/service/webhooks/delivery-rows.ts';
 import { AT_ONCE, MOST_KEPT, pruneDeliveries } from '../../../src/service/webhooks/prune.ts';
 import type { ServiceLog } from '../../../src/service/watch/log.ts';
@@ -63,7 +63,11 @@ describe('an attempt that fails', () => {
     }));
   });
 
-  it('goes by Retry-After of the answer, and easier on who is busy', async () => {
+  it.each([
+    [429, null, 5_000], [429, 0, 0], [429, 120_000, 120_000], [429, Infinity, HOUR_MS], [503, null, 0], [503, 120_000, 120_000], [500, 120_000, 0], [200, 120_000, 0], [null, null, 0],
+  ])('has others to the same host wait: after %j with Retry-After of %j milliseconds for %j', (status, asked, wanted) => expect(pauseMs(status, asked)).toBe(wanted));
+
+  it('goes by Retry-After of the answer, has others to the host wait as well, and goes easier on who was busy', async () => {
     const [world, receiver] = [await World.make(), await Receiver.start()];
     receiver.reactions = [(response) => response.writeHead(503, { 'retry-after': '3600' }).end()];
     receiver.usual = () => undefined;
@@ -76,6 +80,12 @@ describe('an attempt that fails', () => {
     transaction(process.store, () => {
       for (let n = 1; n <= 5; n++) announce(process, n);
     });
+    await process.hooks.courier.sendDue();
+    world.nowMs += HOUR_MS - 1;
+    await process.hooks.courier.sendDue();
+    expect([receiver.received.length, process.hooks.deliveries.isAnyDue(world.nowMs)]).toEqual([1, true]);
+    world.nowMs += 1;
+    process.hooks.wake();
     await receiver.count(2);
     await process.hooks.courier.sendDue();
     // Four of them are nobody's yet.

@@ -2,7 +2,7 @@
 import type { Store } from '../../src/service/store/store.ts';
 
 const UNDO: Readonly<Record<number, string>> = {
-  22: 'DROP INDEX webhook_deliveries_settled; CREATE INDEX webhook_deliveries_by_age ON webhook_deliveries (created_at); ALTER TABLE webhook_deliveries DROP COLUMN round',
+  22: 'DROP INDEX webhook_deliveries_settled; CREATE INDEX webhook_deliveries_by_age ON webhook_deliveries (created_at); ALTER TABLE webhook_deliveries DROP COLUMN round; ALTER TABLE webhooks DROP COLUMN disabled_at; ALTER TABLE webhooks DROP COLUMN failing_since',
   21: 'DROP INDEX webhook_deliveries_due_by_lane; CREATE INDEX webhook_deliveries_due_by_host ON webhook_deliveries (host, next_at) WHERE next_at IS NOT NULL',
   20: `
     INSERT INTO batch_files (batch, kind, n, file, bytes) WITH RECURSIVE sent (batch, n, left, bytes) AS (SELECT seq, 1, parts, part_bytes FROM batches WHERE parts > 0 AND ended_at IS NOT NULL UNION ALL SELECT batch, n + 1, left - 1, 0 FROM sent WHERE left > 1) SELECT batch, 'sent', n, '', bytes FROM sent;

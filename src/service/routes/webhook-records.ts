@@ -2,8 +2,8 @@
 import type { Delivery } from '../webhooks/delivery.ts';
 import type { Webhook } from '../webhooks/webhook-rows.ts';
 
-export function webhookRecord({ id, url, events, filter, disabled, dropped, createdMs, updatedMs }: Webhook): Readonly<Record<string, unknown>> {
-  return { id, url, events, filter, enabled: disabled === null, disabled_reason: disabled, dropped, created_at: timeOf(createdMs), updated_at: timeOf(updatedMs) };
+export function webhookRecord({ id, url, events, filter, disabled, disabledMs, failingMs, dropped, createdMs, updatedMs }: Webhook): Readonly<Record<string, unknown>> {
+  return { id, url, events, filter, enabled: disabled === null, disabled_reason: disabled, disabled_at: timeOf(disabledMs), failing_since: timeOf(failingMs), dropped, created_at: timeOf(createdMs), updated_at: timeOf(updatedMs) };
 }
 
 export function deliveryRecord({ id, type, state, attempts, createdMs, nextMs, lastMs, lastStatus, lastError }: Delivery): Readonly<Record<string, unknown>> {

@@ -75,11 +75,10 @@ export function changeWebhook({ webhooks, now }: Parts): Endpoint {
       const kept = findWebhook(webhooks, request);
       // It may have been changed meanwhile, or somebody erased from its filter.
       const wanted = readChange(body, kept, webhooks.isDevelopment);
-      const updatedMs = now();
-      webhooks.rows.change(kept.id, wanted, goesOnAt(kept, wanted, places), updatedMs);
+      webhooks.rows.change(kept.id, wanted, goesOnAt(kept, wanted, places), now());
       if (wanted.disabled !== null) webhooks.deliveries.giveUpAllOf(kept.id, 'webhook_disabled');
       if (wanted.url !== kept.url) webhooks.deliveries.move(kept.id, new URL(wanted.url).host);
-      return { ...kept, ...wanted, updatedMs };
+      return findWebhook(webhooks, request);
     });
     webhooks.changed();
     return answer(webhookRecord(changed));

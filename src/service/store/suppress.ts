@@ -66,7 +66,7 @@ export function suppress(store: Store, emails: Iterable<string>, nowMs?: number)
     return count;
   });
   forgetAnswers(store);
-  forgetDeliveries(store);
+  forgetDeliveries(store, nowMs ?? Date.now());
   return done;
 }
 

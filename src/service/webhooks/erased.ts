@@ -20,8 +20,8 @@ export function erasedTest(store: Store): (delivery: { readonly about: About; re
     (erased.anybody(createdMs) && erased.text(body, createdMs));
 }
 
-/** After an erasure: drops the deliveries, sent or not, that name those who were erased, and takes them out of filters. It is read without a lock, as answers are. */
-export function forgetDeliveries(store: Store): void {
+/** After an erasure: drops the deliveries, sent or not, that name those who were erased, and takes them out of filters. It is read without a lock, as answers are. @param nowMs epoch milliseconds */
+export function forgetDeliveries(store: Store, nowMs: number): void {
   const isErased = erasedTest(store);
   const gone: number[] = [];
   for (const row of store.prepare('SELECT seq, signal, person, body, created_at FROM webhook_deliveries').iterate()) {
@@ -42,11 +42,11 @@ export function forgetDeliveries(store: Store): void {
   transaction(store, () => {
     const erase = store.prepare('DELETE FROM webhook_deliveries WHERE seq = ?');
     const keep = store.prepare('UPDATE webhooks SET filter = ? WHERE id = ?');
-    const disable = store.prepare("UPDATE webhooks SET enabled = 0, disabled_reason = 'nobody_left' WHERE id = ? AND enabled = 1");
+    const disable = store.prepare("UPDATE webhooks SET enabled = 0, disabled_reason = 'nobody_left', disabled_at = ? WHERE id = ? AND enabled = 1");
     for (const seq of gone) erase.run(seq);
     for (const { id, left } of cut) {
       keep.run(JSON.stringify(left), id);
-      if (isNobody(left)) disable.run(id);
+      if (isNobody(left)) disable.run(nowMs, id);
     }
   });
 }

@@ -7,6 +7,9 @@ import type { Claimed, GivenUp, Outcome } from './delivery.ts';
 import { packBody, type DeliveryRows } from './delivery-rows.ts';
 import type { WebhookRows } from './webhook-rows.ts';
 
+/** For so long nothing could be delivered to a receiver that is given up. One delivery alone is tried for three days and more. */
+const DEAD_AFTER_MS = 5 * 24 * 3_600_000;
+
 /** What becomes of a delivery that was taken. `gone`: its receiver wants no more of any. `released`: nobody can tell, and it is tried again at once. */
 export type Conclusion =
   | { readonly kind: 'settled' | 'gone'; readonly outcome: Outcome }
@@ -90,6 +93,19 @@ export class Outbox implements Pending {
     if (webhookUrl !== null && !subscribed.some(({ url }) => url === webhookUrl)) deliveries.add({ ...common, to: { url: webhookUrl }, host: new URL(webhookUrl).host });
   }
 
+  /** Notes how a webhook does. Where nothing can be delivered to it for days, and another delivery was tried to the end, its receiver is taken for dead. */
+  #judge(webhookId: string, url: string, { state, lastMs }: Outcome): void {
+    const { webhooks, deliveries, now } = this.#options;
+    if (state === 'delivered') {
+      webhooks.delivered(webhookId, url);
+      return;
+    }
+    webhooks.failed(webhookId, url, lastMs);
+    if (state !== 'failed' || !webhooks.isFailing(webhookId, url, lastMs - DEAD_AFTER_MS)) return;
+    webhooks.disable(webhookId, 'failing', now());
+    deliveries.giveUpAllOf(webhookId, 'webhook_disabled');
+  }
+
   #conclude(claimed: Claimed, conclusion: Conclusion): void {
     const { webhooks, deliveries, now } = this.#options;
     const { id, webhookId, url } = claimed;
@@ -109,6 +125,7 @@ export class Outbox implements Pending {
         return;
       case 'settled':
         deliveries.settle(claimed, conclusion.outcome);
+        if (webhookId !== null) this.#judge(webhookId, url, conclusion.outcome);
         return;
       case 'given_up':
         deliveries.giveUp(claimed, conclusion.why);

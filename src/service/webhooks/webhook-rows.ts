@@ -4,8 +4,8 @@ import type { Store } from '../store/store.ts';
 import type { EventType } from './announcement.ts';
 import type { WebhookFilter } from './filter.ts';
 
-/** Why one is not in force: it was said so, its receiver answered 410, or everybody whom its filter named was erased. */
-export type DisabledReason = 'by_request' | 'gone' | 'nobody_left';
+/** Why one is not in force: it was said so, its receiver answered 410, nothing could be delivered for days, or everybody whom its filter named was erased. */
+export type DisabledReason = 'by_request' | 'gone' | 'failing' | 'nobody_left';
 
 /** Times are epoch milliseconds. */
 export interface Webhook {
@@ -16,6 +16,10 @@ export interface Webhook {
   readonly filter: WebhookFilter;
   /** Null: it is in force. */
   readonly disabled: DisabledReason | null;
+  /** Since when it is not. */
+  readonly disabledMs: number | null;
+  /** Since when all attempts to deliver have failed; null: the last one did not, or there was none. */
+  readonly failingMs: number | null;
   readonly createdMs: number;
   readonly updatedMs: number;
   /** Deliveries that were thrown away undelivered because there were too many. */
@@ -31,9 +35,9 @@ export interface Places {
   readonly changes: number;
 }
 
-/** What is told to a webhook follows from these two alone. */
+/** What is told to a webhook follows from these alone. */
 export interface Standing {
-  readonly webhook: Webhook;
+  readonly webhook: Pick<Webhook, 'id' | 'keyId' | 'url' | 'events' | 'filter'>;
   readonly places: Places;
 }
 
@@ -52,9 +56,15 @@ export class WebhookRows {
 
   constructor(store: Store) {
     this.#statements = {
-      insert: store.prepare('INSERT INTO webhooks (id, key_id, url, events, filter, enabled, disabled_reason, secret, created_at, updated_at, signals_seq, changes_seq) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'),
-      update: store.prepare('UPDATE webhooks SET url = ?, events = ?, filter = ?, enabled = ?, disabled_reason = ?, updated_at = ?, signals_seq = max(signals_seq, coalesce(?, 0)), changes_seq = max(changes_seq, coalesce(?, 0)) WHERE id = ?'),
-      disable: store.prepare('UPDATE webhooks SET enabled = 0, disabled_reason = ?, updated_at = ? WHERE id = ? AND enabled = 1'),
+      insert: store.prepare('INSERT INTO webhooks (id, key_id, url, events, filter, enabled, disabled_reason, disabled_at, secret, created_at, updated_at, signals_seq, changes_seq) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'),
+      // A receiver at another address, and one that is tried again, have not failed yet.
+      update: store.prepare(`
+        UPDATE webhooks SET url = ?1, events = ?2, filter = ?3, enabled = ?4, disabled_reason = ?5, updated_at = ?6, signals_seq = max(signals_seq, coalesce(?7, 0)), changes_seq = max(changes_seq, coalesce(?8, 0)),
+        disabled_at = iif(?4 = 1, NULL, coalesce(disabled_at, ?6)), failing_since = iif(url <> ?1 OR enabled < ?4, NULL, failing_since) WHERE id = ?9`),
+      disable: store.prepare('UPDATE webhooks SET enabled = 0, disabled_reason = ?1, disabled_at = ?2, updated_at = ?2 WHERE id = ?3 AND enabled = 1'),
+      failed: store.prepare('UPDATE webhooks SET failing_since = ? WHERE id = ? AND url = ? AND failing_since IS NULL'),
+      delivered: store.prepare('UPDATE webhooks SET failing_since = NULL WHERE id = ? AND url = ? AND failing_since IS NOT NULL'),
+      isFailing: store.prepare('SELECT 1 FROM webhooks WHERE id = ? AND url = ? AND enabled = 1 AND failing_since <= ?'),
       remove: store.prepare('DELETE FROM webhooks WHERE id = ?'),
       rotate: store.prepare('UPDATE webhooks SET former_secret = secret, former_until = ?, secret = ?, updated_at = ? WHERE id = ?'),
       isAnyFormer: store.prepare('SELECT 1 FROM webhooks WHERE former_until <= ? LIMIT 1'),
@@ -77,8 +87,9 @@ export class WebhookRows {
   add(keyId: string, wanted: Wanted, secret: Uint8Array, { signals, changes }: Places, nowMs: number): Webhook {
     const id = `wh_${randomBytes(12).toString('base64url')}`;
     const { url, events, filter, disabled } = wanted;
-    this.#statements.insert.run(id, keyId, url, JSON.stringify(events), JSON.stringify(filter), Number(disabled === null), disabled, secret, nowMs, nowMs, signals, changes);
-    return { id, keyId, ...wanted, createdMs: nowMs, updatedMs: nowMs, dropped: 0 };
+    const disabledMs = disabled === null ? null : nowMs;
+    this.#statements.insert.run(id, keyId, url, JSON.stringify(events), JSON.stringify(filter), Number(disabled === null), disabled, disabledMs, secret, nowMs, nowMs, signals, changes);
+    return { id, keyId, ...wanted, disabledMs, failingMs: null, createdMs: nowMs, updatedMs: nowMs, dropped: 0 };
   }
 
   /** @param places where it goes on in the streams, unless it is further already; null: where it was */
@@ -88,6 +99,20 @@ export class WebhookRows {
 
   disable(id: string, reason: DisabledReason, nowMs: number): void {
     this.#statements.disable.run(reason, nowMs, id);
+  }
+
+  /** An attempt has come to nothing. @param url to which it went: the webhook may have another one by now */
+  failed(id: string, url: string, nowMs: number): void {
+    this.#statements.failed.run(nowMs, id, url);
+  }
+
+  delivered(id: string, url: string): void {
+    this.#statements.delivered.run(id, url);
+  }
+
+  /** Whether one is in force, and nothing could be delivered to this address of it since a time. */
+  isFailing(id: string, url: string, sinceMs: number): boolean {
+    return this.#statements.isFailing.get(id, url, sinceMs) !== undefined;
   }
 
   remove(id: string): void {
@@ -142,7 +167,9 @@ export class WebhookRows {
   /** One that is in force, as it is now, and how far it has come; null: it is not, or not any more. */
   standing(id: string): Standing | null {
     const row = this.#statements.standing.get(id);
-    return row === undefined ? null : { webhook: toWebhook(row), places: { signals: row['signals_seq'] as number, changes: row['changes_seq'] as number } };
+    if (row === undefined) return null;
+    const { keyId, url, events, filter } = toWebhook(row);
+    return { webhook: { id, keyId, url, events, filter }, places: { signals: row['signals_seq'] as number, changes: row['changes_seq'] as number } };
   }
 
   sawSignals(id: string, seq: number): void {
@@ -166,6 +193,8 @@ function toWebhook(row: Readonly<Record<string, unknown>>): Webhook {
     events: JSON.parse(row['events'] as string) as EventType[],
     filter: JSON.parse(row['filter'] as string) as WebhookFilter,
     disabled: row['enabled'] === 1 ? null : ((row['disabled_reason'] ?? 'by_request') as DisabledReason),
+    disabledMs: row['disabled_at'] as number | null,
+    failingMs: row['failing_since'] as number | null,
     createdMs: row['created_at'] as number,
     updatedMs: row['updated_at'] as number,
     dropped: row['dropped'] as number,

@@ -312,6 +312,77 @@ describe('410', () => {
   });
 });
 
+describe('a receiver to which nothing can be delivered', () => {
+  const daysMs = 24 * HOUR_MS;
+  /** Lives on for so long, with every attempt when it is due. */
+  async function pass(world: World, receiver: Receiver, forMs: number): Promise<void> {
+    const untilMs = world.nowMs + forMs;
+    for (;;) {
+      const process = world.start();
+      const nextMs = process.store.prepare('SELECT min(next_at) AS ms FROM webhook_deliveries').get()?.['ms'] as number | null;
+      if (nextMs === null || nextMs > untilMs) break;
+      world.nowMs = Math.max(world.nowMs, nextMs);
+      const before = receiver.received.length;
+      process.hooks.wake();
+      await receiver.count(before + 1);
+      await process.end();
+    }
+    world.nowMs = untilMs;
+  }
+  const shown = ({ hooks }: Process, id: string): unknown => {
+    const { disabled, disabledMs, failingMs } = hooks.rows.find(id, 'k') as Webhook;
+    return { disabled, disabledMs, failingMs };
+  };
+
+  it('has its webhook disabled when another delivery comes to its end after five days; a change enables it, and then nothing has failed yet', async () => {
+    const [world, receiver] = [await World.make(), await Receiver.start()];
+    receiver.usual = 500;
+    const first = world.start();
+    const [id, failingMs] = [subscribe(first, receiver.url()), world.nowMs];
+    await first.end();
+    const tell = async (n: number, forMs: number): Promise<unknown> => {
+      const process = world.start();
+      announce(process, n);
+      await receiver.count(receiver.received.length + 1);
+      await process.end();
+      await pass(world, receiver, forMs);
+      return shown(world.start(), id);
+    };
+    // The first one comes to its end within the five days, the second one behind them, while the third one waits.
+    expect([await tell(1, 4 * daysMs), await tell(2, 3 * daysMs)]).toEqual([{ disabled: null, disabledMs: null, failingMs }, { disabled: null, disabledMs: null, failingMs }]);
+    const disabledMs = failingMs + 7 * daysMs + 3 * HOUR_MS + 35 * 60_000 + 5_000;
+    expect(await tell(3, daysMs)).toEqual({ disabled: 'failing', disabledMs, failingMs });
+    const last = world.start();
+    expect(states(last, id)).toEqual([['failed', 5, 500], ['failed', 10, 500], ['failed', 10, 500]]);
+    const { url, events, filter } = last.hooks.rows.find(id, 'k') as Webhook;
+    transaction(last.store, () => last.hooks.rows.change(id, { url, events, filter, disabled: null }, null, world.nowMs));
+    expect(shown(last, id)).toEqual({ disabled: null, disabledMs: null, failingMs: null });
+  });
+
+  it.each<[string, (process: Process, id: string) => void]>([
+    ['delivered', () => undefined],
+    ['another address', ({ hooks, store }, id) => {
+      const { events, filter } = hooks.rows.find(id, 'k') as Webhook;
+      transaction(store, () => hooks.rows.change(id, { url: 'http://127.0.0.1:9/other', events, filter, disabled: null }, null, 0));
+    }],
+  ])('has failed for no time once there is %s', async (what, change) => {
+    const [world, receiver] = [await World.make(), await Receiver.start()];
+    receiver.reactions = [500];
+    const process = world.start();
+    const id = subscribe(process, receiver.url());
+    announce(process, 1);
+    await receiver.count(1);
+    while (process.hooks.deliveries.isAnyDue(world.nowMs + 4_999) || (process.hooks.rows.find(id, 'k') as Webhook).failingMs === null) await setImmediate();
+    expect(shown(process, id)).toEqual({ disabled: null, disabledMs: null, failingMs: world.nowMs });
+    if (what === 'delivered') {
+      announce(process, 2);
+      await receiver.count(2);
+    } else change(process, id);
+    await process.end();
+    expect(shown(world.start(), id)).toEqual({ disabled: null, disabledMs: null, failingMs: null });
+  });
+});
+
 describe('several at once', () => {
   it('two processes over one store send each delivery once', async () => {
     const [world, receiver] = [await World.make(), await Receiver.start()];

@@ -33,8 +33,8 @@ describe('webhooks of a key', () => {
       expect(await service.call(method, path + end, body, other)).toMatchObject({ status: 404, json: { code: 'not_found' } });
     }
     const changed = await service.call('PATCH', path, { url: 'https://other.acme.example', enabled: false }, mine);
-    expect(changed.json).toEqual({ ...shown, url: 'https://other.acme.example/', enabled: false, disabled_reason: 'by_request', updated_at: changed.json['updated_at'] });
-    expect((await service.call('PATCH', path, { enabled: true }, mine)).json).toMatchObject({ enabled: true, disabled_reason: null, filter });
+    expect(changed.json).toEqual({ ...shown, url: 'https://other.acme.example/', enabled: false, disabled_reason: 'by_request', disabled_at: changed.json['updated_at'], updated_at: changed.json['updated_at'] });
+    expect((await service.call('PATCH', path, { enabled: true }, mine)).json).toMatchObject({ enabled: true, disabled_reason: null, disabled_at: null, filter });
     expect((await service.call('DELETE', path, undefined, mine)).status).toBe(204);
     expect((await service.call('GET', path, undefined, mine)).status).toBe(404);
   });

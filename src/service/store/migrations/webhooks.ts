@@ -69,8 +69,11 @@ export const WEBHOOKS: readonly Migration[] = [
   },
   {
     version: 22,
-    name: 'how often a delivery was begun anew, and which are settled and old',
+    name: 'how often a delivery was begun anew, which are settled and old, and since when a webhook fails or is disabled',
     sql: `
+      ALTER TABLE webhooks ADD COLUMN disabled_at INTEGER;
+      ALTER TABLE webhooks ADD COLUMN failing_since INTEGER;
+      UPDATE webhooks SET disabled_at = updated_at WHERE enabled = 0;
       ALTER TABLE webhook_deliveries ADD COLUMN round INTEGER NOT NULL DEFAULT 0;
       DROP INDEX webhook_deliveries_by_age;
       CREATE INDEX webhook_deliveries_settled ON webhook_deliveries (created_at) WHERE next_at IS NULL;

@@ -48,8 +48,10 @@ export class News {
   }
 
   /** Tells a webhook of signals that are new. True: there may be more. */
-  async tellSignals({ id }: Webhook): Promise<boolean> {
+  async tellSignals(id: string): Promise<boolean> {
     const { webhooks, signals: feed, now } = this.#options;
+    // Mostly there is nothing new, and a filter takes long to read.
+    if ((webhooks.places(id)?.signals ?? Infinity) >= feed.last()) return false;
     // As it is by now: another filter has another place.
     const standing = webhooks.standing(id);
     if (standing === null) return false;
@@ -65,8 +67,9 @@ export class News {
   }
 
   /** Tells a webhook of changes of jobs that are new. True: there may be more. */
-  async tellChanges({ id }: Webhook): Promise<boolean> {
+  async tellChanges(id: string): Promise<boolean> {
     const { webhooks, now } = this.#options;
+    if ((webhooks.places(id)?.changes ?? Infinity) >= this.#changes.last()) return false;
     const standing = webhooks.standing(id);
     if (standing === null) return false;
     const { webhook: { keyId, url, filter }, places: { changes: from } } = standing;
@@ -91,8 +94,8 @@ export class News {
       return true;
     };
     const isTold = { signals: true, changes: true };
-    if (signalTypesOf(webhook.events).length > 0) isTold.signals = await all(() => this.tellSignals(webhook));
-    if (webhook.events.includes(JOB_CHANGE)) isTold.changes = await all(() => this.tellChanges(webhook));
+    if (signalTypesOf(webhook.events).length > 0) isTold.signals = await all(() => this.tellSignals(webhook.id));
+    if (webhook.events.includes(JOB_CHANGE)) isTold.changes = await all(() => this.tellChanges(webhook.id));
     return { signals: isTold.signals ? ends.signals : 0, changes: isTold.changes ? ends.changes : 0 };
   }
 

@@ -2,15 +2,15 @@
 import type { KeyRing } from '../key-ring.ts';
 import { JOB_CHANGE, type EventType } from './announcement.ts';
 import { signalTypesOf } from './filter.ts';
-import type { Webhook, WebhookRows } from './webhook-rows.ts';
+import type { WebhookRows } from './webhook-rows.ts';
 
 export class Subscriptions {
   readonly #rows: WebhookRows;
   readonly #keys: Pick<KeyRing, 'digestOf'>;
   #wanted = new Map<string, ReadonlySet<EventType>>();
-  /** Those that are told of new signals, and of changes of jobs. */
-  ofSignals: readonly Webhook[] = [];
-  ofChanges: readonly Webhook[] = [];
+  /** Those that are told of new signals, and of changes of jobs, by id. */
+  ofSignals: readonly string[] = [];
+  ofChanges: readonly string[] = [];
 
   constructor(rows: WebhookRows, keys: Pick<KeyRing, 'digestOf'>) {
     this.#rows = rows;
@@ -23,8 +23,8 @@ export class Subscriptions {
     const byKey = [...Map.groupBy(this.#rows.enabled(), ({ keyId }) => keyId)].filter(([keyId]) => this.#keys.digestOf(keyId) !== null);
     const enabled = byKey.flatMap(([, webhooks]) => webhooks);
     this.#wanted = new Map(byKey.map(([keyId, webhooks]) => [keyId, new Set(webhooks.flatMap(({ events }) => events))]));
-    this.ofSignals = enabled.filter(({ events }) => signalTypesOf(events).length > 0);
-    this.ofChanges = enabled.filter(({ events }) => events.includes(JOB_CHANGE));
+    this.ofSignals = enabled.flatMap(({ id, events }) => (signalTypesOf(events).length > 0 ? [id] : []));
+    this.ofChanges = enabled.flatMap(({ id, events }) => (events.includes(JOB_CHANGE) ? [id] : []));
   }
 
   /** Whether a webhook of the key is told of events of this type. */

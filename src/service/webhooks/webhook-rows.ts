@@ -49,7 +49,7 @@ export interface Secrets {
 }
 
 /** In force. */
-const ENABLED = 'SELECT * FROM webhooks WHERE enabled = 1 ORDER BY seq';
+const ENABLED = 'SELECT id, key_id, events FROM webhooks WHERE enabled = 1 ORDER BY seq';
 
 export class WebhookRows {
   readonly #statements;
@@ -76,6 +76,7 @@ export class WebhookRows {
       enabled: store.prepare(ENABLED),
       secrets: store.prepare('SELECT secret, former_secret, former_until FROM webhooks WHERE id = ?'),
       secretsByUrl: store.prepare('SELECT secret, former_secret, former_until FROM webhooks WHERE key_id = ? AND url = ? ORDER BY enabled DESC, seq LIMIT 1'),
+      places: store.prepare('SELECT signals_seq AS signals, changes_seq AS changes FROM webhooks WHERE id = ? AND enabled = 1'),
       standing: store.prepare('SELECT * FROM webhooks WHERE id = ? AND enabled = 1'),
       seenSignals: store.prepare('UPDATE webhooks SET signals_seq = ? WHERE id = ?'),
       seenChanges: store.prepare('UPDATE webhooks SET changes_seq = ? WHERE id = ?'),
@@ -150,8 +151,13 @@ export class WebhookRows {
   }
 
   /** All that are in force. */
-  enabled(): Webhook[] {
-    return this.#statements.enabled.all().map(toWebhook);
+  enabled(): Pick<Webhook, 'id' | 'keyId' | 'events'>[] {
+    return this.#statements.enabled.all().map((row) => ({ id: row['id'] as string, keyId: row['key_id'] as string, events: JSON.parse(row['events'] as string) as EventType[] }));
+  }
+
+  /** How far one that is in force has come; null: it is not. */
+  places(id: string): Places | null {
+    return (this.#statements.places.get(id) as unknown as Places | undefined) ?? null;
   }
 
   /** Those of a webhook; null: there is none. */

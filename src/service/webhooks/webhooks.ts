@@ -20,7 +20,7 @@ import { News } from './news.ts';
 import { Outbox } from './outbox.ts';
 import { pruneDeliveries, setRight } from './prune.ts';
 import { Subscriptions } from './subscriptions.ts';
-import { WebhookRows, type Webhook } from './webhook-rows.ts';
+import { WebhookRows } from './webhook-rows.ts';
 
 /** How often it is looked whether others wrote to the store, or something is due, milliseconds. */
 const LOOK_EVERY_MS = 1_000;
@@ -179,10 +179,7 @@ export class Webhooks {
   async #look(): Promise<void> {
     if (this.#areNewsDue) {
       this.#areNewsDue = false;
-      this.#subscriptions.reload();
-      const { ofSignals, ofChanges } = this.#subscriptions;
-      await this.#tellAll(ofSignals, (webhook) => this.news.tellSignals(webhook));
-      await this.#tellAll(ofChanges, (webhook) => this.news.tellChanges(webhook));
+      if (await this.#tellSome()) this.#areNewsDue = this.#isLookWanted = true;
     }
     await this.#goOn();
   }
@@ -193,20 +190,21 @@ export class Webhooks {
     await this.courier.sendDue();
   }
 
-  /** Some at a time to each, so that requests are answered in between. */
-  async #tellAll(webhooks: readonly Webhook[], tell: (webhook: Webhook) => Promise<boolean>): Promise<void> {
-    for (let left = webhooks; left.length > 0 && !this.#isClosed;) {
-      const more: Webhook[] = [];
-      for (const webhook of left) {
-        if (this.#isClosed) return;
-        if (await tell(webhook)) {
-          more.push(webhook);
-          await setTimeout(APART_MS);
-          await this.#goOn();
-        } else await setImmediate();
-      }
-      left = more;
+  /** Some to each, so that requests are answered in between, and a million signals hold up neither changes of jobs nor who subscribes meanwhile. Returns whether there may be more. */
+  async #tellSome(): Promise<boolean> {
+    this.#subscriptions.reload();
+    const { ofSignals, ofChanges } = this.#subscriptions;
+    const turns = [...ofSignals.map((id) => () => this.news.tellSignals(id)), ...ofChanges.map((id) => () => this.news.tellChanges(id))];
+    let isMore = false;
+    for (const tell of turns) {
+      if (this.#isClosed) return false;
+      if (await tell()) {
+        isMore = true;
+        await setTimeout(APART_MS);
+        await this.#goOn();
+      } else await setImmediate();
     }
+    return isMore;
   }
 
   get #isPruneDue(): boolean {

@@ -116,6 +116,28 @@ describe('new signals', () => {
     expect(receiver.received).toHaveLength(350);
   });
 
+  it('by the thousand hold up neither changes of jobs nor who subscribes meanwhile', async () => {
+    const receiver = await Receiver.start(checkEvent);
+    const service = await serveHooked();
+    await service.subscribe({ event: 'funding.round', url: receiver.url('/many') });
+    await service.subscribe({ event: 'job.change', url: receiver.url('/change') });
+    const job = { title: 'CTO', company_name: 'Acme', company_domain: 'acme.example' };
+    await elsewhere(service, (store) => {
+      loadSignals(store, Array.from({ length: 5_000 }, (_, n) => signal(`s${n}`, 'funding', 'acme.example')), 'crm');
+      new JobChangeRows(store).add('pe_1', job, { ...job, title: 'CEO' }, 0);
+    });
+    await receiver.count(1);
+    await service.subscribe({ event: 'job.change', url: receiver.url('/late') });
+    await elsewhere(service, (store) => new JobChangeRows(store).add('pe_1', job, { ...job, title: 'CFO' }, 0));
+    const changes = (): number => receiver.received.filter(({ path }) => path !== '/many').length;
+    while (changes() < 3) await receiver.count(receiver.received.length + 1);
+    let made = 0;
+    await elsewhere(service, (store) => {
+      made = Number(store.prepare("SELECT count(*) AS n FROM webhook_deliveries WHERE type = 'funding.round'").get()?.['n']);
+    });
+    expect(made).toBeLessThan(5_000);
+  });
+
   it('are delivered while others are still being told', async () => {
     const receiver = await Receiver.start(checkEvent);
     const service = await serveHooked();

@@ -92,7 +92,14 @@ export class Webhooks {
   /** Begins to look by itself. */
   start(): void {
     this.#subscriptions.reload();
-    this.#timer = setInterval(() => this.#tick(), LOOK_EVERY_MS);
+    this.#timer = setInterval(() => {
+      try {
+        this.#tick();
+      } catch (error) {
+        // A store that cannot be read for a moment must not end the process.
+        this.#tellOf(error);
+      }
+    }, LOOK_EVERY_MS);
     this.wake();
   }
 
@@ -162,12 +169,16 @@ export class Webhooks {
       } catch (error) {
         this.#areNewsDue = true;
         // A store that is busy: it is looked again in a moment, and the journal tells of it when that lasts.
-        if (!(error instanceof ServiceError)) this.#options.log?.write('warn', { event: 'webhooks_failed', error: error instanceof Error ? error.message : String(error) });
+        if (!(error instanceof ServiceError)) this.#tellOf(error);
         return;
       } finally {
         this.#lookedMs = performance.now();
       }
     }
+  }
+
+  #tellOf(error: unknown): void {
+    this.#options.log?.write('warn', { event: 'webhooks_failed', error: error instanceof Error ? error.message : String(error) });
   }
 
   /** What runs now is first to come to its end; and when there is much to do, requests are answered in between. */

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { transaction } from '../../../src/sqlite/transaction.ts';
 import { askedMs, LONGEST_MS, pauseMs, RETRY_AFTER_MS, retryAfterMs } from '../../../src/service/webhooks/retries.ts';
 import { packBody } from '../../../src/service/webhooks/delivery-rows.ts';
@@ -250,6 +250,29 @@ describe('an attempt that fails', () => {
 });
 
 describe('a store that cannot be read', () => {
+  it('ends no process when it is looked into every second', async () => {
+    const log: unknown[] = [];
+    const every = vi.spyOn(globalThis, 'setInterval');
+    const { hooks } = (await World.make()).start({ log: { write: (_level: unknown, record: unknown) => void log.push(record) } as unknown as ServiceLog });
+    hooks.start();
+    const tick = every.mock.calls.find(([, everyMs]) => everyMs === 1_000)?.[0] as () => void;
+    every.mockRestore();
+    let isUnreadable = false;
+    const isAnyDue = hooks.deliveries.isAnyDue.bind(hooks.deliveries);
+    hooks.deliveries.isAnyDue = (nowMs) => {
+      if (isUnreadable) throw new Error('disk I/O error');
+      return isAnyDue(nowMs);
+    };
+    // While there are news to be looked at, nobody asks what is due.
+    while (log.length === 0) {
+      isUnreadable = true;
+      tick();
+      isUnreadable = false;
+      await setImmediate();
+    }
+    expect(log).toEqual([{ event: 'webhooks_failed', error: 'disk I/O error' }]);
+  });
+
   it('ends no process: what was taken is tried again once it is due', async () => {
     const [world, receiver] = [await World.make(), await Receiver.start()];
     let failures = 1;

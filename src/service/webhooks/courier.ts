@@ -150,7 +150,10 @@ export class Courier {
       outbox.conclude(claimed, { kind: 'given_up', why: digest === null ? 'key_revoked' : 'webhook_disabled' });
       return true;
     }
-    const attempt = await this.attempt(url, this.#secretsFor(claimed, digest), id, body);
+    const secrets = this.#secretsFor(claimed, digest);
+    // Its webhook was deleted as soon as it was taken, and the delivery with it.
+    if (secrets.length === 0) return true;
+    const attempt = await this.attempt(url, secrets, id, body);
     const nowMs = now();
     const asked = askedMs(attempt.status === null ? undefined : attempt.retryAfter, nowMs);
     const conclusion = this.#conclusionOf(claimed, attempt, asked, nowMs);
@@ -160,10 +163,11 @@ export class Courier {
     return attempt.status === null ? attempt.error === 'stopped' : !BUSY.includes(attempt.status);
   }
 
-  /** Of the webhook; else of the key's webhook with just this address; else that which the key itself makes. */
+  /** Of the webhook, none where there is none any more; of an address that came with a request, those of the key's webhook with just this address, else that which the key itself makes. */
   #secretsFor({ webhookId, keyId, url }: Claimed, digest: Uint8Array): readonly Uint8Array[] {
     const { webhooks } = this.#options;
-    const found = webhookId === null ? webhooks.secretsByUrl(keyId, url) : webhooks.secrets(webhookId);
+    if (webhookId !== null) return this.secretsOf(webhookId);
+    const found = webhooks.secretsByUrl(keyId, url);
     return found === null ? [secretOfKey(digest)] : this.#inForce(found);
   }
 

@@ -249,6 +249,22 @@ describe('an attempt that fails', () => {
   });
 });
 
+describe('a webhook that is deleted', () => {
+  it('is sent nothing that was taken in the same transaction, by no secret', async () => {
+    const [world, receiver] = [await World.make(), await Receiver.start()];
+    const process = world.start();
+    const { courier, deliveries, rows, writes } = process.hooks;
+    const id = subscribe(process, receiver.url());
+    announce(process, 1);
+    await Promise.all([courier.sendDue(), writes.write(() => {
+      rows.remove(id);
+      deliveries.forgetAllOf(id);
+    })]);
+    await process.end();
+    expect(receiver.received).toEqual([]);
+  });
+});
+
 describe('a store that cannot be read', () => {
   it('ends no process when it is looked into every second', async () => {
     const log: unknown[] = [];

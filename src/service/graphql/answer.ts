@@ -60,6 +60,7 @@ type Outcome = Done | ServiceError;
 async function perform(context: ServiceContext, { call }: FastifyRequest, calls: readonly PlannedCall[]): Promise<Outcome[]> {
   const missedFirst = call.replayed ? call.missed : [];
   const missed: number[] = [];
+  const announcements: (() => void)[] = [];
   const begun: Promise<Outcome | Unsettled>[] = [];
   for (const [at, { name, args }] of calls.entries()) {
     if (at > 0 && CALLS[name].isLong) await nextTurn();
@@ -68,7 +69,7 @@ async function perform(context: ServiceContext, { call }: FastifyRequest, calls:
       const found = await CALLS[name].run(context, part, args);
       if (missedFirst.includes(2 * at)) throw missedThen();
       if (part.missed.length > 0) missed.push(2 * at + 1);
-      CALLS[name].announce?.(context, call, args, found);
+      announcements.push(CALLS[name].announcementOf?.(context, call, args, found) ?? (() => undefined));
       return found;
     };
     // Caught at once: nobody waits for it before all are begun.
@@ -78,6 +79,7 @@ async function perform(context: ServiceContext, { call }: FastifyRequest, calls:
     if (one instanceof Unsettled) throw one.error;
     return one;
   });
+  for (const announce of announcements) announce();
   if (!call.replayed) call.missed = [...missed, ...found.flatMap((one, at) => (one instanceof ServiceError ? [2 * at] : []))];
   return found;
 }

@@ -7,7 +7,7 @@ import { SEARCH_LIMIT } from '../operations/search.ts';
 import { SIGNAL_LIMIT } from '../operations/signals.ts';
 import { companyByAny, COMPANY_CREDITS } from '../routes/companies.ts';
 import type { SparseRecord } from '../records.ts';
-import { announceHit, enrichOne } from '../routes/enrich.ts';
+import { announcementOf, enrichOne } from '../routes/enrich.ts';
 import { revealOne } from '../routes/reveal.ts';
 import { searchPage, shownContact } from '../routes/search.ts';
 import type { QueryValues } from '../routes/signal-query.ts';
@@ -32,8 +32,8 @@ interface RestCall {
   readonly rows?: (args: CallArguments) => number;
   /** @throws ServiceError as REST would */
   run(context: ServiceContext, call: PartOfCall, args: CallArguments): Done | Promise<Done>;
-  /** Has webhooks told of what it found; none: nobody is. */
-  announce?(context: ServiceContext, call: Call, args: CallArguments, found: Done): void;
+  /** What has webhooks told of what it found, once all is done; none: nobody is. */
+  announcementOf?(context: ServiceContext, call: Call, args: CallArguments, found: Done): () => void;
 }
 
 export type CallName = 'contacts' | 'contact' | 'company' | 'signals' | 'enrich' | 'reveal' | 'verifyEmails';
@@ -71,7 +71,7 @@ export const CALLS: Readonly<Record<CallName, RestCall>> = {
       return { value: connectionOf(signals, after, next), credits: 0 };
     },
   },
-  enrich: { isFree: false, isLong: false, run: async (context, call, args) => done(await enrichOne(context, call, args)), announce: (context, call, args, { value }) => announceHit(context, call, args, () => value as SparseRecord) },
+  enrich: { isFree: false, isLong: false, run: async (context, call, args) => done(await enrichOne(context, call, args)), announcementOf: (context, call, args, { value }) => announcementOf(context, call, args, () => value as SparseRecord) },
   reveal: { isFree: false, isLong: false, run: async (context, call, args) => done(await revealOne(context, call, args)) },
   verifyEmails: { isFree: false, isLong: false, rows: ({ emails }) => (emails as readonly unknown[]).length, run: async (context, _call, args) => done(await verifyOnce(context, args)) },
 };

@@ -6,7 +6,7 @@ import { BodyReader } from '../validate.ts';
 import { missedThen, takeSeveral } from '../several-calls.ts';
 import type { SparseRecord } from '../records.ts';
 import { isDeeper, isObject } from '../values.ts';
-import { announceHit, enrichOne } from './enrich.ts';
+import { announcementOf, enrichOne } from './enrich.ts';
 
 interface Item {
   readonly params: unknown;
@@ -19,12 +19,13 @@ export function bulkEnrichEndpoint(context: ServiceContext): Endpoint {
     if (!request.call.replayed) takeSeveral(context, request, items.length, 'items', '/requests');
     let credits = 0;
     const { call } = request;
+    const announcements: (() => void)[] = [];
     const data = await Promise.all(items.map(async ({ params, metadata }, at) => {
       const tail = `"metadata":${JSON.stringify(metadata ?? null)}}`;
       try {
         const answer = await enrichOne(context, call, params);
         if (call.replayed && call.missed.includes(at)) throw missedThen();
-        announceHit(context, call, params, () => JSON.parse(answer.text) as SparseRecord);
+        announcements.push(announcementOf(context, call, params, () => JSON.parse(answer.text) as SparseRecord));
         credits += answer.credits;
         // The record is text already.
         return `{"status":${answer.status},"record":${answer.text},"error":null,${tail}`;
@@ -34,6 +35,7 @@ export function bulkEnrichEndpoint(context: ServiceContext): Endpoint {
         return `{"status":${error.status},"record":null,"error":${problem(error.code, error.message, '/v1/enrich', call.requestId, error.errors)},${tail}`;
       }
     }));
+    for (const announce of announcements) announce();
     return { status: 200, text: `{"data":[${data.join(',')}]}`, credits, again: true };
   };
 }

@@ -30,24 +30,29 @@ export function enrichEndpoint(context: Enriching): Endpoint {
   return (body, { call }) => {
     const found = enrichOne(context, call, body);
     const announced = (answer: Answer): Answer => {
-      announceHit(context, call, body, () => JSON.parse(answer.text) as SparseRecord);
+      announcementOf(context, call, body, () => JSON.parse(answer.text) as SparseRecord)();
       return answer;
     };
     return found instanceof Promise ? found.then(announced) : announced(found);
   };
 }
 
-/** Has those told of a hit who want to be, once it is paid for and written down; nothing is done where nobody does. @param read the record that was answered */
-export function announceHit(context: Enriching, call: Call, body: unknown, read: () => SparseRecord): void {
+/**
+ * What has those told of a hit who want to be, once it is paid for and written down; it does nothing where nobody does. It is to be called when the whole answer is there:
+ * what is collected is written before long, whatever becomes of the rest. @param read the record that was answered
+ */
+export function announcementOf(context: Enriching, call: Call, body: unknown, read: () => SparseRecord): () => void {
   const { id: keyId } = call.key as ActiveKey;
   const { webhook_url: url } = body as { readonly webhook_url?: string | null };
-  if (call.replayed || !context.webhooks.wants(keyId, ENRICHED, url ?? null)) return;
+  if (call.replayed || !context.webhooks.wants(keyId, ENRICHED, url ?? null)) return () => undefined;
   const data = read();
   // Whom it is about is not always among the fields that were asked for.
   const { id: person } = data['id'] === undefined ? (JSON.parse((enrichOne(context, call, { ...(body as object), fields: ['id'], verify: false }) as Answer).text) as SparseRecord) : data;
   const webhookUrl = typeof url === 'string' ? checkWebhookUrl(url, context.webhooks.isDevelopment) : null;
-  call.owing = true;
-  onUndo(call, context.webhooks.collect({ type: ENRICHED, keyId, data, webhookUrl }, { signal: null, person: person as string | null }));
+  return () => {
+    call.owing = true;
+    onUndo(call, context.webhooks.collect({ type: ENRICHED, keyId, data, webhookUrl }, { signal: null, person: person as string | null }));
+  };
 }
 
 /** Enriches by one body of the request: at once, unless a fresh verdict on the address is to be waited for. @throws ServiceError for every answer of 400 and above */

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { expect, describe, it } from 'vitest';
+import { loadPeople } from '../../../src/service/store/load.ts';
 import { openStore } from '../../../src/service/store/open-store.ts';
 import { checkEvent } from '../answers.ts';
 import { KEY, makeKey, makeStore } from '../harness.ts';
@@ -35,6 +36,27 @@ describe('enrichment.completed', () => {
     expect(new Set(receiver.received.map(({ headers: { 'webhook-id': id } }) => id)).size).toBe(3);
     await service.close();
     expect(receiver.received).toHaveLength(3);
+  });
+
+  it.each([
+    ['/v1/enrich/bulk', { requests: ['jane.doe@acme.example', 'max.past@acme.example', 'joe@slow.example'].map((email) => ({ params: { email, verify: email.endsWith('slow.example') } })) }],
+    ['/v1/graphql', { query: 'mutation { a: enrich(id: "pe_1") { name } b: enrich(id: "pe_2") { name } c: enrich(email: "joe@slow.example", verify: true) { name } }' }],
+  ])('is not told of parts of a request to %s that was refused in the end, though another part took long', async (path, body) => {
+    const world = { hosts: { 'mx.slow.example': { quirk: 'silent' } }, domains: { 'slow.example': { mx: [[10, 'mx.slow.example']] } } } as const;
+    const store = await makeStore((open) => loadPeople(open, [{ id: 'pe_4', email: 'joe@slow.example', name: 'Joe Slow' }], 'crm'));
+    const [poor, other] = [await makeKey(store, 'scale', { credits: 1 }), await makeKey(store, 'scale', { credits: 20 })];
+    const service = await serveHooked({ store, mail: { world } });
+    await service.subscribe({ event: 'enrichment.completed', url: 'http://127.0.0.1:9' }, poor);
+    // The first request for GraphQL takes longer.
+    await service.post('/v1/graphql', { query: '{ __typename }' });
+    const asked = service.post(path, body, { key: poor });
+    // What was collected by then is written with what this costs.
+    for (let n = 0; n < 20; n++) await service.post('/v1/enrich', JANE, { key: other });
+    await service.close();
+    expect((await asked).status).toBe(402);
+    const open = openStore(store);
+    expect(open.prepare('SELECT count(*) AS n FROM webhook_deliveries').get()).toEqual({ n: 0 });
+    open.close();
   });
 
   it('is sent to the webhook_url of a request, too, signed so that whoever has the key can tell, by the shell line of the docs', async () => {

@@ -5,7 +5,7 @@ import type { Store } from '../store/store.ts';
 import type { Resolver } from '../../verification/dns/resolver.ts';
 import type { ServiceLog } from '../watch/log.ts';
 import { type Claimed, lastOf } from './delivery.ts';
-import type { DeliveryRows } from './delivery-rows.ts';
+import { unpackBody, type DeliveryRows } from './delivery-rows.ts';
 import { erasedTest } from './erased.ts';
 import type { Conclusion, Outbox } from './outbox.ts';
 import { Lanes } from './lanes.ts';
@@ -124,7 +124,7 @@ export class Courier {
   #begin(claimed: Claimed): void {
     this.#slots.take(claimed);
     const done = this.#deliver(claimed).catch((error: unknown) => {
-      // The store could not be read: nobody else is to suffer by it, and it is tried again once it is not taken any more.
+      // The store could not be read, or what is in it: nobody else is to suffer by it, and it is tried again once it is not taken any more.
       this.#options.log?.write('warn', { event: 'webhooks_failed', error: error instanceof Error ? error.message : String(error) });
       return true;
     }).then((isWell) => {
@@ -138,9 +138,10 @@ export class Courier {
   /** Returns whether there is no reason to go easy on the host: it answered, and not that it is busy, or was not asked. @throws what reading the store throws */
   async #deliver(claimed: Claimed): Promise<boolean> {
     const { outbox, keys, now } = this.#options;
-    const { keyId, id, url, body, isDisabled } = claimed;
+    const { keyId, id, url, isDisabled } = claimed;
+    const body = unpackBody(claimed.packed);
     const digest = keys.digestOf(keyId);
-    if (this.#isErased(claimed)) {
+    if (this.#isErased({ ...claimed, body })) {
       this.count('erased', 1);
       outbox.conclude(claimed, { kind: 'erased' });
       return true;

@@ -86,7 +86,7 @@ export class DeliveryRows {
         webhookId: row['webhook_id'] as string | null,
         url: row['url'] as string,
         host: row['host'] as string,
-        body: zstdDecompressSync(row['body'] as Uint8Array).toString('utf8'),
+        packed: row['body'] as Uint8Array,
         about: { signal: row['signal'] as string | null, person: row['person'] as string | null },
         createdMs: row['created_at'] as number,
         attempts: row['attempts'] as number,
@@ -189,6 +189,11 @@ export class DeliveryRows {
 /** A body as it is kept: one that goes to several is packed once. */
 export function packBody(body: string): Uint8Array {
   return zstdCompressSync(body);
+}
+
+/** What `packBody` has packed. @throws Error when it is none of that */
+export function unpackBody(packed: Uint8Array): string {
+  return zstdDecompressSync(packed).toString('utf8');
 }
 
 function toDropped(row: Readonly<Record<string, unknown>>): Dropped {

@@ -31,7 +31,8 @@ export interface Claimed {
   readonly webhookId: string | null;
   readonly url: string;
   readonly host: string;
-  readonly body: string;
+  /** The body as it is kept: it is not unpacked within the transaction, for one that cannot be would be in the way of all that is written with it. */
+  readonly packed: Uint8Array;
   readonly about: About;
   readonly createdMs: number;
   /** Attempts that failed. */

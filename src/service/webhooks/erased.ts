@@ -1,10 +1,10 @@
 /** Deliveries and webhooks that name somebody who was erased. */
-import { zstdDecompressSync } from 'node:zlib';
 import { transaction } from '../../sqlite/transaction.ts';
 import { erasedSince } from '../store/erased-since.ts';
 import type { Store } from '../store/store.ts';
 import { suppressionTest, type Traces } from '../store/suppressions.ts';
 import type { About } from './announcement.ts';
+import { unpackBody } from './delivery-rows.ts';
 import { FILTER_VALUES, NAMING_FIELDS, type WebhookFilter } from './filter.ts';
 
 type Naming = (typeof NAMING_FIELDS)[number];
@@ -26,7 +26,7 @@ export function forgetDeliveries(store: Store, nowMs: number): void {
   const gone: number[] = [];
   for (const row of store.prepare('SELECT seq, signal, person, body, created_at FROM webhook_deliveries').iterate()) {
     const about = { signal: row['signal'] as string | null, person: row['person'] as string | null };
-    const body = zstdDecompressSync(row['body'] as Uint8Array).toString('utf8');
+    const body = unpackBody(row['body'] as Uint8Array);
     if (isErased({ about, body, createdMs: row['created_at'] as number })) gone.push(row['seq'] as number);
   }
   const isSuppressed = suppressionTest(store);

@@ -289,6 +289,19 @@ describe('a store that cannot be read', () => {
     expect(log).toEqual([{ event: 'webhooks_failed', error: 'disk I/O error' }]);
   });
 
+  it('is written to and delivered from all the same where it is but one body that is broken', async () => {
+    const [world, receiver] = [await World.make(), await Receiver.start()];
+    const process = world.start();
+    transaction(process.store, () => {
+      announce(process, 1, receiver.url('/broken'));
+      process.store.exec("UPDATE webhook_deliveries SET body = x'00'");
+      announce(process, 2, receiver.url());
+    });
+    const [told] = await receiver.count(1);
+    await process.end();
+    expect([told?.body.data['n'], states(world.start(), 'k')]).toEqual([2, [['delivered', 1, 200], ['pending', 0, null]]]);
+  });
+
   it('ends no process: what was taken is tried again once it is due', async () => {
     const [world, receiver] = [await World.make(), await Receiver.start()];
     let failures = 1;

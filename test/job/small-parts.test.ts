@@ -11,6 +11,7 @@ import { count, duration } from '../../src/job/words.ts';
 import { invalid } from '../../src/processor/result.ts';
 import { EMPTY_TALLY } from '../../src/writer/tally.ts';
 import { csvRecord, jsonRecord, manifestOf } from '../writer/samples.ts';
+import { compiled, LEAST } from './definition/support.ts';
 
 describe('the exit code of a finished run', () => {
   const n = fc.nat({ max: 10_000 });
@@ -23,6 +24,18 @@ describe('the exit code of a finished run', () => {
 
   it('is 1 when a greater share of all records failed than is allowed', () => {
     expect([code({ share: 0.05 }, 100, 5), code({ share: 0.05 }, 100, 6), code({ share: 0 }, 100, 1), code({ share: 1 }, 100, 100)]).toEqual([0, 1, 1, 0]);
+  });
+
+  it('is 0 when just the share failed that is allowed, whatever fractions it is written in, and 1 with one more', () => {
+    const decimals = fc.constantFrom(0, 1, 2, 3);
+    fc.assert(
+      fc.property(decimals, fc.nat(), fc.integer({ min: 1, max: 1_000 }), (places, seed, times) => {
+        const whole = 100 * 10 ** places;
+        const part = seed % whole;
+        const { limits } = compiled({ flags: { ...LEAST, 'max-errors': `${(part / 10 ** places).toFixed(places)}%` } });
+        expect([0, 1].map((more) => code(limits.maxErrors, whole * times, part * times + more))).toEqual([0, 1]);
+      }),
+    );
   });
 
   it('is 0 when nothing failed, of nothing as well', () => {

@@ -229,7 +229,8 @@ function warnOfUnkeptLedger({ uri, maxAgeDays }: RawJob['ledger'], output: strin
 }
 
 function compileMaxErrors(value: number | string): CompiledJob['limits']['maxErrors'] {
-  return typeof value === 'number' ? { count: value } : { share: Number(value.slice(0, -1)) / 100 };
+  // Read as the hundredth that it is: 0.7 / 100 is less than 0.007.
+  return typeof value === 'number' ? { count: value } : { share: Number(`${value.slice(0, -1)}e-2`) };
 }
 
 function warnOfIdleColumns(fields: Readonly<Record<string, string>> | null, steps: readonly Step[], scene: Scene): void {

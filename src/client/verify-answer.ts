@@ -36,7 +36,6 @@ export function readVerification(answer: Answer, body: string): CallResult<Verif
     return badBody(answer, answer.text.trim() === '' ? 'the answer is empty' : 'the answer is not JSON');
   }
   const entries = entriesOf(json);
-  const percent = isPercent(entries);
   const byEmail = new Map<string, VerificationResult>();
   for (const entry of entries) {
     const email = entry['email'];
@@ -44,7 +43,7 @@ export function readVerification(answer: Answer, body: string): CallResult<Verif
     if (typeof email !== 'string' || result === null) continue;
     const key = emailKey(email);
     // The first whole one wins; the position says nothing.
-    if (key !== '' && !byEmail.has(key)) byEmail.set(key, toResult(entry, email, result, percent));
+    if (key !== '' && !byEmail.has(key)) byEmail.set(key, toResult(entry, email, result));
   }
   return isListOfEmails(json) || askedFor(body).some((email) => byEmail.has(emailKey(email)))
     ? { kind: 'ok', value: { byEmail }, meta: withBodyId(answer.meta, json) }
@@ -85,29 +84,22 @@ function rawConfidence(entry: JsonObject): number | null {
   return null;
 }
 
-/**
- * Whether confidences count to 100 rather than to 1. A single 1 could be either, so the whole answer decides: anything
- * over 1 means 100; otherwise a fraction means 1; whole numbers alone are taken as they stand.
- */
-function isPercent(entries: readonly JsonObject[]): boolean {
-  let fraction = false;
-  for (const entry of entries) {
-    const value = rawConfidence(entry);
-    if (value === null) continue;
-    if (value > 1) return true;
-    fraction ||= !Number.isInteger(value);
-  }
-  return !fraction;
-}
-
 /** The entry as it was sent, with the fields that everyone reads under one name and scale. */
-function toResult(entry: JsonObject, email: string, result: string, percent: boolean): VerificationResult {
-  const raw = rawConfidence(entry);
-  // Rounded: 0.29 * 100 is not 29.
-  const scaled = raw === null || percent ? raw : Math.round(raw * 1e4) / 1e2;
-  const confidence = scaled === null || scaled < 0 || scaled > 100 ? null : scaled;
+function toResult(entry: JsonObject, email: string, result: string): VerificationResult {
+  const confidence = percentOf(rawConfidence(entry), result);
   const reason = entry['reason'];
   return { ...entry, email, result, confidence, reason: typeof reason === 'string' && reason !== '' ? reason : null };
+}
+
+/**
+ * A confidence as 0 to 100, by its own entry alone: with which others an address shares a request changes from run to run,
+ * and its row must not. A fraction is a share of 1. A 1 is the whole where the verdict is sure of the mailbox, else one of 100.
+ */
+function percentOf(raw: number | null, result: string): number | null {
+  if (raw === null || raw < 0 || raw > 100) return null;
+  const isShare = raw < 1 || (raw === 1 && result === 'deliverable');
+  // Rounded: 0.29 * 100 is not 29.
+  return isShare ? Math.round(raw * 1e4) / 1e2 : raw;
 }
 
 function askedFor(body: string): readonly string[] {

@@ -78,21 +78,17 @@ describe('verdicts', () => {
 });
 
 describe('the scale of confidence', () => {
-  it('is 100 as soon as one is over 1', () => {
-    fc.assert(fc.property(fc.array(fc.integer({ min: 0, max: 100 }), { minLength: 1 }), fc.integer({ min: 2, max: 100 }), (values, over) => {
-      expect(confidenceOf([...values, over])).toEqual([...values, over]);
-    }));
-    expect(confidenceOf([0.5, 1, 80])).toEqual([0.5, 1, 80]);
-  });
-
-  it('is 1 when there is a fraction and nothing over 1', () => {
-    fc.assert(fc.property(fc.array(fc.integer({ min: 0, max: 100 })), fc.integer({ min: 1, max: 99 }), (percents, fraction) => {
-      const all = [...percents, fraction];
-      expect(confidenceOf(all.map((percent) => percent / 100))).toEqual(all);
+  it('is 1 for a fraction, and 100 for what is over 1, whatever stands beside it', () => {
+    const percent = fc.integer({ min: 2, max: 100 }).map((value) => [value, value]);
+    const share = fc.integer({ min: 0, max: 9_999 }).map((value) => [value / 10_000, value / 100]);
+    fc.assert(fc.property(fc.array(fc.oneof(percent, share), { minLength: 1 }), (values) => {
+      expect(confidenceOf(values.map(([said]) => said))).toEqual(values.map(([, meant]) => meant));
     }));
   });
 
-  it('is 100 when only 0 and 1 are seen', () => expect(confidenceOf([0, 1, 1])).toEqual([0, 1, 1]));
+  it.each([['deliverable', 100], ['Deliverable', 100], ['undeliverable', 1], ['risky', 1], ['unknown', 1], ['parked', 1]])('is told by the verdict for a 1 alone: %s', (result, confidence) => {
+    expect(verdicts([{ email: 'a@acme.example', result, confidence: 1 }], ['a@acme.example']).get('a@acme.example')).toMatchObject({ confidence });
+  });
 
   it('leaves out what is no confidence', () => {
     expect(confidenceOf([-1, 101, 'high', '', null, true, '88', '1e999'])).toEqual([null, null, null, null, null, null, 88, null]);

@@ -50,17 +50,19 @@ function toRecord(record: FramedRecord, text: string, keys: KeyNames, withObject
   const parsed = withObject && typeof read === 'object' && isNestedDeeply(text) ? `nested more than ${MAX_DEPTH} levels deep` : read;
   const bad = typeof parsed === 'string' ? parsed : null;
   const object = typeof parsed === 'string' ? null : parsed;
+  // Lines end with \n here: what stands before it belongs to the line end where that is \r\n.
+  const line = record.text.endsWith('\r') ? record.text.slice(0, -1) : record.text;
   return {
     file: end.file,
     line: record.line,
     end,
     values: null,
-    json: bad === null ? text : JSON.stringify(record.text),
+    json: bad === null ? text : JSON.stringify(line),
     email: keyOf(object, keys.email),
     domain: keyOf(object, keys.domain),
     linkedinUrl: keyOf(object, keys.linkedin_url),
     bad,
-    raw: bad === null ? null : record.text.slice(0, MAX_RAW_CHARS),
+    raw: bad === null ? null : line.slice(0, MAX_RAW_CHARS),
     surplus: false,
     ...(withObject && object !== null ? { object } : {}),
   };

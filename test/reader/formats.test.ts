@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { code, freeze, readAll } from './helpers.ts';
+import { code, freeze, put, readAll, scratchFolder } from './helpers.ts';
 
+const folder = scratchFolder();
 const formats = join(import.meta.dirname, '../../fixtures/formats');
 const HEADER = ['Id', 'Work E-mail', 'First Name', 'Company', 'Website'];
 const PEOPLE = [
@@ -59,6 +60,12 @@ describe('fixtures/formats', () => {
       } else expect([bad, json, raw]).toEqual([line === 15 ? 'not valid JSON' : 'not a JSON object', JSON.stringify(text), text]);
     }
     expect((await freeze(join(formats, name), { needColumns: true })).columns).toEqual([...HEADER, 'tags']);
+  });
+
+  it('people.jsonl with the line ends of Windows has the same records, those that are no JSON as well', async () => {
+    const text = await readFile(join(formats, 'people.jsonl'), 'utf8');
+    const said = async (path: string): Promise<unknown> => (await readAll(await freeze(path))).map(({ line, json, email, bad, raw }) => ({ line, json, email, bad, raw }));
+    expect(await said(await put(folder, 'windows.jsonl', text.replaceAll('\n', '\r\n')))).toEqual(await said(join(formats, 'people.jsonl')));
   });
 
   it('unclosed-quote.csv: one bad row, and nothing else is lost', async () => {

@@ -174,6 +174,8 @@ function compileOutput(raw: RawJob, scene: Scene): CompiledJob['output'] {
   if (raw.output.uri === undefined || origin === null) throw missing('no_output', 'output.uri', '--output FILE', scene);
   const uri = scene.expand(raw.output.uri, 'output.uri');
   const { format, compression } = outputShape(uri, raw.output.format, origin);
+  const input = scene.originOf('output.fields.input');
+  if (format === 'jsonl' && input !== null) throw refusal(input, 'bad_fields', 'output.fields: a row of a jsonl output has its record under "input" already', 'Give that column another name.');
   return { uri, format, compression, fields: raw.output.fields, escapeFormulas: raw.output.escapeFormulas };
 }
 

@@ -73,6 +73,8 @@ const CASES: readonly (readonly [string, 64 | 78, RegExp, Parameters<typeof sour
   ['bad_fields', 64, /^output\.fields: "person\.title", for the column "A", is no path into a result$/, { flags: { ...LEAST, 'output.fields.A': 'person.title' } }],
   ['bad_fields', 64, /"result\.colour"/, { flags: { ...LEAST, 'output.fields.A': 'result.colour' } }],
   ['bad_fields', 64, /"enrich"/, { flags: { ...LEAST, 'output.fields.A': 'enrich' } }],
+  ['bad_fields', 64, /has its record under "input" already$/, { flags: { ...LEAST, 'output.fields.input': 'enrich.title' } }],
+  ['bad_fields', 78, /has its record under "input" already \(jobs\/nightly\.yaml/, { file: { output: { fields: { A: 'enrich.title', input: 'enrich.email' } } }, flags: LEAST }],
   ['ledger_uri', 78, /need a ledger of their own/, { file: { ...INPUT, ledger: { maxAgeDays: 30 }, service: { embedded: true } } }],
   ['bad_name', 78, /cannot be one/, { flags: { ...LEAST, output: `${'x'.repeat(101)}.csv` } }],
   ['bad_value', 64, /^--name must be text of 1 to 100 printable/, { flags: { ...LEAST, name: 'a/b' } }],

@@ -2,6 +2,7 @@ import { InputError, MillraceError, StorageError, storageHint } from '../errors.
 import type { Spent } from '../limiter/quota-model.ts';
 import type { KeptSlots } from '../job/call-slots.ts';
 import type { Shard } from '../job/types.ts';
+import type { Trust } from '../processor/trust-gate.ts';
 import type { InputRange } from '../reader/cuts.ts';
 import type { InputManifest } from '../reader/types.ts';
 import { storageOf } from '../storage/storages.ts';
@@ -52,7 +53,7 @@ export interface Retry {
 }
 
 /** The job's memory between runs: one JSON file beside the output. */
-export interface Checkpoint {
+export interface Checkpoint extends Trust {
   readonly version: typeof VERSION;
   readonly job: string;
   /** Absolute path or uri of the output that it belongs to. */
@@ -71,8 +72,6 @@ export interface Checkpoint {
   readonly exitCode: number | null;
   readonly mark: Mark;
   readonly totals: RunTotals;
-  /** The service has answered something other than one kind of 4xx. */
-  readonly trusted: boolean;
   /** What the last minute has spent of the quota, so that a resume does not spend it again; null: nothing. */
   readonly spent: Spent | null;
   /** From `finishing` on: what the output is when it is whole. */
@@ -125,9 +124,9 @@ export async function writeCheckpoint(path: string, checkpoint: Checkpoint, fenc
 /** What each key holds in a checkpoint of ours, by kind. */
 const KINDS: Readonly<Record<keyof Checkpoint, readonly Kind[]>> = {
   version: ['number'], job: ['string'], output: ['string'], fingerprint: ['object'], generation: ['number'], run: ['string'], manifest: ['object'], limit: ['number', 'null'], state: ['string'],
-  startedAt: ['string'], updatedAt: ['string'], finishedAt: ['string', 'null'], exitCode: ['number', 'null'], mark: ['object'], totals: ['object'], trusted: ['boolean'], spent: ['object', 'null'], result: ['object', 'null'], callsAtMost: ['number'], retry: ['object', 'null'], shard: ['object', 'null'],
+  startedAt: ['string'], updatedAt: ['string'], finishedAt: ['string', 'null'], exitCode: ['number', 'null'], mark: ['object'], totals: ['object'], trusted: ['boolean'], held: ['object', 'undefined'], spent: ['object', 'null'], result: ['object', 'null'], callsAtMost: ['number'], retry: ['object', 'null'], shard: ['object', 'null'],
 };
-type Kind = 'string' | 'number' | 'boolean' | 'object' | 'null';
+type Kind = 'string' | 'number' | 'boolean' | 'object' | 'null' | 'undefined';
 
 /** Undefined when it is no JSON. */
 function parse(text: string): unknown {
@@ -152,7 +151,7 @@ function faultOf(value: unknown): string | null {
     const part = found[key as keyof Checkpoint];
     if (!kinds.includes((part === null ? 'null' : typeof part) as Kind)) return `${none}, or of an older version (see its "${key}")`;
   }
-  const { version, manifest, mark, totals } = value as Checkpoint;
-  const whole = version === VERSION && Array.isArray(manifest.files) && Array.isArray(manifest.columns) && typeof mark.bytes === 'number' && typeof mark.tally === 'object' && typeof totals.calls === 'object';
+  const { version, manifest, mark, totals, held = [] } = value as Checkpoint;
+  const whole = version === VERSION && Array.isArray(manifest.files) && Array.isArray(manifest.columns) && Array.isArray(held) && typeof mark.bytes === 'number' && typeof mark.tally === 'object' && typeof totals.calls === 'object';
   return whole ? null : none;
 }

@@ -5,6 +5,7 @@ import type { Spent } from '../limiter/quota-model.ts';
 import type { SharedQuota } from '../limiter/shared/shared-quota.ts';
 import type { KeysOf } from '../processor/keys.ts';
 import type { RecordResult } from '../processor/result.ts';
+import type { Trust } from '../processor/trust-gate.ts';
 import type { InputRecord, Position } from '../reader/types.ts';
 import type { Mark } from '../writer/mark.ts';
 import type { FinishedRows } from '../writer/output-writer.ts';
@@ -56,11 +57,11 @@ export interface JobParts {
   readonly vouched?: (() => Promise<boolean>) | undefined;
   readonly service: { readonly baseUrl: string; readonly origin: string; readonly apiKey: string | null };
   /** Writes a checkpoint; called every `everyMs` and when the run stops. */
-  readonly keep: (mark: Mark, state: 'running' | 'stopped', trusted: boolean, spent: Spent) => Promise<void>;
+  readonly keep: (mark: Mark, state: 'running' | 'stopped', trust: Trust, spent: Spent) => Promise<void>;
   /** Their reasons are what the run ends with. */
   readonly drain: AbortSignal;
   readonly abort: AbortSignal;
 }
 
 /** Why a run ended. */
-export type RunEnd = { readonly kind: 'whole'; readonly trusted: boolean; readonly spent: Spent } | { readonly kind: 'stopped'; readonly error: unknown };
+export type RunEnd = { readonly kind: 'whole'; readonly trust: Trust; readonly spent: Spent } | { readonly kind: 'stopped'; readonly error: unknown };

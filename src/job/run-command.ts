@@ -192,7 +192,7 @@ async function execute(job: CompiledJob, paths: JobPaths, start: Start & { kind:
         keysOf,
         vouched: context.vouched,
         service: { baseUrl: context.baseUrl, origin: serviceOrigin(job), apiKey: context.apiKey },
-        keep: (mark, state, trusted, spent) => keep({ mark, state, trusted, spent }),
+        keep: (mark, state, trust, spent) => keep({ mark, state, ...trust, spent }),
         drain: context.drain,
         abort,
       }));
@@ -210,7 +210,7 @@ async function execute(job: CompiledJob, paths: JobPaths, start: Start & { kind:
       // Calls may just have been claimed: what follows writes the checkpoint, too.
       await writing;
       await ledger.keep();
-      latest = await markFinishing(job, paths, { ...latest, trusted: end.trusted, spent: end.spent, totals: totals(), callsAtMost: budget.sent }, finished, lock);
+      latest = await markFinishing(job, paths, { ...latest, ...end.trust, spent: end.spent, totals: totals(), callsAtMost: budget.sent }, finished, lock);
       const report = await putInPlace(job, paths, latest, () => sink.commit(), lock);
       // A part is no result yet: `runShard` says what comes of it.
       if (checkpoint.shard === null) reporter.finished(report, paths);

@@ -76,7 +76,7 @@ export class RunningJob {
     this.limiter = calls.limiter;
     this.pool = calls.pool;
     ledger.listen({ moved: () => this.#moveOn(), failed: (error) => this.#stopFor(error) });
-    this.#gate = new TrustGate({ trusted: parts.checkpoint.trusted || job.limits.trustMisses, onDistrust: (answers, kind) => void this.#distrust(answers, kind) });
+    this.#gate = new TrustGate({ held: parts.checkpoint.held, trusted: parts.checkpoint.trusted || job.limits.trustMisses, onDistrust: (answers, kind) => void this.#distrust(answers, kind) });
     const context = { client: this.#client, pool: this.pool, ledger, gate: this.#gate, idempotencyKey: idempotencyKeys(parts.checkpoint), onProgress: () => this.#moveOn(), onPending: calls.onPending };
     const scopes = lookupScopes((step, options) => ledger.scope(service.origin, step, options), job.service.domainField);
     this.#steps = openSteps(job, context, scopes);
@@ -117,7 +117,7 @@ export class RunningJob {
       await Promise.race([this.#readAll(), stopped]);
       await this.#drainPool();
       await keeping.end();
-      if (this.#stop === null) return { kind: 'whole', trusted: this.#gate.trusted, spent: this.limiter.spent() };
+      if (this.#stop === null) return { kind: 'whole', trust: this.#gate.trust, spent: this.limiter.spent() };
       await this.#keepNow('stopped');
     } catch (error) {
       this.#stop ??= { error };
@@ -267,7 +267,7 @@ export class RunningJob {
   }
 
   async #keep(mark: Mark, state: 'running' | 'stopped'): Promise<void> {
-    await this.#parts.keep(mark, state, this.#gate.trusted, this.limiter.spent());
+    await this.#parts.keep(mark, state, this.#gate.trust, this.limiter.spent());
     this.lastKept = { mark, atMs: performance.now() };
   }
 

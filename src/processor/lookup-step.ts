@@ -5,6 +5,7 @@ import type { LedgerAnswer } from '../ledger/ledger.ts';
 import type { Settled } from '../pool/call-pool.ts';
 import type { StepContext } from './context.ts';
 import type { Answered } from './result.ts';
+import type { Doubtful } from './trust-gate.ts';
 
 export type LookupOutcome<R> =
   | { readonly kind: 'hit'; readonly answer: Answered<R> }
@@ -54,6 +55,11 @@ export abstract class LookupStep<L extends Lookup, R> {
       return;
     }
     this.#inFlight.set(lookup.key, [done]);
+    const doubtful = this.context.gate.recall(this.step, lookup.key);
+    if (doubtful !== null) {
+      this.#judge(scope, doubtful);
+      return;
+    }
     this.#calls++;
     this.context.ledger.ask(scope, lookup.key, (told) => {
       if (told === null) {
@@ -89,26 +95,29 @@ export abstract class LookupStep<L extends Lookup, R> {
       }
       case 'miss':
       case 'suppressed': {
-        const { kind } = settled;
-        const deliver = (): void => this.#deliver(scope, key, { kind }, { kind });
-        if (settled.status >= 400) gate.judge(`${settled.status} ${kind}`, deliver);
+        const { kind, status } = settled;
+        if (status >= 400) this.#judge(scope, { step: this.step, key, said: `${status} ${kind}`, answer: { kind } });
         else {
           gate.vouch();
-          deliver();
+          this.#deliver(scope, key, { kind }, { kind });
         }
         return;
       }
       case 'failed': {
         const { code, attempts, requestId } = settled;
         const failed = { kind: 'failed', code, attempts, requestId } as const;
-        const deliver = (): void => this.#deliver(scope, key, failed, failed);
-        if (settled.rejected) gate.judge(`${settled.status} ${code}`, deliver);
-        else deliver();
+        if (settled.rejected) this.#judge(scope, { step: this.step, key, said: `${settled.status} ${code}`, answer: failed });
+        else this.#deliver(scope, key, failed, failed);
         return;
       }
       default:
         settled satisfies never;
     }
+  }
+
+  #judge(scope: number, doubtful: Doubtful): void {
+    const { key, said, answer } = doubtful;
+    this.context.gate.judge(said, () => this.#deliver(scope, key, answer, answer), doubtful);
   }
 
   #deliver(scope: number, key: string, answer: LedgerAnswer, outcome: LookupOutcome<R>): void {

@@ -1,20 +1,45 @@
+import type { Step } from '../job/steps.ts';
+import type { LedgerAnswer } from '../ledger/ledger.ts';
+
 /** Answers of one kind of 4xx, and nothing else, after which a job stops. */
 export const DISTRUST_AFTER = 100;
 
+/** A 4xx answer to one lookup. */
+export interface Doubtful {
+  readonly step: Step;
+  readonly key: string;
+  /** Its kind, such as `404 miss`. */
+  readonly said: string;
+  readonly answer: Exclude<LedgerAnswer, { readonly text: string }>;
+}
+
+/** What a run knows of its service: kept in the checkpoint. */
+export interface Trust {
+  /** It has answered something other than one kind of 4xx. */
+  readonly trusted: boolean;
+  /** Answers that are held back. Left out by versions of before. */
+  readonly held?: readonly Doubtful[] | undefined;
+}
+
 /**
  * A service that answers every question with the same 4xx is probably not the service that was meant. Until it has
- * answered anything else, such answers are held back: they reach neither the ledger nor the output.
+ * answered anything else, such answers are held back: they reach neither the ledger nor the output, and a run that is
+ * stopped leaves them to the next one, which does not ask again.
  */
 export class TrustGate {
   #trusted: boolean;
+  #distrusted = false;
   #kind: string | null = null;
   #answers = 0;
-  #held: (() => void)[] = [];
+  #held: { readonly deliver: () => void; readonly doubtful: Doubtful | null }[] = [];
+  /** Held back by the run before, and not asked for yet by this one. By step and key. */
+  readonly #before: Map<string, Doubtful>;
   readonly #onDistrust: (answers: number, kind: string) => void;
 
-  constructor(options: { trusted: boolean; onDistrust: (answers: number, kind: string) => void }) {
-    this.#trusted = options.trusted;
-    this.#onDistrust = options.onDistrust;
+  constructor({ trusted, held = [], onDistrust }: Trust & { onDistrust: (answers: number, kind: string) => void }) {
+    this.#trusted = trusted;
+    this.#before = new Map(held.map((doubtful) => [nameOf(doubtful.step, doubtful.key), doubtful]));
+    this.#onDistrust = onDistrust;
   }
 
   get trusted(): boolean {
@@ -25,6 +50,12 @@ export class TrustGate {
     return this.#held.length;
   }
 
+  /** For the checkpoint. What came from a service that is not believed is asked for again. */
+  get trust(): Trust {
+    if (this.#distrusted && !this.#trusted) return { trusted: false, held: [] };
+    return { trusted: this.#trusted, held: [...this.#before.values(), ...this.#held.flatMap(({ doubtful }) => (doubtful === null ? [] : [doubtful]))] };
+  }
+
   /** An answer that is no 4xx: the service is what it should be. */
   vouch(): void {
     if (this.#trusted) return;
@@ -32,15 +63,30 @@ export class TrustGate {
     this.releaseHeld();
   }
 
-  /** A 4xx answer. `deliver` runs now or, while the service is not trusted, when it is (or when the input ends). */
-  judge(kind: string, deliver: (() => void) | null): void {
+  /** What the run before was told and held back, once; it is judged again. Null: nothing. */
+  recall(step: Step, key: string): Doubtful | null {
+    if (this.#before.size === 0) return null;
+    const name = nameOf(step, key);
+    const doubtful = this.#before.get(name) ?? null;
+    this.#before.delete(name);
+    return doubtful;
+  }
+
+  /**
+   * A 4xx answer of that kind. `deliver` runs now or, while the service is not trusted, when it is (or when the input ends).
+   * `doubtful`: what the next run is told if this one does not come to that; null: it asks again.
+   */
+  judge(kind: string, deliver: (() => void) | null, doubtful: Doubtful | null = null): void {
     if (!this.#trusted) {
       if (this.#kind !== null && this.#kind !== kind) {
         this.vouch();
       } else {
         this.#kind = kind;
-        if (deliver !== null) this.#held.push(deliver);
-        if (++this.#answers >= DISTRUST_AFTER) this.#onDistrust(this.#answers, kind);
+        if (deliver !== null) this.#held.push({ deliver, doubtful });
+        if (++this.#answers >= DISTRUST_AFTER) {
+          this.#distrusted = true;
+          this.#onDistrust(this.#answers, kind);
+        }
         return;
       }
     }
@@ -51,6 +97,10 @@ export class TrustGate {
   releaseHeld(): void {
     const held = this.#held;
     this.#held = [];
-    for (const deliver of held) deliver();
+    for (const { deliver } of held) deliver();
   }
+}
+
+function nameOf(step: Step, key: string): string {
+  return `${step} ${key}`;
 }

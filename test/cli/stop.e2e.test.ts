@@ -44,6 +44,20 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (name) => {
   });
 });
 
+test.each(['SIGTERM', 'max-calls'])('what a run was told and does not believe yet is not asked for again after %s', async (how) => {
+  const MISSES = 90;
+  const { folder, service, args } = await makeWorld(`email\n${Array.from({ length: MISSES }, (_, i) => `miss${i}@works.example\n`).join('')}`);
+  service.latencyMs = 5;
+  const options = { steps: 'enrich', concurrency: '2' };
+  const first = folder.start(args(how === 'SIGTERM' ? options : { ...options, 'max-calls': '40' }));
+  await service.sees(40);
+  if (how === 'SIGTERM') first.kill(how);
+  expect((await first.ended).code).toBe(how === 'SIGTERM' ? 75 : 77);
+  expect(await folder.run(args(how === 'SIGTERM' ? options : { ...options, 'max-calls': String(MISSES) }))).toMatchObject({ code: 0, stderr: '' });
+  expect([service.requests.length, service.asked.size]).toEqual([MISSES, MISSES]);
+  expect(await folder.json('out.csv.report.json')).toMatchObject({ records: { no_match: MISSES }, calls: { enrich: MISSES }, lookups: { unique: MISSES } });
+});
+
 test('a second signal does not wait for the answers', async () => {
   const { folder, service, args } = await makeWorld(toCsv(ROWS));
   // The first 50 are answered; then the service keeps everybody waiting.

@@ -5,7 +5,7 @@ import type { CompiledJob, Step } from '../../src/job/types.ts';
 import type { LedgerAnswer, LedgerEntry } from '../../src/ledger/ledger.ts';
 import type { Call, Settled } from '../../src/pool/call-pool.ts';
 import type { StepContext } from '../../src/processor/context.ts';
-import { TrustGate } from '../../src/processor/trust-gate.ts';
+import { TrustGate, type Trust } from '../../src/processor/trust-gate.ts';
 import type { InputRecord } from '../../src/reader/types.ts';
 
 export interface Asked {
@@ -32,7 +32,7 @@ export interface Bench {
   next(step?: Step): Asked;
 }
 
-export function makeBench(options: { trusted?: boolean } = {}): Bench {
+export function makeBench(options: Partial<Trust> = {}): Bench {
   const client = new DataServiceClient({ baseUrl: 'http://service.test', apiKey: null });
   const ledger = new Map<string, LedgerAnswer>();
   let sending: { body: string; idempotencyKey: string | undefined } = { body: '', idempotencyKey: undefined };
@@ -72,6 +72,7 @@ export function makeBench(options: { trusted?: boolean } = {}): Bench {
       },
       gate: new TrustGate({
         trusted: options.trusted ?? true,
+        held: options.held,
         onDistrust: (answers, kind) => {
           bench.distrusted.push(`${answers} ${kind}`);
         },

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { PersonRecord } from '../../src/client/types.ts';
 import { EnrichStep } from '../../src/processor/enrich.ts';
 import type { LookupOutcome } from '../../src/processor/lookup-step.ts';
+import type { Trust } from '../../src/processor/trust-gate.ts';
 import { GAVE_UP, makeBench, MISS, person, REFUSED, SUPPRESSED, type Bench } from './bench.ts';
 
 type EnrichOutcome = LookupOutcome<PersonRecord>;
@@ -15,7 +16,7 @@ function ask(step: EnrichStep, key: string): EnrichOutcome[] {
   return got;
 }
 
-function make(options: { trusted?: boolean } = {}): { bench: Bench; step: EnrichStep } {
+function make(options: Partial<Trust> = {}): { bench: Bench; step: EnrichStep } {
   const bench = makeBench(options);
   return { bench, step: new EnrichStep(bench.context, SCOPES) };
 }
@@ -97,6 +98,22 @@ describe('EnrichStep', () => {
     bench.next().settle(person({ name: 'B' }));
     expect([first, again]).toEqual([[{ kind: 'miss' }], [{ kind: 'miss' }]]);
     expect(bench.kept.flat().map(({ key }) => key)).toEqual(['a@example.com', 'b@example.com']);
+  });
+
+  it('is told once what the run before held back, without a call; the rest is asked for', () => {
+    const before = make({ trusted: false });
+    for (const [email, settled] of [['a@example.com', MISS], ['b@example.com', MISS]] as const) {
+      ask(before.step, email);
+      before.bench.next().settle(settled);
+    }
+    const { bench, step } = make(JSON.parse(JSON.stringify(before.bench.context.gate.trust)) as Trust);
+    const told = [ask(step, 'b@example.com'), ask(step, 'b@example.com'), ask(step, 'a@example.com')];
+    expect([told, bench.asked, bench.kept, step.callsPending]).toEqual([[[], [], []], [], [], 0]);
+    ask(step, 'c@example.com');
+    bench.next().settle(person({ name: 'C' }));
+    expect(told).toEqual([[{ kind: 'miss' }], [{ kind: 'miss' }], [{ kind: 'miss' }]]);
+    expect(bench.kept.flat().map(({ key }) => key)).toEqual(['b@example.com', 'a@example.com', 'c@example.com']);
+    expect(bench.bodies.enrich).toEqual(['{"email":"c@example.com"}']);
   });
 
   it('trusts a service that finds nothing in a way of its own (200 and null)', () => {

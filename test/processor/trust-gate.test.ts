@@ -1,12 +1,13 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { DISTRUST_AFTER, TrustGate } from '../../src/processor/trust-gate.ts';
+import { DISTRUST_AFTER, TrustGate, type Doubtful, type Trust } from '../../src/processor/trust-gate.ts';
 
-function gate(trusted = false): { gate: TrustGate; distrusted: string[] } {
+function gate({ trusted, held }: Trust = { trusted: false }): { gate: TrustGate; distrusted: string[] } {
   const distrusted: string[] = [];
   return {
     gate: new TrustGate({
       trusted,
+      held,
       onDistrust: (answers, kind) => {
         distrusted.push(`${answers} ${kind}`);
       },
@@ -52,11 +53,47 @@ describe('TrustGate', () => {
   });
 
   it('holds nothing back where misses are trusted from the start', () => {
-    const { gate: it, distrusted } = gate(true);
+    const { gate: it, distrusted } = gate({ trusted: true });
     let delivered = 0;
     for (let i = 0; i < 3 * DISTRUST_AFTER; i++) it.judge('404 miss', () => delivered++);
     expect(delivered).toBe(3 * DISTRUST_AFTER);
     expect(distrusted).toEqual([]);
+  });
+
+  it('goes on where the gate of the run before stood, wherever that ended', () => {
+    const kinds = fc.constantFrom('404 miss', '404 miss', '404 miss', '451 suppressed', 'vouch');
+    fc.assert(
+      fc.property(fc.array(kinds, { maxLength: 2 * DISTRUST_AFTER, size: 'max' }), fc.nat(DISTRUST_AFTER - 1), (answers, cut) => {
+        const delivered: number[] = [];
+        const said = (it: TrustGate, kind: string, i: number, doubtful: Doubtful = { step: 'enrich', key: String(i), said: kind, answer: { kind: 'miss' } }): void => {
+          if (kind === 'vouch') it.vouch();
+          else it.judge(kind, () => delivered.push(i), doubtful);
+        };
+        const first = gate();
+        answers.slice(0, cut).forEach((kind, i) => said(first.gate, kind, i));
+        const second = gate(JSON.parse(JSON.stringify(first.gate.trust)) as Trust);
+        for (const i of answers.slice(0, cut).keys()) {
+          const doubtful = second.gate.recall('enrich', String(i));
+          if (doubtful !== null) said(second.gate, doubtful.said, i, doubtful);
+          expect(second.gate.recall('enrich', String(i))).toBeNull();
+        }
+        answers.slice(cut).forEach((kind, i) => said(second.gate, kind, cut + i));
+        const known = [...delivered];
+
+        delivered.length = 0;
+        const whole = gate();
+        answers.forEach((kind, i) => said(whole.gate, kind, i));
+        expect([known, second.distrusted, second.gate.trust]).toEqual([delivered, whole.distrusted, whole.gate.trust]);
+      }),
+    );
+  });
+
+  it('leaves nothing of a service that is not believed, so that it is asked again; and what nobody has recalled to the run after', () => {
+    const { gate: it } = gate();
+    for (let i = 0; i < DISTRUST_AFTER; i++) it.judge('404 miss', () => undefined, { step: 'enrich', key: String(i), said: '404 miss', answer: { kind: 'miss' } });
+    expect(it.trust).toEqual({ trusted: false, held: [] });
+    const left: Trust = { trusted: true, held: [{ step: 'reveal', key: 'a', said: '404 miss', answer: { kind: 'miss' } }] };
+    expect(gate(left).gate.trust).toEqual(left);
   });
 
   it('lets answers stand at the end of a short input, and goes on holding what comes after', () => {

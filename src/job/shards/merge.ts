@@ -27,14 +27,15 @@ export function joinedCheckpoint(job: CompiledJob, paths: JobPaths, plan: ShardP
       errorBytes: sum(({ mark }) => mark.errorBytes),
       tally: tallying.snapshot(),
     },
-    totals: addTotals(shards.map(({ totals }) => totals), plan.of),
-    trusted: shards.some(({ trusted }) => trusted),
+    totals: addTotals(shards.map(({ totals }) => totals), plan),
+    trusted: plan.before?.trusted === true || shards.some(({ trusted }) => trusted),
     spent: addSpent(shards),
-    callsAtMost: sum(({ callsAtMost }) => callsAtMost),
+    callsAtMost: (plan.before?.callsAtMost ?? 0) + sum(({ callsAtMost }) => callsAtMost),
   };
 }
 
-function addTotals(all: readonly RunTotals[], of: number): RunTotals {
+function addTotals(shards: readonly RunTotals[], { of, before }: ShardPlan): RunTotals {
+  const all = before === undefined ? shards : [before.totals, ...shards];
   const sum = (count: (totals: RunTotals) => number): number => all.reduce((total, totals) => total + count(totals), 0);
   return {
     calls: addCounts(all.map(({ calls }) => calls)),
@@ -44,7 +45,7 @@ function addTotals(all: readonly RunTotals[], of: number): RunTotals {
     credits: sum(({ credits }) => credits),
     latency: addCounts(all.map(({ latency }) => latency)),
     // Each shard may use its share of the plan only: so many at once take what one alone takes in the sum of their times, divided by all.
-    activeMs: Math.round(sum(({ activeMs }) => activeMs) / of),
+    activeMs: (before?.totals.activeMs ?? 0) + Math.round(shards.reduce((total, { activeMs }) => total + activeMs, 0) / of),
     series: keepSlots(joinSlots(all.map(({ series }) => readSlots(series)), MOST_SLOTS)),
   };
 }

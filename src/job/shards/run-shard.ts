@@ -12,7 +12,7 @@ import type { CompiledJob, RunOptions, Shard } from '../types.ts';
 import { pathsOf, readParts } from './parts.ts';
 import { isJoined, look, settle } from './settle.ts';
 import { rangeOf, shardJob, shardName } from './shard-job.ts';
-import { readShardPlan, type ShardPlan } from './shard-plan.ts';
+import { isSamePlan, readShardPlan, type ShardPlan } from './shard-plan.ts';
 
 /** How the run of a part begins: like `decideStart`. */
 export type Decide = (job: CompiledJob, paths: JobPaths, options: StartOptions) => Promise<Start>;
@@ -89,8 +89,11 @@ async function decidePart(plan: ShardPlan, index: number, job: CompiledJob, path
 }
 
 function beginning(plan: ShardPlan, index: number, job: CompiledJob, paths: JobPaths, { now }: StartOptions): Checkpoint {
-  const shard = { index, of: plan.of, ...rangeOf(plan.ranges, index) };
-  return { ...newCheckpoint(job, paths, plan.manifest, plan.generation, now(), shard), run: plan.run };
+  const { of, before, run } = plan;
+  const shard = { index, of, ...rangeOf(plan.ranges, index) };
+  // Of what the run before has spent of the last minute, each shard takes its part.
+  const { trusted = false, spent = null } = before ?? {};
+  return { ...newCheckpoint(job, paths, plan.manifest, plan.generation, now(), shard), run, trusted, spent: spent === null ? null : { ...spent, calls: Math.ceil(spent.calls / of) } };
 }
 
 /** Whether some shard knows the service to be one. What another has just learnt is in its next checkpoint: it is given the time. */
@@ -108,5 +111,6 @@ const LOOKS_FOR_TRUST = 7;
 const OVERTAKEN = 'another process has done this shard meanwhile';
 
 async function isInForce(whole: JobPaths, plan: ShardPlan): Promise<boolean> {
-  return (await readShardPlan(whole.shards))?.run === plan.run && !isJoined(plan, await readCheckpoint(whole.checkpoint));
+  const now = await readShardPlan(whole.shards);
+  return now !== null && isSamePlan(now, plan) && !isJoined(plan, await readCheckpoint(whole.checkpoint));
 }

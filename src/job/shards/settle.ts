@@ -59,9 +59,9 @@ export async function settle(job: CompiledJob, paths: JobPaths, shard: Shard, lo
   return joinAll(job, paths, plan, parts, lock, options);
 }
 
-/** Whether a checkpoint is of the job that was joined of the shards. */
+/** Whether a checkpoint is of the job that was joined of the shards, and not of the run as it was before them. */
 export function isJoined(plan: ShardPlan, found: Checkpoint | null): found is Checkpoint {
-  return found?.run === plan.run;
+  return found?.run === plan.run && found.finishedAt !== plan.before?.finishedAt;
 }
 
 async function joinAll(job: CompiledJob, paths: JobPaths, plan: ShardPlan, parts: readonly Part[], lock: JobLock, options: SettleOptions): Promise<Settled> {
@@ -91,7 +91,7 @@ async function begin(job: CompiledJob, paths: JobPaths, shard: Shard, old: Shard
       const { of } = shard;
       if (start.notice !== null) options.reporter.warn('written_again', start.notice);
       options.reporter.info('sharing_out', `finding where ${of} shards begin: the input is read once, and nothing is called`);
-      const plan = await shareOut(job, paths, of, start.checkpoint, options);
+      const plan = await shareOut(job, paths, of, found, start.checkpoint, options);
       await writeShardPlan(paths.shards, plan, lock);
       return { kind: 'run', plan };
     }
@@ -100,12 +100,17 @@ async function begin(job: CompiledJob, paths: JobPaths, shard: Shard, old: Shard
   }
 }
 
-/** Cuts the input of a job that begins. @throws what reading it throws */
-async function shareOut(job: CompiledJob, { output }: JobPaths, of: number, { manifest, generation }: Checkpoint, { now, signal }: StartOptions): Promise<ShardPlan> {
+/** Cuts the input of a job that begins, or goes on with a higher limit after `found`. @throws what reading it throws */
+async function shareOut(job: CompiledJob, { output }: JobPaths, of: number, found: Checkpoint | null, { manifest, generation, run }: Checkpoint, { now, signal }: StartOptions): Promise<ShardPlan> {
   // Parts of a compressed output that end with a full member are joined as they are.
   const group = job.output.compression === 'none' ? 1 : MEMBER.rows;
-  const startedAt = now().toISOString();
-  return newShardPlan({ job: job.name, output, fingerprint: job.fingerprint, generation, run: randomUUID(), startedAt, of, manifest, ranges: await findCuts(manifest, { of, group, signal }) });
+  const begun = found?.run === run ? beforeShards(found) : { run: randomUUID(), startedAt: now().toISOString() };
+  return newShardPlan({ job: job.name, output, fingerprint: job.fingerprint, generation, ...begun, of, manifest, ranges: await findCuts(manifest, { of, group, signal }) });
+}
+
+/** The same run: what it was told, `unknown` and failures too, is not asked for again, and what it has cost counts. */
+function beforeShards({ run, startedAt, totals, callsAtMost, trusted, spent, finishedAt }: Checkpoint): Pick<ShardPlan, 'run' | 'startedAt' | 'before'> {
+  return { run, startedAt, before: { totals, callsAtMost, trusted, spent, finishedAt } };
 }
 
 /**
@@ -122,7 +127,7 @@ export async function look(job: CompiledJob, paths: JobPaths, shard: Shard, opti
   }
   if (found !== null) refuseInOnePiece(job, paths, found);
   const start = await decideStart(job, paths, options);
-  return start.kind === 'go' ? shareOut(job, paths, shard.of, start.checkpoint, options) : start;
+  return start.kind === 'go' ? shareOut(job, paths, shard.of, found, start.checkpoint, options) : start;
 }
 
 /** @throws ConfigError 78 */

@@ -4,9 +4,13 @@ import type { InputRange } from '../../reader/cuts.ts';
 import { SHARD_MARK } from '../paths.ts';
 import type { CompiledJob, Shard } from '../types.ts';
 
+/** What a run had come to when it was shared out with a higher limit: its checkpoint then. */
+export type Before = Pick<Checkpoint, 'totals' | 'callsAtMost' | 'trusted' | 'spent' | 'finishedAt'>;
+
 /** What the shards of a job have in common. */
 export interface Sharing {
   readonly of: number;
+  readonly before?: Pick<Before, 'callsAtMost'>;
   /** One a shard. */
   readonly ranges: readonly InputRange[];
 }
@@ -43,14 +47,15 @@ export function rangeOf(ranges: readonly InputRange[], index: number): InputRang
   return range;
 }
 
-/** A shard's share of `limits.maxCalls`, by its records. The shares add up to it. */
+/** A shard's share of what is left of `limits.maxCalls`, by its records. The shares add up to it. */
 function callsOf(job: CompiledJob, sharing: Sharing, index: number): number | null {
   const { maxCalls } = job.limits;
   if (maxCalls === null) return null;
+  const left = Math.max(0, maxCalls - (sharing.before?.callsAtMost ?? 0));
   const counts = sharing.ranges.map((_, i) => recordsOf(job, sharing, i));
   const upTo = (end: number): number => counts.slice(0, end).reduce((sum, count) => sum + count, 0);
   const all = upTo(counts.length);
-  const share = (records: number): number => (all === 0 ? 0 : Math.floor(maxCalls * (records / all)));
+  const share = (records: number): number => (all === 0 ? 0 : Math.floor(left * (records / all)));
   return share(upTo(index + 1)) - share(upTo(index));
 }
 

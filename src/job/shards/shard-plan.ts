@@ -3,7 +3,7 @@ import type { Fence } from '../../checkpoint/fence.ts';
 import { InputError, MillraceError, StorageError, storageHint } from '../../errors.ts';
 import type { InputManifest } from '../../reader/types.ts';
 import { storageOf } from '../../storage/storages.ts';
-import type { Sharing } from './shard-job.ts';
+import type { Before, Sharing } from './shard-job.ts';
 
 const VERSION = 1;
 /** Like a checkpoint, it names all files of the input. */
@@ -19,11 +19,18 @@ export interface ShardPlan extends Sharing {
   /** Names the run of all shards, over all their resumes, and in the end the job that is joined of them. */
   readonly run: string;
   readonly startedAt: string;
+  /** Left out: the run begins with its shards. */
+  readonly before?: Before;
   readonly manifest: InputManifest;
 }
 
 export function newShardPlan(plan: Omit<ShardPlan, 'version'>): ShardPlan {
   return { version: VERSION, ...plan };
+}
+
+/** Whether both share out the same part of the same run. */
+export function isSamePlan(one: ShardPlan, other: ShardPlan): boolean {
+  return one.run === other.run && one.before?.finishedAt === other.before?.finishedAt;
 }
 
 /** Null: the job is not being done in shards. @throws InputError when the file is none of ours, StorageError */

@@ -72,4 +72,32 @@ describe(`a job in shards (SHARDS_SEED=${SEED})`, () => {
     expect((await world.outcome('out.csv')).bytes).toBe((await world.outcome('whole.csv')).bytes);
     expect(world.service.repeated).toBe(0);
   });
+
+  test.each([
+    ['in one piece', null],
+    ['in shards, as many', 3],
+    ['in shards, another number of them', 2],
+  ])('a pilot %s goes on in shards with a higher limit: what it was told is not asked for again, and what it has cost counts', async (_how, before) => {
+    const rows = leads(60, SEED);
+    const world = await InProcess.with(csvJob(rows));
+    const pilot = async (output: string, of: number | null): Promise<void> => {
+      for (const shard of of === null ? [null] : Array.from({ length: of }, (_, index) => ({ index, of }))) await world.run(output, shard, { limit: '30' });
+    };
+    await pilot('whole.csv', null);
+    await world.run('whole.csv');
+    world.service.forget();
+
+    await pilot('out.csv', before);
+    const { startedAt } = await world.folder.json('out.csv.report.json');
+    const sent = world.service.requests.length;
+    // With not a call left nothing is sent, and what the pilot was told is still known.
+    for (const index of [0, 1, 2]) await expect(world.run('out.csv', { index, of: 3 }, { 'max-calls': String(sent) }).then((code) => (code === EXIT.ok ? 'through' : code), ({ code }: { code: string }) => code)).resolves.toMatch(/^(?:through|max_calls)$/);
+    expect(world.service.requests).toHaveLength(sent);
+    await inShards(world, 'out.csv', 3);
+    expect(await world.outcome('out.csv')).toEqual(await world.outcome('whole.csv'));
+    expect(world.service.repeated).toBe(0);
+    expect(await world.folder.json('out.csv.report.json')).toMatchObject({ startedAt, calls: world.service.callsMade });
+    expect((await world.folder.json('out.csv.checkpoint.json'))['callsAtMost']).toBe(world.service.requests.length);
+    expect(await world.left()).toEqual([]);
+  });
 });

@@ -175,7 +175,7 @@ async function enter(place: LockPlace, options: LockOptions): Promise<{ grip: Gr
     if (found === null) {
       // Just let go; or a link that leads nowhere, which would be looked at for ever.
       goneSince ??= now;
-      if (givesUp || now - goneSince >= LEASE_MS) throw lockFailed(options.path, 'read', new Error('something stands there that is no file'));
+      if (now - goneSince >= (givesUp ? LOOK_EVERY_MS : LEASE_MS)) throw lockFailed(options.path, 'read', new Error('something stands there that is no file'));
       await sleep(GONE_MS);
       continue;
     }

@@ -161,6 +161,12 @@ describe('a holder that is alive', () => {
     expect(clock.ms).toBe(began);
   });
 
+  it('is taken when it was let go just as it was looked at, by a run that is to stop as well', async () => {
+    await symlink(join(folder, 'nowhere'), path);
+    clock.onSleep = () => rm(path, { force: true });
+    await (await acquire({ signal: STOPPED })).check();
+  });
+
   it('a link that leads nowhere in its place: 74 after a lease, or when the run is to stop', async () => {
     await symlink(join(folder, 'nowhere'), path);
     // It looks many times a second: a tenth of that shows the same.

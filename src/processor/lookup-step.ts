@@ -51,6 +51,7 @@ export abstract class LookupStep<L extends Lookup, R> {
     }
     const known = this.context.ledger.get(scope, lookup.key);
     if (known !== null) {
+      if (known.kind === 'hit') this.context.gate.recognise();
       done(fromLedger(known));
       return;
     }
@@ -117,7 +118,10 @@ export abstract class LookupStep<L extends Lookup, R> {
 
   #judge(scope: number, doubtful: Doubtful): void {
     const { key, said, answer } = doubtful;
-    this.context.gate.judge(said, () => this.#deliver(scope, key, answer, answer), doubtful);
+    const { gate } = this.context;
+    const deliver = (): void => this.#deliver(scope, key, answer, answer);
+    if (answer.kind === 'failed') gate.refuse(said, deliver, doubtful);
+    else gate.judge(said, deliver, doubtful);
   }
 
   #deliver(scope: number, key: string, answer: LedgerAnswer, outcome: LookupOutcome<R>): void {

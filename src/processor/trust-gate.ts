@@ -29,6 +29,10 @@ export interface Trust {
 export class TrustGate {
   #trusted: boolean;
   #distrusted = false;
+  /** The ledger has something that this service has found before. */
+  #known = false;
+  /** What is counted says that it would not look, and not that it found nothing. */
+  #refusing = false;
   #kind: string | null = null;
   #answers = 0;
   #held: { readonly deliver: () => void; readonly doubtful: Doubtful | null }[] = [];
@@ -61,6 +65,30 @@ export class TrustGate {
     if (this.#trusted) return;
     this.#trusted = true;
     this.releaseHeld();
+  }
+
+  /**
+   * The ledger has a match of this service. Then refusals are no reason to doubt it: a list that was asked about before has
+   * nothing but those left to ask, since they are asked again by each run. Misses still are: they would be believed for good.
+   */
+  recognise(): void {
+    if (this.#trusted || this.#known) return;
+    this.#known = true;
+    if (!this.#refusing) return;
+    this.#refusing = false;
+    this.#kind = null;
+    this.#answers = 0;
+    this.releaseHeld();
+  }
+
+  /** `judge` for a request that was refused. */
+  refuse(kind: string, deliver: (() => void) | null, doubtful: Doubtful | null = null): void {
+    if (this.#known) {
+      deliver?.();
+      return;
+    }
+    this.#refusing = true;
+    this.judge(kind, deliver, doubtful);
   }
 
   /** What the run before was told and held back, once; it is judged again. Null: nothing. */

@@ -81,6 +81,7 @@ export class VerifyStep {
       return;
     }
     if (known !== null) {
+      if (known.kind === 'hit') this.#context.gate.recognise();
       done(fromLedger(known));
       return;
     }
@@ -158,22 +159,25 @@ export class VerifyStep {
       this.#answered(emails, asked, id, settled);
       return;
     }
-    const refused = settled.kind !== 'failed' || settled.rejected;
-    const said = `${settled.status} ${settled.kind === 'failed' ? settled.code : settled.kind}`;
     if (emails.length > 1) {
       // One of them offends, or breaks the service each time: halve until it stands alone, so that its neighbours are not lost with it.
-      if (refused) this.#context.gate.judge(said, null);
+      this.#judge(settled, null);
       const half = Math.ceil(emails.length / 2);
       this.#send(emails.slice(0, half), 1);
       this.#send(emails.slice(half), 1);
       return;
     }
-    const deliver = (): void => {
+    this.#judge(settled, () => {
       if (settled.kind === 'suppressed') this.#end(emails, { kind: 'suppressed' });
       else this.#fail(emails, { code: settled.kind, ...settled });
-    };
-    if (refused) this.#context.gate.judge(said, deliver);
-    else deliver();
+    });
+  }
+
+  #judge(settled: Exclude<Settled<VerifyAnswer>, { kind: 'ok' }>, deliver: (() => void) | null): void {
+    const { gate } = this.#context;
+    if (settled.kind !== 'failed') gate.judge(`${settled.status} ${settled.kind}`, deliver);
+    else if (settled.rejected) gate.refuse(`${settled.status} ${settled.code}`, deliver);
+    else deliver?.();
   }
 
   #answered(emails: readonly string[], asked: number, id: string, settled: Settled<VerifyAnswer> & { kind: 'ok' }): void {

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { durableLookups } from '../support/crash-site.ts';
 import { leads, toCsv } from '../support/leads.ts';
 import { sampleOf } from '../support/sample.ts';
-import { problem, type Script } from '../support/scripted-service.ts';
+import { problem, type Reply, type Script } from '../support/scripted-service.ts';
 import { flags, makeFolder, makeWorld } from '../support/world.ts';
 import { addsUp, report } from './adds-up.ts';
 import { emailOf, expectAllFound, expectOneKeyPerBody, people } from './people.ts';
@@ -185,6 +185,19 @@ describe('not such a service', () => {
     expect(await folder.files()).not.toContain('out.csv');
     expect((await folder.run(args({ steps: 'enrich', 'limits.trustMisses': true }))).code).toBe(0);
     expect((await report(folder)).records).toMatchObject({ total: 400, no_match: 400 });
+  });
+
+  test.each(['enrich', 'verify'])('%s: all that is left to ask was refused before, and is again: no reason to doubt a service that the ledger knows', async (steps) => {
+    const refused = Array.from({ length: 150 }, (_, i) => `r${i},refused${i}@works.example\n`).join('');
+    const { folder, service, args } = await makeWorld(`${people(50)}${refused}`);
+    const delivered = (keys: readonly string[]): Reply => ({ status: 200, body: JSON.stringify(keys.map((email) => ({ email, result: 'deliverable' }))) });
+    service.script = ({ keys, path }, _response, reply, usual) => reply(keys.some((key) => key.startsWith('refused')) ? problem(422, 'validation_failed') : path === 'verify' ? delivered(keys) : usual());
+    const lenient = { steps, 'max-errors': '100%', 'limits.trustMisses': true };
+    expect((await folder.run(args(lenient))).code).toBe(0);
+    service.forget();
+    expect(await folder.run(args({ ...lenient, 'limits.trustMisses': false, fresh: true }))).toMatchObject({ code: 0, stderr: '' });
+    expect([...service.asked.keys()].filter((key) => !key.includes('refused'))).toEqual([]);
+    expect((await report(folder)).records).toMatchObject({ total: 200, matched: 50, failed: 150 });
   });
 
   test('nothing but misses in a shorter input: they stand', async () => {

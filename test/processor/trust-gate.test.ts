@@ -96,6 +96,29 @@ describe('TrustGate', () => {
     expect(gate(left).gate.trust).toEqual(left);
   });
 
+  it('takes refusals from a service that the ledger knows, those of before as well, and still doubts it for misses', () => {
+    const { gate: it, distrusted } = gate();
+    let delivered = 0;
+    const refuse = (times: number): void => {
+      for (let i = 0; i < times; i++) it.refuse('422 validation_failed', () => delivered++);
+    };
+    refuse(DISTRUST_AFTER - 1);
+    expect(delivered).toBe(0);
+    it.recognise();
+    expect(delivered).toBe(DISTRUST_AFTER - 1);
+    refuse(DISTRUST_AFTER);
+    expect([delivered, distrusted, it.trusted]).toEqual([2 * DISTRUST_AFTER - 1, [], false]);
+    for (let i = 0; i < DISTRUST_AFTER; i++) it.judge('404 miss', () => delivered++);
+    it.recognise();
+    expect([delivered, distrusted]).toEqual([2 * DISTRUST_AFTER - 1, [`${DISTRUST_AFTER} 404 miss`]]);
+  });
+
+  it('doubts a service that it does not know for refusals as for misses', () => {
+    const { gate: it, distrusted } = gate();
+    for (let i = 0; i < DISTRUST_AFTER; i++) it.refuse('422 validation_failed', i % 3 === 0 ? null : () => undefined);
+    expect(distrusted).toEqual([`${DISTRUST_AFTER} 422 validation_failed`]);
+  });
+
   it('lets answers stand at the end of a short input, and goes on holding what comes after', () => {
     const { gate: it } = gate();
     const delivered: string[] = [];

@@ -232,8 +232,12 @@ export class Ledger {
     return added.map(({ hash }) => hash);
   }
 
-  /** The newest answer that this run may use. `counted`: it is one of its lookups already. */
+  /**
+   * The newest answer that this run goes by already, else the newest that it may use: what another run is told later makes neither another
+   * lookup of it nor another row. `counted`: it is one of its lookups already.
+   */
   #find(scope: number, key: string, hash: number): { id: number; answer: LedgerAnswer; counted: boolean } | null {
+    let spare: { id: number; answer: LedgerAnswer; counted: boolean } | null = null;
     for (const id of this.#places.idsOf(hash)) {
       const row = this.#read.get(id) as unknown as Row | undefined;
       if (row === undefined || row[5] !== scope || row[6] !== key) continue;
@@ -241,9 +245,10 @@ export class Ledger {
       const answer = decode(kind, body);
       const counted = run === this.#runId || this.#used.has(id);
       if (counted && answer.kind === 'failed' && this.#isAskedAgain(id, at)) continue;
-      if (counted || maySpare(answer.kind, at, job, this.#options)) return { id, answer, counted };
+      if (counted) return { id, answer, counted };
+      if (spare === null && maySpare(answer.kind, at, job, this.#options)) spare = { id, answer, counted };
     }
-    return null;
+    return spare;
   }
 
   /** Whether a failure is one that a retry asks again for. */

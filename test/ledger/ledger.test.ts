@@ -203,6 +203,27 @@ describe('Ledger', () => {
     b.close();
   });
 
+  it.each([
+    ['a match', hit],
+    ['a failure', { kind: 'failed', code: 'http_500', attempts: 5, requestId: null }],
+    ['an unknown verdict', { kind: 'unsettled', text: '{"result":"unknown"}' }],
+  ] as const)('a run goes by what it was told itself (%s), also when another job is told later, and counts it once', (_what, own) => {
+    const shared = { maxAgeDays: 30 };
+    const first = open(shared);
+    const scope = first.scope('https://api.example', 'enrich', 'by email');
+    first.put([{ scope, key: 'a', answer: own }]);
+    first.flush();
+    const other = open({ ...shared, job: 'weekly', run: 'run-2' });
+    other.put([{ scope, key: 'a', answer: { kind: 'hit', text: '{"name":"another"}' } }]);
+    other.close();
+    expect(first.get(scope, 'a')).toEqual(own);
+    first.close();
+    const again = open(shared);
+    expect(again.get(scope, 'a')).toEqual(own);
+    expect(again.totals()).toEqual({ lookups: 1, reused: 0 });
+    again.close();
+  });
+
   it('that is damaged, or that the disk cannot read: 74, and nobody is told to give up at once what was paid for', () => {
     const path = join(folder, 'answers.ledger');
     open().close();

@@ -5,6 +5,7 @@ import { MAX_LINE_BYTES } from './limits.ts';
 const LF = 0x0a;
 const CR = 0x0d;
 const QUOTE = 0x22;
+const COMMA = 0x2c;
 
 /** A line, its end left out. */
 export interface Framed {
@@ -12,8 +13,7 @@ export interface Framed {
   readonly end: number;
   /** Where the next one begins. */
   readonly next: number;
-  /** `long`: it has more bytes than a line may. `unclosed`: a quote opens that does not close within a line's bytes, so that this is its first row alone. */
-  readonly kind: 'whole' | 'long' | 'unclosed';
+  readonly kind: 'whole' | 'long';
 }
 
 /**
@@ -23,18 +23,34 @@ export interface Framed {
 export function frameAt(bytes: Buffer, from: number, format: BatchFormat, isLast: boolean): Framed | null {
   const first = endOfRow(bytes, from, isLast);
   if (first === null) return bytes.length - from > MAX_LINE_BYTES + 1 ? { start: from, end: bytes.length, next: bytes.length, kind: 'long' } : null;
-  if (format === 'ndjson') return framed(bytes, from, first);
-  let row = first;
-  let quotes = countQuotes(bytes, from, row.end);
-  while (quotes % 2 === 1) {
-    const following = row.next < bytes.length ? endOfRow(bytes, row.next, isLast) : null;
-    const reaches = following?.end ?? bytes.length;
-    if (reaches - from > MAX_LINE_BYTES || (following === null && isLast)) return { ...framed(bytes, from, first), kind: 'unclosed' };
-    if (following === null) return null;
-    quotes += countQuotes(bytes, row.next, following.end);
-    row = following;
+  const row = format === 'csv' && hasQuote(bytes, from, first.end) ? endOfRecord(bytes, from, first, isLast) : first;
+  return row === null ? null : framed(bytes, from, row);
+}
+
+/** Where a record ends: within quotes it goes on behind its `first` row, unless they are not in order or do not close within a line's bytes. Then it is that row alone, for what is behind it may be well. Null: the bytes end before. */
+function endOfRecord(bytes: Buffer, from: number, first: Row, isLast: boolean): Row | null {
+  for (let at = from; ; ) {
+    const end = endOfCell(bytes, at, isLast);
+    if (end === null || end - from > MAX_LINE_BYTES) return first;
+    if (end === bytes.length) return isLast ? { end, next: end } : null;
+    if (bytes[end] === LF) return { end, next: end + 1 };
+    at = end + 1;
   }
-  return framed(bytes, from, row);
+}
+
+/** Where the comma or the line end is behind the cell that begins at `at`, or the end of the bytes. Null: its quotes are not in order. A quote within a cell that begins with none opens nothing. */
+function endOfCell(bytes: Buffer, at: number, isLast: boolean): number | null {
+  if (bytes[at] !== QUOTE) {
+    let end = at;
+    while (end < bytes.length && bytes[end] !== COMMA && bytes[end] !== LF) end++;
+    return end;
+  }
+  let close = bytes.indexOf(QUOTE, at + 1);
+  while (close !== -1 && bytes[close + 1] === QUOTE) close = bytes.indexOf(QUOTE, close + 2);
+  if (close === -1) return isLast ? null : bytes.length;
+  if (bytes[close + 1] === COMMA) return close + 1;
+  const end = bytes[close + 1] === CR ? close + 2 : close + 1;
+  return end >= bytes.length || bytes[end] === LF ? end : null;
 }
 
 interface Row {
@@ -53,11 +69,10 @@ function framed(bytes: Buffer, start: number, { end, next }: Row): Framed {
   return { start, end: last, next, kind: last - start > MAX_LINE_BYTES ? 'long' : 'whole' };
 }
 
-function countQuotes(bytes: Buffer, from: number, to: number): number {
-  let count = 0;
+function hasQuote(bytes: Buffer, from: number, to: number): boolean {
   // Not `indexOf`: from a row without quotes it would look through all that follows, for each row again.
-  for (let at = from; at < to; at++) if (bytes[at] === QUOTE) count++;
-  return count;
+  for (let at = from; at < to; at++) if (bytes[at] === QUOTE) return true;
+  return false;
 }
 
 /** Where the first line begins from `from` on that has something on it, as far as the bytes show it. Bytes are looked at and no lines made, for there may be millions of such lines and the thread is everybody's. */

@@ -5,7 +5,7 @@ import { readCells } from './csv.ts';
 import { FileCut } from './folder.ts';
 import { afterBlanks, frameAt, isBlank, type Framed } from './frame.ts';
 import { ROUND_BYTES } from './limits.ts';
-import { readLine, TOO_LONG, UNCLOSED, type Line } from './lines.ts';
+import { namesIn, readLine, TOO_LONG, type Line } from './lines.ts';
 
 const LF = 0x0a;
 const BOM = Buffer.from('\u{feff}');
@@ -46,15 +46,14 @@ export async function readChunk(path: string, offset: number, size: number, form
 
 /** What a raw line asks for. */
 export function toLine({ kind, bytes }: RawLine, format: BatchFormat, header: readonly string[] | null): Line {
-  if (kind !== 'whole') return kind === 'long' ? TOO_LONG : UNCLOSED;
-  return readLine(bytes, format, header);
+  return kind === 'long' ? TOO_LONG : readLine(bytes, format, header);
 }
 
 /** Whether a part's first line is the header of the job's table again. */
 export function isHeader({ kind, bytes }: RawLine, header: readonly string[]): boolean {
   if (kind !== 'whole') return false;
-  const cells = readCells(bytes.toString('utf8'))?.map((cell) => cell.trim().toLowerCase());
-  return cells !== undefined && cells.length === header.length && cells.every((cell, at) => cell === header[at]);
+  const cells = readCells(bytes.toString('utf8'));
+  return !('wrong' in cells) && cells.length === header.length && namesIn(cells).every((name, at) => name === header[at]);
 }
 
 async function readAt(file: FileHandle, offset: number, length: number): Promise<Buffer> {

@@ -23,10 +23,15 @@ export interface Source {
 export async function linesAhead({ partFrom, pathOf, format, header }: Source, { part, offset }: Pick<Place, 'part' | 'offset'>, most: number): Promise<Ahead> {
   for (let next = partFrom(part); next !== null; next = partFrom(next.n + 1)) {
     const { n, file, bytes } = next;
-    for (let at = n === part ? offset : 0; at < bytes; ) {
+    let at = n === part ? offset : 0;
+    // Before the first line there may be as many blank ones as somebody likes.
+    let mayBeHeader = header !== null && at === 0;
+    while (at < bytes) {
       const { lines, next: end } = await readChunk(pathOf(file), at, bytes, format, most);
-      const own = lines.filter((line, index) => !(header !== null && index === 0 && at === 0 && isHeader(line, header)));
+      const [first] = lines;
+      const own = mayBeHeader && header !== null && first !== undefined && isHeader(first, header) ? lines.slice(1) : lines;
       if (own.length > 0) return { lines: own, part: n };
+      mayBeHeader &&= first === undefined;
       at = end;
     }
   }

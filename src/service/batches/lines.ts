@@ -1,6 +1,6 @@
 /** A line of a job: what it asks for, or what is wrong with it. Pure. */
 import { isUtf8 } from 'node:buffer';
-import { ServiceError } from '../errors.ts';
+import { ServiceError, type ErrorCode } from '../errors.ts';
 import { LOOKUP_FIELDS } from '../lookup.ts';
 import { nearest } from '../nearest.ts';
 import type { BatchFormat, BatchOperation } from '../operations/batches.ts';
@@ -30,8 +30,9 @@ function lookupFieldsOf(properties: object): readonly string[] {
 
 /** The columns of a header; or, in words, what is wrong with it. */
 export function readHeader(text: string, operation: BatchOperation): readonly string[] | { readonly wrong: string } {
-  const columns = readCells(text)?.map((cell) => cell.trim().toLowerCase()) ?? null;
-  if (columns === null) return { wrong: 'the quotes of the header are not in order' };
+  const cells = readCells(text);
+  if ('wrong' in cells) return { wrong: `of the header ${cells.wrong}` };
+  const columns = namesIn(cells);
   const known = [...COLUMNS[operation], 'custom_id'];
   const stray = columns.find((column) => !known.includes(column));
   if (stray !== undefined) {
@@ -42,19 +43,28 @@ export function readHeader(text: string, operation: BatchOperation): readonly st
   return columns.some((column) => column !== 'custom_id') ? columns : { wrong: `no column says what to look up: give one of ${COLUMNS[operation].join(', ')}` };
 }
 
-export const TOO_LONG: Line = unreadable(`the line has more than ${MAX_LINE_BYTES} bytes`);
-export const UNCLOSED: Line = unreadable('a quote is not closed');
+/** Names of columns, as they are compared. */
+export function namesIn(cells: readonly string[]): string[] {
+  return cells.map((cell) => cell.trim().toLowerCase());
+}
+
+/** What nothing can be known of but that it is there. */
+class Unreadable extends ServiceError {}
+
+/** The code of a line that is not in its format. */
+const BROKEN = { ndjson: 'invalid_json', csv: 'validation_failed' } as const satisfies Record<BatchFormat, ErrorCode>;
+export const TOO_LONG: Line = unreadable('payload_too_large', `the line has more than ${MAX_LINE_BYTES} bytes`);
 
 /** @param header of a table; null for JSON */
 export function readLine(bytes: Buffer, format: BatchFormat, header: readonly string[] | null): Line {
-  if (!isUtf8(bytes)) return unreadable('the line is not UTF-8');
+  if (!isUtf8(bytes)) return unreadable(BROKEN[format], 'the line is not UTF-8');
   const text = bytes.toString('utf8');
   return format === 'csv' ? readRow(text, header ?? []) : readObject(text);
 }
 
 function readRow(text: string, header: readonly string[]): Line {
   const cells = readCells(text);
-  if (cells === null) return unreadable('the quotes of the line are not in order');
+  if ('wrong' in cells) return unreadable(BROKEN.csv, cells.wrong);
   const params: Record<string, unknown> = {};
   for (const [at, column] of header.entries()) if (cells[at] !== undefined && cells[at] !== '') params[column] = cells[at];
   const line = withCustomId(params);
@@ -67,7 +77,7 @@ function readObject(text: string): Line {
   try {
     value = JSON.parse(text);
   } catch {
-    return unreadable('the line is no JSON');
+    return unreadable(BROKEN.ndjson, 'the line is no JSON');
   }
   if (!isObject(value)) return refused('', 'type', 'the line must be a JSON object');
   if (!Object.hasOwn(value, 'params')) return withCustomId(value);
@@ -85,8 +95,8 @@ function withCustomId({ custom_id: id, ...params }: Readonly<Record<string, unkn
   return fine ? { customId: id, params } : refused('/custom_id', typeof id === 'string' ? 'too_long' : 'type', `custom_id must be a string of at most ${MAX_CUSTOM_ID} characters`);
 }
 
-function unreadable(detail: string): Line {
-  return { customId: null, params: new ServiceError('invalid_json', detail) };
+function unreadable(code: ErrorCode, detail: string): Line {
+  return { customId: null, params: new Unreadable(code, detail) };
 }
 
 function refused(pointer: string, code: string, detail: string): Line {
@@ -99,5 +109,5 @@ function refusal(pointer: string, code: string, detail: string): ServiceError {
 
 /** Whether a line could be read at all, whatever it asks for. */
 export function isReadable({ params }: Line): boolean {
-  return !(params instanceof ServiceError) || params.code !== 'invalid_json';
+  return !(params instanceof Unreadable);
 }

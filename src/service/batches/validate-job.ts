@@ -51,5 +51,5 @@ async function headerOf(source: Source, operation: BatchOperation): Promise<read
   const { lines } = await linesAhead({ ...source, header: null }, { part: 0, offset: 0 }, 1);
   const [first] = lines;
   if (first === undefined) return { wrong: 'there is no header' };
-  return first.kind === 'whole' ? readHeader(first.bytes.toString('utf8'), operation) : { wrong: 'the first line is too long to be a header, or has a quote that is not closed' };
+  return first.kind === 'whole' ? readHeader(first.bytes.toString('utf8'), operation) : { wrong: 'the first line is too long to be a header' };
 }

@@ -54,7 +54,7 @@ describe('a job', () => {
     expect(await jobs.results(job.id)).toBe([
       'line,custom_id,status,record,error,credits',
       '1,"a ""b"", c",succeeded,"{""name"":""Jane Doe""}",,1',
-      '2,,failed,,"{""code"":""invalid_json"",""detail"":""a quote is not closed"",""errors"":[]}",0',
+      '2,,failed,,"{""code"":""validation_failed"",""detail"":""cell 1 begins with a quote that is not closed"",""errors"":[]}",0',
       '3,,succeeded,"{""name"":""Søren Solo""}",,1',
       '4,n,not_found,,"{""code"":""no_match"",""detail"":""no person is known by this e-mail address"",""errors"":[]}",0',
       '5,b,failed,,"{""code"":""validation_failed"",""detail"":""the line has 3 cells, and the header 2"",""errors"":[]}",0',

@@ -6,7 +6,7 @@ import { readCells, writeCells } from '../../../src/service/batches/csv.ts';
 import { linesAhead } from '../../../src/service/batches/lines-ahead.ts';
 import { frameAt } from '../../../src/service/batches/frame.ts';
 import { toLine } from '../../../src/service/batches/input.ts';
-import { MAX_LINE_BYTES } from '../../../src/service/batches/limits.ts';
+import { MAX_LINE_BYTES, ROUND_BYTES } from '../../../src/service/batches/limits.ts';
 import type { BatchFormat } from '../../../src/service/operations/batches.ts';
 import { cleanUp } from '../../support/clean-up.ts';
 import { temporaryFolder } from '../harness.ts';
@@ -45,7 +45,15 @@ describe('cells', () => {
     );
   });
 
-  it.each(['a"b', '"a', '"a"b', 'a,"b', '"a""'])('are none where quotes are not in order: %s', (text) => expect(readCells(text)).toBeNull());
+  it.each([
+    ['a"b', 'cell 1 has a quote'],
+    ['"a', 'cell 1 begins with a quote that is not closed'],
+    ['"a"b', 'cell 1 goes on behind'],
+    ['a,"b', 'cell 2 begins with a quote that is not closed'],
+    ['"a""', 'cell 1 begins with a quote that is not closed'],
+    ['"a" ,b', 'cell 1 goes on behind'],
+    ['a,b,c"', 'cell 3 has a quote'],
+  ])('are none where quotes are not in order, which is said: %s', (text, wrong) => expect(readCells(text)).toEqual({ wrong: expect.stringContaining(wrong) }));
 });
 
 describe('lines', () => {
@@ -71,14 +79,23 @@ describe('lines', () => {
     const huge = 'y'.repeat(3 * 1024 * 1024 + 7);
     const found = await readAll('ndjson', null, [`1\n${long}\n2\n${huge}\n3\n${long.slice(1)}\n`, `${huge}\n${huge}`, '4\n']);
     expect(found.map(({ text, kind }) => (kind === 'whole' ? text : kind))).toEqual(['1', 'long', '2', 'long', '3', MAX_LINE_BYTES, 'long', 'long', '4']);
-    expect(found.filter(({ kind }) => kind === 'long').every(({ line }) => line.params instanceof Error)).toBe(true);
+    for (const { line } of found.filter(({ kind }) => kind === 'long')) expect(line.params).toMatchObject({ code: 'payload_too_large' });
   });
 
   it('of tables go on within quotes, and one whose quote does not close costs no more than its row', async () => {
     const far = 'z\n'.repeat(MAX_LINE_BYTES);
-    expect(await texts('csv', ['email'], ['"a\nb"\n"open\nc\n"d\n""\ne"\nlast'])).toEqual(['"a\nb"', '"open\nc\n"d', '""', 'e"', 'last']);
+    expect(await texts('csv', ['email'], ['"a\nb"\n"open\nc\n"d\n""\ne"\nlast'])).toEqual(['"a\nb"', '"open', 'c', '"d\n""\ne"', 'last']);
     const found = await readAll('csv', ['email'], [`"open\n${far}end\n`], 5_000);
-    expect([found.length, found[0]?.kind, found[1]?.text, found.at(-1)?.text]).toEqual([MAX_LINE_BYTES + 2, 'unclosed', 'z', 'end']);
+    expect([found.length, found[0]?.text, found[1]?.text, found.at(-1)?.text]).toEqual([MAX_LINE_BYTES + 2, '"open', 'z', 'end']);
+  });
+
+  it('of tables whose quotes are not in order are one bad line each, whatever is between them', async () => {
+    const fine = fc.array(fc.string({ unit: fc.constantFrom('a', ',', '"', '\n', 'é') }), { minLength: 2, maxLength: 2 }).map((cells) => ({ row: writeCells(['x', ...cells]), isFine: true }));
+    const broken = fc.constantFrom('5" pipe,b,c', 'a,b"b,c', 'a,"b"b,c', 'a,"b",c"', '"a""b"c,d', 'a,"b" ,c').map((row) => ({ row: `${row}\n`, isFine: false }));
+    await fc.assert(fc.asyncProperty(fc.array(fc.oneof(fine, broken), { maxLength: 12 }), fc.integer({ min: 1, max: 5 }), async (rows, most) => {
+      const found = await readAll('csv', ['email', 'name', 'custom_id'], [rows.map(({ row }) => row).join('')], most);
+      expect(found.map(({ text, line }) => ({ row: `${text}\n`, isFine: !(line.params instanceof Error) }))).toEqual(rows);
+    }), { numRuns: 50 });
   });
 
   it('of tables are found without looking at what is behind them', () => {
@@ -95,6 +112,11 @@ describe('lines', () => {
 
   it('with a header in front of some parts are those behind it', async () => {
     expect(await texts('csv', ['email', 'custom_id'], ['Email, custom_id\na,1\n', 'b,2\nemail,custom_id\n', '"email",custom_id\r\nc,3'])).toEqual(['a,1', 'b,2', 'email,custom_id', 'c,3']);
+  });
+
+  it('with a header behind so many blank ones that the reading stops before it are those behind it', async () => {
+    const blanks = ' \n'.repeat(ROUND_BYTES);
+    expect(await texts('csv', ['email'], [`${blanks}email\na\n`, `${blanks}b\nemail\n`])).toEqual(['a', 'b', 'email']);
   });
 
   it('that are no UTF-8 are told of as that, and spoil no other', async () => {

@@ -10,7 +10,7 @@ import { ServiceError } from './errors.ts';
 import { guardConnections, type Connections } from './guard/connections.ts';
 import { checkEveryMs, LIMITS } from './guard/limits.ts';
 import { graphqlEndpoint, graphqlType } from './graphql/endpoint.ts';
-import { answerOdd, isLate, refuseLate, refuseUnreadable } from './guard/unreadable.ts';
+import { answerOdd, isLate, refuseUnreadable } from './guard/unreadable.ts';
 import { Uploads } from './guard/uploads.ts';
 import { nearPath } from './near-path.ts';
 import type { Operation } from './openapi/operation.ts';
@@ -25,7 +25,7 @@ import { SIGNALS } from './operations/signals.ts';
 import { POLL_VERIFICATION, VERIFY } from './operations/verify.ts';
 import { CHANGE_WEBHOOK, CREATE_WEBHOOK, DELETE_WEBHOOK, GET_WEBHOOK, LIST_DELIVERIES, LIST_WEBHOOKS, REDELIVER, ROTATE_WEBHOOK_SECRET, TEST_WEBHOOK } from './operations/webhooks.ts';
 import { refuseUnwritten, settle, takeBack } from './owing.ts';
-import { NOBODY, quotaHeaders } from './quota.ts';
+import { quotaOf } from './quota.ts';
 import { batchEndpoints, batchResults } from './routes/batches.ts';
 import { companyEndpoint } from './routes/companies.ts';
 import { bulkEnrichEndpoint } from './routes/enrich-bulk.ts';
@@ -75,7 +75,7 @@ export function buildApp(context: ServiceContext): App {
     hung.add(socket);
     socket.once('close', () => hung.delete(socket));
   };
-  const uploads = new Uploads(limits, context.clock, (socket) => refuseLate(socket, nextRequestId()));
+  const uploads = new Uploads(limits, context.clock);
   const app = fastify({
     logger: false,
     bodyLimit: limits.bodyBytes,
@@ -275,10 +275,6 @@ function methodsOf(methods: ReadonlyMap<string, readonly string[]>, path: string
 
 function newCall(requestId: string, startedMs: number): Call {
   return { requestId, startedMs, key: null, quota: null, tokens: 0, credits: 0, admitted: false, replayed: false, verdicts: {}, missed: NONE, owing: false, idempotent: false, keep: null, undo: null, raw: NO_BODY, fate: null };
-}
-
-function quotaOf({ key, quota }: Call): Readonly<Record<string, string>> {
-  return key === null ? NOBODY : quotaHeaders(key.policy, quota);
 }
 
 function isApi(request: FastifyRequest): boolean {

@@ -76,6 +76,11 @@ export const UNLIMITED_REMAINING = 1_000_000_000;
 /** The quota headers of an answer to somebody whose key is not known: there is no quota for them. */
 export const NOBODY: Readonly<Record<string, string>> = quotaHeaders('anonymous', { allowed: false, limit: 0, remaining: 0, resetS: 0, retryAfterS: 0 });
 
+/** Those of the answer to a request. */
+export function quotaOf({ key, quota }: { readonly key: { readonly policy: string } | null; readonly quota: QuotaDecision | null }): Readonly<Record<string, string>> {
+  return key === null ? NOBODY : quotaHeaders(key.policy, quota);
+}
+
 /** The quota headers of an answer; `decision` null: the plan has no limit (`X-RateLimit-Limit: 0`). `policy` names the plan. */
 export function quotaHeaders(policy: string, decision: QuotaDecision | null): Record<string, string> {
   const q = decision === null ? UNLIMITED_REMAINING : decision.limit;

@@ -1,8 +1,10 @@
 /** Answers what never becomes a request, in the service's own words: what Node could not read as HTTP at all, and what it would answer itself. */
 import { STATUS_CODES, type Server } from 'node:http';
 import type { Duplex } from 'node:stream';
+import type { FastifyRequest } from 'fastify';
+import { pathOf } from '../api-route.ts';
 import { problem, PROBLEM_TYPE, ServiceError } from '../errors.ts';
-import { NOBODY } from '../quota.ts';
+import { NOBODY, quotaOf } from '../quota.ts';
 import type { Limits } from './limits.ts';
 
 const LATE = new ServiceError('request_timeout', 'the request did not arrive in time');
@@ -12,7 +14,7 @@ export function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex, r
     socket.destroy();
     return;
   }
-  refuseSocket(reason(error, limits), socket, requestId);
+  refuseSocket(reason(error, limits), socket, unknown(requestId));
 }
 
 /** Whether it is that a request did not arrive in the time that a whole one has. */
@@ -20,19 +22,32 @@ export function isLate({ code }: NodeJS.ErrnoException): boolean {
   return code === 'ERR_HTTP_REQUEST_TIMEOUT';
 }
 
-export function refuseLate(socket: Duplex, requestId: string): void {
-  refuseSocket(LATE, socket, requestId);
+/** Answers a request whose body comes too slowly, and closes its connection. */
+export function refuseLate({ raw, url, call }: Pick<FastifyRequest, 'raw' | 'url' | 'call'>): void {
+  refuseSocket(LATE, raw.socket, { requestId: call.requestId, instance: pathOf(url), quota: quotaOf(call) });
 }
 
 /** A tunnel is refused like any other method; an expectation that nobody knows is none (RFC 9110 10.1.1), so the request is answered. */
 export function answerOdd(server: Server, nextRequestId: () => string): void {
-  server.on('connect', (_request, socket) => refuseSocket(new ServiceError('method_not_allowed', 'this is no proxy', { headers: { allow: 'GET, HEAD, POST, PUT, PATCH, DELETE' } }), socket, nextRequestId()));
+  server.on('connect', (_request, socket) => refuseSocket(new ServiceError('method_not_allowed', 'this is no proxy', { headers: { allow: 'GET, HEAD, POST, PUT, PATCH, DELETE' } }), socket, unknown(nextRequestId())));
   server.on('checkExpectation', (request, response) => void server.emit('request', request, response));
 }
 
-function refuseSocket({ code, status, message, headers }: ServiceError, socket: Duplex, requestId: string): void {
-  const body = problem(code, message, '/', requestId);
-  const lines = Object.entries({ ...NOBODY, ...headers, 'x-request-id': requestId, 'x-credits-charged': '0', 'content-type': PROBLEM_TYPE, 'content-length': Buffer.byteLength(body), connection: 'close' }).map(([name, value]) => `${name}: ${value}\r\n`);
+/** What an answer says of the request. */
+interface Asked {
+  readonly requestId: string;
+  readonly instance: string;
+  readonly quota: Readonly<Record<string, string>>;
+}
+
+/** Nobody knows what was asked for, or by whom. */
+function unknown(requestId: string): Asked {
+  return { requestId, instance: '/', quota: NOBODY };
+}
+
+function refuseSocket({ code, status, message, headers }: ServiceError, socket: Duplex, { requestId, instance, quota }: Asked): void {
+  const body = problem(code, message, instance, requestId);
+  const lines = Object.entries({ ...quota, ...headers, 'x-request-id': requestId, 'x-credits-charged': '0', 'content-type': PROBLEM_TYPE, 'content-length': Buffer.byteLength(body), connection: 'close' }).map(([name, value]) => `${name}: ${value}\r\n`);
   // Who does not listen to it is not waited for.
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`, () => socket.destroy());
 }

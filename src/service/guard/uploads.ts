@@ -14,6 +14,8 @@ const RETRY_S = '10';
 
 interface Upload {
   readonly over: () => void;
+  /** Answers whoever is too slow, and closes the connection. */
+  readonly refuse: () => void;
   readonly socket: Socket;
   readonly sinceMs: number;
   /** Bytes of the connection when it began, and at the last look. */
@@ -29,16 +31,14 @@ export class Uploads {
   readonly #limits: Limits;
   readonly #places: Places;
   readonly #clock: () => number;
-  readonly #refuse: (socket: Socket) => void;
   readonly #open = new Map<IncomingMessage, Upload>();
   #timer: NodeJS.Timeout | null = null;
 
-  /** @param clock monotonic, milliseconds @param refuse answers whoever is too slow, and closes the connection */
-  constructor(limits: Limits, clock: () => number, refuse: (socket: Socket) => void) {
+  /** @param clock monotonic, milliseconds */
+  constructor(limits: Limits, clock: () => number) {
     this.#limits = limits;
     this.#places = new Places(limits.transfers, limits.transfersPerKey);
     this.#clock = clock;
-    this.#refuse = refuse;
   }
 
   /** Whether one comes over this connection: then it is here that its time is looked at. */
@@ -46,8 +46,8 @@ export class Uploads {
     return [...this.#open.values()].some((upload) => upload.socket === socket);
   }
 
-  /** Until its end, or that of its connection. @throws ServiceError when there are too many, of all or of the key */
-  begin(keyId: string, request: IncomingMessage): void {
+  /** Until its end, or that of its connection. @param refuse answers it when it is too slow, and closes the connection @throws ServiceError when there are too many, of all or of the key */
+  begin(keyId: string, request: IncomingMessage, refuse: () => void): void {
     const leave = this.#places.take(keyId);
     if (leave === null) throw new ServiceError('overloaded', 'too many parts are on their way', { headers: { 'retry-after': RETRY_S } });
     const { socket } = request;
@@ -58,7 +58,7 @@ export class Uploads {
       // The connection may bring many.
       socket.off('close', closed);
     };
-    this.#open.set(request, { over, socket, sinceMs: nowMs, from: socket.bytesRead, read: socket.bytesRead, movedMs: nowMs, restUntilMs: null });
+    this.#open.set(request, { over, refuse, socket, sinceMs: nowMs, from: socket.bytesRead, read: socket.bytesRead, movedMs: nowMs, restUntilMs: null });
     request.once('end', closed);
     socket.once('close', closed);
     this.#timer ??= setInterval(() => this.#look(), checkEveryMs(this.#limits)).unref();
@@ -87,7 +87,7 @@ export class Uploads {
       const isLate = restUntilMs === null ? this.#isTooSlow(upload, nowMs) : nowMs > restUntilMs;
       if (!isLate) continue;
       this.#close(request);
-      if (restUntilMs === null) this.#refuse(socket);
+      if (restUntilMs === null) upload.refuse();
       else socket.destroy();
     }
   }

@@ -13,6 +13,7 @@ import type { ShownBatch } from '../batches/shown.ts';
 import type { Answer, Endpoint, ServiceContext } from '../context.ts';
 import { ServiceError } from '../errors.ts';
 import { Places } from '../guard/places.ts';
+import { refuseLate } from '../guard/unreadable.ts';
 import type { Uploads } from '../guard/uploads.ts';
 import { LIST_BATCHES, MEDIA, RESULT_SETS, type BatchFormat, type ResultSet } from '../operations/batches.ts';
 import type { LimitParameter } from '../operations/paging.ts';
@@ -71,7 +72,7 @@ export function batchEndpoints({ batches, webhooks, uploads, now }: Context): Ba
       const format = batches.formatOf(keyOf(request), id);
       const stream = readPart(request, body, format);
       try {
-        uploads.begin(keyOf(request), request.raw);
+        uploads.begin(keyOf(request), request.raw, () => refuseLate(request));
         const bytes = await batches.putPart(keyOf(request), id, part, stream);
         return { status: 200, text: JSON.stringify({ part, bytes }), credits: 0, again: true };
       } catch (error) {

@@ -35,7 +35,8 @@ function make() {
   const state = { nowMs: 0, refused: [] as unknown[] };
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   cleanUp(() => void vi.useRealTimers());
-  const uploads = new Uploads(LIMITS, () => state.nowMs, (socket) => state.refused.push(socket));
+  const uploads = new Uploads(LIMITS, () => state.nowMs);
+  const begin = (keyId: string, message: IncomingMessage): void => uploads.begin(keyId, message, () => state.refused.push(message.socket));
   const request = (): { message: IncomingMessage; line: { bytesRead: number; destroyed: boolean } & EventEmitter } => {
     const line = Object.assign(new EventEmitter(), { bytesRead: 500, destroyed: false, destroy: () => void (line.destroyed = true) });
     return { line, message: Object.assign(new EventEmitter(), { socket: line }) as unknown as IncomingMessage };
@@ -44,15 +45,15 @@ function make() {
     state.nowMs += ms;
     vi.advanceTimersByTime(ms);
   };
-  return { uploads, state, request, pass };
+  return { uploads, begin, state, request, pass };
 }
 
 it('a part that comes at the rate is never refused, however long it takes, and a slower one is, once a whole request would have been', () => {
-  const { uploads, state, request, pass } = make();
+  const { begin, state, request, pass } = make();
   fc.assert(fc.property(fc.integer({ min: 0, max: 3 * LIMITS.uploadBytesPerS }), (bytesPerS) => {
     const { message, line } = request();
     state.refused = [];
-    uploads.begin('k', message);
+    begin('k', message);
     let seconds = 0;
     for (; seconds < 3_000 && state.refused.length === 0; seconds++) {
       line.bytesRead += bytesPerS;
@@ -68,10 +69,10 @@ it('a part that comes at the rate is never refused, however long it takes, and a
 });
 
 it('one that stands still is refused, whatever has come of it; of one that was answered the rest is waited for as long as for a request', () => {
-  const { uploads, state, request, pass } = make();
+  const { uploads, begin, state, request, pass } = make();
   const [still, answered] = [request(), request()];
-  uploads.begin('k', still.message);
-  uploads.begin('k', answered.message);
+  begin('k', still.message);
+  begin('k', answered.message);
   for (const { line } of [still, answered]) line.bytesRead += 60 * 1024 * 1024;
   pass(1_000);
   uploads.answered(answered.message);
@@ -86,27 +87,27 @@ it('one that stands still is refused, whatever has come of it; of one that was a
 });
 
 it('so many are on their way and no more, of a key and of all; one that has ended, or whose connection has, makes room', () => {
-  const { uploads, request } = make();
+  const { uploads, begin, request } = make();
   const begun = Array.from({ length: LIMITS.transfers }, (_, n) => {
     const { message, line } = request();
-    uploads.begin(`k${Math.floor(n / LIMITS.transfersPerKey)}`, message);
+    begin(`k${Math.floor(n / LIMITS.transfersPerKey)}`, message);
     return { message, line };
   });
   const refused = expect.objectContaining({ code: 'overloaded', headers: { 'retry-after': '10' } });
-  expect(() => uploads.begin('another', request().message)).toThrow(refused as Error);
+  expect(() => begin('another', request().message)).toThrow(refused as Error);
   begun[0]?.message.emit('end');
-  expect(() => uploads.begin('k1', request().message)).toThrow(refused as Error);
-  uploads.begin('another', request().message);
+  expect(() => begin('k1', request().message)).toThrow(refused as Error);
+  begin('another', request().message);
   begun[1]?.line.emit('close');
-  uploads.begin('k0', request().message);
+  begin('k0', request().message);
   expect(begun.map(({ line }) => uploads.has(line as unknown as Socket)).filter(Boolean)).toHaveLength(LIMITS.transfers - 2);
 });
 
 it('a connection keeps nothing of the parts that it has brought', () => {
-  const { uploads, request } = make();
+  const { begin, request } = make();
   const { message, line } = request();
   for (let n = 0; n < 100; n++) {
-    uploads.begin('k', message);
+    begin('k', message);
     message.emit('end');
   }
   expect([line.listenerCount('close'), vi.getTimerCount()]).toEqual([0, 0]);
@@ -129,10 +130,15 @@ it('a part may take longer than a whole request', async () => {
 });
 
 it('a part that stands still is refused, and nothing of it is kept', async () => {
-  const service = await serveStore({ limits: { headersTimeoutMs: 1_000, stalledMs: 200 } });
+  const service = await serveStore({ limits: { headersTimeoutMs: 1_000, stalledMs: 200 }, rpm: 600 });
   const jobs = jobsOf(service);
   const { id } = await jobs.create({ operation: 'enrich' });
-  expect(await text(beginPart(service, id, PART, 1_000))).toMatch(/^HTTP\/1\.1 408 .*connection: close.*"code":"request_timeout"/s);
+  const refusal = await text(beginPart(service, id, PART, 1_000));
+  expect(refusal).toMatch(/^HTTP\/1\.1 408 .*connection: close.*"code":"request_timeout"/s);
+  // As any other answer has it: whose quota, which request, and what was asked for.
+  expect(refusal).toMatch(/^x-ratelimit-limit: 600\r$/m);
+  const { instance, request_id: requestId } = JSON.parse(refusal.slice(refusal.indexOf('\r\n\r\n'))) as Record<string, string>;
+  expect([instance, refusal]).toEqual([`/v1/batches/${id}/parts/1`, expect.stringContaining(`x-request-id: ${requestId}\r\n`)]);
   expect(await jobs.get(id)).toMatchObject({ state: 'open', parts: { count: 0 } });
 });
 

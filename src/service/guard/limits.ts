@@ -14,8 +14,8 @@ export interface Limits {
   readonly keepAliveMs: number;
   /** How long a stream waits for a client that takes nothing of it, and a part of a batch job for one that sends nothing, milliseconds. */
   readonly stalledMs: number;
-  /** How fast a part must come at the least once it has taken as long as a whole request may. */
-  readonly uploadBytesPerS: number;
+  /** How fast a part must come at the least once it has taken as long as a whole request may, and results must be taken. */
+  readonly transferBytesPerS: number;
   /** Parts of batch jobs that are on their way, and results of them that are being read, so many of each: of everybody, and of one key. */
   readonly transfers: number;
   readonly transfersPerKey: number;
@@ -37,7 +37,7 @@ export const LIMITS: Limits = {
   requestTimeoutMs: 30_000,
   keepAliveMs: 75_000,
   stalledMs: 60_000,
-  uploadBytesPerS: 8 * 1024,
+  transferBytesPerS: 8 * 1024,
   transfers: 200,
   transfersPerKey: 20,
   connections: 10_000,

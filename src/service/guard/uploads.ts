@@ -93,8 +93,8 @@ export class Uploads {
   }
 
   #isTooSlow({ sinceMs, from, read, movedMs }: Upload, nowMs: number): boolean {
-    const { requestTimeoutMs, stalledMs, uploadBytesPerS } = this.#limits;
-    const due = ((nowMs - sinceMs - requestTimeoutMs) / 1_000) * uploadBytesPerS;
+    const { requestTimeoutMs, stalledMs, transferBytesPerS } = this.#limits;
+    const due = ((nowMs - sinceMs - requestTimeoutMs) / 1_000) * transferBytesPerS;
     return nowMs - movedMs > stalledMs || read - from < due;
   }
 }

@@ -1,6 +1,6 @@
 /** The Batch API over HTTP. Managing jobs takes requests and calls like anything else; their lines take no requests. */
 import { hash } from 'node:crypto';
-import { Readable } from 'node:stream';
+import { finished, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
 import { accepted } from '../accepted.ts';
@@ -12,7 +12,7 @@ import { readBatchRequest, readMaxCredits } from '../batches/request.ts';
 import type { ShownBatch } from '../batches/shown.ts';
 import type { Answer, Endpoint, ServiceContext } from '../context.ts';
 import { ServiceError } from '../errors.ts';
-import { Places } from '../guard/places.ts';
+import { Readers } from '../guard/readers.ts';
 import { refuseLate } from '../guard/unreadable.ts';
 import type { Uploads } from '../guard/uploads.ts';
 import { LIST_BATCHES, MEDIA, RESULT_SETS, type BatchFormat, type ResultSet } from '../operations/batches.ts';
@@ -93,12 +93,9 @@ export function batchEndpoints({ batches, webhooks, uploads, now }: Context): Ba
   };
 }
 
-/** Seconds after which somebody may have read to the end. */
-const RETRY_S = '10';
-
 /** GET .../results: a stream of lines. */
 export function batchResults(context: ServiceContext): RouteHandlerMethod {
-  const readers = new Places(context.limits.transfers, context.limits.transfersPerKey);
+  const readers = new Readers(context.limits, context.clock);
   return (request: FastifyRequest, reply: FastifyReply) => {
     const set = readSet(request);
     const results = context.batches.resultsOf(keyOf(request), named(request).id);
@@ -106,15 +103,11 @@ export function batchResults(context: ServiceContext): RouteHandlerMethod {
     const format = formatFor(request.headers.accept, results.format);
     reply.header('content-type', format === 'csv' ? `${MEDIA.csv}; charset=utf-8` : MEDIA.ndjson);
     if (isHead(request)) return reply.send();
-    const leavePlace = readers.take(keyOf(request));
-    if (leavePlace === null) throw new ServiceError('overloaded', 'too many results are being read', { headers: { 'retry-after': RETRY_S } });
+    const over = readers.begin(keyOf(request), request.raw.socket);
+    // Where a request has stood in line for long, its connection may have been closed before, and this says so.
+    finished(reply.raw, over);
     leave(context.gate, request.call);
-    // Who takes nothing of a stream is not waited for.
-    request.raw.socket.setTimeout(context.limits.stalledMs);
-    const body = Readable.from(results.read(set, format), { objectMode: false });
-    // Not that of the connection: where a request has stood in line for long, it may have been closed before.
-    body.once('close', leavePlace);
-    return reply.send(body);
+    return reply.send(Readable.from(results.read(set, format), { objectMode: false }));
   };
 }
 

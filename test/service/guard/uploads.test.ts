@@ -50,7 +50,7 @@ function make() {
 
 it('a part that comes at the rate is never refused, however long it takes, and a slower one is, once a whole request would have been', () => {
   const { begin, state, request, pass } = make();
-  fc.assert(fc.property(fc.integer({ min: 0, max: 3 * LIMITS.uploadBytesPerS }), (bytesPerS) => {
+  fc.assert(fc.property(fc.integer({ min: 0, max: 3 * LIMITS.transferBytesPerS }), (bytesPerS) => {
     const { message, line } = request();
     state.refused = [];
     begin('k', message);
@@ -62,8 +62,8 @@ it('a part that comes at the rate is never refused, however long it takes, and a
     message.emit('end');
     const freeS = LIMITS.requestTimeoutMs / 1_000;
     // What comes too slowly falls behind what would have been due: a byte a second less takes hours to be that.
-    const dueAtS = (freeS * LIMITS.uploadBytesPerS) / (LIMITS.uploadBytesPerS - bytesPerS);
-    if (bytesPerS >= LIMITS.uploadBytesPerS || dueAtS > 3_000) expect(state.refused).toEqual([]);
+    const dueAtS = (freeS * LIMITS.transferBytesPerS) / (LIMITS.transferBytesPerS - bytesPerS);
+    if (bytesPerS >= LIMITS.transferBytesPerS || dueAtS > 3_000) expect(state.refused).toEqual([]);
     else expect([state.refused, seconds >= freeS, seconds <= dueAtS + 2]).toEqual([[line], true, true]);
   }), { numRuns: 50 });
 });
@@ -114,7 +114,7 @@ it('a connection keeps nothing of the parts that it has brought', () => {
 });
 
 it('a part may take longer than a whole request', async () => {
-  const service = await serveStore({ limits: { headersTimeoutMs: 1_000, requestTimeoutMs: 2_000, uploadBytesPerS: 0 } });
+  const service = await serveStore({ limits: { headersTimeoutMs: 1_000, requestTimeoutMs: 2_000, transferBytesPerS: 0 } });
   const jobs = jobsOf(service);
   const { id } = await jobs.create({ operation: 'enrich' });
   const socket = beginPart(service, id, PART.slice(0, 5), PART.length);
@@ -143,7 +143,7 @@ it('a part that stands still is refused, and nothing of it is kept', async () =>
 });
 
 it('what is left of a part that was refused is not waited for without end', async () => {
-  const service = await serveStore({ limits: { headersTimeoutMs: 1_000, requestTimeoutMs: 2_000, uploadBytesPerS: 0, transfersPerKey: 1 } });
+  const service = await serveStore({ limits: { headersTimeoutMs: 1_000, requestTimeoutMs: 2_000, transferBytesPerS: 0, transfersPerKey: 1 } });
   const { id } = await jobsOf(service).create({ operation: 'enrich' });
   const first = beginPart(service, id, Buffer.concat([gzipSync('{}'), Buffer.from('no gzip')]), 1_000, 'Content-Encoding: gzip\r\n');
   const [answer] = (await once(first, 'data')) as [Buffer];

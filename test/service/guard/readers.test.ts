@@ -1,0 +1,78 @@
+import type { Socket } from 'node:net';
+import * as fc from 'fast-check';
+import { expect, it, vi } from 'vitest';
+import { LIMITS } from '../../../src/service/guard/limits.ts';
+import { Readers } from '../../../src/service/guard/readers.ts';
+import { cleanUp } from '../../support/clean-up.ts';
+
+/** Readers by a clock of the test's, each with a connection of which it says what was written and what is not taken yet. */
+function make() {
+  const state = { nowMs: 0 };
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  cleanUp(() => void vi.useRealTimers());
+  const readers = new Readers(LIMITS, () => state.nowMs);
+  const connect = () => {
+    const line = { bytesWritten: 500, writableLength: 0, isClosed: false, destroy: () => void (line.isClosed = true) };
+    const find = (bytes: number): void => {
+      line.bytesWritten += bytes;
+      line.writableLength += bytes;
+    };
+    return { line, find, socket: line as unknown as Socket };
+  };
+  const pass = (ms: number): void => {
+    state.nowMs += ms;
+    vi.advanceTimersByTime(ms);
+  };
+  return { readers, connect, pass };
+}
+
+const SLACK_S = LIMITS.stalledMs / 1_000;
+
+it('who takes what is there at the rate is never closed, however long it takes, and who is slower is, a while after being so', () => {
+  const { readers, connect, pass } = make();
+  fc.assert(fc.property(fc.integer({ min: 0, max: 3 * LIMITS.transferBytesPerS }), fc.nat(5_000), (bytesPerS, quickS) => {
+    const { line, find, socket } = connect();
+    const over = readers.begin('k', socket);
+    find(100_000);
+    // However much was taken before.
+    for (let second = 0; second < quickS; second += 50) {
+      line.bytesWritten += 50 * 1024 * 1024;
+      pass(50_000);
+    }
+    let seconds = 0;
+    for (; seconds < 3_000 && !line.isClosed; seconds++) {
+      line.bytesWritten += bytesPerS;
+      pass(1_000);
+    }
+    over();
+    // What is taken too slowly falls behind what would have been due: a byte a second less takes days to be that.
+    const dueAtS = bytesPerS >= LIMITS.transferBytesPerS ? Infinity : (SLACK_S * LIMITS.transferBytesPerS) / (LIMITS.transferBytesPerS - bytesPerS);
+    if (dueAtS > 3_000) expect(line.isClosed).toBe(false);
+    else expect([line.isClosed || dueAtS > 2_998, seconds >= SLACK_S, seconds <= dueAtS + 2]).toEqual([true, true, true]);
+  }), { numRuns: 50 });
+});
+
+it('who has taken all that there was is waited with, however long nothing more is found', () => {
+  const { readers, connect, pass } = make();
+  const { line, find, socket } = connect();
+  readers.begin('k', socket);
+  for (let second = 0; second < 5_000; second++) pass(1_000);
+  expect(line.isClosed).toBe(false);
+  find(10);
+  for (let second = 0; second <= SLACK_S; second++) pass(1_000);
+  expect(line.isClosed).toBe(true);
+});
+
+it('there are so many and no more, of a key and of all; one that is over makes room, once, and the last one leaves nothing behind', () => {
+  const { readers, connect } = make();
+  const begun = Array.from({ length: LIMITS.transfers }, (_, n) => readers.begin(`k${Math.floor(n / LIMITS.transfersPerKey)}`, connect().socket));
+  const refused = expect.objectContaining({ code: 'overloaded', headers: { 'retry-after': '10' } });
+  expect(() => readers.begin('another', connect().socket)).toThrow(refused as Error);
+  begun[0]?.();
+  begun[0]?.();
+  expect(() => readers.begin('k1', connect().socket)).toThrow(refused as Error);
+  begun.push(readers.begin('another', connect().socket));
+  expect(() => readers.begin('another', connect().socket)).toThrow(refused as Error);
+  for (const over of begun) over();
+  expect(vi.getTimerCount()).toBe(0);
+});

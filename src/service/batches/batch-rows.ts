@@ -7,7 +7,7 @@ import { ACTIVE, hasEnded, mayFollow, STATES, type BatchState } from './states.t
 
 /** Why a job is in its state. */
 export interface Reason {
-  readonly code: 'insufficient_credits' | 'max_credits' | 'disk_full' | 'bad_header' | 'no_readable_line' | 'too_many_lines' | 'files_lost' | 'key_revoked';
+  readonly code: 'insufficient_credits' | 'max_credits' | 'disk_full' | 'bad_header' | 'no_readable_line' | 'too_many_lines' | 'files_lost' | 'key_revoked' | 'paused_too_long';
   readonly detail: string;
   /** Credits that the key needs for the job to go on; not shown. */
   readonly needs?: number;
@@ -130,9 +130,10 @@ export class BatchRows {
     this.#sql('DELETE FROM batches WHERE seq = ?').run(row.seq);
   }
 
-  /** Open ones that were begun by then, and ended ones that ended by then. */
-  overdue(openedUpToMs: number, endedUpToMs: number): { readonly expired: BatchRow[]; readonly old: BatchRow[] } {
+  /** Open ones that were begun by then, paused ones that have been so since then, and ended ones that ended by then. */
+  overdue({ openedUpToMs, pausedUpToMs, endedUpToMs }: { readonly openedUpToMs: number; readonly pausedUpToMs: number; readonly endedUpToMs: number }): { readonly expired: BatchRow[]; readonly stuck: BatchRow[]; readonly old: BatchRow[] } {
     return {
+      stuck: this.#sql("SELECT * FROM batches WHERE state = 'paused' AND json_extract(times, '$.paused') <= ?").all(pausedUpToMs).map(toRow),
       expired: this.#sql("SELECT * FROM batches WHERE state = 'open' AND created_at <= ?").all(openedUpToMs).map(toRow),
       old: this.#sql('SELECT * FROM batches WHERE ended_at <= ?').all(endedUpToMs).map(toRow),
     };

@@ -23,8 +23,9 @@ export const MAX_BYTES_PER_KEY = 64 * 1024 ** 3;
 /** How long the same request with the same Idempotency-Key is that of the same job, milliseconds: a day, as answers are remembered. */
 export const REMEMBERED_MS = 24 * 3_600_000;
 
-/** How long a job may stay open, and how long one that has ended is kept, milliseconds. */
+/** How long a job may stay open, how long it may be paused, and how long one that has ended is kept, milliseconds. */
 export const OPEN_MS = 24 * 3_600_000;
+export const PAUSED_MS = 30 * 24 * 3_600_000;
 export const KEPT_MS = 30 * 24 * 3_600_000;
 
 /** Lines that are worked on together and noted together; a mailbox among them is charged once. */

@@ -1,10 +1,10 @@
-/** What is done now and then: jobs that were left open expire, those that have ended long ago are forgotten, and whoever was erased is taken out of the results that lie there. */
+/** What is done now and then: jobs that were left open expire, those that were left paused are cancelled, those that have ended long ago are forgotten, and whoever was erased is taken out of the results that lie there. */
 import { open } from 'node:fs/promises';
 import type { BatchFile } from './batch-files.ts';
-import type { BatchRow, BatchRows } from './batch-rows.ts';
+import type { BatchRow, BatchRows, Reason } from './batch-rows.ts';
 import { cutter, type Cut } from './erased.ts';
 import { FileCut, type BatchFolder } from './folder.ts';
-import { KEPT_MS, OPEN_MS } from './limits.ts';
+import { KEPT_MS, OPEN_MS, PAUSED_MS } from './limits.ts';
 import type { Pacer } from './pacer.ts';
 import type { Kept } from './result-lines.ts';
 import { keptLines } from './results.ts';
@@ -19,16 +19,20 @@ export interface TidyOptions extends Writing {
   readonly now: () => number;
 }
 
+const PAUSED_TOO_LONG: Reason = { code: 'paused_too_long', detail: 'the job was paused for 30 days, and nobody had it go on' };
+
 /** @throws what the disk or the store has said of one job or another: it keeps no other from its due, least of all from losing whoever was erased */
 export async function tidyUp(options: TidyOptions): Promise<void> {
   const { rows, folder, now, stopped } = options;
-  const { expired, old } = rows.overdue(now() - OPEN_MS, now() - KEPT_MS);
+  const nowMs = now();
+  const { expired, stuck, old } = rows.overdue({ openedUpToMs: nowMs - OPEN_MS, pausedUpToMs: nowMs - PAUSED_MS, endedUpToMs: nowMs - KEPT_MS });
   let failure: unknown = null;
   const each = async (jobs: readonly BatchRow[], work: (options: TidyOptions, row: BatchRow) => Promise<void>): Promise<void> => {
     // There may be thousands, for which whoever stops would be waited for.
     for (const row of jobs) if (!stopped()) await work(options, row).catch((error: unknown) => (failure ??= error));
   };
   await each(expired, expire);
+  await each(stuck, cancel);
   await each(old, forget);
   await each(rows.toLookThrough(), takeOutErased);
   if (!stopped()) await folder.removeStrays((id) => {
@@ -48,6 +52,15 @@ async function expire(options: TidyOptions, row: BatchRow): Promise<void> {
     return true;
   });
   if (done) for (const { file } of files) await folder.remove(row.id, file);
+}
+
+/** As its key might: what it has done can be fetched, for as long as that of any job. */
+async function cancel(options: TidyOptions, { id, times }: BatchRow): Promise<void> {
+  const { rows } = options;
+  await writeWhenFree(options, () => {
+    const row = rows.find(id);
+    if (row?.state === 'paused' && row.times.paused === times.paused) rows.move(row, 'cancelling', PAUSED_TOO_LONG);
+  });
 }
 
 /** First its files: who is killed in between does it again. */

@@ -269,6 +269,30 @@ describe('what is kept', () => {
     expect((await jobs.send('GET', `/${done.id}`)).status).toBe(404);
   });
 
+  it('is of a paused job no more than of any other: one that nobody has go on for a month is cancelled, and what it has done can be fetched', async () => {
+    const path = await makeStore();
+    const key = await makeKey(path, 'enterprise', { credits: 2 });
+    const jobs = jobsOf(await serveStore({ store: path }), key);
+    const { id } = await jobs.create({ operation: 'enrich' });
+    await jobs.put(id, 1, lines(5));
+    await jobs.complete(id);
+    await jobs.until(id, 'paused');
+    const store = open(path);
+    const tidy = (days: number): Promise<void> => {
+      const now = (): number => Date.now() + days * 24 * HOURS_MS;
+      return tidyUp({ store, rows: new BatchRows(store, now), folder: new BatchFolder(path), now, pacer: PACER, stopped: () => false });
+    };
+    await tidy(29);
+    expect((await jobs.get(id)).state).toBe('paused');
+    await tidy(31);
+    expect(await jobs.until(id, 'cancelled')).toMatchObject({ reason: { code: 'paused_too_long' }, counts: { total: 5, succeeded: 2, unprocessed: 3 }, credits_charged: 2 });
+    await tidy(29);
+    expect((await jobs.lines(id)).map(({ status }) => status)).toEqual(['succeeded', 'succeeded', 'unprocessed', 'unprocessed', 'unprocessed']);
+    // It is among those that are counted no more.
+    await tidy(31);
+    expect((await jobs.send('GET', `/${id}`)).status).toBe(404);
+  });
+
   it('fails a job whose files are gone', async () => {
     const path = await makeStore();
     const service = await serveStore({ store: path });

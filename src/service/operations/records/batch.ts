@@ -12,7 +12,7 @@ export const BATCH: Schema = whole({
   operation: { type: 'string', enum: BATCH_OPERATIONS },
   format: { type: 'string', enum: BATCH_FORMATS },
   state: { type: 'string', enum: STATES },
-  reason: { ...nullable(WHY), description: 'Why it is paused, has failed, or left lines unprocessed: `insufficient_credits`, `max_credits`, `disk_full`; `bad_header`, `no_readable_line`, `too_many_lines`, `files_lost`; `key_revoked`.' },
+  reason: { ...nullable(WHY), description: 'Why it is paused, has failed, or left lines unprocessed: `insufficient_credits`, `max_credits`, `disk_full`; `bad_header`, `no_readable_line`, `too_many_lines`, `files_lost`; `key_revoked`, `paused_too_long`.' },
   options: { type: 'object', description: 'As they were given.' },
   metadata: { ...nullable({ type: 'object' }), description: 'As it was given.' },
   webhook_url: nullable(STRING),

@@ -1,6 +1,7 @@
 /** What jobs have on the disk, as the store has it. What writes is called within a transaction of the caller's. */
 import type { Store } from '../store/store.ts';
 import type { BatchRow } from './batch-rows.ts';
+import { MAX_BYTES, MAX_BYTES_PER_KEY } from './limits.ts';
 
 export type FileKind = 'part' | 'results';
 
@@ -51,6 +52,12 @@ export class BatchFiles {
   bytes(keyId: string): { readonly all: number; readonly ofKey: number } {
     const row = this.#sum.get(keyId);
     return { all: Number(row?.['n']), ofKey: Number(row?.['of_key']) };
+  }
+
+  /** Whether there would be more than there may be with so many bytes more, of all jobs or of the key's. */
+  isFull(keyId: string, more: number): boolean {
+    const { all, ofKey } = this.bytes(keyId);
+    return all + more > MAX_BYTES || ofKey + more > MAX_BYTES_PER_KEY;
   }
 
   /** Returns the name of the file that was in its place. */

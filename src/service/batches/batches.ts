@@ -10,7 +10,7 @@ import type { Announce } from '../webhooks/announcement.ts';
 import { BatchRows, type BatchRow } from './batch-rows.ts';
 import { cutter } from './erased.ts';
 import { BatchFolder } from './folder.ts';
-import { MAX_BYTES, MAX_BYTES_PER_KEY, MAX_KEPT_PER_KEY, MAX_PART_BYTES, MAX_UNFINISHED, MAX_UNFINISHED_PER_KEY, REMEMBERED_MS } from './limits.ts';
+import { MAX_KEPT_PER_KEY, MAX_PART_BYTES, MAX_UNFINISHED, MAX_UNFINISHED_PER_KEY, REMEMBERED_MS } from './limits.ts';
 import { newOwner } from './owner.ts';
 import { Pacer } from './pacer.ts';
 import { writePart } from './part-file.ts';
@@ -119,8 +119,7 @@ export class Batches {
   formatOf(keyId: string, id: string): BatchFormat {
     const row = this.#find(keyId, id);
     if (row.state !== 'open') throw conflict(row, 'takes no parts any more');
-    const { all, ofKey } = this.#rows.files.bytes(keyId);
-    if (all + MAX_PART_BYTES > MAX_BYTES || ofKey + MAX_PART_BYTES > MAX_BYTES_PER_KEY) throw full('there is no room for more parts; delete jobs that have ended');
+    if (this.#rows.files.isFull(keyId, MAX_PART_BYTES)) throw full('there is no room for more parts; delete jobs that have ended');
     return row.request.format;
   }
 

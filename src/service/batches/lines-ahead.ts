@@ -1,8 +1,10 @@
 /** The lines that a job has before it, over all its parts. */
 import type { BatchFormat } from '../operations/batches.ts';
 import type { BatchFile } from './batch-files.ts';
-import type { Place } from './batch-rows.ts';
+import type { BatchRow, BatchRows, Place } from './batch-rows.ts';
+import type { BatchFolder } from './folder.ts';
 import { isHeader, readChunk, type RawLine } from './input.ts';
+import { Dismissed } from './notes.ts';
 
 export interface Ahead {
   readonly lines: readonly RawLine[];
@@ -17,6 +19,16 @@ export interface Source {
   readonly format: BatchFormat;
   /** Null: none, or not known yet. */
   readonly header: readonly string[] | null;
+}
+
+/** The parts of a job. @param stopped whether no more of them are to be read: then that throws Dismissed */
+export function sourceOf({ rows, folder, stopped }: { readonly rows: BatchRows; readonly folder: BatchFolder; readonly stopped: () => boolean }, row: BatchRow): Source {
+  const partFrom: Source['partFrom'] = (n) => {
+    // Parts without a line are read one after the other, and there may be many.
+    if (stopped()) throw new Dismissed();
+    return rows.files.partFrom(row, n);
+  };
+  return { partFrom, pathOf: (file) => folder.at(row.id, file), format: row.request.format, header: row.header };
 }
 
 /** Up to `most` lines of one part from `place` on; none at the end of the last one. Headers are passed over. @throws what the disk says */

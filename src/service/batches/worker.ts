@@ -2,18 +2,14 @@
 import { isBusy } from '../../sqlite/busy.ts';
 import { isOfDisk } from '../../sqlite/system-code.ts';
 import { ServiceError } from '../errors.ts';
-import type { ServiceLog } from '../watch/log.ts';
 import type { BatchRow, Reason } from './batch-rows.ts';
-import { Budget, creditsOf } from './budget.ts';
+import { Budget } from './budget.ts';
 import { FileCut } from './folder.ts';
-import { toLine, type RawLine } from './input.ts';
-import { MAX_BYTES, MAX_BYTES_PER_KEY, ROUND_LINES, ROUND_RESULT_BYTES } from './limits.ts';
-import { linesAhead, type Ahead, type Source } from './lines-ahead.ts';
-import { Dismissed, Notes, type NotesOptions } from './notes.ts';
+import { ROUND_RESULT_BYTES } from './limits.ts';
+import { sourceOf } from './lines-ahead.ts';
+import { Dismissed, Notes } from './notes.ts';
 import type { Announce } from '../webhooks/announcement.ts';
-import type { Outcome, Performing } from './perform.ts';
-import { keptOutcome, keptUnprocessed, statusOf } from './result-lines.ts';
-import { performRound } from './round.ts';
+import { Rounds, type RoundsOptions } from './rounds.ts';
 import { shownBatch } from './shown.ts';
 import type { BatchState } from './states.ts';
 import { validateJob } from './validate-job.ts';
@@ -24,24 +20,20 @@ const NO_ROOM_MS = 5_000;
 const AFTER_BUG_MS = 60_000;
 /** By then it is known who works on the jobs. */
 const DISMISSED_MS = 1_000;
-/** Lines that are only to be told of as unprocessed. */
-const SKIP_LINES = 5_000;
 
-const NO_COUNTS = { succeeded: 0, not_found: 0, failed: 0 } as const;
 const DISK_FULL: Reason = { code: 'disk_full', detail: 'there is no room on the disk for results; the job goes on when there is' };
 const TOO_MUCH_KEPT: Reason = { code: 'disk_full', detail: 'there is no room for more results; the job goes on when jobs that have ended are deleted' };
 const NO_CALLS = new ServiceError('insufficient_credits', 'this key has no calls left for this line');
 
-export interface WorkerOptions extends NotesOptions {
-  readonly performing: Performing;
+export interface WorkerOptions extends RoundsOptions {
   readonly announce: Announce;
-  readonly log: ServiceLog | null;
 }
 
 export class BatchWorker {
   readonly #options: WorkerOptions;
   readonly #notes: Notes;
   readonly #budget: Budget;
+  readonly #rounds: Rounds;
   /** Jobs whose results the disk had no room for. */
   readonly #roomless = new Set<string>();
 
@@ -49,6 +41,7 @@ export class BatchWorker {
     this.#options = options;
     this.#notes = new Notes(options);
     this.#budget = new Budget(options.keys);
+    this.#rounds = new Rounds(options, this.#notes, this.#budget);
   }
 
   /** Returns after how many milliseconds the job is worth looking at again. Never rejects. */
@@ -113,7 +106,7 @@ export class BatchWorker {
   async #validate(row: BatchRow): Promise<number> {
     const { rows, pacer, stopped } = this.#options;
     const goesOn = (): boolean => !stopped() && rows.find(row.id)?.state === 'validating';
-    const found = await validateJob(this.#source(row), row.request.operation, pacer, goesOn);
+    const found = await validateJob(sourceOf(this.#options, row), row.request.operation, pacer, goesOn);
     if (found === null) return 0;
     if ('code' in found) return this.#end(row, 'failed', found);
     await this.#notes.write(() => {
@@ -124,37 +117,18 @@ export class BatchWorker {
     return 0;
   }
 
-  /** One round of lines. */
   async #work(row: BatchRow): Promise<number> {
     const { keys, rows } = this.#options;
     const key = keys.find(row.keyId);
     if (key === null) return this.#move(row, 'cancelling', { code: 'key_revoked', detail: 'the key is not in force any more' });
     if (row.place.line >= row.total) return this.#move(row, 'finalizing', row.reason);
-    const { calls } = keys.left(key);
-    if (calls < 1) return this.#skip(row, NO_CALLS);
-    const budget = this.#budget.of(row, key);
-    if (budget < 1) return this.#pause(row, this.#budget.short(row, key, 1));
-    if (this.#isTooMuchKept(row)) return this.#pause(row, TOO_MUCH_KEPT);
-    const { lines, part } = await this.#ahead(row, Math.min(ROUND_LINES, calls, budget));
-    const outcomes = await performRound(this.#options, row, lines);
-    const affordable = this.#budget.affordable(row, key, outcomes);
-    const done = outcomes.slice(0, affordable);
-    const use = { credits: done.reduce((sum, outcome) => sum + creditsOf(outcome), 0), calls: done.length };
-    const needs = affordable < outcomes.length ? creditsOf(outcomes[affordable] as Outcome) : null;
-    if (done.length === 0) return this.#pause(row, this.#budget.short(row, key, needs ?? 1));
-    keys.hold(key, use);
-    try {
-      const counts = { ...NO_COUNTS };
-      for (const outcome of done) (counts as Record<keyof typeof counts, number>)[statusOf(outcome)]++;
-      const kept = await this.#notes.toBytes(done.length, (at) => keptOutcome(row.place.line + at + 1, done[at] as Outcome));
-      const place = { part, offset: (lines[done.length - 1] as RawLine).next, line: row.place.line + done.length };
-      await this.#notes.add(row, kept, { place, counts, credits: use.credits }, { key, use }, () => {
-        if (needs !== null && rows.find(row.id)?.state === 'in_progress') rows.move(row, 'paused', this.#budget.short(row, key, needs));
-      });
-    } catch (error) {
-      keys.letGo(key, use);
-      throw error;
-    }
+    if (keys.left(key).calls < 1) return this.#skip(row, NO_CALLS);
+    const short = rows.files.isFull(row.keyId, 0) ? TOO_MUCH_KEPT : await this.#rounds.work(row, key);
+    return short === null ? 0 : this.#pause(row, short);
+  }
+
+  async #skip(row: BatchRow, why: ServiceError | null): Promise<number> {
+    await this.#rounds.skip(row, why);
     return 0;
   }
 
@@ -162,26 +136,9 @@ export class BatchWorker {
   async #resume(row: BatchRow): Promise<number> {
     const key = this.#options.keys.find(row.keyId);
     const isForRoom = row.reason?.code === 'disk_full';
-    if (key !== null && isForRoom && this.#isTooMuchKept(row)) return NO_ROOM_MS;
+    if (key !== null && isForRoom && this.#options.rows.files.isFull(row.keyId, 0)) return NO_ROOM_MS;
     const waits = key !== null && !isForRoom && this.#budget.of(row, key) < (row.reason?.needs ?? 1);
     return waits ? CREDITS_AGAIN_MS : this.#move(row, 'in_progress');
-  }
-
-  #isTooMuchKept({ keyId }: BatchRow): boolean {
-    const { all, ofKey } = this.#options.rows.files.bytes(keyId);
-    return all > MAX_BYTES || ofKey > MAX_BYTES_PER_KEY;
-  }
-
-  /** Tells of the next lines that they were not worked on. @param why null: the job was cancelled */
-  async #skip(row: BatchRow, why: ServiceError | null): Promise<number> {
-    const { rows } = this.#options;
-    const { lines, part } = await this.#ahead(row, SKIP_LINES);
-    const kept = await this.#notes.toBytes(lines.length, (at) => keptUnprocessed(row.place.line + at + 1, toLine(lines[at] as RawLine, row.request.format, row.header).customId, why));
-    const place = { part, offset: (lines.at(-1) as RawLine).next, line: row.place.line + lines.length };
-    await this.#notes.add(row, kept, { place, counts: NO_COUNTS, credits: 0 }, null, () => {
-      if (why !== null) rows.setReason(row, { code: 'insufficient_credits', detail: why.message });
-    });
-    return 0;
   }
 
   /** Another state, unless the job has come into one meanwhile from which it cannot follow: it was cancelled. */
@@ -202,30 +159,16 @@ export class BatchWorker {
   async #end(row: BatchRow, to: 'completed' | 'failed' | 'cancelled', reason: Reason | null): Promise<number> {
     const { rows, folder, announce } = this.#options;
     const parts = rows.files.all(row, 'part');
+    let isMine = false;
     await this.#notes.write(() => {
-      if (rows.find(row.id)?.state !== row.state) return;
+      isMine = rows.find(row.id)?.state === row.state;
+      if (!isMine) return;
       const ended = rows.move(row, to, reason?.code === 'disk_full' ? null : reason);
       rows.files.retireParts(row);
       announce({ type: `batch.${to}`, keyId: row.keyId, data: shownBatch(ended), webhookUrl: row.request.webhookUrl });
     });
-    for (const { file } of parts) await folder.remove(row.id, file);
+    // One that was cancelled meanwhile has lines to be told of.
+    if (isMine) for (const { file } of parts) await folder.remove(row.id, file);
     return 0;
-  }
-
-  /** Up to `most` of the lines that have no result yet, one at least. @throws FileCut where there are fewer than were counted */
-  async #ahead(row: BatchRow, most: number): Promise<Ahead> {
-    const ahead = await linesAhead(this.#source(row), row.place, Math.min(most, row.total - row.place.line));
-    if (ahead.lines.length === 0) throw new FileCut('the job has fewer lines than it had');
-    return ahead;
-  }
-
-  #source(row: BatchRow): Source {
-    const { rows, folder, stopped } = this.#options;
-    const partFrom: Source['partFrom'] = (n) => {
-      // Parts without a line are read one after the other, and there may be many.
-      if (stopped()) throw new Dismissed();
-      return rows.files.partFrom(row, n);
-    };
-    return { partFrom, pathOf: (file) => folder.at(row.id, file), format: row.request.format, header: row.header };
   }
 }

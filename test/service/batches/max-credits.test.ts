@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { loadPeople } from '../../../src/service/store/load.ts';
 import { makeKey, makeStore, serveStore, type Reply } from '../harness.ts';
 import { jobsOf, ndjson } from './jobs.ts';
 
@@ -26,6 +27,15 @@ it('raised, a job goes on that was paused for what it may cost, and costs no mor
   expect((await change({ max_credits: 9 })).status).toBe(200);
   expect(await jobs.until(id, 'completed')).toMatchObject({ reason: null, counts: { succeeded: 9 }, credits_charged: 9 });
   expect((await change({ max_credits: 10 })).json['code']).toBe('job_state_conflict');
+});
+
+it('a job is paused for it, and not for want of credits, where the next line costs more than a round has left of it', async () => {
+  const store = await makeStore((open) => void loadPeople(open, [{ id: 'pe_hired', email: 'hired@acme.example', name: 'Hired' }], 'test'));
+  const jobs = jobsOf(await serveStore({ store }), await makeKey(store, 'enterprise', { credits: 100 }));
+  const { id } = await jobs.create({ operation: 'enrich', options: { verify: true }, max_credits: 3 });
+  await jobs.put(id, 1, ndjson({ id: 'pe_hired' }, { id: 'pe_hired' }));
+  await jobs.complete(id);
+  expect(await jobs.until(id, 'paused')).toMatchObject({ credits_charged: 2, reason: { code: 'max_credits' } });
 });
 
 it('it is not lowered, nor given to a job that has none, nor changed by anything else', async () => {

@@ -13,10 +13,12 @@ export class FileCut extends Error {}
 
 export class BatchFolder {
   readonly #path: string;
+  readonly #log: string;
 
   /** @param store its file */
   constructor(store: string) {
     this.#path = `${store}.batches`;
+    this.#log = `${store}-wal`;
   }
 
   at(id: string, file: string): string {
@@ -55,6 +57,20 @@ export class BatchFolder {
     }
   }
 
+  /** Has on the disk what the store has written by now, which SQLite leaves to the system: a power cut would have the store name again what is removed next. The log alone, and not by the thread that everybody waits for. */
+  async #flushStore(): Promise<void> {
+    const log = await open(this.#log, 'r').catch((error: unknown) => {
+      // All of it is in the store itself.
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+      throw error;
+    });
+    try {
+      await log?.datasync();
+    } finally {
+      await log?.close();
+    }
+  }
+
   /** Cuts a file to what counts of it. @throws FileCut where it is shorter; what the disk says, such as that it is not there */
   async cut(id: string, file: string, bytes: number): Promise<void> {
     const path = this.at(id, file);
@@ -84,11 +100,21 @@ export class BatchFolder {
     }
   }
 
+  /** Of a file that the store has never named, or that is no good. */
   async remove(id: string, file: string): Promise<void> {
     await rm(this.at(id, file), { force: true });
   }
 
+  /** Removes files that the store names no more. @throws what the disk says */
+  async retire(id: string, files: readonly string[]): Promise<void> {
+    if (files.length === 0) return;
+    await this.#flushStore();
+    for (const file of files) await this.remove(id, file);
+  }
+
+  /** All that a job has. @throws what the disk says */
   async removeJob(id: string): Promise<void> {
+    await this.#flushStore();
     // Something may be written there at this moment.
     await rm(join(this.#path, id), { recursive: true, force: true, maxRetries: 3 });
   }
@@ -103,7 +129,7 @@ export class BatchFolder {
       for (const file of await readdir(join(this.#path, id)).catch(() => [])) {
         if (files?.has(file) === true) continue;
         const found = await stat(this.at(id, file)).catch(() => null);
-        if (found !== null && nowMs - found.mtimeMs > (files === null ? KEPT_MS : STRAY_MS)) await this.remove(id, file);
+        if (found !== null && nowMs - found.mtimeMs > (files === null ? KEPT_MS : STRAY_MS)) await this.retire(id, [file]);
       }
       // Only when it is empty.
       if (files === null) await rmdir(join(this.#path, id)).catch(() => undefined);

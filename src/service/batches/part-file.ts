@@ -34,6 +34,6 @@ async function write(folder: BatchFolder, id: string, n: number, body: Readable,
   } finally {
     await handle.close();
     // Nobody knows of it any more: what cannot be removed is left to the sweep.
-    if (unneeded !== null) await folder.remove(id, unneeded).catch(() => undefined);
+    if (unneeded !== null) await folder.retire(id, [unneeded]).catch(() => undefined);
   }
 }

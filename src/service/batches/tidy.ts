@@ -51,7 +51,7 @@ async function expire(options: TidyOptions, row: BatchRow): Promise<void> {
     rows.files.retireParts(row);
     return true;
   });
-  if (done) for (const { file } of files) await folder.remove(row.id, file);
+  if (done) await folder.retire(row.id, files.map(({ file }) => file));
 }
 
 /** As its key might: what it has done can be fetched, for as long as that of any job. */
@@ -128,7 +128,7 @@ async function rewrite(options: TidyOptions, row: BatchRow, results: BatchFile, 
     });
   } finally {
     await handle.close();
-    if (unneeded !== null) await folder.remove(row.id, unneeded);
+    if (unneeded !== null) await folder.retire(row.id, [unneeded]);
   }
 }
 

@@ -168,7 +168,7 @@ export class BatchWorker {
       announce({ type: `batch.${to}`, keyId: row.keyId, data: shownBatch(ended), webhookUrl: row.request.webhookUrl });
     });
     // One that was cancelled meanwhile has lines to be told of.
-    if (isMine) for (const { file } of parts) await folder.remove(row.id, file);
+    if (isMine) await folder.retire(row.id, parts.map(({ file }) => file));
     return 0;
   }
 }

@@ -144,6 +144,12 @@ export class BatchRows {
     return this.#sql('SELECT * FROM batches WHERE ended_at IS NOT NULL AND line > 0 AND EXISTS (SELECT 1 FROM suppressions WHERE at >= coalesce(looked_at, created_at))').all().map(toRow);
   }
 
+  /** A time after all erasures so far, whatever the clocks of those were, and before all that come. */
+  afterErasures(): number {
+    const newest = this.#sql('SELECT max(at) AS at FROM suppressions').get()?.['at'];
+    return Math.max(this.#now(), Number(newest) + 1);
+  }
+
   lookedThrough({ seq }: BatchRow, atMs: number): void {
     this.#sql('UPDATE batches SET looked_at = ? WHERE seq = ?').run(atMs, seq);
   }

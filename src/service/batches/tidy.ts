@@ -71,9 +71,9 @@ async function forget(options: TidyOptions, row: BatchRow): Promise<void> {
 
 /** Writes the results of a job anew without whoever was erased since it was begun. Who reads them meanwhile has the old file to its end, and leaves out the same. */
 async function takeOutErased(options: TidyOptions, row: BatchRow): Promise<void> {
-  const { store, rows, folder, now, stopped } = options;
+  const { store, rows, folder, stopped } = options;
   // While nobody writes: who is being erased at this moment is so later than this, and is looked for again.
-  const atMs = await writeWhenFree(options, now);
+  const atMs = await writeWhenFree(options, () => rows.afterErasures());
   const cut = cutter(store)(row.createdMs);
   if (cut === null) return;
   for (const results of rows.files.all(row, 'results')) {

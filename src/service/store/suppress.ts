@@ -35,16 +35,17 @@ export function forgetLog(store: Store): boolean {
 
 /**
  * Erases the people with these addresses, whichever of their addresses it is, in one transaction, and forgets answers that name them.
- * @param nowMs default: when nobody else writes any more. The time before that may be a minute older, and whoever has looked since for who was erased would not look again.
+ * @param nowMs default: when nobody else writes any more, for the time before that may be a minute older; and no earlier than any batch job was begun or looked through, be it by a clock that was put back since. Else whoever asks who was erased since then would not hear of it.
  */
 export function suppress(store: Store, emails: Iterable<string>, nowMs?: number): SuppressCount {
   const isKnown = suppressionTest(store);
+  const newestJob = store.prepare('SELECT max(max(created_at, coalesce(looked_at, 0))) AS at FROM batches');
   const put = store.prepare('INSERT INTO suppressions (email_sha256, at) VALUES (?, ?) ON CONFLICT DO UPDATE SET at = max(at, excluded.at)');
   const index = new IndexWriter(store);
   const erase = eraser(store, index);
   const eraseUnindexed = unindexedSignalEraser(store, isKnown);
   const done = transaction(store, () => {
-    const atMs = nowMs ?? Date.now();
+    const atMs = nowMs ?? Math.max(Date.now(), Number(newestJob.get()?.['at']));
     const count = { suppressed: 0, people: 0, signals: 0, deliveries: 0, invalid: [] as string[] };
     for (const address of emails) {
       const email = normaliseEmail(address);

@@ -1,6 +1,7 @@
 import { appendFile, readdir, readFile, truncate } from 'node:fs/promises';
 import { expect, it, vi } from 'vitest';
 import { BatchRows, type BatchRow } from '../../../src/service/batches/batch-rows.ts';
+import { cutter } from '../../../src/service/batches/erased.ts';
 import { BatchFolder } from '../../../src/service/batches/folder.ts';
 import { Pacer } from '../../../src/service/batches/pacer.ts';
 import { keptOutcome } from '../../../src/service/batches/result-lines.ts';
@@ -15,11 +16,11 @@ const JANE = 'jane.doe@acme.example';
 const MAX = 'max.past@acme.example';
 
 /** A job that has ended, with its results in several files, each with a line about Jane, and what it takes to look through them. */
-async function endedJob(files: number) {
+async function endedJob(files: number, now = Date.now) {
   const path = await makeStore();
   const store = openStore(path);
   cleanUp(() => store.close());
-  const rows = new BatchRows(store, Date.now);
+  const rows = new BatchRows(store, now);
   const folder = new BatchFolder(path);
   const options: TidyOptions = { store, rows, folder, pacer: new Pacer(() => 0, () => performance.now()), now: Date.now, stopped: () => false };
   rows.create('j', 'k', REQUEST);
@@ -49,6 +50,20 @@ it.each([1, 2])('who was erased is counted once, though it was stopped after %i 
   expect(job().counts).toEqual(ERASED);
   expect(rows.toLookThrough()).toEqual([]);
   for (const text of await onDisk()) expect(text).not.toMatch(/jane/i);
+});
+
+it('who is erased by a clock that is behind that of the job is erased from it, and it is looked through once for each', async () => {
+  const { store, options, job, onDisk } = await endedJob(2, () => Date.now() + 3_600_000);
+  const looked = vi.spyOn(options.pacer, 'work');
+  for (const [email, once] of [[JANE, true], [MAX, true], [MAX, false]] as const) {
+    if (once) suppress(store, [email]);
+    // As it is read before it is looked through.
+    expect(cutter(store)(job().createdMs)).not.toBeNull();
+    looked.mockClear();
+    await tidyUp(options);
+    expect(looked.mock.calls.length > 0).toBe(once);
+    for (const text of await onDisk()) expect(text).not.toContain(email);
+  }
 });
 
 it('two processes that look through the same results count who was erased once', async () => {

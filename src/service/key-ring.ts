@@ -15,8 +15,6 @@ interface Account {
   credits: number | null;
   calls: number | null;
   unwritten: Use;
-  /** What is set aside for work whose result is not noted yet: neither had by anybody else nor spent. */
-  held: Use;
 }
 
 /** Credits and calls. */
@@ -60,6 +58,8 @@ export class KeyRing implements Pending {
   /** By key id; only keys that are kept books for. */
   readonly #accounts = new Map<string, Account>();
   readonly #unwritten = new Set<string>();
+  /** By key id, what is set aside for work whose result is not noted yet: neither had by anybody else nor spent. Also of keys that no books are kept for, which may be others by the time that it is noted. */
+  readonly #held = new Map<string, Use>();
 
   /** @param clock monotonic, milliseconds. */
   constructor(store: Store, journal: Journal, clock: () => number) {
@@ -181,16 +181,22 @@ export class KeyRing implements Pending {
 
   /** To be called when that transaction was committed. */
   wroteHeld(key: ActiveKey, use: Use): void {
-    const account = this.#accounts.get(key.id);
-    if (account !== undefined) account.held = less(account.held, use);
+    this.#addHeld(key.id, use, -1);
   }
 
-  #hold(id: string, { credits, calls }: Use, sign: 1 | -1): void {
+  #hold(id: string, use: Use, sign: 1 | -1): void {
+    this.#addHeld(id, use, sign);
     const account = this.#accounts.get(id);
     if (account === undefined) return;
-    if (account.credits !== null) account.credits -= sign * credits;
-    if (account.calls !== null) account.calls -= sign * calls;
-    account.held = { credits: account.held.credits + sign * credits, calls: account.held.calls + sign * calls };
+    if (account.credits !== null) account.credits -= sign * use.credits;
+    if (account.calls !== null) account.calls -= sign * use.calls;
+  }
+
+  #addHeld(id: string, { credits, calls }: Use, sign: 1 | -1): void {
+    const before = this.#held.get(id) ?? NOTHING;
+    const now = { credits: before.credits + sign * credits, calls: before.calls + sign * calls };
+    if (now.credits === 0 && now.calls === 0) this.#held.delete(id);
+    else this.#held.set(id, now);
   }
 
   /** Whether an answer to this key has to wait until what it cost is written down. */
@@ -224,18 +230,14 @@ export class KeyRing implements Pending {
       this.#accounts.delete(row.id);
       return;
     }
-    const { unwritten, held } = this.#accounts.get(row.id) ?? { unwritten: NOTHING, held: NOTHING };
+    const unwritten = this.#accounts.get(row.id)?.unwritten ?? NOTHING;
+    const held = this.#held.get(row.id) ?? NOTHING;
     this.#accounts.set(row.id, {
       credits: row.credits === null ? null : row.credits - row.creditsUsed - unwritten.credits - held.credits,
       calls: calls === null ? null : calls - row.callsUsed - unwritten.calls - held.calls,
       unwritten,
-      held,
     });
   }
-}
-
-function less(one: Use, other: Use): Use {
-  return { credits: one.credits - other.credits, calls: one.calls - other.calls };
 }
 
 function digestOf(authorization: string | undefined): Buffer | null {

@@ -53,6 +53,29 @@ describe('keys', () => {
     for (const one of [store, elsewhere]) one.close();
   });
 
+  it.each(['growth', 'trial'] as const)('have what was set aside for work while they were on the plan %s spent once, though its calls are counted on the other alone', async (begun) => {
+    const [store, other] = [openStore(await makeStore()), begun === 'trial' ? 'growth' : 'trial'] as const;
+    const ring = new KeyRing(store, new Journal(store, () => undefined), () => 0);
+    const { id } = createKey(store, { plan: begun });
+    const key = ring.find(id) ?? expect.fail();
+    const use = { credits: 0, calls: 5 };
+    ring.hold(key, use);
+    changeKey(store, id, { plan: other });
+    ring.find(id);
+    transaction(store, () => ring.writeHeld(key, use));
+    ring.wroteHeld(key, use);
+    ring.hold(key, use);
+    changeKey(store, id, { plan: 'trial' });
+    ring.find(id);
+    ring.letGo(key, use);
+    const again = new KeyRing(store, new Journal(store, () => undefined), () => 0);
+    again.find(id);
+    expect(ring.left(key)).toEqual(again.left(key));
+    ring.find(id);
+    expect(ring.left(key)).toEqual(again.left(key));
+    store.close();
+  });
+
   it('are refused within a second of being revoked', async () => {
     const path = await makeStore();
     const [store, elsewhere] = [openStore(path), openStore(path)];

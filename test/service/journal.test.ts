@@ -36,6 +36,7 @@ beforeEach(async () => {
   journal.join(member);
 });
 afterEach(() => {
+  vi.useRealTimers();
   vi.restoreAllMocks();
   journal.close();
   store.close();
@@ -75,6 +76,16 @@ it('a store that stays busy is told of once, and those who wait are let go; what
   const next = journal.written(PATIENCE_MS);
   other.exec('COMMIT');
   expect([await next, written()]).toEqual([true, 1]);
+});
+
+it('what comes after its end, such as of a request whose connection is gone, is not written, and keeps no process from ending', async () => {
+  journal.close();
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'clearImmediate'] });
+  waiting.push(1);
+  journal.wake();
+  const late = journal.written(PATIENCE_MS);
+  expect(vi.getTimerCount()).toBe(0);
+  expect([await late, written(), errors]).toEqual([false, 0, []]);
 });
 
 it('an answer that is merely kept does not wait for an import', async () => {

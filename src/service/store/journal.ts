@@ -41,6 +41,7 @@ export class Journal {
   readonly #batches = new Map<number, Batch>();
   #failingSinceMs: number | null = null;
   #told = false;
+  #closed = false;
 
   /** @param onError hears of each failure once, of a store that is merely busy when it has been for long. @param clock monotonic, milliseconds */
   constructor(store: Store, onError: (error: unknown) => void, clock: () => number = () => performance.now()) {
@@ -56,11 +57,12 @@ export class Journal {
 
   /** To be called by a collector that has something to write. */
   wake(): void {
-    this.#timer ??= setTimeout(() => this.flush(), FLUSH_EVERY_MS);
+    if (!this.#closed) this.#timer ??= setTimeout(() => this.flush(), FLUSH_EVERY_MS);
   }
 
-  /** Resolves with true once all that is collected by now is in the store; with false when the store would not take it in time. */
+  /** Resolves with true once all that is collected by now is in the store; with false when the store would not take it in time, or nothing is written any more. */
   written(patienceMs: number): Promise<boolean> {
+    if (this.#closed) return Promise.resolve(false);
     const waiting = this.#batches.get(patienceMs);
     if (waiting !== undefined) return waiting.promise;
     const batch = { ...Promise.withResolvers<boolean>(), patienceMs, sinceMs: this.#clock() };
@@ -101,10 +103,12 @@ export class Journal {
     return true;
   }
 
-  /** Writes what is left and stops. */
+  /** Writes what is left and stops. Whoever comes later, such as a request whose connection is gone, is not written for: it would be tried for ever on a store that is closed, and the process never end. */
   close(): void {
+    if (this.#closed) return;
     if (this.#members.some(({ size }) => size > 0)) this.#store.exec(`PRAGMA busy_timeout = ${LAST_WAIT_MS}`);
     this.flush();
+    this.#closed = true;
     this.#unschedule();
     for (const batch of this.#batches.values()) this.#settle(batch, false);
   }

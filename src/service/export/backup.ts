@@ -15,8 +15,7 @@ const PAGES_AT_ONCE = 8_192;
  */
 export async function backupCommand(from: string, to: string, signal: AbortSignal): Promise<void> {
   if (existsSync(from) && existsSync(to) && realpathSync(from) === realpathSync(to)) throw new UsageError('same_file', `the store ${from} cannot be its own backup`, { hint: 'Name another file with --backup.' });
-  const log = `${to}-wal`;
-  if (existsSync(log)) throw new InputError('output_not_ours', `${to} is a store that is in use, or was not closed: ${log} lies beside it, and would be taken for the backup's`, { hint: 'Name another file with --backup.' });
+  refuseInUse(to);
   const store = openExistingStore(from);
   try {
     // All pages of one moment: what is written meanwhile would begin the copy again and again.
@@ -26,6 +25,8 @@ export async function backupCommand(from: string, to: string, signal: AbortSigna
       await backup(store, partial, { rate: PAGES_AT_ONCE, progress: () => signal.throwIfAborted() });
       signal.throwIfAborted();
       await flush(partial);
+      // Copying takes minutes, and somebody may have opened what was an earlier backup.
+      refuseInUse(to);
       return (await stat(partial)).size;
     });
     const jobs = Number(store.prepare('SELECT count(*) AS n FROM batches').get()?.['n']);
@@ -40,3 +41,7 @@ export async function backupCommand(from: string, to: string, signal: AbortSigna
   }
 }
 
+function refuseInUse(path: string): void {
+  const log = `${path}-wal`;
+  if (existsSync(log)) throw new InputError('output_not_ours', `${path} is a store that is in use, or was not closed: ${log} lies beside it, and would be taken for the backup's`, { hint: 'Name another file with --backup.' });
+}

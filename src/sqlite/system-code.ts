@@ -2,6 +2,7 @@
 const SYSTEM_CODES: Readonly<Record<number, string>> = { 8: 'EROFS', 13: 'ENOSPC' };
 /** Of reading or writing at all; what of, SQLite does not say. */
 const SQLITE_IOERR = 10;
+const SQLITE_READONLY_DBMOVED = 1_032;
 
 /** It is the disk then, and not the name of the file. */
 const OF_THE_DISK: readonly string[] = ['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EMFILE', 'ENFILE'];
@@ -22,4 +23,9 @@ export function systemCodeOf(error: unknown): string | undefined {
 export function isOfDisk(error: unknown): boolean {
   const { errcode } = (error ?? {}) as Failure;
   return (typeof errcode === 'number' && (errcode & 0xff) === SQLITE_IOERR) || OF_THE_DISK.includes(systemCodeOf(error) ?? '');
+}
+
+/** Whether the file that is open has been moved or removed since, so that nothing may be written to it. */
+export function isMoved(error: unknown): boolean {
+  return ((error ?? {}) as Failure).errcode === SQLITE_READONLY_DBMOVED;
 }

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { InputError, StorageError, storageHint } from '../../errors.ts';
 import { MIGRATIONS } from './migrations.ts';
 import { isBusy } from '../../sqlite/busy.ts';
-import { isOfDisk, systemCodeOf } from '../../sqlite/system-code.ts';
+import { isMoved, isOfDisk, systemCodeOf } from '../../sqlite/system-code.ts';
 import { transaction } from '../../sqlite/transaction.ts';
 import type { Store } from './store.ts';
 
@@ -34,6 +34,8 @@ export function openStore(path: string, timeoutMs: number = BUSY_TIMEOUT_MS): St
     return db;
   } catch (error) {
     db?.close();
+    // It was made for nothing by another process, which has removed it meanwhile (remove-empty.ts).
+    if (isMoved(error)) return openStore(path, timeoutMs);
     if (error instanceof StorageError) throw error;
     throw new StorageError('store_unusable', `cannot open the store ${path}: ${reason(error)}`, {
       hint: isOfDisk(error) ? storageHint({ code: systemCodeOf(error) }, 'what is in the store is whole') : 'pass --store with a file that millrace made, or a name in a folder where one may be made',

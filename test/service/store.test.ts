@@ -1,5 +1,5 @@
-import { readFile, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { EXIT } from '../../src/errors.ts';
@@ -43,9 +43,18 @@ describe('the store', () => {
   it('says what is wrong with a file that is none', async () => {
     const folder = await temporaryFolder();
     await writeFile(join(folder, 'text'), 'this is no database, and it is long enough to be noticed as such'.repeat(100));
-    for (const path of [join(folder, 'text'), join(folder, 'no', 'folder'), folder]) {
+    for (const path of [join(folder, 'text'), folder]) {
       expect(() => openStore(path)).toThrow(expect.objectContaining({ code: 'store_unusable', exitCode: EXIT.storage, message: expect.stringContaining(path) }));
     }
+  });
+
+  it('is made in no folder but one that is there: a missing one is mistyped, or its disk is not mounted', async () => {
+    const folder = await temporaryFolder();
+    await writeFile(join(folder, 'text'), '');
+    for (const path of [join(folder, 'no', 'new.sqlite'), join(folder, 'text', 'new.sqlite')]) {
+      expect(() => openStore(path)).toThrow(expect.objectContaining({ code: 'store_missing', exitCode: EXIT.input, message: expect.stringContaining(dirname(path)) }));
+    }
+    expect(await readdir(folder)).toEqual(['text']);
   });
 
   it('refuses a store of a newer version', async () => {

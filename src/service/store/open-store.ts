@@ -1,7 +1,8 @@
 /** Opens the service's SQLite file: makes it when it is missing, brings its schema up to date, and sets how it is shared. */
 import { closeSync, existsSync, openSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { InputError, StorageError, storageHint } from '../../errors.ts';
+import { InputError, MillraceError, StorageError, storageHint } from '../../errors.ts';
 import { MIGRATIONS } from './migrations.ts';
 import { isBusy } from '../../sqlite/busy.ts';
 import { isMoved, isOfDisk, systemCodeOf } from '../../sqlite/system-code.ts';
@@ -19,12 +20,12 @@ const LOG_BYTES = 16 * 1024 * 1024;
 /**
  * Opens `path`, creating the file (0600: it holds personal data) when it is missing. Write-ahead log: readers go on while someone writes.
  * `timeoutMs` is how long a write waits for another process's.
- * @throws StorageError when the file cannot be opened, is no store, or is newer than this program.
+ * @throws InputError when its folder is missing; StorageError when the file cannot be opened, is no store, or is newer than this program.
  */
 export function openStore(path: string, timeoutMs: number = BUSY_TIMEOUT_MS): Store {
   let db: DatabaseSync | undefined;
   try {
-    if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600));
+    if (!existsSync(path)) makeFile(path);
     db = new DatabaseSync(path, { timeout: timeoutMs });
     // NORMAL: a power cut may lose the last moments, never the file.
     // Who was erased or changed is overwritten with zeros: nothing of them stays in the file's free space.
@@ -36,11 +37,22 @@ export function openStore(path: string, timeoutMs: number = BUSY_TIMEOUT_MS): St
     db?.close();
     // It was made for nothing by another process, which has removed it meanwhile (remove-empty.ts).
     if (isMoved(error)) return openStore(path, timeoutMs);
-    if (error instanceof StorageError) throw error;
+    if (error instanceof MillraceError) throw error;
     throw new StorageError('store_unusable', `cannot open the store ${path}: ${reason(error)}`, {
       hint: isOfDisk(error) ? storageHint({ code: systemCodeOf(error) }, 'what is in the store is whole') : 'pass --store with a file that millrace made, or a name in a folder where one may be made',
       cause: error,
     });
+  }
+}
+
+/** A folder is not made: where a store is to stay it mostly is a disk of its own, which the store would be hidden under once it is mounted. */
+function makeFile(path: string): void {
+  try {
+    closeSync(openSync(path, 'a', 0o600));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'ENOENT' && code !== 'ENOTDIR') throw error;
+    throw new InputError('store_missing', `There is no folder ${dirname(path)} for the store ${path}`, { hint: 'Check the name given with --store, or make the folder first.', cause: error });
   }
 }
 

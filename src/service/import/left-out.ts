@@ -6,14 +6,15 @@ import type { ImportKind } from './names.ts';
 
 const OF_COMPANY = 'company.';
 const TIME = 'a day or a time of ISO 8601, such as 2026-01-31 (01/02/2026 may be two days)';
-const LIST = 'a list, in a table with semicolons between';
+const LIST = 'a list, in a table with semicolons between, of 1,000 at most';
+const PLACE = 'a city, a country and so on, which are texts of 10,000 characters at most';
 
 const WANTED: Readonly<Record<FieldType, string>> = {
   string: 'a text of 10,000 characters at most', word: 'a word', integer: 'a whole number from 0, such as 1200 or 1,200', number: 'a number', boolean: 'true or false', date: TIME, time: TIME,
-  email: 'an e-mail address', domain: 'a domain', phone: 'a number with its country, such as +12125550100', strings: LIST, objects: LIST, object: 'an object, which only JSON lines have',
+  email: 'an e-mail address', domain: 'a domain', phone: 'a number with its country, such as +12125550100', strings: LIST, objects: 'a list of objects, 1,000 at most, which only JSON lines have', object: 'an object, which only JSON lines have',
 };
 const WANTED_BY_FIELD: Readonly<Record<string, string>> = {
-  updated_at: `${TIME}; without it the row is of --as-of, else of now`, email_status: 'verified, risky, unverified or bounced, beside the address that it is of', email_type: 'work or personal', linkedin_url: 'the address of a profile (the page of a company is none of a person)', emails: 'e-mail addresses', phones: 'numbers with their country, such as +12125550100',
+  updated_at: `${TIME}; without it the row is of --as-of, else of now`, email_status: 'verified, risky, unverified or bounced, beside the address that it is of', email_type: 'work or personal', linkedin_url: 'the address of a profile (the page of a company is none of a person)', emails: 'e-mail addresses, 1,000 at most', phones: 'numbers with their country, such as +12125550100, 1,000 at most', location: PLACE, hq: PLACE,
 };
 const TYPES: Readonly<Record<ImportKind, Readonly<Record<string, FieldType>>>> = { contacts: PERSON_TYPES, companies: COMPANY_TYPES, signals: SIGNAL_FIELD_TYPES, deliveries: {} };
 

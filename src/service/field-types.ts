@@ -28,7 +28,8 @@ export const COMPANY_TYPES: Readonly<Record<Exclude<(typeof COMPANY_FIELDS)[numb
 };
 
 const MAX_TEXT = 10_000;
-const MAX_ITEMS = 1_000;
+/** A longer list is none. */
+export const MAX_ITEMS = 1_000;
 const LIST_SEPARATOR = /[;|]/;
 
 /** The domain in a text, as `normaliseDomain` has it: many people work at one. */

@@ -1,6 +1,6 @@
 /** What a row says more than once of somebody, as items of a list: another address, another number. Pure. */
 import { normaliseEmail } from '../../verification/address.ts';
-import { phoneOf, splitList } from '../field-types.ts';
+import { MAX_ITEMS, phoneOf, splitList } from '../field-types.ts';
 import { NO_VALUE } from '../values.ts';
 import type { ListItem, Target } from './names.ts';
 
@@ -34,6 +34,9 @@ function readerOf({ list }: ListItem): (value: unknown) => string | undefined {
 /** Puts a value into a list, unless the main one (`target`) or another there is the same; one that is no address or number makes the list none, where nothing else is in it. @param values they are changed */
 export function addItem(values: Record<Target, unknown>, target: Target, item: ListItem, value: unknown): void {
   const { list, type } = item;
+  const before = values[list];
+  // It will not be kept, and to look through it for each value of a row would take seconds.
+  if (Array.isArray(before) && before.length > MAX_ITEMS) return;
   const read = readerOf(item);
   const parts = typeof value === 'string' && JOINED.test(value) ? partsOf(value, read) : [];
   if (parts.length > 1) {
@@ -41,7 +44,6 @@ export function addItem(values: Record<Target, unknown>, target: Target, item: L
     return;
   }
   const found = read(parts[0] ?? value);
-  const before = values[list];
   if (found === undefined) {
     values[list] ??= NO_VALUE;
     return;

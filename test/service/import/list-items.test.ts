@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { ALIASES, plainName } from '../../../src/reader/aliases.ts';
 import { exportRecords } from '../../../src/service/export/export-records.ts';
+import { addItem } from '../../../src/service/import/list-items.ts';
 import { readerOf } from '../../../src/service/import/row-values.ts';
 import type { SparseRecord } from '../../../src/service/records.ts';
 import { emptyStore, load } from '../loading.ts';
@@ -83,4 +84,13 @@ it('names the columns that a better one of their field stands before, and no oth
   expect(contacts.secondBest(['Position', 'Title', 'Email', 'Work Email', 'Mobile', 'Phone', 'Work Phone', 'Home Phone', 'Shoe Size'])).toEqual(['Position']);
   expect(contacts.secondBest(['Email', 'Name', 'Company', 'result.outcome', 'enrich.email', 'enrich.name', 'enrich.company.name', 'company.name'])).toEqual([]);
   expect(readerOf('companies', new Map(), ALIASES, plainName).secondBest(['Website', 'Domain', 'Name', 'Company'])).toEqual(['Company', 'Website']);
+});
+
+it('adds nothing to a list that is too long to be kept: each addition would look through all of it', async () => {
+  const many = (name: string, count: number): string => Array.from({ length: count }, (_, n) => `${name}${n}@acme.example`).join(';');
+  let reads = 0;
+  const values = { email: 'ann@acme.example', emails: many('a', 1_001).split(';').map((email) => ({ get email() { return ++reads && email; } })) };
+  for (let n = 0; n < 50; n++) addItem(values, 'email', { list: 'emails', type: null }, `b${n}@acme.example`);
+  expect([values.emails.length, reads]).toEqual([1_001, 0]);
+  expect(await kept({ Email: many('b', 50), Emails: many('a', 1_001) })).toMatchObject({ person: { emails: undefined }, dropped: { emails: 1 } });
 });

@@ -12,6 +12,8 @@ export type KeyAliases = Readonly<Record<'email' | 'domain' | 'linkedin_url', re
 
 const PLACE = ['city', 'region', 'country', 'country_code', 'postal_code', 'lat', 'lng'];
 
+const UPDATED = ['updated', 'last updated', 'last updated at', 'modified', 'last modified', 'last modified date'];
+
 /** Best first, as exports of CRMs and other services call them. */
 const CONTACT_NAMES: Readonly<Record<Target, readonly string[]>> = {
   id: ['contact id', 'person id', 'record id'],
@@ -23,7 +25,7 @@ const CONTACT_NAMES: Readonly<Record<Target, readonly string[]>> = {
   department: ['departments', 'function', 'job function'],
   mobile: ['mobile phone', 'mobile number', 'mobile phone number', 'cell', 'cell phone', 'phone', 'phone number', 'telephone'],
   skills: ['skill'],
-  updated_at: ['updated', 'last updated', 'last updated at', 'modified', 'last modified', 'last modified date'],
+  updated_at: UPDATED,
   email_status: ['email verification', 'email verification status', 'email validation status'],
   emails: ['additional email addresses', 'additional emails', 'other emails'],
   'location.city': ['contact city', 'person city', 'mailing city'],
@@ -54,21 +56,21 @@ const OTHER_PHONES: Readonly<Record<string, readonly string[]>> = {
 };
 
 const COMPANY_NAMES: Readonly<Record<Target, readonly string[]>> = {
-  id: ['company id', 'account id'],
+  id: ['company id', 'account id', 'record id'],
   name: ['company', 'company name', 'organization', 'organization name', 'account name'],
   employees: ['number of employees', '# employees', 'company size', 'headcount', 'employee count'],
   revenue: ['annual revenue'],
   founded_year: ['founded', 'year founded', 'year started'],
   ticker: ['ticker symbol'],
-  naics: ['naics code'],
-  sic: ['sic code'],
+  naics: ['naics code', 'naics codes'],
+  sic: ['sic code', 'sic codes'],
   stack: ['tech stack'],
-  linkedin_url: ['linkedin', 'company linkedin', 'company linkedin url'],
+  linkedin_url: ['linkedin', 'company linkedin', 'company linkedin url', 'linkedin company page'],
   phone: ['company phone', 'phone number'],
-  updated_at: ['updated', 'last updated', 'modified', 'last modified'],
-  'hq.city': ['city', 'billing city'],
-  'hq.region': ['region', 'state', 'state/region', 'state/province', 'billing state', 'billing state/province'],
-  'hq.country': ['country', 'country/region', 'billing country'],
+  updated_at: UPDATED,
+  'hq.city': ['city', 'company city', 'billing city'],
+  'hq.region': ['region', 'state', 'state/region', 'state/province', 'company state', 'company region', 'billing state', 'billing state/province'],
+  'hq.country': ['country', 'country/region', 'company country', 'billing country'],
   'hq.country_code': ['country code'],
 };
 

@@ -29,6 +29,8 @@ describe('columns of CRMs', () => {
   it('of companies, also beside people', async () => {
     const account = { 'Account Name': 'Acme', Website: 'acme.example', Type: 'Customer - Direct', Ownership: 'Public', 'Billing City': 'London', 'Billing Country': 'UK', 'Ticker Symbol': 'ACM', 'SIC Code': '7372', 'NAICS Code': '541511', 'Year Started': '1999' };
     expect((await kept(account, 'companies')).record).toMatchObject({ name: 'Acme', type: 'public', hq: { city: 'London', country_code: 'GB' }, ticker: 'ACM', sic: ['7372'], naics: ['541511'], founded_year: 1999 });
+    const other = { 'Record ID': '9001', Company: 'Acme', 'Company Domain Name': 'acme.example', 'LinkedIn Company Page': 'https://linkedin.com/company/acme', 'Company City': 'Hampton', 'Company State': 'Virginia', 'Company Country': 'United States', 'SIC Codes': '3761', 'NAICS Codes': '336414', 'Last Modified Date': '2026-05-01 12:30' };
+    expect((await kept(other, 'companies')).record).toMatchObject({ id: '9001', linkedin_url: 'https://linkedin.com/company/acme', hq: { city: 'Hampton', region: 'Virginia', country_code: 'US' }, sic: ['3761'], naics: ['336414'], updated_at: '2026-05-01T12:30:00Z' });
     expect((await kept({ Website: 'acme.example', Type: 'Nonprofit' }, 'companies')).record).toMatchObject({ type: 'nonprofit' });
     expect((await kept({ Email: 'ada@acme.example', 'Company Linkedin Url': 'https://linkedin.com/company/acme', 'Corporate Phone': '020 7946 0000', 'Company State': 'Kent' })).companies).toMatchObject([{ linkedin_url: 'https://linkedin.com/company/acme', phone: '020 7946 0000', hq: { region: 'Kent' } }]);
   });

@@ -16,19 +16,27 @@ export async function writeWhole<T>(path: string, write: (partial: string) => Pr
   // What an export left behind that was killed.
   await discard(partial);
   // Open until the end: so no other file gets its number.
-  const file = await open(partial, 'wx', 0o600);
+  const file = await open(partial, 'wx', 0o600).catch((error: unknown) => {
+    throw (error as NodeJS.ErrnoException).code === 'EEXIST' ? writtenElsewhere(path, error) : error;
+  });
+  let written: T;
   try {
-    const written = await write(partial);
-    if (!(await isAt(partial, file))) throw new InputError('output_not_ours', `another export writes ${path} by now`, { hint: 'Let one end before the next begins, or name another file.' });
+    written = await write(partial);
+    if (!(await isAt(partial, file))) throw writtenElsewhere(path);
     await rename(partial, path);
-    await flush(dirname(path));
-    return written;
   } catch (error) {
-    if (await isAt(partial, file)) await discard(partial);
+    if (!(await isAt(partial, file))) throw writtenElsewhere(path, error);
+    await discard(partial);
     throw error;
   } finally {
     await file.close();
   }
+  await flush(dirname(path));
+  return written;
+}
+
+function writtenElsewhere(path: string, cause?: unknown): InputError {
+  return new InputError('output_not_ours', `another export writes ${path} by now`, { hint: 'Let one end before the next begins, or name another file.', cause });
 }
 
 async function isAt(path: string, file: FileHandle): Promise<boolean> {

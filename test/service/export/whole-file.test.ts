@@ -42,4 +42,20 @@ describe('a file that is written whole', () => {
     expect([second, await readFile(path, 'utf8')]).toEqual([1, 'whole 1']);
     expect(await readdir(folder)).toEqual(['out']);
   });
+
+  it('of two that begin at once one is whole, and the other is told why it is not', async () => {
+    const path = join(await temporaryFolder(), 'out');
+    const written = (n: number) => writeWhole(path, async (partial) => {
+      const file = await open(partial, 'r+');
+      await file.write(`whole ${n}`);
+      await file.close();
+      return n;
+    });
+    for (let round = 0; round < 20; round++) {
+      const both = await Promise.allSettled([written(0), written(1)]);
+      const whole = both.flatMap((one) => (one.status === 'fulfilled' ? [`whole ${one.value}`] : []));
+      for (const one of both) if (one.status === 'rejected') expect(one.reason).toMatchObject({ exitCode: 65, code: 'output_not_ours' });
+      expect(whole).toContain(await readFile(path, 'utf8'));
+    }
+  });
 });

@@ -5,7 +5,7 @@ import { STATUS_OF } from '../email-status.ts';
 import { domainOf, numberOf } from '../field-types.ts';
 import { memberNames } from '../member-names.ts';
 import type { SparseRecord } from '../records.ts';
-import { isEmpty, isObject, textOrNull } from '../values.ts';
+import { isEmpty, isObject, NO_VALUE, textOrNull } from '../values.ts';
 import { countryCode, countryName } from './countries.ts';
 import { useKnownWords } from './known-words.ts';
 import { takeApart } from './list-items.ts';
@@ -153,8 +153,8 @@ function emailState({ values, ownEmail }: RowValues): SparseRecord | null {
     const aboutThis = email !== null && (ownEmail === undefined || normaliseEmail(textOrNull(ownEmail) ?? '') === email);
     if (aboutThis) return { email, email_status: status, email_confidence: values['verify.confidence'], email_verified_at: values['verify.verified_at'] ?? values['email_verified_at'] };
   }
-  if (!isEmpty(values['email_status'])) return null;
-  const { verified } = values;
+  const { email_status: told, verified } = values;
+  if (!isEmpty(told) && told !== NO_VALUE) return null;
   return verified === true || (typeof verified === 'string' && /^true$/i.test(verified)) ? { email_status: 'verified' } : null;
 }
 

@@ -52,4 +52,16 @@ describe('words of an address and of a rank', () => {
       store.close();
     }
   });
+
+  it('one that is none is in nothing\'s way: an address that was bought as verified is so, whatever its row came with', async () => {
+    for (const rows of [
+      [['Email', 'Email Status', 'enrich.email', 'enrich.verified', 'result.outcome'], ['ada@acme.example', 'weird', 'ada@acme.example', 'true', 'matched']],
+      [{ input: { Email: 'ada@acme.example', 'Email Status': 'weird' }, result: { outcome: 'matched' }, enrich: { email: 'ada@acme.example', verified: true } }],
+    ]) {
+      const store = await emptyStore();
+      expect((await load(store, rows)).counts.dropped).toEqual({});
+      expect([...exportRecords(store, 'contacts', false)]).toMatchObject([{ email: 'ada@acme.example', email_status: 'verified' }]);
+      store.close();
+    }
+  });
 });

@@ -120,7 +120,7 @@ export function timeOf(value: unknown): string | undefined {
 
 /** E.164 (ITU-T): a plus and up to 15 digits. A number without its country is nobody's in particular. */
 export function phoneOf(value: unknown): string | undefined {
-  // `+44 (0)20 ...`: the nought is dialled within the country alone.
-  const text = textOf(value)?.replace(/^((?:\+|00)[^(]{1,8})\(\s*0\s*\)/, '$1').replaceAll(/[\s().\-/]/g, '').replace(/^00/, '+');
+  // `+44 (0)20 ...`: the nought is dialled within the country alone. In Italy and San Marino it is part of the number.
+  const text = textOf(value)?.replace(/^((?:\+|00)(?!39|378)[^(]{1,8})\(\s*0\s*\)/, '$1').replaceAll(/[\s().\-/]/g, '').replace(/^00/, '+');
   return text !== undefined && /^\+[1-9]\d{6,14}$/.test(text) ? text : undefined;
 }

@@ -9,7 +9,7 @@
 import { link, open, readdir, rename, rm, stat, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { StorageError, storageHint } from '../errors.ts';
-import { syncFolder } from './sync-folder.ts';
+import { syncFolder } from '../storage/sync-folder.ts';
 
 /** A run's right to change the files of its job. */
 export interface Fence {

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import type { MillraceError } from '../errors.ts';
 import { copyAs } from '../checkpoint/durable.ts';
 import { hasNoLinks, isAt, removeFile, takeName, type Fence } from '../checkpoint/fence.ts';
-import { syncFolder } from '../checkpoint/sync-folder.ts';
+import { syncFolder } from './sync-folder.ts';
 import { begunByAnother, storageFailure, tooShort } from './failure.ts';
 import { fileSha256 } from './file-digest.ts';
 import { partialPath } from './names.ts';

@@ -2,6 +2,7 @@
 import { mkdir, open, rename, rm, stat, type FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { InputError } from '../../errors.ts';
+import { syncFolder } from '../../storage/sync-folder.ts';
 
 /**
  * Has `write` fill the empty file that it is told, which then takes the place of whatever file is at `path`; folders that are missing are made.
@@ -31,7 +32,7 @@ export async function writeWhole<T>(path: string, write: (partial: string) => Pr
   } finally {
     await file.close();
   }
-  await flush(dirname(path));
+  await syncFolder(dirname(path));
   return written;
 }
 
@@ -50,7 +51,7 @@ async function discard(partial: string): Promise<void> {
   for (const path of [partial, `${partial}-journal`]) await rm(path, { force: true });
 }
 
-/** Makes a file, or the names in a folder, survive a power cut. */
+/** Makes a file survive a power cut. */
 export async function flush(path: string): Promise<void> {
   const file = await open(path, 'r');
   try {

@@ -1,4 +1,5 @@
-import { open, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { spawnSync } from 'node:child_process';
+import { chmod, chown, mkdir, open, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { writeWhole } from '../../../src/service/export/whole-file.ts';
@@ -57,5 +58,20 @@ describe('a file that is written whole', () => {
       for (const one of both) if (one.status === 'rejected') expect(one.reason).toMatchObject({ exitCode: 65, code: 'output_not_ours' });
       expect(whole).toContain(await readFile(path, 'utf8'));
     }
+  });
+
+  it('is written into a folder that may not be read, such as one where others drop what is for somebody, which nobody can flush', async () => {
+    const folder = await temporaryFolder();
+    await mkdir(join(folder, 'drop'));
+    // Root may read any.
+    const isRoot = process.getuid?.() === 0;
+    const nobody = isRoot ? { uid: 65_534, gid: 65_534 } : {};
+    if (isRoot) for (const path of [folder, join(folder, 'drop')]) await chown(path, 65_534, 65_534);
+    await chmod(join(folder, 'drop'), 0o300);
+    const module = new URL('../../../src/service/export/whole-file.ts', import.meta.url).href;
+    const script = `const { writeWhole } = await import(${JSON.stringify(module)}); const { writeFile } = await import('node:fs/promises'); await writeWhole('drop/out', (partial) => writeFile(partial, 'whole'));`;
+    expect(spawnSync(process.execPath, ['--input-type=module', '-e', script], { cwd: folder, ...nobody, encoding: 'utf8' })).toMatchObject({ status: 0, stderr: '' });
+    await chmod(join(folder, 'drop'), 0o700);
+    expect(await readFile(join(folder, 'drop', 'out'), 'utf8')).toBe('whole');
   });
 });

@@ -9,6 +9,7 @@
 import { link, open, readdir, rename, rm, stat, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { StorageError, storageHint } from '../errors.ts';
+import { isAt, isMissing, noneIfMissing } from '../storage/is-at.ts';
 import { syncFolder } from '../storage/sync-folder.ts';
 
 /** A run's right to change the files of its job. */
@@ -81,12 +82,6 @@ export async function giveBack(aside: string, path: string): Promise<void> {
   await rm(aside, { force: true }).catch(() => undefined);
 }
 
-/** Whether the open file is the one at `path`. As long as it is open, no other file can have its inode number. */
-export async function isAt(file: FileHandle, path: string): Promise<boolean> {
-  const [ours, there] = await Promise.all([file.stat(), stat(path).catch(noneIfMissing)]);
-  return there !== null && there.ino === ours.ino && there.dev === ours.dev;
-}
-
 /** Removes the temporary files that earlier runs have left for these names. To be called before any of the job's files is read. */
 export async function sweep(paths: readonly string[]): Promise<void> {
   for (const path of paths) {
@@ -103,14 +98,4 @@ export async function sweep(paths: readonly string[]): Promise<void> {
 /** FAT, some FUSE and network disks, and some sandboxes know no hard links (link(2)). */
 export function hasNoLinks(error: unknown): boolean {
   return ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].includes((error as NodeJS.ErrnoException).code ?? '');
-}
-
-function noneIfMissing(error: unknown): null {
-  if (isMissing(error)) return null;
-  throw error;
-}
-
-function isMissing(error: unknown): boolean {
-  // ENOTDIR: a file stands where the folder should be, and whoever wants to write there says so.
-  return ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
 }

@@ -2,7 +2,7 @@
 import { fstatSync, statSync } from 'node:fs';
 import { mkdir, stat, type FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { isAt } from './fence.ts';
+import { isAt } from '../storage/is-at.ts';
 import { lockFailed, readHolder, readHolderNow, type Holder } from './holder.ts';
 import { succeed, sweepLock, takeAway, tryCreate } from './lock-file.ts';
 import type { Grip, LockPlace } from './lock-place.ts';

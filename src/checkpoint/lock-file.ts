@@ -2,7 +2,8 @@
 import { hash, randomUUID } from 'node:crypto';
 import { link, open, readdir, rename, rm, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { giveBack, hasNoLinks, isAt } from './fence.ts';
+import { isAt } from '../storage/is-at.ts';
+import { giveBack, hasNoLinks } from './fence.ts';
 import { isStale, lockFailed, ourselves, readHolder, type Holder } from './holder.ts';
 
 /** Creates the lock with its content at once (a link to a finished file), so that nobody ever reads half of it. Null: it exists. */

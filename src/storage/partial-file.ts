@@ -2,12 +2,13 @@ import { link, mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises
 import { dirname } from 'node:path';
 import type { MillraceError } from '../errors.ts';
 import { copyAs } from '../checkpoint/durable.ts';
-import { hasNoLinks, isAt, removeFile, takeName, type Fence } from '../checkpoint/fence.ts';
-import { syncFolder } from './sync-folder.ts';
+import { hasNoLinks, removeFile, takeName, type Fence } from '../checkpoint/fence.ts';
 import { begunByAnother, storageFailure, tooShort } from './failure.ts';
 import { fileSha256 } from './file-digest.ts';
+import { isAt } from './is-at.ts';
 import { partialPath } from './names.ts';
 import type { FinishedRange, GrowingFile, Here } from './storage.ts';
+import { syncFolder } from './sync-folder.ts';
 
 /** Bytes held in memory before whoever writes has to wait. */
 const HIGH_WATER_BYTES = 8 * 1024 * 1024;

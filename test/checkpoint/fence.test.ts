@@ -1,9 +1,9 @@
-import { mkdtemp, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import type * as files from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { giveBack, isAt, removeFile, sweep, takeName, temporaryName, temporaryOf, type Fence } from '../../src/checkpoint/fence.ts';
+import { giveBack, removeFile, sweep, takeName, temporaryName, temporaryOf, type Fence } from '../../src/checkpoint/fence.ts';
 import { ALONE } from '../support/fence.ts';
 
 const disk = vi.hoisted(() => ({ links: true }));
@@ -115,16 +115,4 @@ describe('temporary files', () => {
     await sweep([path, join(folder, 'gone', 'x')]);
     expect((await readdir(folder)).sort()).toEqual(['other.csv.0123abcd.tmp', 'out.csv', 'out.csv.mine.tmp', 'out.csv.partial.0123abcd.tmp']);
   });
-});
-
-it('an open file is known by more than its name', async () => {
-  await writeFile(path, 'ours');
-  const file = await open(path, 'r');
-  expect(await isAt(file, path)).toBe(true);
-  await rm(path);
-  expect(await isAt(file, path)).toBe(false);
-  await writeFile(path, 'theirs');
-  expect((await stat(path)).size).toBe(6);
-  expect(await isAt(file, path)).toBe(false);
-  await file.close();
 });

@@ -1,7 +1,8 @@
 /** A file that appears at its name when it is whole, for its owner only (0600). */
-import { mkdir, open, rename, rm, stat, type FileHandle } from 'node:fs/promises';
+import { mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { InputError } from '../../errors.ts';
+import { isAt } from '../../storage/is-at.ts';
 import { syncFolder } from '../../storage/sync-folder.ts';
 
 /**
@@ -23,10 +24,10 @@ export async function writeWhole<T>(path: string, write: (partial: string) => Pr
   let written: T;
   try {
     written = await write(partial);
-    if (!(await isAt(partial, file))) throw writtenElsewhere(path);
+    if (!(await isAt(file, partial))) throw writtenElsewhere(path);
     await rename(partial, path);
   } catch (error) {
-    if (!(await isAt(partial, file))) throw writtenElsewhere(path, error);
+    if (!(await isAt(file, partial))) throw writtenElsewhere(path, error);
     await discard(partial);
     throw error;
   } finally {
@@ -38,12 +39,6 @@ export async function writeWhole<T>(path: string, write: (partial: string) => Pr
 
 function writtenElsewhere(path: string, cause?: unknown): InputError {
   return new InputError('output_not_ours', `another export writes ${path} by now`, { hint: 'Let one end before the next begins, or name another file.', cause });
-}
-
-async function isAt(path: string, file: FileHandle): Promise<boolean> {
-  const found = await stat(path).catch(() => null);
-  const own = await file.stat();
-  return found !== null && found.ino === own.ino && found.dev === own.dev;
 }
 
 /** What was written so far, and the journal that SQLite leaves beside it when it could not even undo that. */

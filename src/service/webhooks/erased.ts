@@ -23,11 +23,12 @@ export function erasedTest(store: Store): (delivery: { readonly about: About; re
 /** After an erasure: drops the deliveries, sent or not, that name those who were erased, and takes them out of filters. It is read without a lock, as answers are. @param nowMs epoch milliseconds */
 export function forgetDeliveries(store: Store, nowMs: number): void {
   const isErased = erasedTest(store);
-  const gone: number[] = [];
-  for (const row of store.prepare('SELECT seq, signal, person, body, created_at FROM webhook_deliveries').iterate()) {
+  // By their ids: until they are dropped, the place of one may be another's.
+  const gone: string[] = [];
+  for (const row of store.prepare('SELECT id, signal, person, body, created_at FROM webhook_deliveries').iterate()) {
     const about = { signal: row['signal'] as string | null, person: row['person'] as string | null };
     const body = unpackBody(row['body'] as Uint8Array);
-    if (isErased({ about, body, createdMs: row['created_at'] as number })) gone.push(row['seq'] as number);
+    if (isErased({ about, body, createdMs: row['created_at'] as number })) gone.push(row['id'] as string);
   }
   const isSuppressed = suppressionTest(store);
   const person = store.prepare('SELECT 1 FROM people WHERE id = ?');
@@ -40,10 +41,10 @@ export function forgetDeliveries(store: Store, nowMs: number): void {
   });
   if (gone.length + cut.length === 0) return;
   transaction(store, () => {
-    const erase = store.prepare('DELETE FROM webhook_deliveries WHERE seq = ?');
+    const erase = store.prepare('DELETE FROM webhook_deliveries WHERE id = ?');
     const keep = store.prepare('UPDATE webhooks SET filter = ? WHERE id = ?');
     const disable = store.prepare("UPDATE webhooks SET enabled = 0, disabled_reason = 'nobody_left', disabled_at = ? WHERE id = ? AND enabled = 1");
-    for (const seq of gone) erase.run(seq);
+    for (const id of gone) erase.run(id);
     for (const { id, left } of cut) {
       keep.run(JSON.stringify(left), id);
       if (isNobody(left)) disable.run(nowMs, id);

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { transaction } from '../../../src/sqlite/transaction.ts';
 import { loadPeople, loadSignals } from '../../../src/service/store/load.ts';
 import { openStore } from '../../../src/service/store/open-store.ts';
 import { suppress } from '../../../src/service/store/suppress.ts';
@@ -38,6 +39,26 @@ describe('an erasure', () => {
     ]);
     expect(open.prepare('SELECT DISTINCT person FROM job_changes').all()).toEqual([{ person: 'pe_3' }]);
     open.close();
+  });
+
+  it('takes no delivery that has come meanwhile in the place of one that it takes', async () => {
+    const world = await World.make();
+    const process = world.start();
+    subscribe(process, 'http://127.0.0.1:9');
+    process.hooks.announce({ type: 'batch.completed', keyId: 'k', data: { contact: JANE }, webhookUrl: null });
+    const other = openStore(world.path);
+    const prepare = other.prepare.bind(other);
+    // What is read without a lock is over, and what is written has not begun.
+    other.prepare = (sql) => {
+      if (sql.startsWith('SELECT id, filter')) transaction(process.store, () => {
+        process.store.exec('DELETE FROM webhook_deliveries');
+        announce(process, 2);
+      });
+      return prepare(sql);
+    };
+    suppress(other, [JANE]);
+    other.close();
+    expect(process.hooks.deliveries.pending()).toBe(1);
   });
 
   it('reaches what it did not see: a delivery is looked at again before it is sent', async () => {

@@ -124,7 +124,7 @@ export class Courier {
   #begin(claimed: Claimed): void {
     this.#slots.take(claimed);
     const done = this.#deliver(claimed).catch((error: unknown) => {
-      // The store could not be read, or what is in it: nobody else is to suffer by it, and it is tried again once it is not taken any more.
+      // The store could not be read: nobody else is to suffer by it, and it is tried again once it is not taken any more.
       this.#options.log?.write('warn', { event: 'webhooks_failed', error: error instanceof Error ? error.message : String(error) });
       return true;
     }).then((isWell) => {
@@ -138,7 +138,7 @@ export class Courier {
   /** Returns whether there is no reason to go easy on the host: it answered, and not that it is busy, or was not asked. @throws what reading the store throws */
   async #deliver(claimed: Claimed): Promise<boolean> {
     const { outbox, keys, now } = this.#options;
-    const { keyId, id, url, isDisabled } = claimed;
+    const { keyId, id, webhookId, url, attempts, isDisabled } = claimed;
     const body = unpackBody(claimed.packed);
     const digest = keys.digestOf(keyId);
     if (this.#isErased({ ...claimed, body })) {
@@ -146,9 +146,11 @@ export class Courier {
       outbox.conclude(claimed, { kind: 'erased' });
       return true;
     }
-    if (digest === null || isDisabled) {
+    if (digest === null || isDisabled || body === null) {
+      const why = digest === null ? 'key_revoked' : isDisabled ? 'webhook_disabled' : 'unreadable';
       this.count('failed', 1);
-      outbox.conclude(claimed, { kind: 'given_up', why: digest === null ? 'key_revoked' : 'webhook_disabled' });
+      outbox.conclude(claimed, { kind: 'given_up', why });
+      if (why === 'unreadable') this.#options.log?.write('warn', { event: 'webhook_delivery', delivery: id, webhook: webhookId, attempt: attempts, state: 'failed', status: null, error: why });
       return true;
     }
     const secrets = this.#secretsFor(claimed, digest);

@@ -191,9 +191,13 @@ export function packBody(body: string): Uint8Array {
   return zstdCompressSync(body);
 }
 
-/** What `packBody` has packed. @throws Error when it is none of that */
-export function unpackBody(packed: Uint8Array): string {
-  return zstdDecompressSync(packed).toString('utf8');
+/** What `packBody` has packed; null: it is none of that, for the store is damaged. */
+export function unpackBody(packed: Uint8Array): string | null {
+  try {
+    return zstdDecompressSync(packed).toString('utf8');
+  } catch {
+    return null;
+  }
 }
 
 function toDropped(row: Readonly<Record<string, unknown>>): Dropped {

@@ -6,7 +6,7 @@ import type { Attempt } from './post.ts';
 export type DeliveryState = 'pending' | 'delivered' | 'failed';
 
 /** Why nothing more is tried, where it was not for the receiver's answer. */
-export type GivenUp = 'webhook_disabled' | 'key_revoked';
+export type GivenUp = 'webhook_disabled' | 'key_revoked' | 'unreadable';
 
 /** A webhook, or an address that came with a request. */
 export type Target = { readonly webhookId: string } | { readonly url: string };

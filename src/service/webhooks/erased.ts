@@ -9,18 +9,18 @@ import { FILTER_VALUES, NAMING_FIELDS, type WebhookFilter } from './filter.ts';
 
 type Naming = (typeof NAMING_FIELDS)[number];
 
-/** Whether a delivery tells of somebody, or of a signal, that is not there any more, or has an address of somebody who was erased since it was made. */
-export function erasedTest(store: Store): (delivery: { readonly about: About; readonly body: string; readonly createdMs: number }) => boolean {
+/** Whether a delivery tells of somebody, or of a signal, that is not there any more, or has an address of somebody who was erased since it was made; of a body that cannot be read (null) nobody knows that. */
+export function erasedTest(store: Store): (delivery: { readonly about: About; readonly body: string | null; readonly createdMs: number }) => boolean {
   const signal = store.prepare('SELECT 1 FROM signals WHERE id = ?');
   const person = store.prepare('SELECT 1 FROM people WHERE id = ?');
   const erased = erasedSince(store);
   return ({ about, body, createdMs }) =>
     (about.signal !== null && signal.get(about.signal) === undefined) ||
     (about.person !== null && person.get(about.person) === undefined) ||
-    (erased.anybody(createdMs) && erased.text(body, createdMs));
+    (body !== null && erased.anybody(createdMs) && erased.text(body, createdMs));
 }
 
-/** After an erasure: drops the deliveries, sent or not, that name those who were erased, and takes them out of filters. It is read without a lock, as answers are. @param nowMs epoch milliseconds */
+/** After an erasure: drops the deliveries, sent or not, that name those who were erased or cannot be read, and takes them out of filters. It is read without a lock, as answers are. @param nowMs epoch milliseconds */
 export function forgetDeliveries(store: Store, nowMs: number): void {
   const isErased = erasedTest(store);
   // By their ids: until they are dropped, the place of one may be another's.
@@ -28,7 +28,7 @@ export function forgetDeliveries(store: Store, nowMs: number): void {
   for (const row of store.prepare('SELECT id, signal, person, body, created_at FROM webhook_deliveries').iterate()) {
     const about = { signal: row['signal'] as string | null, person: row['person'] as string | null };
     const body = unpackBody(row['body'] as Uint8Array);
-    if (isErased({ about, body, createdMs: row['created_at'] as number })) gone.push(row['id'] as string);
+    if (body === null || isErased({ about, body, createdMs: row['created_at'] as number })) gone.push(row['id'] as string);
   }
   const isSuppressed = suppressionTest(store);
   const person = store.prepare('SELECT 1 FROM people WHERE id = ?');

@@ -291,7 +291,8 @@ describe('a store that cannot be read', () => {
 
   it('is written to and delivered from all the same where it is but one body that is broken', async () => {
     const [world, receiver] = [await World.make(), await Receiver.start()];
-    const process = world.start();
+    const log: unknown[] = [];
+    const process = world.start({ log: { write: (_level: unknown, record: unknown) => void log.push(record) } as unknown as ServiceLog });
     transaction(process.store, () => {
       announce(process, 1, receiver.url('/broken'));
       process.store.exec("UPDATE webhook_deliveries SET body = x'00'");
@@ -299,7 +300,10 @@ describe('a store that cannot be read', () => {
     });
     const [told] = await receiver.count(1);
     await process.end();
-    expect([told?.body.data['n'], states(world.start(), 'k')]).toEqual([2, [['delivered', 1, 200], ['pending', 0, null]]]);
+    const after = world.start();
+    // It is given up: it would be tried, and told of in the log, once a minute for good.
+    expect([told?.body.data['n'], states(after, 'k'), after.hooks.deliveries.pending()]).toEqual([2, [['delivered', 1, 200], ['failed', 0, 'unreadable']], 0]);
+    expect(log.filter((record) => (record as { state?: unknown }).state === 'failed')).toMatchObject([{ event: 'webhook_delivery', error: 'unreadable' }]);
   });
 
   it('ends no process: what was taken is tried again once it is due', async () => {

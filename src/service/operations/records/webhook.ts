@@ -35,7 +35,7 @@ export const WEBHOOK_LIST: Schema = { type: 'object', required: ['data'], proper
 const STATUS: Schema = { ...nullable(INTEGER), description: 'That the receiver answered; `null`: it did not.' };
 const ERROR: Schema = {
   ...nullable(STRING),
-  description: 'Why there was no answer: `refused_address` (none on the Internet), `no_such_host`, `connection_failed`, `tls_failed`, `timed_out`, of a test also `stopped` (the service was, meanwhile); or why nothing more is tried: `webhook_disabled`, `key_revoked`.',
+  description: 'Why there was no answer: `refused_address` (none on the Internet), `no_such_host`, `connection_failed`, `tls_failed`, `timed_out`, of a test also `stopped` (the service was, meanwhile); or why nothing more is tried: `webhook_disabled`, `key_revoked`, `unreadable` (it is damaged in the store).',
 };
 
 const DELIVERY_PROPERTIES: Readonly<Record<string, Schema>> = {

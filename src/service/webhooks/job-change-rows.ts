@@ -22,6 +22,7 @@ export interface JobChange {
 
 /** A service that is not running for longer misses some: the oldest. */
 const MOST_KEPT = 100_000;
+/** Where nobody is told of them but who has lost their key. */
 const KEPT_MS = 7 * 24 * 3_600_000;
 /** Every so many, those that are too many are dropped. */
 const PRUNE_EVERY = 1_024;
@@ -38,7 +39,7 @@ export class JobChangeRows {
       any: store.prepare('SELECT 1 FROM job_changes LIMIT 1'),
       last: store.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'job_changes'"),
       dropUpTo: store.prepare('DELETE FROM job_changes WHERE seq <= ?'),
-      prune: store.prepare(`DELETE FROM job_changes WHERE at < ? OR seq <= coalesce((SELECT min(changes_seq) FROM (${subscribed})), (SELECT max(seq) FROM job_changes))`),
+      prune: store.prepare(`DELETE FROM job_changes WHERE (at < ? AND seq <= ?) OR seq <= coalesce((SELECT min(changes_seq) FROM (${subscribed})), (SELECT max(seq) FROM job_changes))`),
       forget: store.prepare('DELETE FROM job_changes WHERE person = ?'),
     };
   }
@@ -70,9 +71,9 @@ export class JobChangeRows {
     return this.#statements.any.get() !== undefined;
   }
 
-  /** Drops those that all who subscribed were told of, and those that are old. */
-  prune(nowMs: number): void {
-    this.#statements.prune.run(nowMs - KEPT_MS);
+  /** Drops those that all who subscribed were told of, and those up to `toldUpTo` that are old: what is still to be told is not dropped by age, for the clock may be ahead. */
+  prune(nowMs: number, toldUpTo: number): void {
+    this.#statements.prune.run(nowMs - KEPT_MS, toldUpTo);
   }
 
   forget(person: string): void {

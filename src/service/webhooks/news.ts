@@ -99,9 +99,11 @@ export class News {
     return { signals: isTold.signals ? ends.signals : 0, changes: isTold.changes ? ends.changes : 0 };
   }
 
-  /** Drops changes that all have been told of who want to know, and old ones. */
-  async prune(): Promise<void> {
-    if (this.#changes.isAny()) await this.#options.writes.write(() => this.#changes.prune(this.#options.now()));
+  /** Drops changes that all have been told of who want to know, and old ones that all of `told` have. @param told ids of the webhooks that are told of changes here */
+  async prune(told: readonly string[]): Promise<void> {
+    const { webhooks, writes, now } = this.#options;
+    if (!this.#changes.isAny()) return;
+    await writes.write(() => this.#changes.prune(now(), Math.min(Number.MAX_SAFE_INTEGER, ...told.map((id) => webhooks.places(id)?.changes ?? Infinity))));
   }
 
   /** Puts deliveries, and notes how far it was looked; not where another service has done so meanwhile, or the webhook was changed. */

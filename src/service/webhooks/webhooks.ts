@@ -229,7 +229,8 @@ export class Webhooks {
     const { lost, isMore } = await pruneDeliveries(parts, nowMs);
     this.courier.count('dropped', lost);
     this.#prunedMs = isMore ? 0 : nowMs;
-    await this.news.prune();
+    this.#subscriptions.reload();
+    await this.news.prune(this.#subscriptions.ofChanges);
     await setRight(parts, nowMs);
   }
 }

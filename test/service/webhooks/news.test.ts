@@ -218,6 +218,23 @@ describe('job.change', () => {
     expect(all.map(({ data }) => data['person'])).toEqual(['known']);
   });
 
+  it('is not dropped by a clock that is ahead before it is told, but where nobody is told of it here', async () => {
+    const world = await World.make();
+    const { hooks: { news, rows }, store } = world.start();
+    const job = { title: 'CTO', company_name: 'Acme', company_domain: 'acme.example' };
+    const changes = new JobChangeRows(store);
+    // Of one key, and of one that is not in force any more.
+    const [here, lost] = ['k', 'lost'].map((key) => rows.add(key, { url: 'http://127.0.0.1:9', events: ['job.change'], filter: {}, disabled: null }, newSecret(), news.ends(), 0).id) as [string, string];
+    for (const person of ['pe_1', 'pe_2']) changes.add(person, job, { ...job, title: 'CEO' }, world.nowMs);
+    rows.sawChanges(here, 1);
+    world.nowMs += 8 * 24 * 3_600_000;
+    const left = async (told: readonly string[]): Promise<string[]> => {
+      await news.prune(told);
+      return changes.following(0, 10).map(({ person }) => person);
+    };
+    expect([await left([here, lost]), await left([here]), await left([])]).toEqual([['pe_1', 'pe_2'], ['pe_2'], []]);
+  });
+
   it('is noted only where somebody wants to know, and not kept longer than it takes to tell', async () => {
     const receiver = await Receiver.start(checkEvent);
     const service = await serveHooked();
@@ -238,7 +255,7 @@ describe('job.change', () => {
     await service.call('PATCH', `/v1/webhooks/${id}`, { enabled: false });
     await become('Retired', 2023);
     expect(noted()).toBe(1);
-    await elsewhere(service, (store) => new JobChangeRows(store).prune(Date.now()));
+    await elsewhere(service, (store) => new JobChangeRows(store).prune(Date.now(), 0));
     expect(noted()).toBe(0);
     await service.close();
   });

@@ -35,8 +35,8 @@ export function forgetDeliveries(store: Store, nowMs: number): void {
   // An id that somebody of another name has now is theirs.
   const isGone = (name: Naming, value: string | null): boolean => value !== null && isSuppressed(tracesOf(name, value)) && (name !== 'id' || person.get(value) === undefined);
   const cut = store.prepare("SELECT id, filter FROM webhooks WHERE filter <> '{}'").all().flatMap(({ id, filter }) => {
-    const before = JSON.parse(filter as string) as WebhookFilter;
-    const left = withoutErased(before, isGone);
+    const before = readFilter(filter as string);
+    const left = before === null ? NOBODY : withoutErased(before, isGone);
     return left === before ? [] : [{ id: id as string, left }];
   });
   if (gone.length + cut.length === 0) return;
@@ -50,6 +50,17 @@ export function forgetDeliveries(store: Store, nowMs: number): void {
       if (isNobody(left)) disable.run(nowMs, id);
     }
   });
+}
+
+/** What is left of a filter that is damaged: nobody knows whom it named. */
+const NOBODY: WebhookFilter = { id: [] };
+
+function readFilter(kept: string): WebhookFilter | null {
+  try {
+    return JSON.parse(kept) as WebhookFilter;
+  } catch {
+    return null;
+  }
 }
 
 /** Itself where nobody was. */

@@ -44,17 +44,20 @@ describe('an erasure', () => {
   it('is stopped by nothing that is damaged in the store, which goes with it', async () => {
     const process = (await World.make()).start();
     const { store } = process;
-    subscribe(process, 'http://127.0.0.1:9');
+    const id = subscribe(process, 'http://127.0.0.1:9');
     announce(process, 1);
     process.hooks.announce({ type: 'batch.completed', keyId: 'k', data: { contact: JANE }, webhookUrl: null });
     announce(process, 3);
     store.exec(`
       UPDATE webhook_deliveries SET body = x'00' WHERE seq = 1;
       INSERT INTO idempotency (scope, request, status, kind, payload, at) VALUES (x'01', x'01', 200, 'zstd', x'00', 1);
-      INSERT INTO verifications (id, key_id, started_at, request, results, done, paid) VALUES ('v', 'k', 1, x'00', x'00', 0, 0)`);
+      INSERT INTO verifications (id, key_id, started_at, request, results, done, paid) VALUES ('v', 'k', 1, x'00', x'00', 0, 0);
+      UPDATE webhooks SET filter = '{"email"'`);
     suppress(store, [JANE]);
     const left = (table: string): unknown => store.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.['n'];
     expect(['webhook_deliveries', 'idempotency', 'verifications'].map(left)).toEqual([1, 0, 0]);
+    // Whom it was to name nobody knows.
+    expect(process.hooks.rows.find(id, 'k')).toMatchObject({ filter: { id: [] }, disabled: 'nobody_left' });
   });
 
   it('takes no delivery that has come meanwhile in the place of one that it takes', async () => {

@@ -59,6 +59,8 @@ export class Webhooks {
   readonly #subscriptions: Subscriptions;
   readonly #version: () => unknown;
   #seenVersion: unknown = null;
+  /** What of which webhook could not be read when it was tried last. */
+  readonly #damaged = new Set<string>();
   #areNewsDue = true;
   #isLookWanted = false;
   #looking: Promise<void> | null = null;
@@ -205,7 +207,7 @@ export class Webhooks {
   async #tellSome(): Promise<boolean> {
     this.#subscriptions.reload();
     const { ofSignals, ofChanges } = this.#subscriptions;
-    const turns = [...ofSignals.map((id) => () => this.news.tellSignals(id)), ...ofChanges.map((id) => () => this.news.tellChanges(id))];
+    const turns = [...ofSignals.map((id) => () => this.#tellOne(`signals ${id}`, () => this.news.tellSignals(id))), ...ofChanges.map((id) => () => this.#tellOne(`changes ${id}`, () => this.news.tellChanges(id)))];
     let isMore = false;
     for (const tell of turns) {
       if (this.#isClosed) return false;
@@ -216,6 +218,22 @@ export class Webhooks {
       } else await setImmediate();
     }
     return isMore;
+  }
+
+  /** What of one webhook cannot be read keeps nothing from the others. It is told of once, and tried again every second. */
+  async #tellOne(name: string, tell: () => Promise<boolean>): Promise<boolean> {
+    try {
+      const isMore = await tell();
+      this.#damaged.delete(name);
+      return isMore;
+    } catch (error) {
+      // A store that is busy is so for all.
+      if (error instanceof ServiceError) throw error;
+      this.#seenVersion = null;
+      if (!this.#damaged.has(name)) this.#tellOf(error);
+      this.#damaged.add(name);
+      return false;
+    }
   }
 
   get #isPruneDue(): boolean {

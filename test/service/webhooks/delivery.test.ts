@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import * as fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { transaction } from '../../../src/sqlite/transaction.ts';
+import { loadSignals } from '../../../src/service/store/load.ts';
 import { askedMs, LONGEST_MS, pauseMs, RETRY_AFTER_MS, retryAfterMs } from '../../../src/service/webhooks/retries.ts';
 import { packBody } from '../../../src/service/webhooks/delivery-rows.ts';
 import { AT_ONCE, MOST_KEPT, pruneDeliveries } from '../../../src/service/webhooks/prune.ts';
@@ -304,6 +305,25 @@ describe('a store that cannot be read', () => {
     // It is given up: it would be tried, and told of in the log, once a minute for good.
     expect([told?.body.data['n'], states(after, 'k'), after.hooks.deliveries.pending()]).toEqual([2, [['delivered', 1, 200], ['failed', 0, 'unreadable']], 0]);
     expect(log.filter((record) => (record as { state?: unknown }).state === 'failed')).toMatchObject([{ event: 'webhook_delivery', error: 'unreadable' }]);
+  });
+
+  it('keeps nothing from the others where it is news of one webhook', async () => {
+    const [world, receiver] = [await World.make(), await Receiver.start()];
+    const log: Record<string, unknown>[] = [];
+    await world.live(async (process) => {
+      const broken = subscribe(process, receiver.url('/broken'), ['funding.round']);
+      subscribe(process, receiver.url('/signals'), ['funding.round']);
+      subscribe(process, receiver.url('/batches'));
+      process.store.prepare("UPDATE webhooks SET filter = '{' WHERE id = ?").run(broken);
+      loadSignals(process.store, [{ id: 's1', type: 'funding', domain: 'acme.example', occurred_at: '2026-01-01' }], 'crm');
+      announce(process, 1);
+      expect(new Set((await receiver.count(2)).map(({ path }) => path))).toEqual(new Set(['/signals', '/batches']));
+      // It is looked at again meanwhile.
+      process.hooks.changed();
+      announce(process, 2);
+      await receiver.count(3);
+    }, { log: { write: (_level: unknown, record: Record<string, unknown>) => void log.push(record) } as unknown as ServiceLog });
+    expect(log.filter(({ event }) => event === 'webhooks_failed')).toMatchObject([{ error: expect.stringContaining('JSON') as unknown }]);
   });
 
   it('ends no process: what was taken is tried again once it is due', async () => {

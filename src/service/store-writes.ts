@@ -1,4 +1,5 @@
 /** Changes that are asked for by a call and are in the store before it is answered. They share the journal's transactions, and wait as an answer that costs something does. */
+import { isOfStore } from '../sqlite/busy.ts';
 import { ServiceError } from './errors.ts';
 import { PAID_WAITS_MS, UNWRITTEN_RETRY_S } from './owing.ts';
 import type { Journal, Pending } from './store/journal.ts';
@@ -7,7 +8,7 @@ import type { Store } from './store/store.ts';
 interface Change {
   readonly work: () => unknown;
   /** What it came to in the transaction that was tried last. */
-  outcome: { readonly value: unknown } | { readonly refusal: ServiceError } | null;
+  outcome: { readonly value: unknown } | { readonly failure: unknown } | null;
 }
 
 export class StoreWrites implements Pending {
@@ -23,7 +24,7 @@ export class StoreWrites implements Pending {
 
   /**
    * Resolves with what `work` returned, once it is in the store. It may be run again when the store was busy.
-   * @throws what `work` refuses with, and then nothing of it was written; ServiceError `overloaded` when the store would not take it in time
+   * @throws what `work` refuses or fails with, and then nothing of it was written; ServiceError `overloaded` when the store would not take it in time
    */
   async write<T>(work: () => T): Promise<T> {
     const change: Change = { work, outcome: null };
@@ -32,7 +33,7 @@ export class StoreWrites implements Pending {
     this.#changes.delete(change);
     const { outcome } = change;
     if (!written || outcome === null) throw new ServiceError('overloaded', 'the store is busy, and nothing was changed; send the same request again', { headers: { 'retry-after': UNWRITTEN_RETRY_S } });
-    if ('refusal' in outcome) throw outcome.refusal;
+    if ('failure' in outcome) throw outcome.failure;
     return outcome.value as T;
   }
 
@@ -48,7 +49,7 @@ export class StoreWrites implements Pending {
     this.#changes.clear();
   }
 
-  /** A refusal undoes its own change and no other. */
+  /** A refusal undoes its own change and no other, and so does a bug, or what is damaged in the store: answers and charges are written with it. */
   #run(work: () => unknown): NonNullable<Change['outcome']> {
     this.#store.exec('SAVEPOINT change');
     try {
@@ -56,9 +57,9 @@ export class StoreWrites implements Pending {
       this.#store.exec('RELEASE change');
       return { value };
     } catch (error) {
-      if (!(error instanceof ServiceError)) throw error;
+      if (isOfStore(error)) throw error;
       this.#store.exec('ROLLBACK TO change; RELEASE change');
-      return { refusal: error };
+      return { failure: error };
     }
   }
 }

@@ -112,9 +112,8 @@ export class Outbox implements Pending {
     switch (conclusion.kind) {
       case 'gone':
         if (webhookId !== null) {
-          const standing = webhooks.standing(webhookId);
           // It was the address that it had when this was sent.
-          if (standing !== null && standing.webhook.url !== url) {
+          if (webhooks.isElsewhere(webhookId, url)) {
             deliveries.take(id, now());
             return;
           }

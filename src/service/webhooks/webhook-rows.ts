@@ -64,6 +64,7 @@ export class WebhookRows {
       disable: store.prepare('UPDATE webhooks SET enabled = 0, disabled_reason = ?1, disabled_at = ?2, updated_at = ?2 WHERE id = ?3 AND enabled = 1'),
       failed: store.prepare('UPDATE webhooks SET failing_since = ? WHERE id = ? AND url = ? AND failing_since IS NULL'),
       delivered: store.prepare('UPDATE webhooks SET failing_since = NULL WHERE id = ? AND url = ? AND failing_since IS NOT NULL'),
+      isElsewhere: store.prepare('SELECT 1 FROM webhooks WHERE id = ? AND enabled = 1 AND url <> ?'),
       isFailing: store.prepare('SELECT 1 FROM webhooks WHERE id = ? AND url = ? AND enabled = 1 AND failing_since <= ?'),
       remove: store.prepare('DELETE FROM webhooks WHERE id = ?'),
       rotate: store.prepare('UPDATE webhooks SET former_secret = secret, former_until = ?, secret = ?, updated_at = ? WHERE id = ?'),
@@ -109,6 +110,11 @@ export class WebhookRows {
 
   delivered(id: string, url: string): void {
     this.#statements.delivered.run(id, url);
+  }
+
+  /** Whether one is in force, and has another address by now. */
+  isElsewhere(id: string, url: string): boolean {
+    return this.#statements.isElsewhere.get(id, url) !== undefined;
   }
 
   /** Whether one is in force, and nothing could be delivered to this address of it since a time. */

@@ -372,6 +372,19 @@ describe('410', () => {
     expect(receiver.received).toHaveLength(2);
   });
 
+  it('is written down, with what else is to be, though the filter of the webhook is damaged in the store', async () => {
+    const [world, receiver] = [await World.make(), await Receiver.start()];
+    receiver.usual = 410;
+    const process = world.start();
+    const id = subscribe(process, receiver.url());
+    process.store.exec("UPDATE webhooks SET filter = '{'");
+    announce(process, 1);
+    await receiver.count(1);
+    await process.hooks.close();
+    expect(process.journal.flush()).toBe(true);
+    expect([states(process, id), process.hooks.rows.places(id)]).toEqual([[['failed', 1, 410]], null]);
+  });
+
   it('of an address that the webhook has no more says nothing of the one that it has now', async () => {
     const [world, former, receiver] = [await World.make(), await Receiver.start(), await Receiver.start()];
     const process = world.start();

@@ -100,7 +100,9 @@ export class Idempotency implements Pending {
   finish(ticket: Ticket, answer: FirstAnswer | null): void {
     const name = ticket.scope.toString('latin1');
     this.#inFlight.delete(name);
-    if (this.#kept.delete(name) || answer === null) return;
+    // What was kept with a change may have been undone with it, and another answer given.
+    const isKept = this.#kept.delete(name) && this.#select.get(ticket.scope, this.#now() - KEPT_MS) !== undefined;
+    if (isKept || answer === null) return;
     this.#waiting.set(name, { ticket, answer, atMs: this.#now() });
     this.#journal.wake();
   }

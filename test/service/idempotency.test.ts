@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { transaction } from '../../src/sqlite/transaction.ts';
 import { Idempotency, isSettled } from '../../src/service/idempotency.ts';
 import { listKeys } from '../../src/service/keys.ts';
 import { Journal } from '../../src/service/store/journal.ts';
@@ -82,6 +83,26 @@ describe('Idempotency-Key', () => {
     }
     now += 24 * 3_600_000;
     expect(begin('a').kind).toBe('new');
+    journal.close();
+    store.close();
+  });
+
+  it('keeps the answer that is given where a change that had another one was undone, for the store was busy, and refused when it was tried again', async () => {
+    const store = openStore(await makeStore());
+    const journal = new Journal(store, (error) => {
+      throw error;
+    });
+    const idempotency = new Idempotency(store, journal, () => 1_000_000);
+    const begin = (): ReturnType<Idempotency['begin']> => idempotency.begin('key', 'k', '/v1/webhooks', Buffer.of());
+    const first = begin();
+    if (first.kind !== 'new') throw new Error(first.kind);
+    expect(() => transaction(store, () => {
+      idempotency.write(first.ticket, { kind: 'text', status: 201, text: 'made' });
+      throw new Error('busy');
+    })).toThrow('busy');
+    const refusal = { kind: 'text', status: 422, text: 'too many' } as const;
+    idempotency.finish(first.ticket, refusal);
+    expect(begin()).toEqual({ kind: 'replay', answer: refusal });
     journal.close();
     store.close();
   });

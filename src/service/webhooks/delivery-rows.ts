@@ -101,9 +101,9 @@ export class DeliveryRows {
     this.#statements.take.run(nextMs, id);
   }
 
-  /** What an attempt came to, unless it was begun anew with the delivery meanwhile, or somebody else's attempt was quicker; one that was given up meanwhile is not tried again. */
-  settle({ id, round }: Pick<Claimed, 'id' | 'round'>, { state, attempts, nextMs, lastMs, lastStatus, lastError }: Outcome): void {
-    this.#statements.settle.run(state, attempts, nextMs, lastMs, lastStatus, lastError, id, round);
+  /** What an attempt came to, unless it was begun anew with the delivery meanwhile, or somebody else's attempt was quicker; one that was given up meanwhile is not tried again. Whether it is noted. */
+  settle({ id, round }: Pick<Claimed, 'id' | 'round'>, { state, attempts, nextMs, lastMs, lastStatus, lastError }: Outcome): boolean {
+    return Number(this.#statements.settle.run(state, attempts, nextMs, lastMs, lastStatus, lastError, id, round).changes) > 0;
   }
 
   /** One is not tried any more, unless it was begun anew meanwhile. */

@@ -122,10 +122,12 @@ export class Outbox implements Pending {
         }
         deliveries.settle(claimed, conclusion.outcome);
         return;
-      case 'settled':
-        deliveries.settle(claimed, conclusion.outcome);
-        if (webhookId !== null) this.#judge(webhookId, url, conclusion.outcome);
+      case 'settled': {
+        // A failure that somebody else's attempt has overtaken says nothing: that may have been a success.
+        const isNoted = deliveries.settle(claimed, conclusion.outcome);
+        if (webhookId !== null && (isNoted || conclusion.outcome.state === 'delivered')) this.#judge(webhookId, url, conclusion.outcome);
         return;
+      }
       case 'given_up':
         deliveries.giveUp(claimed, conclusion.why);
         return;

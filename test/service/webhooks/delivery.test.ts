@@ -472,6 +472,24 @@ describe('a receiver to which nothing can be delivered', () => {
   });
 });
 
+describe('an attempt that fails after another one was quicker', () => {
+  it('says nothing of the receiver any more: it has taken the delivery since', async () => {
+    const [world, receiver] = [await World.make(), await Receiver.start()];
+    const held = Promise.withResolvers<() => void>();
+    receiver.reactions = [(response) => held.resolve(() => response.writeHead(500).end())];
+    const slow = world.start();
+    const id = subscribe(slow, receiver.url());
+    announce(slow, 1);
+    const fail = await held.promise;
+    world.nowMs += 61_000;
+    await world.live(() => receiver.count(2));
+    fail();
+    await slow.end();
+    const after = world.start();
+    expect([states(after, id), after.hooks.rows.find(id, 'k')?.failingMs]).toEqual([[['delivered', 1, 200]], null]);
+  });
+});
+
 describe('several at once', () => {
   it('two processes over one store send each delivery once', async () => {
     const [world, receiver] = [await World.make(), await Receiver.start()];

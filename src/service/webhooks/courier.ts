@@ -11,9 +11,10 @@ import type { Conclusion, Outbox } from './outbox.ts';
 import { Lanes } from './lanes.ts';
 import { Pauses } from './pauses.ts';
 import { Poster, type Attempt } from './post.ts';
+import { Probes } from './probes.ts';
 import { askedMs, pauseMs, retryAfterMs } from './retries.ts';
 import { secretOfKey, signedHeaders } from './signature.ts';
-import { Slots } from './slots.ts';
+import { Slots, type Lane } from './slots.ts';
 import type { WebhookRows } from './webhook-rows.ts';
 
 /** For how long one is taken: longer than an attempt takes, and what becomes of it to be written. After that it is anybody's again. */
@@ -56,6 +57,7 @@ export class Courier {
   readonly #lanes: Lanes;
   readonly #slots = new Slots(DELIVERIES);
   readonly #pauses = new Pauses();
+  readonly #probes = new Probes();
   readonly #stop = new AbortController();
   /** By id. */
   readonly #underWay = new Map<string, Promise<void>>();
@@ -110,7 +112,7 @@ export class Courier {
     const claimed: Claimed[] = [];
     for (const lane of this.#lanes.inTurn(now(), (keyId) => slots.isFull(keyId))) {
       if (this.#pauses.isPaused(lane, now())) continue;
-      const taken = deliveries.claim(lane, now(), now() + TAKEN_MS, Math.min(most - claimed.length, slots.free(lane)));
+      const taken = deliveries.claim(lane, now(), now() + TAKEN_MS, Math.min(most - claimed.length, slots.free(lane)), this.#probeOf(lane));
       for (const one of taken) slots.take(one);
       claimed.push(...taken);
       if (claimed.length === most) break;
@@ -119,6 +121,13 @@ export class Courier {
     // It was asked for again meanwhile, and has its turn once that attempt is over.
     for (const { id } of claimed.filter(isOurs)) deliveries.take(id, now());
     return claimed.filter((one) => !isOurs(one));
+  }
+
+  #probeOf(lane: Lane): string | null {
+    const id = this.#probes.of(lane);
+    if (id === null || this.#options.deliveries.isWaiting(id)) return id;
+    this.#probes.forget(lane);
+    return null;
   }
 
   #begin(claimed: Claimed): void {
@@ -160,7 +169,9 @@ export class Courier {
     const nowMs = now();
     const asked = askedMs(attempt.status === null ? undefined : attempt.retryAfter, nowMs);
     const conclusion = this.#conclusionOf(claimed, attempt, asked, nowMs);
-    this.#pauses.pause(claimed, nowMs, pauseMs(attempt.status, asked));
+    const forMs = pauseMs(attempt.status, asked);
+    this.#pauses.pause(claimed, nowMs, forMs);
+    if (forMs > 0) this.#probes.note(claimed, id, attempts + 1);
     outbox.conclude(claimed, conclusion);
     this.#tell(claimed, attempt, conclusion);
     return attempt.status === null ? attempt.error === 'stopped' : !BUSY.includes(attempt.status);

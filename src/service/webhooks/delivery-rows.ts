@@ -24,6 +24,8 @@ export class DeliveryRows {
       keyAfter: store.prepare('SELECT key_id AS place FROM webhook_deliveries WHERE next_at IS NOT NULL AND key_id > ? ORDER BY key_id LIMIT 1'),
       hostAfter: store.prepare('SELECT host AS place, next_at AS nextMs FROM webhook_deliveries WHERE next_at IS NOT NULL AND key_id = ? AND host > ? ORDER BY host, next_at LIMIT 1'),
       due: store.prepare(`${CLAIMED} WHERE d.key_id = ? AND d.host = ? AND d.next_at <= ? ORDER BY d.next_at LIMIT ?`),
+      dueOne: store.prepare(`${CLAIMED} WHERE d.id = ? AND d.key_id = ? AND d.host = ? AND d.next_at <= ?`),
+      isWaiting: store.prepare('SELECT 1 FROM webhook_deliveries WHERE id = ? AND next_at IS NOT NULL'),
       take: store.prepare('UPDATE webhook_deliveries SET next_at = ? WHERE id = ? AND next_at IS NOT NULL'),
       settle: store.prepare('UPDATE webhook_deliveries SET state = ?1, attempts = ?2, next_at = ?3, last_at = ?4, last_status = ?5, last_error = ?6 WHERE id = ?7 AND round = ?8 AND attempts = ?2 - 1 AND (next_at IS NOT NULL OR ?3 IS NULL)'),
       giveUp: store.prepare("UPDATE webhook_deliveries SET state = 'failed', next_at = NULL, last_error = ? WHERE channel = ? AND next_at IS NOT NULL"),
@@ -75,9 +77,14 @@ export class DeliveryRows {
     return (this.#statements.hostAfter.get(keyId, host) as { readonly place: string; readonly nextMs: number } | undefined) ?? null;
   }
 
-  /** Takes what is due of a key for a host; until `untilMs` no other process does. */
-  claim({ keyId, host }: Lane, nowMs: number, untilMs: number, most: number): Claimed[] {
-    return this.#statements.due.all(keyId, host, nowMs, most).map((row) => {
+  /** Takes what is due of a key for a host; until `untilMs` no other process does. @param first the id of the one that is taken before others, where it is due */
+  claim({ keyId, host }: Lane, nowMs: number, untilMs: number, most: number, first: string | null): Claimed[] {
+    const one = first === null || most === 0 ? [] : this.#taken(this.#statements.dueOne.all(first, keyId, host, nowMs), untilMs);
+    return [...one, ...this.#taken(this.#statements.due.all(keyId, host, nowMs, most - one.length), untilMs)];
+  }
+
+  #taken(rows: readonly Readonly<Record<string, unknown>>[], untilMs: number): Claimed[] {
+    return rows.map((row) => {
       const id = row['id'] as string;
       this.take(id, untilMs);
       return {
@@ -94,6 +101,11 @@ export class DeliveryRows {
         isDisabled: row['disabled'] === 1,
       };
     });
+  }
+
+  /** Whether one is still to be tried. */
+  isWaiting(id: string): boolean {
+    return this.#statements.isWaiting.get(id) !== undefined;
   }
 
   /** From `nextMs` on anybody may try one, unless it is settled by then. */

@@ -472,6 +472,31 @@ describe('a receiver to which nothing can be delivered', () => {
   });
 });
 
+describe('a receiver that asks to be left alone each time', () => {
+  it('is given up as any other, however many deliveries wait for it', async () => {
+    const [world, receiver] = [await World.make(), await Receiver.start()];
+    receiver.usual = (response) => response.writeHead(429, { 'retry-after': '3600' }).end();
+    const process = world.start();
+    const id = subscribe(process, receiver.url());
+    const isNoted = process.store.prepare('SELECT 1 FROM webhook_deliveries WHERE last_at = ?');
+    const pass = async (): Promise<void> => {
+      process.hooks.wake();
+      await receiver.count(receiver.received.length + 1);
+      for (; isNoted.get(world.nowMs) === undefined; process.journal.flush()) await setImmediate();
+      world.nowMs += HOUR_MS;
+    };
+    announce(process, 0);
+    await pass();
+    transaction(process.store, () => {
+      for (let n = 1; n < 100; n++) announce(process, n);
+    });
+    const startedMs = world.nowMs;
+    while (world.nowMs < startedMs + 8 * 24 * HOUR_MS && process.hooks.deliveries.pending() > 0) await pass();
+    expect(process.hooks.rows.find(id, 'k')?.disabled).toBe('failing');
+    expect(process.hooks.deliveries.pending()).toBe(0);
+  });
+});
+
 describe('an attempt that fails after another one was quicker', () => {
   it('says nothing of the receiver any more: it has taken the delivery since', async () => {
     const [world, receiver] = [await World.make(), await Receiver.start()];

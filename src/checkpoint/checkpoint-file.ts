@@ -72,7 +72,7 @@ export interface Checkpoint extends Trust {
   readonly exitCode: number | null;
   readonly mark: Mark;
   readonly totals: RunTotals;
-  /** What the last minute has spent of the quota, so that a resume does not spend it again; null: nothing. */
+  /** What the last minute has spent of the quota, so that a resume does not spend it again, and until when the service asked to wait; null: nothing. */
   readonly spent: Spent | null;
   /** From `finishing` on: what the output is when it is whole. */
   readonly result: FinishedOutput | null;

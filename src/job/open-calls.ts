@@ -80,10 +80,14 @@ export function openCalls(parts: JobParts, onFatal: (error: unknown) => void): C
  * knows how much: it is taken to have spent all, as late as its next checkpoint was due.
  */
 function spentBefore({ checkpoint, wasKilled, job }: JobParts): Spent | null {
-  const { spent } = checkpoint;
+  if (checkpoint.spent === null) return null;
   const rpm = ownRpm(job, checkpoint);
-  if (spent === null || rpm === null) return null;
-  return wasKilled ? { calls: rpm, lastAtMs: spent.lastAtMs + job.checkpoint.everyMs } : spent;
+  const { later, ...spent } = checkpoint.spent;
+  return {
+    ...(rpm === null ? { ...spent, calls: 0 } : wasKilled ? { calls: rpm, lastAtMs: spent.lastAtMs + job.checkpoint.everyMs } : spent),
+    // A wait that is longer than a run may wait has ended the run before: one call asks whether it still is.
+    ...(later === undefined ? {} : { later: later.forMs > job.limits.maxWaitMs ? { ...later, untilMs: 0 } : later }),
+  };
 }
 
 /** Whether one more request may be sent: what others may be asking for as well first, then the job's own limit. */

@@ -1,6 +1,6 @@
 import Bottleneck from 'bottleneck';
 import type { LimiterOptions } from './limiter-options.ts';
-import { QuotaModel, type Spent } from './quota-model.ts';
+import { QuotaModel, type Later, type Spent } from './quota-model.ts';
 import { PlanShare } from './plan-share.ts';
 import { readRateHeaders, type Headers, type RateReading } from './rate-headers.ts';
 import { ResetUnit } from './reset-unit.ts';
@@ -61,6 +61,8 @@ export class Limiter {
   /** Gives the lease under way up when it takes too long; null: none is under way. */
   #leaseTimer: NodeJS.Timeout | null = null;
   #pausedUntil = 0;
+  /** How long the wait was that was asked for last. */
+  #pausedForMs = 0;
   /** The last call that left before the service was known to throttle. */
   #lastBefore: Ticket = 0;
   /** After a wait one call goes first, to see whether it is over: its ticket; 0: it is due; null: not needed. */
@@ -85,6 +87,7 @@ export class Limiter {
     this.#wallOffset = options.wallNow() - options.monotonicNow();
     // A clock that was set back since must not make the calls older than they are.
     if (spent !== null) this.#model.restore(spent.calls, Math.max(0, options.wallNow() - spent.lastAtMs), options.monotonicNow());
+    if (spent?.later !== undefined) this.#goOnWaiting(spent.later);
     shared?.start(() => (this.#pauseTimer === null ? this.#waiters.length - this.#head : 0), () => this.#serve());
   }
 
@@ -127,9 +130,11 @@ export class Limiter {
     return this.#stated;
   }
 
-  /** What the last window has spent, to be given to the next run. */
+  /** What the last window has spent, and what wait is not known to be over, to be given to the next run. */
   spent(): Spent {
-    return { calls: this.#model.spent(this.#options.monotonicNow()), lastAtMs: this.#options.wallNow() };
+    const [now, lastAtMs] = [this.#options.monotonicNow(), this.#options.wallNow()];
+    const later = this.#scout === null ? {} : { later: { untilMs: lastAtMs + this.#pausedUntil - now, forMs: this.#pausedForMs } };
+    return { calls: this.#model.spent(now), lastAtMs, ...later };
   }
 
   /** After `stop`, when every call was answered: what is shared is told, and let go of. */
@@ -258,16 +263,29 @@ export class Limiter {
   }
 
   #pause(ms: number, ticket: Ticket): void {
-    if (this.#stopped) return;
     const untilMs = this.#options.monotonicNow() + ms;
     // 429s come in flocks, the last of them maybe after the wait that the first one asked for: all of a flock left before it.
     const isNew = ticket > this.#lastBefore;
     if (isNew) this.#lastBefore = this.#lastGranted;
     this.#scout ??= 0;
-    if (isNew || untilMs > this.#pausedUntil) this.#options.onThrottled?.({ untilMs, isNew });
+    if (!this.#stopped && (isNew || untilMs > this.#pausedUntil)) this.#options.onThrottled?.({ untilMs, isNew });
     if (untilMs <= this.#pausedUntil) return;
     this.#pausedUntil = untilMs;
+    this.#pausedForMs = ms;
+    // It is the next run that waits.
+    if (this.#stopped) return;
     if (this.#pauseTimer !== null) clearTimeout(this.#pauseTimer);
+    this.#waitOutPause();
+  }
+
+  /** The run before was to wait. A clock that was set back since must not make that longer. */
+  #goOnWaiting({ untilMs, forMs }: Later): void {
+    this.#scout = 0;
+    this.#pausedForMs = forMs;
+    const leftMs = Math.min(untilMs - this.#options.wallNow(), forMs);
+    if (leftMs <= 0) return;
+    this.#pausedUntil = this.#options.monotonicNow() + leftMs;
+    this.#options.onThrottled?.({ untilMs: this.#pausedUntil, isNew: false });
     this.#waitOutPause();
   }
 

@@ -25,6 +25,15 @@ export interface Spent {
   readonly calls: number;
   /** Wall clock, milliseconds, when that was asked: the last of them was sent then or before. */
   readonly lastAtMs: number;
+  /** The service said "later", and has not answered anything else since. Left out: it has. */
+  readonly later?: Later;
+}
+
+/** A wait that the service asked for, milliseconds. */
+export interface Later {
+  /** Wall clock. */
+  readonly untilMs: number;
+  readonly forMs: number;
 }
 
 /** Calls are forgotten when they are so much older than a window. */

@@ -118,7 +118,7 @@ test('status before, while running, stopped and finished', async () => {
 });
 
 test('a signal while the service is down, throttles, or before the first call: 75 at once, and the job resumes', async () => {
-  for (const reply of [{ status: 500, body: '{}' }, { status: 429, body: '{}', headers: { 'retry-after': '600' } }]) {
+  for (const reply of [{ status: 500, body: '{}' }, { status: 429, body: '{}', headers: { 'retry-after': '3' } }]) {
     const { folder, service, args } = await makeWorld(toCsv(ROWS));
     // All at once: after the first of them that says "later" none is sent.
     const held: (() => void)[] = [];

@@ -99,3 +99,41 @@ test.each([429, 503])('%d in the middle of a job, for longer than the default of
   await expectAllFound(folder, 200);
   expectOneKeyPerBody(service);
 });
+
+test.each(['SIGTERM', 'SIGKILL'] as const)('%s while the service has asked to wait: the next run waits for the rest, and one call goes first', async (signal) => {
+  const AT_ONCE = 8;
+  const WAIT_S = 4;
+  const { folder, service, args } = await makeWorld(people(60));
+  const held: (() => void)[] = [];
+  let toldAt = Infinity;
+  let arrivedAt: number | null = null;
+  let beforeItsAnswer = 0;
+  service.script = (asked, _response, reply, answer) => {
+    if (asked.number <= 20) return reply(answer());
+    if (asked.number <= 20 + AT_ONCE) {
+      held.push(() => reply(sayLater(429, WAIT_S)));
+      if (held.length < AT_ONCE) return undefined;
+      toldAt = performance.now();
+      for (const say of held) say();
+      return undefined;
+    }
+    if (arrivedAt !== null) return reply(answer());
+    arrivedAt = performance.now();
+    setTimeout(() => {
+      beforeItsAnswer = service.requests.length - asked.number;
+      reply(answer());
+    }, 200);
+    return undefined;
+  };
+  const first = folder.start(args({ steps: 'enrich', concurrency: String(AT_ONCE) }));
+  await expect.poll(async () => ((await folder.json('out.csv.checkpoint.json'))['spent'] as { later?: unknown } | null)?.later, { timeout: 20_000 }).toBeDefined();
+  first.kill(signal);
+  await first.ended;
+  expect(await folder.run(args({ steps: 'enrich', concurrency: String(AT_ONCE) }))).toMatchObject({ code: 0, stderr: '' });
+  // A checkpoint knows the time in whole milliseconds, by another clock.
+  expect((arrivedAt ?? 0) - toldAt).toBeGreaterThanOrEqual(WAIT_S * 1_000 - 20);
+  expect(beforeItsAnswer).toBe(0);
+  expect(service.requests).toHaveLength(60 + AT_ONCE);
+  await expectAllFound(folder, 60);
+  expect(((await folder.json('out.csv.report.json')) as unknown as { throttled: Throttled }).throttled.events).toBe(1);
+});

@@ -325,6 +325,54 @@ describe('Limiter', () => {
     expect(await takeAll(limiter, 58_000)).toHaveLength(1);
   });
 
+  it.each([null, 600, 60_000])('waits on where the run before was told "later", whether that was before or after it was stopped; then one call goes first (rpm %s)', async (rpm) => {
+    const scenario = fc.record({ waitMs: fc.integer({ min: 1_000, max: 100_000 }), stopsFirst: fc.boolean(), awayMs: fc.integer({ min: 0, max: 150_000 }) });
+    await fc.assert(
+      fc.asyncProperty(scenario, async ({ waitMs, stopsFirst, awayMs }) => {
+        const before = makeLimiter(rpm);
+        const first = before.take();
+        await vi.advanceTimersByTimeAsync(10);
+        const overAt = performance.now() + waitMs;
+        if (stopsFirst) await stop(before);
+        const leftMs = overAt - performance.now();
+        before.observe(throttled(leftMs, {}, await first));
+        if (!stopsFirst) await stop(before);
+        const spent = before.spent();
+        expect(JSON.parse(JSON.stringify(spent))).toEqual(spent);
+        await vi.advanceTimersByTimeAsync(awayMs);
+
+        const events: ThrottledWait[] = [];
+        const limiter = makeLimiter(rpm, { spent, onThrottled: (wait) => events.push(wait) });
+        const served: { ticket: number; at: number }[] = [];
+        const takes = Array.from({ length: 5 }, async () => served.push({ ticket: await limiter.take(), at: performance.now() }));
+        await vi.advanceTimersByTimeAsync(waitMs + 61_000);
+        expect(served).toHaveLength(1);
+        expect(served[0]?.at).toBeGreaterThanOrEqual(overAt);
+        // It is no other event.
+        expect(events.filter(({ isNew }) => isNew)).toEqual([]);
+        expect(limiter.spent().later).toBeDefined();
+        limiter.observe(fine(served[0]?.ticket));
+        expect(limiter.spent().later).toBeUndefined();
+        await vi.advanceTimersByTimeAsync(60_000);
+        expect(served).toHaveLength(5);
+        await stop(limiter);
+        await Promise.all(takes);
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  it('waits no longer than was asked for when the clock was set back since', async () => {
+    const limiter = makeLimiter(null, { spent: { calls: 0, lastAtMs: Date.now(), later: { untilMs: Date.now() + 3_600_000, forMs: 7_000 } } });
+    const first = limiter.take() as Promise<number>;
+    expect(limiter.throttledMs()).toBe(7_000);
+    await vi.advanceTimersByTimeAsync(6_999);
+    expect(await isPending(first)).toBe(true);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await first).toBe(1);
+    await stop(limiter);
+  });
+
   it('tells once what resets count, when answers have agreed on it', async () => {
     const units: string[] = [];
     const limiter = makeLimiter(600, { onResetUnit: (unit) => units.push(unit) });

@@ -56,9 +56,10 @@ function addCounts(all: readonly Readonly<Record<string, number>>[]): Record<str
   return sums;
 }
 
-/** As much as may have been spent, and as late. */
+/** As much as may have been spent, and as late; and the longest of the waits. */
 function addSpent(shards: readonly Checkpoint[]): Spent | null {
   const all = shards.flatMap(({ spent }) => (spent === null ? [] : [spent]));
   if (all.length === 0) return null;
-  return { calls: all.reduce((sum, { calls }) => sum + calls, 0), lastAtMs: Math.max(...all.map(({ lastAtMs }) => lastAtMs)) };
+  const [later] = all.flatMap(({ later: one }) => (one === undefined ? [] : [one])).sort((one, other) => other.untilMs - one.untilMs);
+  return { calls: all.reduce((sum, { calls }) => sum + calls, 0), lastAtMs: Math.max(...all.map(({ lastAtMs }) => lastAtMs)), ...(later === undefined ? {} : { later }) };
 }

@@ -11,7 +11,7 @@ import { compiled, LEAST } from '../definition/support.ts';
 const JOB = compiled({ flags: LEAST });
 const n = fc.nat({ max: 1_000_000 });
 const shard: fc.Arbitrary<Checkpoint> = fc
-  .record({ matched: n, failed: n, enrich: n, unique: n, retries: n, events: n, waitedMs: n, credits: n, activeMs: n, bucket: n, callsAtMost: n, spent: fc.option(fc.record({ calls: n, lastAtMs: n })) })
+  .record({ matched: n, failed: n, enrich: n, unique: n, retries: n, events: n, waitedMs: n, credits: n, activeMs: n, bucket: n, callsAtMost: n, spent: fc.option(fc.record({ calls: n, lastAtMs: n, later: fc.record({ untilMs: n, forMs: n }) }, { requiredKeys: ['calls', 'lastAtMs'] })) })
   .map(({ matched, failed, enrich, unique, retries, events, waitedMs, credits, activeMs, bucket, callsAtMost, spent }) => ({
     ...CHECKPOINT,
     mark: { ...CHECKPOINT.mark, tally: { ...CHECKPOINT.mark.tally, total: matched + failed, outcomes: { ...CHECKPOINT.mark.tally.outcomes, matched, failed } } },
@@ -39,6 +39,7 @@ test('the numbers of the shards add up', () => {
       // All at once.
       expect(joined.totals.series).toEqual({ widthMs: 1_000, slots: [[1_700_000_000, sum(({ totals }) => totals.calls['enrich'] ?? 0), shards.length, sum(({ totals }) => totals.throttled.waitedMs), 0]] });
       expect(lookups.unique).toBe(sum(({ totals }) => totals.lookups.unique));
+      expect(joined.spent?.later?.untilMs).toBe(shards.flatMap(({ spent }) => spent?.later?.untilMs ?? []).sort((one, other) => other - one)[0]);
       expect(joined.spent?.calls ?? 0).toBe(sum(({ spent }) => spent?.calls ?? 0));
     }),
   );

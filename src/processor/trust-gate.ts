@@ -75,8 +75,6 @@ export class TrustGate {
     if (this.#trusted || this.#known) return;
     this.#known = true;
     if (!this.#refusing) return;
-    this.#refusing = false;
-    this.#kind = null;
     this.#answers = 0;
     this.releaseHeld();
   }
@@ -84,6 +82,9 @@ export class TrustGate {
   /** `judge` for a request that was refused. */
   refuse(kind: string, deliver: (() => void) | null, doubtful: Doubtful | null = null): void {
     if (this.#known) {
+      // It does not count, and is one more kind all the same.
+      if (this.#kind !== null && this.#kind !== kind) this.vouch();
+      this.#kind = kind;
       deliver?.();
       return;
     }

@@ -108,9 +108,29 @@ describe('TrustGate', () => {
     expect(delivered).toBe(DISTRUST_AFTER - 1);
     refuse(DISTRUST_AFTER);
     expect([delivered, distrusted, it.trusted]).toEqual([2 * DISTRUST_AFTER - 1, [], false]);
-    for (let i = 0; i < DISTRUST_AFTER; i++) it.judge('404 miss', () => delivered++);
-    it.recognise();
-    expect([delivered, distrusted]).toEqual([2 * DISTRUST_AFTER - 1, [`${DISTRUST_AFTER} 404 miss`]]);
+    const { gate: other, distrusted: missed } = gate();
+    other.recognise();
+    for (let i = 0; i < DISTRUST_AFTER; i++) other.judge('404 miss', () => delivered++);
+    other.recognise();
+    expect([delivered, missed]).toEqual([2 * DISTRUST_AFTER - 1, [`${DISTRUST_AFTER} 404 miss`]]);
+  });
+
+  it('believes a service that has answered in two ways, whether the ledger knows it or not, and whatever was told first', () => {
+    const kinds = fc.constantFrom('404 miss', '422 validation_failed', '400 bad_request', 'known');
+    fc.assert(
+      fc.property(fc.array(kinds, { maxLength: DISTRUST_AFTER - 1 }), (answers) => {
+        const { gate: it, distrusted } = gate();
+        let delivered = 0;
+        for (const kind of answers) {
+          if (kind === 'known') it.recognise();
+          else if (kind === '404 miss') it.judge(kind, () => delivered++);
+          else it.refuse(kind, () => delivered++);
+        }
+        const said = answers.filter((kind) => kind !== 'known');
+        expect([it.trusted, distrusted]).toEqual([new Set(said).size > 1, []]);
+        if (it.trusted) expect(delivered).toBe(said.length);
+      }),
+    );
   });
 
   it('doubts a service that it does not know for refusals as for misses', () => {

@@ -13,7 +13,7 @@ import { RecordProcessor } from '../processor/process-record.ts';
 import type { RecordResult } from '../processor/result.ts';
 import { RetryProcessor } from '../processor/retry-record.ts';
 import { lookupScopes } from '../processor/scopes.ts';
-import { TrustGate } from '../processor/trust-gate.ts';
+import { TrustGate, type Trust } from '../processor/trust-gate.ts';
 import { readRecords } from '../reader/read-records.ts';
 import type { InputRecord } from '../reader/types.ts';
 import type { Mark } from '../writer/mark.ts';
@@ -111,13 +111,14 @@ export class RunningJob {
     if (drain.aborted) onDrain();
     let keeping: Keeping | null = null;
     try {
-      await this.#keep(checkpoint.mark, 'running');
+      await this.#keep(checkpoint.mark, 'running', this.#gate.trust);
       // Only now: on a slow disk the first of these would meet the checkpoint that is still being written.
       keeping = this.#keepEvery(job.checkpoint.everyMs);
       await Promise.race([this.#readAll(), stopped]);
       await this.#drainPool();
       await keeping.end();
-      if (this.#stop === null) return { kind: 'whole', trust: this.#gate.trust, spent: this.limiter.spent() };
+      // What is held back still the ledger knew otherwise, and no later run is to hear of it.
+      if (this.#stop === null) return { kind: 'whole', trust: { trusted: this.#gate.trusted, held: [] }, spent: this.limiter.spent() };
       await this.#keepNow('stopped');
     } catch (error) {
       this.#stop ??= { error };
@@ -260,14 +261,15 @@ export class RunningJob {
 
   async #keepNow(state: 'running' | 'stopped'): Promise<void> {
     const { ledger, sink } = this.#parts;
-    // Both begin now: what the rows' mark counts on is in the ledger, and durable there before the checkpoint says so.
+    // All begin now: what the rows' mark counts on is in the ledger, and durable there before the checkpoint says so. What is let go of meanwhile is not.
+    const { trust } = this.#gate;
     const [mark] = await Promise.all([sink.sync(), ledger.keep()]);
-    await this.#keep(mark, state);
+    await this.#keep(mark, state, trust);
     await sink.settled(mark);
   }
 
-  async #keep(mark: Mark, state: 'running' | 'stopped'): Promise<void> {
-    await this.#parts.keep(mark, state, this.#gate.trust, this.limiter.spent());
+  async #keep(mark: Mark, state: 'running' | 'stopped', trust: Trust): Promise<void> {
+    await this.#parts.keep(mark, state, trust, this.limiter.spent());
     this.lastKept = { mark, atMs: performance.now() };
   }
 

@@ -1,0 +1,139 @@
+/** A running job, and what it leaves to the next one in its checkpoints. */
+import { writeFile } from 'node:fs/promises';
+import { expect, test } from 'vitest';
+import { CallBudget } from '../../src/job/call-budget.ts';
+import { Counters } from '../../src/job/counters.ts';
+import { freezeJobInput } from '../../src/job/frozen-input.ts';
+import type { RowSink } from '../../src/job/job-parts.ts';
+import { jobPaths } from '../../src/job/paths.ts';
+import { RunningJob } from '../../src/job/run-job.ts';
+import { newCheckpoint } from '../../src/job/start.ts';
+import { Ledger } from '../../src/ledger/ledger.ts';
+import type { LedgerEntry } from '../../src/ledger/options.ts';
+import { FileLedger } from '../../src/ledger/run-ledger.ts';
+import { loadKeys } from '../../src/processor/load-keys.ts';
+import type { Trust } from '../../src/processor/trust-gate.ts';
+import { START_MARK } from '../../src/writer/mark.ts';
+import { EMPTY_TALLY } from '../../src/writer/tally.ts';
+import { cleanUp } from '../support/clean-up.ts';
+import { API_KEY, type ScriptedService } from '../support/scripted-service.ts';
+import { makeFolder, startService } from '../support/world.ts';
+import { compiled } from './definition/support.ts';
+
+/** Says which keys it has, and which of them are durable. */
+class WatchedLedger extends FileLedger {
+  readonly has = new Set<string>();
+  durable: ReadonlySet<string> = new Set();
+  onPut: () => void = () => undefined;
+
+  override put(entries: readonly LedgerEntry[]): void {
+    super.put(entries);
+    for (const { key } of entries) this.has.add(key);
+    this.onPut();
+  }
+
+  override async keep(): Promise<void> {
+    await super.keep();
+    this.durable = new Set(this.has);
+  }
+}
+
+interface Made {
+  readonly service: ScriptedService;
+  readonly ledger: WatchedLedger;
+  /** @param keep what a checkpoint says. @param sync how long the output takes to become durable */
+  readonly start: (options: { held?: Trust['held']; keep?: (trust: Trust) => void; sync?: () => Promise<void> }) => RunningJob;
+}
+
+async function make(emails: readonly string[]): Promise<Made> {
+  const [folder, service] = await Promise.all([makeFolder(), startService()]);
+  await writeFile(folder.at('in.csv'), `email\n${emails.map((email) => `${email}\n`).join('')}`);
+  const job = compiled({ flags: { input: folder.at('in.csv'), output: folder.at('out.csv'), 'base-url': service.url, plan: 'enterprise', steps: 'enrich', concurrency: String(emails.length), 'checkpoint.everyMs': '50' } });
+  const paths = jobPaths(job, { scratch: null });
+  const manifest = await freezeJobInput(job, paths, new AbortController().signal);
+  const checkpoint = newCheckpoint(job, paths, manifest, 1, new Date());
+  const file = Ledger.open({ path: paths.ledger, job: job.name, run: checkpoint.run, maxAgeDays: 0, now: Date.now });
+  cleanUp(() => file.close());
+  const ledger = new WatchedLedger(file);
+  const keysOf = await loadKeys(job.steps);
+  return {
+    service,
+    ledger,
+    start: ({ held, keep, sync }) => {
+      const sink: RowSink = {
+        tally: EMPTY_TALLY,
+        write: () => undefined,
+        room: () => null,
+        sync: async () => {
+          await sync?.();
+          return START_MARK;
+        },
+        settled: async () => undefined,
+        finish: () => Promise.reject(new Error('nobody finishes it')),
+        commit: async () => undefined,
+        close: async () => undefined,
+      };
+      const counters = new Counters(null, () => performance.now());
+      const tell = (): void => undefined;
+      return new RunningJob({
+        job,
+        checkpoint: { ...checkpoint, held },
+        wasKilled: false,
+        ledger,
+        sink,
+        counters,
+        budget: new CallBudget({ maxCalls: null, counters, uncounted: 0, record: null }),
+        retry: null,
+        keysOf,
+        quota: null,
+        reporter: { detail: tell, info: tell, warn: tell },
+        service: { baseUrl: service.url, origin: service.url, apiKey: API_KEY },
+        keep: async (_mark, _state, trust) => keep?.(trust),
+        drain: new AbortController().signal,
+        abort: new AbortController().signal,
+      });
+    },
+  };
+}
+
+const MISSES = ['miss1@works.example', 'miss2@works.example', 'miss3@works.example'];
+
+test('what was held back is in each checkpoint until the ledger has it for good, however long the output takes to be written', async () => {
+  const { service, ledger, start } = await make([...MISSES, 'ana@works.example']);
+  const answer = Promise.withResolvers<void>();
+  service.script = ({ keys }, _response, reply, usual) => {
+    if (MISSES.includes(keys[0] as string)) reply(usual());
+    else void answer.promise.then(() => reply(usual()));
+  };
+  const told = Promise.withResolvers<void>();
+  ledger.onPut = () => {
+    if (ledger.has.size === MISSES.length + 1) told.resolve();
+  };
+  let allHeld = false;
+  const missing: string[][] = [];
+  const end = await start({
+    keep: ({ held = [] }) => {
+      const kept = new Set([...held.map(({ key }) => key), ...ledger.durable]);
+      allHeld ||= held.length === MISSES.length;
+      if (allHeld) missing.push(MISSES.filter((key) => !kept.has(key)));
+    },
+    // The service shows what it is while a checkpoint is being made: after the ledger was written, before the output was.
+    sync: async () => {
+      if (!allHeld) return;
+      answer.resolve();
+      await told.promise;
+    },
+  }).run();
+  expect(end).toMatchObject({ kind: 'whole', trust: { trusted: true, held: [] } });
+  expect(missing.length).toBeGreaterThanOrEqual(2);
+  expect(missing.flat()).toEqual([]);
+});
+
+test('a job that is through leaves nothing held back: a retry is to ask for it', async () => {
+  const { service, start } = await make(MISSES);
+  const held = [{ step: 'enrich', key: 'other@works.example', said: '422 validation_failed', answer: { kind: 'failed', code: 'validation_failed', attempts: 1, requestId: null } }] as const;
+  const kept: Trust[] = [];
+  expect(await start({ held, keep: (trust) => kept.push(trust) }).run()).toMatchObject({ kind: 'whole', trust: { held: [] } });
+  expect(kept[0]?.held).toEqual(held);
+  expect(service.requests).toHaveLength(MISSES.length);
+});

@@ -5,12 +5,13 @@ import type { InputManifest } from '../../reader/types.ts';
 import { storageOf } from '../../storage/storages.ts';
 import type { Before, Sharing } from './shard-job.ts';
 
-const VERSION = 1;
+/** Versions of before know the first of these alone, and would take the checkpoint of the run before the shards for the joined one. */
+const VERSION = { fromTheStart: 1, afterRun: 2 } as const;
 /** Like a checkpoint, it names all files of the input. */
 const LARGEST_BYTES = 256 * 1024 * 1024;
 
 export interface ShardPlan extends Sharing {
-  readonly version: typeof VERSION;
+  readonly version: (typeof VERSION)[keyof typeof VERSION];
   readonly job: string;
   /** Absolute path of the output that the shards make together. */
   readonly output: string;
@@ -25,7 +26,7 @@ export interface ShardPlan extends Sharing {
 }
 
 export function newShardPlan(plan: Omit<ShardPlan, 'version'>): ShardPlan {
-  return { version: VERSION, ...plan };
+  return { version: plan.before === undefined ? VERSION.fromTheStart : VERSION.afterRun, ...plan };
 }
 
 /** Whether both share out the same part of the same run. */
@@ -61,7 +62,7 @@ export async function writeShardPlan(path: string, plan: ShardPlan, fence: Fence
 function parse(text: string): ShardPlan | null {
   try {
     const plan = JSON.parse(text) as Partial<ShardPlan> | null;
-    const whole = plan?.version === VERSION && typeof plan.run === 'string' && typeof plan.of === 'number' && Array.isArray(plan.ranges) && plan.ranges.length === plan.of && Array.isArray(plan.manifest?.files);
+    const whole = (plan?.version === VERSION.fromTheStart || (plan?.version === VERSION.afterRun && typeof plan.before === 'object')) && typeof plan.run === 'string' && typeof plan.of === 'number' && Array.isArray(plan.ranges) && plan.ranges.length === plan.of && Array.isArray(plan.manifest?.files);
     return whole ? (plan as ShardPlan) : null;
   } catch {
     return null;

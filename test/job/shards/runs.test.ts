@@ -93,6 +93,8 @@ describe(`a job in shards (SHARDS_SEED=${SEED})`, () => {
     // With not a call left nothing is sent, and what the pilot was told is still known.
     for (const index of [0, 1, 2]) await expect(world.run('out.csv', { index, of: 3 }, { 'max-calls': String(sent) }).then((code) => (code === EXIT.ok ? 'through' : code), ({ code }: { code: string }) => code)).resolves.toMatch(/^(?:through|max_calls)$/);
     expect(world.service.requests).toHaveLength(sent);
+    // Versions that know nothing of a run before the shards refuse to go on.
+    expect(await world.folder.json('out.csv.checkpoint.json.shards')).toMatchObject({ version: 2 });
     await inShards(world, 'out.csv', 3);
     expect(await world.outcome('out.csv')).toEqual(await world.outcome('whole.csv'));
     expect(world.service.repeated).toBe(0);

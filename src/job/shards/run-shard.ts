@@ -89,11 +89,12 @@ async function decidePart(plan: ShardPlan, index: number, job: CompiledJob, path
 }
 
 function beginning(plan: ShardPlan, index: number, job: CompiledJob, paths: JobPaths, { now }: StartOptions): Checkpoint {
-  const { of, before, run } = plan;
+  // It began with the run: what that was told before it was shared out counts, wherever the ledger lies that can tell when.
+  const { of, before, run, startedAt } = plan;
   const shard = { index, of, ...rangeOf(plan.ranges, index) };
   // Of what the run before has spent of the last minute, each shard takes its part.
   const { trusted = false, spent = null } = before ?? {};
-  return { ...newCheckpoint(job, paths, plan.manifest, plan.generation, now(), shard), run, trusted, spent: spent === null ? null : { ...spent, calls: Math.ceil(spent.calls / of) } };
+  return { ...newCheckpoint(job, paths, plan.manifest, plan.generation, now(), shard), run, startedAt, trusted, spent: spent === null ? null : { ...spent, calls: Math.ceil(spent.calls / of) } };
 }
 
 /** Whether some shard knows the service to be one. What another has just learnt is in its next checkpoint: it is given the time. */

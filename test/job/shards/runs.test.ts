@@ -3,6 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { EXIT } from '../../../src/errors.ts';
 import { csvJob, SHAPES } from '../../support/crash-jobs.ts';
 import { leads, seeded } from '../../support/leads.ts';
+import { freeDatabase } from '../../ledger/shared.ts';
+import { describeWith } from '../../services/needed.ts';
 import { InProcess } from './world.ts';
 
 /** `SHARDS_SEED=123` repeats a run. */
@@ -101,5 +103,15 @@ describe(`a job in shards (SHARDS_SEED=${SEED})`, () => {
     expect(await world.folder.json('out.csv.report.json')).toMatchObject({ startedAt, calls: world.service.callsMade });
     expect((await world.folder.json('out.csv.checkpoint.json'))['callsAtMost']).toBe(world.service.requests.length);
     expect(await world.left()).toEqual([]);
+  });
+});
+
+await describeWith('redis', 'a ledger in Redis, where each shard has a name of its own', (server) => {
+  test('a pilot that goes on in shards with a higher limit: its failures and unknown verdicts are not asked for again', async () => {
+    const world = await InProcess.with(csvJob(leads(60, SEED), { ledger: await freeDatabase(server) }));
+    await world.run('out.csv', null, { limit: '30' });
+    await inShards(world, 'out.csv', 3);
+    expect(world.service.repeated).toBe(0);
+    expect(await world.folder.json('out.csv.report.json')).toMatchObject({ records: { total: 60 }, calls: world.service.callsMade });
   });
 });

@@ -127,7 +127,10 @@ export async function resume(job: CompiledJob, paths: JobPaths, found: Checkpoin
 /** A job whose retry was stopped is finished all the same: what it would do now goes first, and if there is nothing the retry goes on. */
 async function besideRetry(job: CompiledJob, paths: JobPaths, found: Checkpoint, options: StartOptions): Promise<Start> {
   const start = await afterFinish(job, paths, beforeRetry(found), options);
-  return start.kind === 'done' ? resumeRetry(paths, found, options) : start;
+  if (start.kind === 'done') return resumeRetry(paths, found, options);
+  if (start.kind !== 'go' || !start.reopen || !(await ledgerExists(job, paths))) return start;
+  // The retry was told more than the pilot's rows say: gone on with, they would differ from later ones of the same key.
+  return { ...go({ ...start.checkpoint, mark: firstMark(start.checkpoint) }), notice: 'the retry that was under way is given up: all rows are written again, with what it was told, from the ledger' };
 }
 
 async function afterFinish(job: CompiledJob, paths: JobPaths, found: Checkpoint, options: StartOptions): Promise<Start> {

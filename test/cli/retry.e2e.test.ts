@@ -224,6 +224,36 @@ test('a signal drains it: 75, the old output in place, status knows, and the sam
   expect(JSON.parse((await folder.run(line('status', { json: true }))).stdout)).toMatchObject({ state: 'finished', retry: null });
 });
 
+test.each([true, false])('given up for a higher limit, a retry leaves no two rows of one key that differ (with the ledger: %s)', async (withLedger) => {
+  const emails = Array.from({ length: 40 }, (_, i) => `e${i}@works.example`);
+  const { folder, service } = await makeWorld(`email\n${[...emails, ...emails].map((email) => `${email}\n`).join('')}`);
+  const line = (command: string, more: Readonly<Record<string, string>> = {}): string[] => [command, ...flags({ ...LINE, 'base-url': service.url, steps: 'enrich', concurrency: '1', output: 'out.jsonl', progress: 'log', ...more })];
+  service.script = refusing((key) => oneIn(2)(key));
+  await folder.run(line('run', { limit: '40' }));
+  const failed = ((await folder.json('out.jsonl.report.json')) as { records: { failed: number } }).records.failed;
+  service.forget();
+  service.script = (_asked, _response, reply, usual) => {
+    if (service.requests.length <= failed / 2) reply(usual());
+  };
+  const started = folder.start(line('retry', { limit: '40' }));
+  await service.when(() => service.unanswered.size === 1);
+  started.kill('SIGTERM');
+  started.kill('SIGINT');
+  expect((await started.ended).code).toBe(75);
+  service.script = (_asked, _response, reply, usual) => reply(usual());
+  service.forget();
+  if (!withLedger) await rm(folder.at('out.jsonl.ledger'));
+  await folder.run(line('run'));
+  // What had failed, and was not asked for again by the retry, stays so; with the ledger gone nothing is known of the second half.
+  expect(service.requests).toHaveLength(withLedger ? 0 : 40);
+  const outcomes = (await folder.read('out.jsonl')).trim().split('\n').map((row) => (JSON.parse(row) as { result: { outcome: string } }).result.outcome);
+  expect(outcomes).toHaveLength(80);
+  if (withLedger) expect(outcomes.slice(40)).toEqual(outcomes.slice(0, 40));
+  await folder.run(line('retry'));
+  const { records } = (await folder.json('out.jsonl.report.json')) as { records: Record<string, number> };
+  expect(records).toMatchObject({ total: 80, matched: 80 });
+});
+
 test('without the ledger no row loses what it has, and what was paid for stays where the service answers alike', async () => {
   // Verify fails for half of them, enrich for a few.
   const first = refusing((key, path) => oneIn(path === 'verify' ? 2 : 8)(`${path} ${key}`));

@@ -97,7 +97,7 @@ export abstract class LookupStep<L extends Lookup, R> {
       case 'miss':
       case 'suppressed': {
         const { kind, status } = settled;
-        if (status >= 400) this.#judge(scope, { step: this.step, key, said: `${status} ${kind}`, answer: { kind } });
+        if (status >= 400) this.#judge(scope, { step: this.step, key, said: `${status} ${kind}`, refused: false, answer: { kind } });
         else {
           gate.vouch();
           this.#deliver(scope, key, { kind }, { kind });
@@ -107,7 +107,7 @@ export abstract class LookupStep<L extends Lookup, R> {
       case 'failed': {
         const { code, attempts, requestId } = settled;
         const failed = { kind: 'failed', code, attempts, requestId } as const;
-        if (settled.rejected) this.#judge(scope, { step: this.step, key, said: `${settled.status} ${code}`, answer: failed });
+        if (settled.rejected) this.#judge(scope, { step: this.step, key, said: `${settled.status} ${code}`, refused: true, answer: failed });
         else this.#deliver(scope, key, failed, failed);
         return;
       }
@@ -117,11 +117,8 @@ export abstract class LookupStep<L extends Lookup, R> {
   }
 
   #judge(scope: number, doubtful: Doubtful): void {
-    const { key, said, answer } = doubtful;
-    const { gate } = this.context;
-    const deliver = (): void => this.#deliver(scope, key, answer, answer);
-    if (answer.kind === 'failed') gate.refuse(said, deliver, doubtful);
-    else gate.judge(said, deliver, doubtful);
+    const { key, answer } = doubtful;
+    this.context.gate.doubt(doubtful, () => this.#deliver(scope, key, answer, answer));
   }
 
   #deliver(scope: number, key: string, answer: LedgerAnswer, outcome: LookupOutcome<R>): void {

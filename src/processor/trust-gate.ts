@@ -10,6 +10,8 @@ export interface Doubtful {
   readonly key: string;
   /** Its kind, such as `404 miss`. */
   readonly said: string;
+  /** The service would not look, and did not say that it found nothing. */
+  readonly refused: boolean;
   readonly answer: Exclude<LedgerAnswer, { readonly text: string }>;
 }
 
@@ -77,6 +79,12 @@ export class TrustGate {
     if (!this.#refusing) return;
     this.#answers = 0;
     this.releaseHeld();
+  }
+
+  /** `judge`, or `refuse`, of what the next run is told if this one does not come to `deliver`. */
+  doubt(doubtful: Doubtful, deliver: () => void): void {
+    if (doubtful.refused) this.refuse(doubtful.said, deliver, doubtful);
+    else this.judge(doubtful.said, deliver, doubtful);
   }
 
   /** `judge` for a request that was refused. */

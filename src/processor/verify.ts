@@ -6,6 +6,7 @@ import type { StepContext } from './context.ts';
 import { PendingGroups, type Members } from './pending-groups.ts';
 import { pendingMs, readGroup, withGroup, type PendingGroup } from './pending.ts';
 import type { Answered } from './result.ts';
+import type { Doubtful } from './trust-gate.ts';
 
 export type VerifyOutcome =
   | { readonly kind: 'verdict'; readonly answer: Answered<VerificationResult> }
@@ -86,6 +87,11 @@ export class VerifyStep {
       return;
     }
     this.#inFlight.set(email, [done]);
+    const doubtful = this.#context.gate.recall('verify', email);
+    if (doubtful !== null) {
+      this.#doubt(doubtful);
+      return;
+    }
     this.#asking++;
     this.#context.ledger.ask(this.#scope, email, (told) => {
       this.#asking--;
@@ -159,25 +165,27 @@ export class VerifyStep {
       this.#answered(emails, asked, id, settled);
       return;
     }
+    const said = settled.kind === 'failed' ? (settled.rejected ? `${settled.status} ${settled.code}` : null) : `${settled.status} ${settled.kind}`;
+    const refused = settled.kind === 'failed';
     if (emails.length > 1) {
       // One of them offends, or breaks the service each time: halve until it stands alone, so that its neighbours are not lost with it.
-      this.#judge(settled, null);
+      const { gate } = this.#context;
+      if (said !== null && refused) gate.refuse(said, null);
+      else if (said !== null) gate.judge(said, null);
       const half = Math.ceil(emails.length / 2);
       this.#send(emails.slice(0, half), 1);
       this.#send(emails.slice(half), 1);
       return;
     }
-    this.#judge(settled, () => {
-      if (settled.kind === 'suppressed') this.#end(emails, { kind: 'suppressed' });
-      else this.#fail(emails, { code: settled.kind, ...settled });
-    });
+    const { attempts, requestId } = settled;
+    const answer = settled.kind === 'suppressed' ? ({ kind: 'suppressed' } as const) : ({ kind: 'failed', code: settled.kind === 'failed' ? settled.code : settled.kind, attempts, requestId } as const);
+    if (said === null) this.#end(emails, answer);
+    else for (const key of emails) this.#doubt({ step: 'verify', key, said, refused, answer });
   }
 
-  #judge(settled: Exclude<Settled<VerifyAnswer>, { kind: 'ok' }>, deliver: (() => void) | null): void {
-    const { gate } = this.#context;
-    if (settled.kind !== 'failed') gate.judge(`${settled.status} ${settled.kind}`, deliver);
-    else if (settled.rejected) gate.refuse(`${settled.status} ${settled.code}`, deliver);
-    else deliver?.();
+  #doubt(doubtful: Doubtful): void {
+    const outcome = withoutVerdict(doubtful.answer);
+    this.#context.gate.doubt(doubtful, () => this.#end([doubtful.key], outcome));
   }
 
   #answered(emails: readonly string[], asked: number, id: string, settled: Settled<VerifyAnswer> & { kind: 'ok' }): void {
@@ -255,12 +263,15 @@ function fromLedger(known: LedgerAnswer): VerifyOutcome {
       return { kind: 'verdict', answer: answered(known.text) };
     case 'failed':
     case 'suppressed':
-      return known;
     case 'miss':
-      return { kind: 'failed', code: known.kind, attempts: 0, requestId: null };
+      return withoutVerdict(known);
     default:
       return known satisfies never;
   }
+}
+
+function withoutVerdict(known: Doubtful['answer']): Exclude<VerifyOutcome, { kind: 'verdict' }> {
+  return known.kind === 'miss' ? { kind: 'failed', code: known.kind, attempts: 0, requestId: null } : known;
 }
 
 /** What the ledger has, without the group that it may wait in. */

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Folder } from '../support/cli.ts';
 import { leads, toCsv } from '../support/leads.ts';
 import { requestsIn } from '../support/report-page.ts';
+import { problem } from '../support/scripted-service.ts';
 import { makeWorld } from '../support/world.ts';
 
 const ROWS = leads(600, 3);
@@ -42,6 +43,28 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (name) => {
     expect(page).not.toMatch(/\w@\w|Näme/);
     expect(await folder.read('out.csv')).toBe(await wholeOutput());
   });
+});
+
+test('what verify was told of single addresses and does not believe yet is not asked for again after SIGTERM', async () => {
+  const emails = Array.from({ length: 16 }, (_, i) => `p${i}@works.example`);
+  const { folder, service, args } = await makeWorld(`email\n${emails.map((email) => `${email}\n`).join('')}`);
+  const alone = (): string[] => service.requests.filter(({ keys }) => keys.length === 1).map(({ keys }) => keys[0] as string);
+  // The half that comes first stands alone by then; nobody waits for the rest.
+  service.script = (_asked, _response, reply) => {
+    if (alone().length <= 8) reply(problem(422, 'validation_failed'));
+  };
+  const options = { steps: 'verify', concurrency: '1', 'max-errors': '100%' };
+  const first = folder.start(args(options));
+  await service.when(() => alone().length > 8 && service.unanswered.size > 0);
+  const told = alone().slice(0, 8);
+  first.kill('SIGTERM');
+  first.kill('SIGINT');
+  expect((await first.ended).code).toBe(75);
+  service.script = (_asked, _response, reply) => reply(problem(422, 'validation_failed'));
+  service.forget();
+  expect(await folder.run(args(options))).toMatchObject({ code: 0, stderr: '' });
+  expect(service.requests.flatMap(({ keys }) => keys).filter((key) => told.includes(key))).toEqual([]);
+  expect(await folder.json('out.csv.report.json')).toMatchObject({ records: { total: 16, failed: 16 } });
 });
 
 test.each(['SIGTERM', 'max-calls'])('what a run was told and does not believe yet is not asked for again after %s', async (how) => {

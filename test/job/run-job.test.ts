@@ -131,7 +131,7 @@ test('what was held back is in each checkpoint until the ledger has it for good,
 
 test('a job that is through leaves nothing held back: a retry is to ask for it', async () => {
   const { service, start } = await make(MISSES);
-  const held = [{ step: 'enrich', key: 'other@works.example', said: '422 validation_failed', answer: { kind: 'failed', code: 'validation_failed', attempts: 1, requestId: null } }] as const;
+  const held = [{ step: 'enrich', key: 'other@works.example', said: '422 validation_failed', refused: true, answer: { kind: 'failed', code: 'validation_failed', attempts: 1, requestId: null } }] as const;
   const kept: Trust[] = [];
   expect(await start({ held, keep: (trust) => kept.push(trust) }).run()).toMatchObject({ kind: 'whole', trust: { held: [] } });
   expect(kept[0]?.held).toEqual(held);

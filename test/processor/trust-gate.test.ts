@@ -65,7 +65,7 @@ describe('TrustGate', () => {
     fc.assert(
       fc.property(fc.array(kinds, { maxLength: 2 * DISTRUST_AFTER, size: 'max' }), fc.nat(DISTRUST_AFTER - 1), (answers, cut) => {
         const delivered: number[] = [];
-        const said = (it: TrustGate, kind: string, i: number, doubtful: Doubtful = { step: 'enrich', key: String(i), said: kind, answer: { kind: 'miss' } }): void => {
+        const said = (it: TrustGate, kind: string, i: number, doubtful: Doubtful = { step: 'enrich', key: String(i), said: kind, refused: false, answer: { kind: 'miss' } }): void => {
           if (kind === 'vouch') it.vouch();
           else it.judge(kind, () => delivered.push(i), doubtful);
         };
@@ -90,9 +90,9 @@ describe('TrustGate', () => {
 
   it('leaves nothing of a service that is not believed, so that it is asked again; and what nobody has recalled to the run after', () => {
     const { gate: it } = gate();
-    for (let i = 0; i < DISTRUST_AFTER; i++) it.judge('404 miss', () => undefined, { step: 'enrich', key: String(i), said: '404 miss', answer: { kind: 'miss' } });
+    for (let i = 0; i < DISTRUST_AFTER; i++) it.judge('404 miss', () => undefined, { step: 'enrich', key: String(i), said: '404 miss', refused: false, answer: { kind: 'miss' } });
     expect(it.trust).toEqual({ trusted: false, held: [] });
-    const left: Trust = { trusted: true, held: [{ step: 'reveal', key: 'a', said: '404 miss', answer: { kind: 'miss' } }] };
+    const left: Trust = { trusted: true, held: [{ step: 'reveal', key: 'a', said: '404 miss', refused: false, answer: { kind: 'miss' } }] };
     expect(gate(left).gate.trust).toEqual(left);
   });
 

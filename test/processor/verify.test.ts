@@ -1,11 +1,12 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { VERIFY_BATCH, VerifyStep, type VerifyOutcome } from '../../src/processor/verify.ts';
-import { emailsIn, GAVE_UP, makeBench, REFUSED, SUPPRESSED, verdicts, type Bench } from './bench.ts';
+import type { Trust } from '../../src/processor/trust-gate.ts';
+import { emailsIn, GAVE_UP, makeBench, MISS, REFUSED, SUPPRESSED, verdicts, type Bench } from './bench.ts';
 
 const SCOPE = 3;
 
-function make(options: { trusted?: boolean; batch?: number; patienceMs?: number } = {}): { bench: Bench; step: VerifyStep; ask: (email: string) => VerifyOutcome[] } {
+function make(options: Partial<Trust> & { batch?: number; patienceMs?: number } = {}): { bench: Bench; step: VerifyStep; ask: (email: string) => VerifyOutcome[] } {
   const bench = makeBench(options);
   const step = new VerifyStep(bench.context, SCOPE, { patienceMs: options.patienceMs ?? 0, ...(options.batch === undefined ? {} : { batch: options.batch }) });
   return {
@@ -161,6 +162,27 @@ describe('VerifyStep', () => {
     expect(got.map(inWords)).toEqual(addresses(10).map(() => 'http_500'));
     expect(got[0]).toEqual([{ kind: 'failed', code: 'http_500', attempts: 5, requestId: 'r6' }]);
     expect(inWords(ask('p0@example.com'))).toBe('http_500');
+  });
+
+  it('is told once what the run before held back, as that would have been, without a call; the rest is asked for', () => {
+    const answers = fc.constantFrom(MISS, SUPPRESSED, REFUSED);
+    fc.assert(
+      fc.property(fc.uniqueArray(fc.nat(9), { minLength: 1, maxLength: 9 }), answers, (some, answer) => {
+        const emails = some.map((i) => `p${i}@example.com`);
+        const whole = make({ trusted: false, batch: 1 });
+        const expected = emails.map((email) => whole.ask(email));
+        answerAll(whole.bench, () => answer);
+        const { gate } = whole.bench.context;
+        const { bench, step, ask } = make({ ...(JSON.parse(JSON.stringify(gate.trust)) as Trust), batch: 1 });
+        gate.releaseHeld();
+        const got = emails.map((email) => ask(email));
+        expect([got.flat(), bench.asked, bench.kept, step.callsPending]).toEqual([[], [], [], 0]);
+        ask('another@example.com');
+        expect(answerAll(bench, (asked) => verdicts(asked))).toBe(1);
+        expect(got).toEqual(expected);
+        expect(bench.kept.flat().slice(0, -1)).toEqual(whole.bench.kept.flat());
+      }),
+    );
   });
 
   it('stops a job whose every request is refused, with nothing kept', () => {

@@ -237,7 +237,10 @@ export class RunningJob {
         this.#distrusts = false;
         this.#gate.vouch();
         this.#moveOn();
-      } else this.#stopFor(notSuchAServiceError(answers, kind));
+      } else {
+        this.#gate.disbelieve();
+        this.#stopFor(notSuchAServiceError(answers, kind));
+      }
     } catch (error) {
       this.#stopFor(error);
     }

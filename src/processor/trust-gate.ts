@@ -69,6 +69,11 @@ export class TrustGate {
     this.releaseHeld();
   }
 
+  /** Nobody knows it to be what it should be. */
+  disbelieve(): void {
+    this.#distrusted = true;
+  }
+
   /**
    * The ledger has a match of this service. Then refusals are no reason to doubt it: a list that was asked about before has
    * nothing but those left to ask, since they are asked again by each run. Misses still are: they would be believed for good.
@@ -120,10 +125,7 @@ export class TrustGate {
       } else {
         this.#kind = kind;
         if (deliver !== null) this.#held.push({ deliver, doubtful });
-        if (++this.#answers >= DISTRUST_AFTER) {
-          this.#distrusted = true;
-          this.#onDistrust(this.#answers, kind);
-        }
+        if (++this.#answers >= DISTRUST_AFTER) this.#onDistrust(this.#answers, kind);
         return;
       }
     }

@@ -12,7 +12,7 @@ import { Ledger } from '../../src/ledger/ledger.ts';
 import type { LedgerEntry } from '../../src/ledger/options.ts';
 import { FileLedger } from '../../src/ledger/run-ledger.ts';
 import { loadKeys } from '../../src/processor/load-keys.ts';
-import type { Trust } from '../../src/processor/trust-gate.ts';
+import { DISTRUST_AFTER, type Trust } from '../../src/processor/trust-gate.ts';
 import { START_MARK } from '../../src/writer/mark.ts';
 import { EMPTY_TALLY } from '../../src/writer/tally.ts';
 import { cleanUp } from '../support/clean-up.ts';
@@ -42,7 +42,7 @@ interface Made {
   readonly service: ScriptedService;
   readonly ledger: WatchedLedger;
   /** @param keep what a checkpoint says. @param sync how long the output takes to become durable */
-  readonly start: (options: { held?: Trust['held']; keep?: (trust: Trust) => void; sync?: () => Promise<void> }) => RunningJob;
+  readonly start: (options: { held?: Trust['held']; keep?: (trust: Trust) => void; sync?: () => Promise<void>; vouched?: () => Promise<boolean> }) => RunningJob;
 }
 
 async function make(emails: readonly string[]): Promise<Made> {
@@ -59,7 +59,7 @@ async function make(emails: readonly string[]): Promise<Made> {
   return {
     service,
     ledger,
-    start: ({ held, keep, sync }) => {
+    start: ({ held, keep, sync, vouched }) => {
       const sink: RowSink = {
         tally: EMPTY_TALLY,
         write: () => undefined,
@@ -85,6 +85,7 @@ async function make(emails: readonly string[]): Promise<Made> {
         budget: new CallBudget({ maxCalls: null, counters, uncounted: 0, record: null }),
         retry: null,
         keysOf,
+        vouched,
         quota: null,
         reporter: { detail: tell, info: tell, warn: tell },
         service: { baseUrl: service.url, origin: service.url, apiKey: API_KEY },
@@ -136,4 +137,27 @@ test('a job that is through leaves nothing held back: a retry is to ask for it',
   expect(await start({ held, keep: (trust) => kept.push(trust) }).run()).toMatchObject({ kind: 'whole', trust: { held: [] } });
   expect(kept[0]?.held).toEqual(held);
   expect(service.requests).toHaveLength(MISSES.length);
+});
+
+test.each([true, false])('while it asks whether others know the service, what was told stays in the checkpoint; then nothing does of one that nobody knows (known: %s)', async (known) => {
+  const misses = Array.from({ length: DISTRUST_AFTER }, (_, i) => `miss${i}@works.example`);
+  const { ledger, start } = await make(misses);
+  const asked = Promise.withResolvers<void>();
+  const asking: Trust[] = [];
+  let looks = false;
+  const end = await start({
+    keep: (trust) => {
+      if (!looks) return;
+      asking.push(trust);
+      if (asking.length === 2) asked.resolve();
+    },
+    vouched: async () => {
+      looks = true;
+      await asked.promise;
+      looks = false;
+      return known;
+    },
+  }).run();
+  for (const { held } of asking) expect(held?.map(({ key }) => key).sort()).toEqual(misses.toSorted());
+  expect([end.kind, ledger.has.size]).toEqual(known ? ['whole', DISTRUST_AFTER] : ['stopped', 0]);
 });

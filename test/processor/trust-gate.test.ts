@@ -91,6 +91,9 @@ describe('TrustGate', () => {
   it('leaves nothing of a service that is not believed, so that it is asked again; and what nobody has recalled to the run after', () => {
     const { gate: it } = gate();
     for (let i = 0; i < DISTRUST_AFTER; i++) it.judge('404 miss', () => undefined, { step: 'enrich', key: String(i), said: '404 miss', refused: false, answer: { kind: 'miss' } });
+    // Until then somebody else may know it.
+    expect(it.trust.held).toHaveLength(DISTRUST_AFTER);
+    it.disbelieve();
     expect(it.trust).toEqual({ trusted: false, held: [] });
     const left: Trust = { trusted: true, held: [{ step: 'reveal', key: 'a', said: '404 miss', refused: false, answer: { kind: 'miss' } }] };
     expect(gate(left).gate.trust).toEqual(left);

@@ -230,7 +230,8 @@ export class RunningJob {
   /** Of several processes of one job each sees a part of the answers only. */
   async #distrust(answers: number, kind: string): Promise<void> {
     const { vouched } = this.#parts;
-    if (this.#distrusts) return;
+    // A run that is being stopped leaves it to the next one.
+    if (this.#distrusts || this.#stop !== null) return;
     this.#distrusts = true;
     try {
       if (vouched !== undefined && (await vouched())) {

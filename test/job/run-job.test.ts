@@ -42,7 +42,7 @@ interface Made {
   readonly service: ScriptedService;
   readonly ledger: WatchedLedger;
   /** @param keep what a checkpoint says. @param sync how long the output takes to become durable */
-  readonly start: (options: { held?: Trust['held']; keep?: (trust: Trust) => void; sync?: () => Promise<void>; vouched?: () => Promise<boolean> }) => RunningJob;
+  readonly start: (options: { held?: Trust['held']; keep?: (trust: Trust) => void; sync?: () => Promise<void>; vouched?: () => Promise<boolean>; drain?: AbortSignal }) => RunningJob;
 }
 
 async function make(emails: readonly string[]): Promise<Made> {
@@ -59,7 +59,7 @@ async function make(emails: readonly string[]): Promise<Made> {
   return {
     service,
     ledger,
-    start: ({ held, keep, sync, vouched }) => {
+    start: ({ held, keep, sync, vouched, drain = new AbortController().signal }) => {
       const sink: RowSink = {
         tally: EMPTY_TALLY,
         write: () => undefined,
@@ -90,7 +90,7 @@ async function make(emails: readonly string[]): Promise<Made> {
         reporter: { detail: tell, info: tell, warn: tell },
         service: { baseUrl: service.url, origin: service.url, apiKey: API_KEY },
         keep: async (_mark, _state, trust) => keep?.(trust),
-        drain: new AbortController().signal,
+        drain,
         abort: new AbortController().signal,
       });
     },
@@ -160,4 +160,24 @@ test.each([true, false])('while it asks whether others know the service, what wa
   }).run();
   for (const { held } of asking) expect(held?.map(({ key }) => key).sort()).toEqual(misses.toSorted());
   expect([end.kind, ledger.has.size]).toEqual(known ? ['whole', DISTRUST_AFTER] : ['stopped', 0]);
+});
+
+test('told while it is being stopped, the last of a hundred misses is judged by the next run: nothing of them is asked for again', async () => {
+  const misses = Array.from({ length: DISTRUST_AFTER }, (_, i) => `miss${i}@works.example`);
+  const { service, start } = await make(misses);
+  const stop = new AbortController();
+  service.script = (_asked, _response, reply, usual) => {
+    if (service.requests.length < DISTRUST_AFTER / 2) reply(usual());
+    else stop.signal.addEventListener('abort', () => reply(usual()));
+  };
+  const kept: Trust[] = [];
+  const running = start({ keep: (trust) => kept.push(trust), drain: stop.signal }).run();
+  await service.when(() => service.requests.length === DISTRUST_AFTER);
+  stop.abort(new Error('stopped by the test'));
+  expect(await running).toEqual({ kind: 'stopped', error: stop.signal.reason as unknown });
+  expect(kept.at(-1)?.held?.map(({ key }) => key).sort()).toEqual(misses.toSorted());
+
+  const next = await start({ held: kept.at(-1)?.held }).run();
+  expect(next).toMatchObject({ kind: 'stopped', error: { code: 'one_kind_of_answer' } });
+  expect(service.requests).toHaveLength(DISTRUST_AFTER);
 });

@@ -17,40 +17,74 @@ export interface Framed {
 }
 
 /**
- * The line that begins at `from`; null when the bytes end before it does, and it may go on. With `isLast` there are no more, and the end ends it.
+ * Says of each place in the bytes, asked for from the first on, which line begins there; null when the bytes end before it does, and it may go on. With `isLast` there are no more, and the end ends it.
  * A line that is too long is told of as soon as its end is seen, or where more than a line's bytes are there and no end: `next` is then `bytes.length`, and what follows up to a line's end belongs to it.
  */
-export function frameAt(bytes: Buffer, from: number, format: BatchFormat, isLast: boolean): Framed | null {
-  const first = endOfRow(bytes, from, isLast);
-  if (first === null) return bytes.length - from > MAX_LINE_BYTES + 1 ? { start: from, end: bytes.length, next: bytes.length, kind: 'long' } : null;
-  const row = format === 'csv' && hasQuote(bytes, from, first.end) ? endOfRecord(bytes, from, first, isLast) : first;
-  return row === null ? null : framed(bytes, from, row);
+export function framer(bytes: Buffer, format: BatchFormat, isLast: boolean): (from: number) => Framed | null {
+  const endOfQuoted = format === 'csv' ? quotedRows(bytes, isLast) : null;
+  return (from) => {
+    const first = endOfRow(bytes, from, isLast);
+    if (first === null) return bytes.length - from > MAX_LINE_BYTES + 1 ? { start: from, end: bytes.length, next: bytes.length, kind: 'long' } : null;
+    const end = endOfQuoted?.(from, first.end) ?? first.end;
+    if (end === bytes.length && !isLast) return bytes.length - from > MAX_LINE_BYTES + 1 ? framed(bytes, from, first) : null;
+    const line = framed(bytes, from, { end, next: Math.min(end + 1, bytes.length) });
+    return line.kind === 'whole' ? line : framed(bytes, from, first);
+  };
 }
 
-/** Where a record ends: within quotes it goes on behind its `first` row, unless they are not in order or do not close within a line's bytes. Then it is that row alone, for what is behind it may be well. Null: the bytes end before. */
-function endOfRecord(bytes: Buffer, from: number, first: Row, isLast: boolean): Row | null {
-  for (let at = from; ; ) {
-    const end = endOfCell(bytes, at, isLast);
-    if (end === null || end - from > MAX_LINE_BYTES) return first;
-    if (end === bytes.length) return isLast ? { end, next: end } : null;
-    if (bytes[end] === LF) return { end, next: end + 1 };
-    at = end + 1;
-  }
+/** A place behind the quote that opens a cell, or further within that cell. */
+interface Within {
+  readonly at: number;
 }
 
-/** Where the comma or the line end is behind the cell that begins at `at`, or the end of the bytes. Null: its quotes are not in order. A quote within a cell that begins with none opens nothing. */
-function endOfCell(bytes: Buffer, at: number, isLast: boolean): number | null {
-  if (bytes[at] !== QUOTE) {
-    let end = at;
-    while (end < bytes.length && bytes[end] !== COMMA && bytes[end] !== LF) end++;
-    return end;
+/** Where a record ends, which is the end of the bytes where that comes first; null: its quotes are not in order. */
+type End = number | null;
+
+/**
+ * Says where a record ends whose first row is given: within quotes it goes on behind it. Null where its quotes are not in order: then it is that row alone, for what is behind it may be well.
+ * A line end that is passed is within quotes, or it would be the record's. So from any that one record has passed another one goes on as that one did, and what is behind is looked through once: rows may be made so that each of them seems to go on for a line's bytes.
+ */
+function quotedRows(bytes: Buffer, isLast: boolean): (from: number, rowEnd: number) => End {
+  let passed: { readonly from: number; to: number; now: Within | End } = { from: 0, to: 0, now: null };
+  return (from, rowEnd) => {
+    let now: Within | End = hasQuote(bytes, from, rowEnd) ? fromCell(bytes, from) : rowEnd;
+    while (isWithin(now) && now.at <= rowEnd) now = fromWithin(bytes, now, isLast);
+    if (!isWithin(now)) return now;
+    if (rowEnd < passed.from || rowEnd >= passed.to) passed = { from: rowEnd, to: now.at, now };
+    // No further than a line and its end may: of what is there beyond it is not known whether it is wanted.
+    while (isWithin(passed.now) && passed.now.at <= from + MAX_LINE_BYTES + 1) {
+      passed.to = passed.now.at;
+      passed.now = fromWithin(bytes, passed.now, isLast);
+    }
+    return isWithin(passed.now) ? null : passed.now;
+  };
+}
+
+function isWithin(now: Within | End): now is Within {
+  return typeof now === 'object' && now !== null;
+}
+
+/** From where a cell begins to the next quote that opens one, or to the end. A quote within a cell that begins with none opens nothing. */
+function fromCell(bytes: Buffer, from: number): Within | number {
+  let isBegin = true;
+  for (let at = from; at < bytes.length; at++) {
+    const byte = bytes[at];
+    if (byte === LF) return at;
+    if (isBegin && byte === QUOTE) return { at: at + 1 };
+    isBegin = byte === COMMA;
   }
-  let close = bytes.indexOf(QUOTE, at + 1);
-  while (close !== -1 && bytes[close + 1] === QUOTE) close = bytes.indexOf(QUOTE, close + 2);
-  if (close === -1) return isLast ? null : bytes.length;
-  if (bytes[close + 1] === COMMA) return close + 1;
-  const end = bytes[close + 1] === CR ? close + 2 : close + 1;
-  return end >= bytes.length || bytes[end] === LF ? end : null;
+  return bytes.length;
+}
+
+/** Over the next quote, be it one of two that are one, or one that closes the cell. */
+function fromWithin(bytes: Buffer, { at }: Within, isLast: boolean): Within | End {
+  const quote = bytes.indexOf(QUOTE, at);
+  if (quote === -1) return isLast ? null : bytes.length;
+  const behind = bytes[quote + 1];
+  if (behind === QUOTE) return { at: quote + 2 };
+  if (behind === COMMA) return fromCell(bytes, quote + 2);
+  const end = behind === CR ? quote + 2 : quote + 1;
+  return end >= bytes.length || bytes[end] === LF ? Math.min(end, bytes.length) : null;
 }
 
 interface Row {

@@ -3,7 +3,7 @@ import { open, type FileHandle } from 'node:fs/promises';
 import type { BatchFormat } from '../operations/batches.ts';
 import { readCells } from './csv.ts';
 import { FileCut } from './folder.ts';
-import { afterBlanks, frameAt, isBlank, type Framed } from './frame.ts';
+import { afterBlanks, framer, isBlank, type Framed } from './frame.ts';
 import { ROUND_BYTES } from './limits.ts';
 import { namesIn, readLine, TOO_LONG, type Line } from './lines.ts';
 
@@ -29,10 +29,11 @@ export async function readChunk(path: string, offset: number, size: number, form
   try {
     const bytes = await readAt(file, offset, Math.min(ROUND_BYTES, size - offset));
     const isLast = offset + bytes.length >= size;
+    const lineAt = framer(bytes, format, isLast);
     const lines: RawLine[] = [];
     let at = offset === 0 && bytes.subarray(0, BOM.length).equals(BOM) ? BOM.length : 0;
     while (lines.length < most && (at = afterBlanks(bytes, at)) < bytes.length) {
-      const line = frameAt(bytes, at, format, isLast);
+      const line = lineAt(at);
       if (line === null) break;
       const isCut = line.kind === 'long' && line.next === bytes.length && bytes[line.next - 1] !== LF && !isLast;
       at = isCut ? (await endOfLine(file, offset + bytes.length, size)) - offset : line.next;

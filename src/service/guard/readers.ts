@@ -9,6 +9,8 @@ import { Places } from './places.ts';
 
 /** Seconds after which somebody may have read to the end. */
 const RETRY_S = '10';
+/** So many bytes may be gone from what the system holds for a connection before it says that it has room for more: Linux waits for a third of at most 4 MiB. Over a slow line that is minutes, in which nothing is seen to be taken. */
+export const UNTOLD_BYTES = 1.5 * 1024 * 1024;
 
 interface Reading {
   readonly socket: Socket;
@@ -57,8 +59,8 @@ export class Readers {
       const taken = takenOf(socket);
       const waitedMs = socket.writableLength > 0 ? nowMs - reading.lookedMs : 0;
       const earnedMs = ((taken - reading.taken) / transferBytesPerS) * 1_000;
-      // Who was quick has no more than anybody at the start: it would be hours.
-      reading.slackMs = Math.min(reading.slackMs + earnedMs - waitedMs, stalledMs);
+      // Who was quick has little more than anybody at the start: it would be hours.
+      reading.slackMs = Math.min(reading.slackMs + earnedMs - waitedMs, stalledMs + (UNTOLD_BYTES / transferBytesPerS) * 1_000);
       reading.lookedMs = nowMs;
       reading.taken = taken;
       if (reading.slackMs < 0) socket.destroy();

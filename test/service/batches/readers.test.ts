@@ -41,7 +41,7 @@ it('who reads results slowly keeps nobody from being answered, and there are so 
 });
 
 it('who takes nothing of results for too long is closed, and makes room', async () => {
-  const { jobs, id, read, readNothing } = await serveBig({ headersTimeoutMs: 1_000, stalledMs: 1_000, transfersPerKey: 1 });
+  const { jobs, id, read, readNothing } = await serveBig({ headersTimeoutMs: 1_000, stalledMs: 1_000, transferBytesPerS: 1024 ** 2, transfersPerKey: 1 });
   const reader = await readNothing();
   await expect.poll(async () => (await jobs.send('GET', `/${id}/results?set=failed`)).status, { timeout: 30_000 }).toBe(200);
   // It has got what was on its way, and no end.

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import * as fc from 'fast-check';
 import { expect, it, vi } from 'vitest';
 import { LIMITS } from '../../../src/service/guard/limits.ts';
-import { Readers } from '../../../src/service/guard/readers.ts';
+import { Readers, UNTOLD_BYTES } from '../../../src/service/guard/readers.ts';
 import { cleanUp } from '../../support/clean-up.ts';
 
 /** Readers by a clock of the test's, each with a connection of which it says what was written and what is not taken yet. */
@@ -45,11 +45,34 @@ it('who takes what is there at the rate is never closed, however long it takes, 
       pass(1_000);
     }
     over();
+    const slackS = SLACK_S + (quickS > 0 ? UNTOLD_BYTES / LIMITS.transferBytesPerS : 0);
     // What is taken too slowly falls behind what would have been due: a byte a second less takes days to be that.
-    const dueAtS = bytesPerS >= LIMITS.transferBytesPerS ? Infinity : (SLACK_S * LIMITS.transferBytesPerS) / (LIMITS.transferBytesPerS - bytesPerS);
+    const dueAtS = bytesPerS >= LIMITS.transferBytesPerS ? Infinity : (slackS * LIMITS.transferBytesPerS) / (LIMITS.transferBytesPerS - bytesPerS);
     if (dueAtS > 3_000) expect(line.isClosed).toBe(false);
     else expect([line.isClosed || dueAtS > 2_998, seconds >= SLACK_S, seconds <= dueAtS + 2]).toEqual([true, true, true]);
   }), { numRuns: 50 });
+});
+
+it('who takes at the rate what the system holds is never closed, though of that nothing is told before a third of it is gone', () => {
+  const { readers, connect, pass } = make();
+  fc.assert(fc.property(fc.integer({ min: LIMITS.transferBytesPerS, max: 5 * LIMITS.transferBytesPerS }), fc.integer({ min: 1, max: 4 * 1024 * 1024 }), fc.nat(SLACK_S - 5), (bytesPerS, held, stopS) => {
+    const { line, find, socket } = connect();
+    const over = readers.begin('k', socket);
+    find(100_000);
+    line.bytesWritten += held;
+    let gone = 0;
+    for (let second = 0; second < 2_000; second++) {
+      // It stands still once.
+      if (second < 500 || second >= 500 + stopS) gone += bytesPerS;
+      if (gone >= held / 3) {
+        line.bytesWritten += gone;
+        gone = 0;
+      }
+      pass(1_000);
+    }
+    over();
+    expect(line.isClosed).toBe(false);
+  }), { numRuns: 30, examples: [[LIMITS.transferBytesPerS, 4 * 1024 * 1024, SLACK_S - 5]] });
 });
 
 it('who has taken all that there was is waited with, however long nothing more is found', () => {

@@ -59,7 +59,7 @@ export class Batches {
     const parts = { ...options, rows: this.#rows, folder: this.#folder, pacer: new Pacer(options.arrived, clock), owner: newOwner(), stopped: () => this.#runner.stopped };
     const worker = new BatchWorker({ ...parts, announce });
     const warn = (event: string) => (error: unknown): void => log?.write('warn', { event, error: error instanceof Error ? error.message : String(error) });
-    const tidy = (): Promise<void> => tidyUp(parts).catch(warn('batches_not_tidied'));
+    const tidy = (): Promise<void> => tidyUp({ ...parts, waits: (row) => worker.waits(row) }).catch(warn('batches_not_tidied'));
     this.#runner = new BatchRunner({ ...parts, step: (id) => worker.step(id), tidy, tidyMs: TIDY_MS, onError: warn('batches_not_looked_for') });
   }
 

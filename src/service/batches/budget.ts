@@ -12,7 +12,7 @@ export class Budget {
   }
 
   /** Credits that may be spent on a job now. */
-  of({ request: { maxCredits }, credits }: BatchRow, key: ActiveKey): number {
+  of({ request: { maxCredits }, credits }: Pick<BatchRow, 'request' | 'credits'>, key: ActiveKey): number {
     return Math.min(this.#keys.left(key).credits, maxCredits === null ? Infinity : maxCredits - credits);
   }
 

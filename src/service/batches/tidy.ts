@@ -15,6 +15,8 @@ export interface TidyOptions extends Writing {
   readonly rows: BatchRows;
   readonly folder: BatchFolder;
   readonly pacer: Pacer;
+  /** Whether what a paused job waits for is not there yet. */
+  readonly waits: (row: BatchRow) => boolean;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }
@@ -54,12 +56,12 @@ async function expire(options: TidyOptions, row: BatchRow): Promise<void> {
   if (done) await folder.retire(row.id, files.map(({ file }) => file));
 }
 
-/** As its key might: what it has done can be fetched, for as long as that of any job. */
+/** As its key might: what it has done can be fetched, for as long as that of any job. Not one that may go on, which its key has seen to: another job of the key may have kept it from its turn, or there was no service. */
 async function cancel(options: TidyOptions, { id, times }: BatchRow): Promise<void> {
-  const { rows } = options;
+  const { rows, waits } = options;
   await writeWhenFree(options, () => {
     const row = rows.find(id);
-    if (row?.state === 'paused' && row.times.paused === times.paused) rows.move(row, 'cancelling', PAUSED_TOO_LONG);
+    if (row?.state === 'paused' && row.times.paused === times.paused && waits(row)) rows.move(row, 'cancelling', PAUSED_TOO_LONG);
   });
 }
 

@@ -132,13 +132,19 @@ export class BatchWorker {
     return 0;
   }
 
+  /** Whether what a paused job waits for is not there yet. */
+  waits({ id, keyId, reason, ...row }: BatchRow): boolean {
+    if (this.#roomless.has(id)) return true;
+    const key = this.#options.keys.find(keyId);
+    if (key === null) return false;
+    if (reason?.code === 'disk_full') return this.#options.rows.files.isFull(keyId, 0);
+    return this.#budget.of(row, key) < (reason?.needs ?? 1);
+  }
+
   /** Goes on when what it waited for may be there. */
   async #resume(row: BatchRow): Promise<number> {
-    const key = this.#options.keys.find(row.keyId);
-    const isForRoom = row.reason?.code === 'disk_full';
-    if (key !== null && isForRoom && this.#options.rows.files.isFull(row.keyId, 0)) return NO_ROOM_MS;
-    const waits = key !== null && !isForRoom && this.#budget.of(row, key) < (row.reason?.needs ?? 1);
-    return waits ? CREDITS_AGAIN_MS : this.#move(row, 'in_progress');
+    if (!this.waits(row)) return this.#move(row, 'in_progress');
+    return row.reason?.code === 'disk_full' ? NO_ROOM_MS : CREDITS_AGAIN_MS;
   }
 
   /** Another state, unless the job has come into one meanwhile from which it cannot follow: it was cancelled. */

@@ -164,7 +164,7 @@ describe('erasure', () => {
 
     const rows = new BatchRows(store, Date.now);
     const folder = new BatchFolder(service.store);
-    await tidyUp({ store, rows, folder, now: Date.now, pacer: PACER, stopped: () => false });
+    await tidyUp({ store, rows, folder, now: Date.now, pacer: PACER, waits: () => true, stopped: () => false });
     const files = await readdir(`${service.store}.batches`, { recursive: true, withFileTypes: true });
     for (const file of files.filter((one) => one.isFile())) expect(await readFile(`${file.parentPath}/${file.name}`, 'utf8')).not.toMatch(/jane|"CTO"/i);
     expect(await jobs.lines(id)).toMatchObject(left);
@@ -183,7 +183,7 @@ describe('erasure', () => {
       return Date.now() + (store.isTransaction ? 0 : HOURS_MS);
     };
     const rows = new BatchRows(store, now);
-    await tidyUp({ store, rows, folder: new BatchFolder(service.store), now, pacer: PACER, stopped: () => false });
+    await tidyUp({ store, rows, folder: new BatchFolder(service.store), now, pacer: PACER, waits: () => true, stopped: () => false });
     suppress(store, [JANE]);
     expect([atMs.length, rows.toLookThrough().length]).toEqual([1, 1]);
   });
@@ -200,7 +200,7 @@ describe('erasure', () => {
     await rm(fileOf(ran[0]));
     await truncate(fileOf(ran[1]), 10);
     suppress(store, [JANE], Date.now());
-    await tidyUp({ store, rows, folder, now: Date.now, pacer: PACER, stopped: () => false });
+    await tidyUp({ store, rows, folder, now: Date.now, pacer: PACER, waits: () => true, stopped: () => false });
     expect(await readFile(fileOf(ran[2]), 'utf8')).not.toMatch(/jane/i);
     expect(rows.toLookThrough()).toEqual([]);
     expect(await readdir(dirname(fileOf(ran[1])))).toEqual([]);
@@ -252,7 +252,7 @@ describe('what is kept', () => {
     const done = await jobs.run({ operation: 'enrich' }, lines(2));
     const tidy = (afterMs: number): Promise<void> => {
       const now = (): number => Date.now() + afterMs;
-      return tidyUp({ store, rows: new BatchRows(store, now), folder: new BatchFolder(service.store), now, pacer: PACER, stopped: () => false });
+      return tidyUp({ store, rows: new BatchRows(store, now), folder: new BatchFolder(service.store), now, pacer: PACER, waits: () => true, stopped: () => false });
     };
     const { handle, file } = await new BatchFolder(service.store).create(done.id, 'stray');
     await handle.close();
@@ -280,7 +280,7 @@ describe('what is kept', () => {
     const store = open(path);
     const tidy = (days: number): Promise<void> => {
       const now = (): number => Date.now() + days * 24 * HOURS_MS;
-      return tidyUp({ store, rows: new BatchRows(store, now), folder: new BatchFolder(path), now, pacer: PACER, stopped: () => false });
+      return tidyUp({ store, rows: new BatchRows(store, now), folder: new BatchFolder(path), now, pacer: PACER, waits: () => true, stopped: () => false });
     };
     await tidy(29);
     expect((await jobs.get(id)).state).toBe('paused');
@@ -291,6 +291,22 @@ describe('what is kept', () => {
     // It is among those that are counted no more.
     await tidy(31);
     expect((await jobs.send('GET', `/${id}`)).status).toBe(404);
+  });
+
+  it.each([[0, { state: 'cancelled', credits_charged: 2 }], [3, { state: 'completed', credits_charged: 5 }]])('is not over of a paused job whose key has got what it needs, though nothing has come of that in a month: %i credits', async (addCredits, wanted) => {
+    const path = await makeStore();
+    const key = await makeKey(path, 'enterprise', { credits: 2 });
+    const service = await serveStore({ store: path });
+    const jobs = jobsOf(service, key);
+    const { id } = await jobs.create({ operation: 'enrich' });
+    await jobs.put(id, 1, lines(5));
+    await jobs.complete(id);
+    await jobs.until(id, 'paused');
+    await service.close();
+    const store = open(path);
+    store.prepare("UPDATE batches SET times = json_set(times, '$.paused', 0)").run();
+    changeKey(store, listKeys(store)[0]?.id ?? '', { addCredits });
+    expect(await jobsOf(await serveStore({ store: path }), key).until(id, 'cancelled', 'completed')).toMatchObject(wanted);
   });
 
   it('fails a job whose files are gone', async () => {

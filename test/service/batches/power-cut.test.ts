@@ -19,7 +19,7 @@ async function begin({ batches, keyId }: Alone): Promise<{ id: string; put: (n: 
 
 function tidy({ store, path }: Alone, afterMs = 0): Promise<void> {
   const now = (): number => Date.now() + afterMs;
-  return tidyUp({ store, rows: new BatchRows(store, now), folder: new BatchFolder(path), now, pacer: new Pacer(() => 0, () => performance.now()), stopped: () => false });
+  return tidyUp({ store, rows: new BatchRows(store, now), folder: new BatchFolder(path), now, pacer: new Pacer(() => 0, () => performance.now()), waits: () => true, stopped: () => false });
 }
 
 it.each<[string, (alone: Alone) => Promise<() => Promise<unknown>>]>([

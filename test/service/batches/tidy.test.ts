@@ -22,7 +22,7 @@ async function endedJob(files: number, now = Date.now) {
   cleanUp(() => store.close());
   const rows = new BatchRows(store, now);
   const folder = new BatchFolder(path);
-  const options: TidyOptions = { store, rows, folder, pacer: new Pacer(() => 0, () => performance.now()), now: Date.now, stopped: () => false };
+  const options: TidyOptions = { store, rows, folder, pacer: new Pacer(() => 0, () => performance.now()), waits: () => true, now: Date.now, stopped: () => false };
   rows.create('j', 'k', REQUEST);
   const job = (): BatchRow => rows.find('j') ?? expect.fail();
   rows.setTotal(job(), files, null, 1);

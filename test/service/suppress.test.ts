@@ -2,13 +2,14 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { exportRecords } from '../../src/service/export/export-records.ts';
-import { Idempotency } from '../../src/service/idempotency.ts';
+import { Idempotency, type Begun } from '../../src/service/idempotency.ts';
 import type { SparseRecord } from '../../src/service/records.ts';
 import { loadCompanies, loadPeople, loadSignals } from '../../src/service/store/load.ts';
 import { Journal } from '../../src/service/store/journal.ts';
 import { openDirectory } from '../../src/service/store/directory.ts';
 import { openStore } from '../../src/service/store/open-store.ts';
 import type { Store } from '../../src/service/store/store.ts';
+import { VerificationRows } from '../../src/service/store/verification-rows.ts';
 import { forgetLog, suppress } from '../../src/service/store/suppress.ts';
 import { cleanUp } from '../support/clean-up.ts';
 import { emptyStore, load } from './loading.ts';
@@ -201,6 +202,30 @@ describe('the time of an erasure', () => {
     vi.spyOn(Date, 'now').mockImplementation(() => (store.isTransaction ? 2 : 1));
     suppress(store, ['ada@acme.example']);
     expect(store.prepare('SELECT DISTINCT at FROM suppressions').all()).toEqual([{ at: 2 }]);
+  });
+
+  it('is no earlier than what was remembered before, though by a clock that was put back since', async () => {
+    const store = await emptyStore();
+    const journal = new Journal(store, (error) => { throw error; });
+    const aheadMs = (hours: number): number => Date.now() + hours * 3_600_000;
+    const idempotency = new Idempotency(store, journal, () => aheadMs(1));
+    const verifications = new VerificationRows(store, journal);
+    const remember = (email: string): Begun['kind'] => {
+      const begun = idempotency.begin('k', email, '/v1/emails/verify', new Uint8Array());
+      if (begun.kind === 'new') idempotency.finish(begun.ticket, { kind: 'text', status: 200, text: JSON.stringify({ email }) });
+      return begun.kind;
+    };
+    for (const email of ['ada@acme.example', 'bob@acme.example']) {
+      // An erasure makes later ones no earlier, and they reach what comes after it.
+      remember(email);
+      verifications.put({ id: email, keyId: 'k', startedAtMs: aheadMs(2), request: { emails: [email, 'max@acme.example'], mode: 'full', timeoutMs: null, maxAgeS: null, webhookUrl: null }, results: [], done: true, paid: true });
+      journal.flush();
+      suppress(store, [email]);
+      expect(remember(email)).toBe('new');
+      expect(verifications.find(email)?.request.emails).toEqual([null, 'max@acme.example']);
+    }
+    journal.close();
+    store.close();
   });
 });
 

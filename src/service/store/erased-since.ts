@@ -26,3 +26,12 @@ export function erasedSince(store: Store): ErasedSince {
     text: (text, atMs) => addressesIn(text).some((email) => address(email, atMs)),
   };
 }
+
+/** Returns when the newest was made of all that is asked whether it names somebody who was erased since, epoch milliseconds by whatever clock; 0: there is nothing. */
+export function newestAsked(store: Store): () => number {
+  const newest = store.prepare(`
+    SELECT max(at) AS at FROM (
+      SELECT max(at) AS at FROM idempotency UNION ALL SELECT max(started_at) FROM verifications UNION ALL SELECT max(created_at) FROM webhook_deliveries
+      UNION ALL SELECT max(max(created_at, coalesce(looked_at, 0))) FROM batches)`);
+  return () => Number(newest.get()?.['at']);
+}

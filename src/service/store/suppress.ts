@@ -3,6 +3,7 @@ import { normaliseEmail } from '../../verification/address.ts';
 import { words } from '../fold.ts';
 import { IndexWriter } from '../search/index-writer.ts';
 import { signalEraser, unindexedSignalEraser } from './erase-signals.ts';
+import { newestAsked } from './erased-since.ts';
 import { forgetAnswers } from './forget-answers.ts';
 import { addressesOf, isOfFunction } from './other-addresses.ts';
 import { numbersOf, numberTest } from './other-numbers.ts';
@@ -35,17 +36,17 @@ export function forgetLog(store: Store): boolean {
 
 /**
  * Erases the people with these addresses, whichever of their addresses it is, in one transaction, and forgets answers that name them.
- * @param nowMs default: when nobody else writes any more, for the time before that may be a minute older; and no earlier than any batch job was begun or looked through, be it by a clock that was put back since. Else whoever asks who was erased since then would not hear of it.
+ * @param nowMs default: when nobody else writes any more, for the time before that may be a minute older; and no earlier than any answer that is remembered, verification, delivery or batch job, be it by a clock that was put back since. Else whoever asks who was erased since then would not hear of it.
  */
 export function suppress(store: Store, emails: Iterable<string>, nowMs?: number): SuppressCount {
   const isKnown = suppressionTest(store);
-  const newestJob = store.prepare('SELECT max(max(created_at, coalesce(looked_at, 0))) AS at FROM batches');
+  const newest = newestAsked(store);
   const put = store.prepare('INSERT INTO suppressions (email_sha256, at) VALUES (?, ?) ON CONFLICT DO UPDATE SET at = max(at, excluded.at)');
   const index = new IndexWriter(store);
   const erase = eraser(store, index);
   const eraseUnindexed = unindexedSignalEraser(store, isKnown);
   const done = transaction(store, () => {
-    const atMs = nowMs ?? Math.max(Date.now(), Number(newestJob.get()?.['at']));
+    const atMs = nowMs ?? Math.max(Date.now(), newest());
     const count = { suppressed: 0, people: 0, signals: 0, deliveries: 0, invalid: [] as string[] };
     for (const address of emails) {
       const email = normaliseEmail(address);

@@ -94,6 +94,23 @@ describe('an erasure', () => {
     expect([receiver.received.map(({ body }) => body.data), process.hooks.courier.counts.erased]).toEqual([[{ n: 2 }], 1]);
   });
 
+  it('takes deliveries that were made by a clock that was put back since', async () => {
+    const world = await World.make();
+    world.nowMs = Date.now() + 3_600_000;
+    const process = world.start();
+    subscribe(process, 'http://127.0.0.1:9');
+    process.hooks.announce({ type: 'batch.completed', keyId: 'k', data: { metadata: { contact: JANE } }, webhookUrl: null });
+    announce(process, 2);
+    process.journal.flush();
+    const kept = (): unknown => process.store.prepare('SELECT count(*) AS n FROM webhook_deliveries').get();
+    expect(kept()).toEqual({ n: 2 });
+    const other = openStore(world.path);
+    suppress(other, [JANE]);
+    other.close();
+    expect(kept()).toEqual({ n: 1 });
+    await process.end();
+  });
+
   it('takes them out of filters; who tracked nobody else is told nothing any more, rather than everything', async () => {
     const service = await serveHooked();
     const track = (filter: Readonly<Record<string, unknown>>) => service.subscribe({ event: 'job.change', url: 'https://hooks.acme.example', filter });

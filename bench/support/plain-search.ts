@@ -11,7 +11,7 @@ export interface Question {
   readonly descending: boolean;
 }
 
-interface Place {
+export interface Place {
   readonly key: string | number;
   readonly id: string;
 }
@@ -26,7 +26,6 @@ export class PlainSearch {
   readonly #store: Store;
   readonly #most: number;
   readonly #today = new Date().toISOString().slice(0, 10);
-  people = 0;
 
   /** @param most how many of each answer are wanted */
   constructor(store: Store, most: number) {
@@ -38,7 +37,6 @@ export class PlainSearch {
     const found = questions.map((question) => ({ question, total: 0, places: [] as Place[] }));
     const companies = companiesOf(this.#store);
     for (const row of this.#store.prepare('SELECT * FROM people').iterate()) {
-      this.people++;
       const one = this.#employee(row, companies);
       for (const answer of found) {
         if (!meetsAll(answer.question.filters, one)) continue;

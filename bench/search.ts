@@ -1,7 +1,7 @@
 /**
  * How long a search takes, over a store of generated contacts: single filters, ten random filters together, and the last page of a long cursor; and whether each found what a plain scan finds.
  * `npx node bench/search.ts [contacts] [STORE] [queries] [checked]` after `npm run build`; a STORE that is there already is used as it is, and has a key more afterwards. `checked`: how many of the queries are held to the scan
- * (default: all), which takes a minute for each of ten million contacts. Ends with 1 when an answer was wrong.
+ * (default: all), which takes most of a minute for each among ten million contacts. Ends with 1 when an answer was wrong.
  *
  * All questions are drawn first, and one scan says what each has to find; where the last pages of others begin, the service is asked before. Then `millrace serve` is started on the store and asked, one search after another over one connection: first others of the same
  * kinds, which are not counted, as a service that has been up for a while was asked before; then those. A time is from the request to the last byte of the answer, at the client. Nothing else reads the store meanwhile.

@@ -238,10 +238,12 @@ export class Limiter {
     this.#lookNoMore();
     if (at === Infinity || this.#head === this.#waiters.length) return;
     this.#lookAt = at;
+    // On a busy machine that may be over by now.
+    const leftMs = Math.max(0, Math.ceil(at - this.#options.monotonicNow()));
     this.#lookTimer = setTimeout(() => {
       this.#lookTimer = null;
       this.#serve();
-    }, Math.min(Math.ceil(at - this.#options.monotonicNow()), LONGEST_TIMER_MS));
+    }, Math.min(leftMs, LONGEST_TIMER_MS));
   }
 
   #lookNoMore(): void {

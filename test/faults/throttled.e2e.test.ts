@@ -11,38 +11,51 @@ const sayLater = (status: number, seconds: number): Reply => ({ ...problem(statu
 
 interface Throttled { readonly events: number; readonly waitedMs: number }
 
-test.each([429, 503])('a flock of %d with Retry-After in the middle of a job: one event, the full wait, no attempt and no retry spent, and one call goes first', async (status) => {
-  const AT_ONCE = 8;
-  const WAIT_S = 3;
-  const { folder, service, args } = await makeWorld(people(300));
-  /** The flock, held until all that can be in flight is there. */
+/** What a service has seen of a run that it asked to wait. Milliseconds, by the test's clock. */
+interface Seen {
+  toldAt: number;
+  /** When the first call came after that; null: none has. */
+  arrivedAt: number | null;
+  /** Calls that came before that one was answered. */
+  beforeItsAnswer: number;
+}
+
+/** From call `after` on, says "later" to all that can be in flight, at one moment, and then goes on as usual. */
+function flock(service: ScriptedService, { after, atOnce, status, waitS }: { readonly after: number; readonly atOnce: number; readonly status: number; readonly waitS: number }): Seen {
+  const seen: Seen = { toldAt: Infinity, arrivedAt: null, beforeItsAnswer: 0 };
+  /** Held until all of them are there. */
   const held: (() => void)[] = [];
-  let toldAt = Infinity;
-  let arrivedAt: number | null = null;
-  let beforeItsAnswer = 0;
   service.script = (asked, _response, reply, answer) => {
-    if (asked.number <= 100) return reply(answer());
-    if (asked.number <= 100 + AT_ONCE) {
-      held.push(() => reply(sayLater(status, WAIT_S)));
-      if (held.length < AT_ONCE) return undefined;
+    if (asked.number <= after) return reply(answer());
+    if (asked.number <= after + atOnce) {
+      held.push(() => reply(sayLater(status, waitS)));
+      if (held.length < atOnce) return undefined;
       // Before it is on its way: the run may have it before anybody here hears that it has gone.
-      toldAt = performance.now();
+      seen.toldAt = performance.now();
       for (const say of held) say();
       return undefined;
     }
-    if (arrivedAt !== null) return reply(answer());
-    arrivedAt = performance.now();
+    if (seen.arrivedAt !== null) return reply(answer());
+    seen.arrivedAt = performance.now();
     // A slow answer: whoever does not wait for it comes meanwhile.
     setTimeout(() => {
-      beforeItsAnswer = service.requests.length - asked.number;
+      seen.beforeItsAnswer = service.requests.length - asked.number;
       reply(answer());
     }, 200);
     return undefined;
   };
+  return seen;
+}
+
+test.each([429, 503])('a flock of %d with Retry-After in the middle of a job: one event, the full wait, no attempt and no retry spent, and one call goes first', async (status) => {
+  const AT_ONCE = 8;
+  const WAIT_S = 3;
+  const { folder, service, args } = await makeWorld(people(300));
+  const seen = flock(service, { after: 100, atOnce: AT_ONCE, status, waitS: WAIT_S });
   expect(await folder.run(args({ steps: 'enrich', concurrency: String(AT_ONCE) }))).toMatchObject({ code: 0, stderr: '' });
   // Never before the time that was asked for; a clock of whole milliseconds may be one off.
-  expect((arrivedAt ?? 0) - toldAt).toBeGreaterThanOrEqual(WAIT_S * 1_000 - 1);
-  expect(beforeItsAnswer).toBe(0);
+  expect((seen.arrivedAt ?? 0) - seen.toldAt).toBeGreaterThanOrEqual(WAIT_S * 1_000 - 1);
+  expect(seen.beforeItsAnswer).toBe(0);
   await expectAllFound(folder, 300);
   expectOneKeyPerBody(service);
   expect(service.requests).toHaveLength(300 + AT_ONCE);
@@ -104,35 +117,15 @@ test.each(['SIGTERM', 'SIGKILL'] as const)('%s while the service has asked to wa
   const AT_ONCE = 8;
   const WAIT_S = 4;
   const { folder, service, args } = await makeWorld(people(60));
-  const held: (() => void)[] = [];
-  let toldAt = Infinity;
-  let arrivedAt: number | null = null;
-  let beforeItsAnswer = 0;
-  service.script = (asked, _response, reply, answer) => {
-    if (asked.number <= 20) return reply(answer());
-    if (asked.number <= 20 + AT_ONCE) {
-      held.push(() => reply(sayLater(429, WAIT_S)));
-      if (held.length < AT_ONCE) return undefined;
-      toldAt = performance.now();
-      for (const say of held) say();
-      return undefined;
-    }
-    if (arrivedAt !== null) return reply(answer());
-    arrivedAt = performance.now();
-    setTimeout(() => {
-      beforeItsAnswer = service.requests.length - asked.number;
-      reply(answer());
-    }, 200);
-    return undefined;
-  };
+  const seen = flock(service, { after: 20, atOnce: AT_ONCE, status: 429, waitS: WAIT_S });
   const first = folder.start(args({ steps: 'enrich', concurrency: String(AT_ONCE) }));
   await expect.poll(async () => ((await folder.json('out.csv.checkpoint.json'))['spent'] as { later?: unknown } | null)?.later, { timeout: 20_000 }).toBeDefined();
   first.kill(signal);
   await first.ended;
   expect(await folder.run(args({ steps: 'enrich', concurrency: String(AT_ONCE) }))).toMatchObject({ code: 0, stderr: '' });
   // A checkpoint knows the time in whole milliseconds, by another clock.
-  expect((arrivedAt ?? 0) - toldAt).toBeGreaterThanOrEqual(WAIT_S * 1_000 - 20);
-  expect(beforeItsAnswer).toBe(0);
+  expect((seen.arrivedAt ?? 0) - seen.toldAt).toBeGreaterThanOrEqual(WAIT_S * 1_000 - 20);
+  expect(seen.beforeItsAnswer).toBe(0);
   expect(service.requests).toHaveLength(60 + AT_ONCE);
   await expectAllFound(folder, 60);
   expect(((await folder.json('out.csv.report.json')) as unknown as { throttled: Throttled }).throttled.events).toBe(1);

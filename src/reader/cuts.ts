@@ -1,6 +1,7 @@
 /** Where an input is cut, so that several processes can each read a part of it. */
 import { CHUNK_BYTES } from './limits.ts';
 import { splitFile, type Filled } from './split-file.ts';
+import { SplitPoints, type SplitPoint } from './split-points.ts';
 import type { Splitter } from './splitter.ts';
 import type { InputFile, InputManifest, Position } from './types.ts';
 
@@ -19,6 +20,8 @@ export interface CutOptions {
   readonly group: number;
   readonly signal?: AbortSignal | undefined;
   readonly chunkBytes?: number;
+  /** For tests: how many places are held to choose from. */
+  readonly mostPoints?: number;
 }
 
 /** RFC 8259, 2. */
@@ -31,41 +34,36 @@ const LEAST_GROUPS = 10;
  * Cuts the input into ranges that hold each record once and follow one another. It reads the whole input, framing it
  * and nothing else, because only that tells a line end from one within quotes.
  *
- * The ranges are alike in bytes, those of archives in compressed ones. In an archive a range begins with a frame (gzip
- * member, zstd frame), so a file of one frame is read whole by one. Ranges may be empty.
+ * The ranges are alike in records, over all files together and whatever their kinds: a call is paid by the record. In an archive a
+ * range begins with a frame (gzip member, zstd frame), so a boundary within a frame goes to its nearer end. Ranges may be empty.
  * A pure function of the input and the options. Throws what reading throws.
  */
 export async function findCuts(manifest: InputManifest, options: CutOptions): Promise<InputRange[]> {
-  const total = manifest.files.reduce((sum, file) => sum + weightOf(file), 0);
-  const anywhere = new Cuts(total, options.of, 1);
-  const grouped = new Cuts(total, options.of, options.group);
-  let before = 0;
+  const anywhere = new SplitPoints(1, options.mostPoints);
+  const grouped = new SplitPoints(options.group, options.mostPoints);
   let records = 0;
   for (const file of manifest.files) {
     const beginnings = new Beginnings(file, manifest.format === 'jsonl');
     for await (const filled of splitFile(file, file.start, { chunkBytes: options.chunkBytes ?? CHUNK_BYTES, signal: options.signal })) {
       options.signal?.throwIfAborted();
       for (const begin of beginnings.of(filled)) {
-        const place = before + placeOf(begin, file);
-        anywhere.note(place, records, begin);
-        grouped.note(place, records, begin);
+        anywhere.note(records, begin);
+        grouped.note(records, begin);
         records++;
       }
     }
-    before += weightOf(file);
   }
   const long = records >= options.of * options.group * LEAST_GROUPS;
-  return (long ? grouped : anywhere).ranges(records);
+  return toRanges((long ? grouped : anywhere).nearest(options.of, records), options.of, records);
 }
 
-/** What a file counts when the bytes are shared out. */
-function weightOf(file: InputFile): number {
-  return file.compression === 'none' ? file.size - file.start.offset : file.size;
-}
-
-/** How much of that stands before a record. */
-function placeOf(begin: Position, file: InputFile): number {
-  return file.compression === 'none' ? begin.offset - file.start.offset : (begin.frame?.at ?? 0);
+/** Consecutive ranges from their first records. Behind the last one, ranges are empty. */
+function toRanges(found: readonly SplitPoint[], of: number, records: number): InputRange[] {
+  const beginnings = [{ from: null, before: 0 }, ...found];
+  return Array.from({ length: of }, (_, i) => {
+    const { from, before } = beginnings[i] ?? { from: null, before: records };
+    return { from, before, records: (beginnings[i + 1]?.before ?? records) - before };
+  });
 }
 
 /** Takes whole records out of a splitter and says where each began. One for each file. */
@@ -97,41 +95,4 @@ class Beginnings {
 function isBlankJson(splitter: Splitter): boolean {
   const bytes = splitter.kind === 'overlong' ? splitter.head : splitter.buffer.subarray(splitter.start, splitter.end);
   return bytes.every((byte) => JSON_SPACES.includes(byte));
-}
-
-/** The first record at or behind each share of the bytes. Records are noted in order. */
-class Cuts {
-  readonly #total: number;
-  readonly #of: number;
-  readonly #group: number;
-  readonly #found: { readonly from: Position; readonly before: number }[] = [];
-  #target: number;
-
-  constructor(total: number, of: number, group: number) {
-    this.#total = total;
-    this.#of = of;
-    this.#group = group;
-    this.#target = this.#share(1);
-  }
-
-  note(place: number, before: number, from: Position): void {
-    // The first record is always the first range's.
-    if (before === 0 || before % this.#group !== 0) return;
-    while (place >= this.#target) {
-      this.#found.push({ from, before });
-      this.#target = this.#share(this.#found.length + 1);
-    }
-  }
-
-  ranges(records: number): InputRange[] {
-    const beginnings = [{ from: null, before: 0 }, ...this.#found];
-    return Array.from({ length: this.#of }, (_, i) => {
-      const { from, before } = beginnings[i] ?? { from: null, before: records };
-      return { from, before, records: (beginnings[i + 1]?.before ?? records) - before };
-    });
-  }
-
-  #share(k: number): number {
-    return k < this.#of ? (this.#total * k) / this.#of : Infinity;
-  }
 }

@@ -41,7 +41,7 @@ const wrapped = (text: fc.Arbitrary<string>): fc.Arbitrary<{ bytes: Buffer; suff
   });
 
 const input = fc.oneof(
-  fc.record({ format: fc.constant('csv' as const), files: fc.array(wrapped(csvText), { minLength: 1, maxLength: 3 }) }),
+  fc.record({ format: fc.constant('csv' as const), files: fc.array(wrapped(csvText), { minLength: 1, maxLength: 5 }) }),
   fc.record({ format: fc.constant('jsonl' as const), files: fc.array(wrapped(jsonlText), { minLength: 1, maxLength: 3 }) }),
 );
 
@@ -49,11 +49,11 @@ describe(`ranges of an input (CUTS_SEED=${SEED})`, () => {
   test('hold each record once, in order and on its line, wherever the bytes are cut into chunks', async () => {
     let made = 0;
     await fc.assert(
-      fc.asyncProperty(input, fc.integer({ min: 1, max: 8 }), fc.constantFrom(1, 2, 7), fc.constantFrom(1, 5, 65_536), async ({ format, files }, of, group, chunkBytes) => {
+      fc.asyncProperty(input, fc.integer({ min: 1, max: 8 }), fc.constantFrom(1, 2, 7), fc.constantFrom(1, 5, 65_536), fc.constantFrom(undefined, 1, 4), async ({ format, files }, of, group, chunkBytes, mostPoints) => {
         const paths = await Promise.all(files.map(({ bytes, suffix }, i) => put(folder, `${made}-${i}.${format}${suffix}`, bytes)));
         made++;
         const manifest = await freeze(paths, { format, columns: { email: 'email' }, encoding: null, delimiter: format === 'csv' ? ',' : null });
-        const ranges = await findCuts(manifest, { of, group, chunkBytes });
+        const ranges = await findCuts(manifest, { of, group, chunkBytes, ...(mostPoints === undefined ? {} : { mostPoints }) });
         expect(ranges).toHaveLength(of);
         const all = await readAll(manifest);
         const parts = await Promise.all(ranges.map((range) => readRange(manifest, range)));
@@ -61,13 +61,13 @@ describe(`ranges of an input (CUTS_SEED=${SEED})`, () => {
         expect(withoutFrames(parts.flat())).toEqual(withoutFrames(all));
         expect(ranges.map(({ before }) => before)).toEqual(ranges.map((_, i) => ranges.slice(0, i).reduce((sum, { records }) => sum + records, 0)));
         // Pure: whoever does it again finds the same.
-        expect(await findCuts(manifest, { of, group })).toEqual(ranges);
+        expect(await findCuts(manifest, { of, group, ...(mostPoints === undefined ? {} : { mostPoints }) })).toEqual(ranges);
       }),
       { seed: SEED, numRuns: 100 },
     );
   });
 
-  test('are alike in bytes, over all files together', async () => {
+  test('are alike in records, over all files together', async () => {
     const row = (i: number): string => `person${String(i).padStart(6, '0')}@works.example,"two\nlines"\n`;
     const text = (from: number, to: number): string => `email,note\n${Array.from({ length: to - from }, (_, i) => row(from + i)).join('')}`;
     const paths = [await put(folder, 'even-1.csv', text(0, 700)), await put(folder, 'even-2.csv', text(700, 1_000))];
@@ -76,11 +76,65 @@ describe(`ranges of an input (CUTS_SEED=${SEED})`, () => {
     expect(ranges.map(({ from }) => from?.file ?? null)).toEqual([null, 0, 0, 1]);
   });
 
+  test.each(['gz', 'zst'])('give each shard one of four .csv.%s files whose sizes differ a little', async (suffix) => {
+    const kind = suffix === 'gz' ? 'gzip' : 'zstd';
+    // Other words in each file, so that they are compressed to other sizes.
+    const text = (file: number): string => `email,note\n${Array.from({ length: 1_500 }, (_, i) => `p${i}-${file}@works.example,${(i * 7 ** file) % 97 < file * 4 ? 'x'.repeat(i % 5) : ''}\n`).join('')}`;
+    const paths = await Promise.all([0, 1, 2, 3].map((file) => put(folder, `night-${file}.csv.${suffix}`, archive(kind, Buffer.from(text(file)), []))));
+    const manifest = await freeze(paths);
+    expect(new Set(manifest.files.map(({ size }) => size)).size).toBe(4);
+    expect((await findCuts(manifest, { of: 4, group: 1 })).map(({ records }) => records)).toEqual([1_500, 1_500, 1_500, 1_500]);
+    expect((await findCuts(manifest, { of: 2, group: 1 })).map(({ records }) => records)).toEqual([3_000, 3_000]);
+    expect((await findCuts(manifest, { of: 3, group: 1 })).map(({ records }) => records)).toEqual([1_500, 3_000, 1_500]);
+  });
+
+  test('a boundary within an archive goes to its nearer end, and no range is empty while there are archives left', async () => {
+    const gz = (rows: number): Buffer => archive('gzip', Buffer.from(`email\n${'a@works.example\n'.repeat(rows)}`), []);
+    const cut = async (rows: readonly number[], of: number): Promise<number[]> => {
+      const paths = await Promise.all(rows.map((count, i) => put(folder, `near-${rows.join('-')}-${i}.csv.gz`, gz(count))));
+      return (await findCuts(await freeze(paths), { of, group: 1 })).map(({ records }) => records);
+    };
+    expect(await cut([100, 100, 100, 100, 100], 2)).toEqual([200, 300]);
+    expect(await cut([40, 10, 50], 2)).toEqual([50, 50]);
+    expect(await cut([90, 10], 2)).toEqual([90, 10]);
+    expect(await cut([600, 50, 50, 50, 50], 4)).toEqual([600, 50, 50, 100]);
+    expect(await cut([50, 600], 4)).toEqual([50, 600, 0, 0]);
+    expect(await cut([0, 30, 0, 30, 0], 2)).toEqual([30, 30]);
+  });
+
+  test('are alike in records where plain files lie beside gzip and zstd, whatever a record takes in each', async () => {
+    const rows = (count: number, note: string): Buffer => Buffer.from(`email,note\n${`a@works.example,${note}\n`.repeat(count)}`);
+    const each = 16 + 200;
+    const paths = [
+      await put(folder, 'kinds-1.csv.gz', archive('gzip', rows(1_000, ''), [])),
+      await put(folder, 'kinds-2.csv', rows(1_000, 'x'.repeat(200))),
+      // Members of 250 records.
+      await put(folder, 'kinds-3.csv.zst', archive('zstd', rows(1_000, 'y'.repeat(199)), [1, 2, 3].map((k) => 11 + k * 250 * each))),
+      await put(folder, 'kinds-4.csv', rows(1_000, '')),
+    ];
+    const manifest = await freeze(paths);
+    expect((await findCuts(manifest, { of: 4, group: 1 })).map(({ records }) => records)).toEqual([1_000, 1_000, 1_000, 1_000]);
+    expect((await findCuts(manifest, { of: 8, group: 1 })).map(({ records }) => records)).toEqual([1_000, 1, 499, 500, 500, 500, 500, 500]);
+    const lines = await put(folder, 'kinds.jsonl', '{"email":"a@works.example","more":{"and":"more"}}\n'.repeat(600));
+    const packed = await put(folder, 'kinds.jsonl.gz', archive('gzip', Buffer.from('{"email":"a@works.example"}\n'.repeat(300)), []));
+    expect((await findCuts(await freeze([lines, packed]), { of: 3, group: 1 })).map(({ records }) => records)).toEqual([300, 300, 300]);
+  });
+
+  test('are within a hundredth of alike where there are more records than places held, and the places are archives and plain rows', async () => {
+    const paths = [
+      await put(folder, 'many-1.csv', `email\n${'a@works.example\n'.repeat(20_000)}`),
+      await put(folder, 'many-2.csv.gz', archive('gzip', Buffer.from(`email\n${'a@works.example\n'.repeat(5_000)}`), [])),
+      await put(folder, 'many-3.csv', `email\n${'a@works.example\n'.repeat(15_001)}`),
+    ];
+    const ranges = await findCuts(await freeze(paths), { of: 4, group: 1, mostPoints: 1_000 });
+    for (const { records } of ranges) expect(Math.abs(records / 10_000 - 1)).toBeLessThan(0.01);
+  });
+
   test('begin at whole groups of records where there are many of them, else anywhere', async () => {
     const path = await put(folder, 'groups.csv', `email\n${'a@works.example\n'.repeat(433)}`);
     const manifest = await freeze(path);
-    expect((await findCuts(manifest, { of: 4, group: 10 })).map(({ records }) => records)).toEqual([110, 110, 110, 103]);
-    expect((await findCuts(manifest, { of: 4, group: 11 })).map(({ records }) => records)).toEqual([109, 108, 108, 108]);
+    expect((await findCuts(manifest, { of: 4, group: 10 })).map(({ records }) => records)).toEqual([110, 110, 100, 113]);
+    expect((await findCuts(manifest, { of: 4, group: 11 })).map(({ records }) => records)).toEqual([108, 108, 109, 108]);
   });
 
   test('take a file of one gzip member whole, and begin another at its members', async () => {

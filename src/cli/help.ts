@@ -53,7 +53,7 @@ Example: millrace run --input leads.csv --output enriched.csv --embedded`;
 const PLAN = `Usage: millrace plan [JOB] [flags]
 
 Checks the job and its input and calls nothing: records, unique lookups, how many the ledger has,
-requests needed, and the time they take at the plan's rate. It takes all flags of a run:
+requests needed, and how long they take at the plan's rate. It takes all flags of a run:
 
 ${JOB_FLAGS}
 

@@ -12,6 +12,7 @@ import { adoptSpool } from './frozen-input.ts';
 import { ledgerRights } from './ledger-rights.ts';
 import { jobPaths, type JobPaths } from './paths.ts';
 import { KeySet, PlanCounting } from './plan-counting.ts';
+import { planTimes, timeWords, type PlanTimes } from './plan-times.ts';
 import { scratchFolder } from './scratch.ts';
 import { refuseShards } from './shards/in-one-piece.ts';
 import { howShardWouldStart } from './shards/run-shard.ts';
@@ -20,7 +21,7 @@ import { serviceOrigin } from './service-origin.ts';
 import { decideStart, freshStart, type Start } from './start.ts';
 import type { Step } from './steps.ts';
 import type { CompiledJob, Shard } from './types.ts';
-import { count, duration, printable } from './words.ts';
+import { count, printable } from './words.ts';
 
 /**
  * What a run would do. Of what the ledger knows it is exact. For the rest, `requests.verify` counts as if enrich answered each lookup, found an address
@@ -44,11 +45,17 @@ export interface Plan {
   readonly lookups: { readonly unique: number; readonly fromLedger: number };
   readonly requests: Readonly<Record<Step | 'total', number>>;
   readonly rpm: number | null;
-  /** At the plan's rate; null when it is unlimited. */
-  readonly seconds: number | null;
+  readonly seconds: PlanTimes['seconds'];
+  readonly secondsWithBurst: PlanTimes['secondsWithBurst'];
+  /** Whether a run would have a key to ask with. */
+  readonly apiKey: ApiKeyState['state'];
 }
 
+/** What `millrace run` would make of the API key; `problem` and `hint`: why it would end with 78. */
+export type ApiKeyState = { readonly state: 'set' | 'not_needed' } | { readonly state: 'missing' | 'unusable'; readonly problem: string; readonly hint: string };
+
 interface PlanOptions {
+  readonly apiKey: ApiKeyState;
   readonly shard: Shard | null;
   /** What a run that starts over would do. */
   readonly fresh: boolean;
@@ -59,7 +66,7 @@ interface PlanOptions {
 /** Checks everything and calls nothing. Reads the whole input once. */
 export async function planCommand(job: CompiledJob, { json, ...options }: PlanOptions & { readonly json: boolean }): Promise<ExitCode> {
   const plan = await makePlan(job, serviceOrigin(job), options);
-  process.stdout.write(json ? `${JSON.stringify(plan)}\n` : describe(plan, job.steps));
+  process.stdout.write(json ? `${JSON.stringify(plan)}\n` : describe(plan, job, options.apiKey));
   return EXIT.ok;
 }
 
@@ -73,9 +80,9 @@ export async function makePlan(job: CompiledJob, serviceOrigin: string, options:
   }
 }
 
-async function planIn(scratch: string, whole: CompiledJob, serviceOrigin: string, { shard, fresh, signal }: PlanOptions): Promise<Plan> {
+async function planIn(scratch: string, whole: CompiledJob, serviceOrigin: string, { apiKey, shard, fresh, signal }: PlanOptions): Promise<Plan> {
   const paths = { ...jobPaths(whole, { scratch: null }), spool: join(scratch, 'stdin'), arriving: join(scratch, 'arriving') };
-  const { job, start } = await howItWouldStart(whole, paths, { shard, fresh, signal });
+  const { job, start } = await howItWouldStart(whole, paths, { apiKey, shard, fresh, signal });
   await adoptSpool(paths, null);
   const { manifest } = start.checkpoint;
   const place = ledgerPlace(job.ledger.uri, isShared(job.ledger.uri) ? join(scratch, 'ledger') : paths.ledger);
@@ -109,7 +116,8 @@ async function planIn(scratch: string, whole: CompiledJob, serviceOrigin: string
       lookups: { unique: counting.unique, fromLedger: counting.fromLedger },
       requests,
       rpm,
-      seconds: rpm === null ? null : Math.ceil((requests.total / rpm) * 60),
+      ...planTimes(requests.total, rpm, start.checkpoint.shard === null || job.service.quota !== null),
+      apiKey: apiKey.state,
     };
   } finally {
     await ledger?.close();
@@ -140,7 +148,7 @@ function whatRunDoes({ start, heldBy }: Plan): string {
   return start === 'finished' ? 'has nothing to do: the job is finished' : start === 'resume' ? 'would resume where it stopped' : 'would start';
 }
 
-function describe(plan: Plan, steps: readonly Step[]): string {
+function describe(plan: Plan, { steps, service }: Pick<CompiledJob, 'steps' | 'service'>, apiKey: ApiKeyState): string {
   const { requests, lookups, keys, surplus } = plan;
   const mapped = Object.entries(keys).flatMap(([key, column]) => (column === null ? [] : [`${key} from "${column}"`]));
   const rows: [string, string][] = [
@@ -151,8 +159,9 @@ function describe(plan: Plan, steps: readonly Step[]): string {
     ['unique lookups', count(lookups.unique)],
     ['already in the ledger', count(lookups.fromLedger)],
     ['requests needed', `${count(requests.total)} (${steps.map((step) => `${step} ${count(requests[step])}`).join(', ')})`],
-    ['time', plan.seconds === null ? 'no limit: as fast as the service answers' : `${duration(plan.seconds * 1_000)} at ${count(plan.rpm ?? 0)} requests a minute`],
-    ['millrace run', whatRunDoes(plan)],
+    ['time', timeWords(plan, requests.total, plan.rpm, service.embedded)],
+    ['millrace run', 'problem' in apiKey ? `would end with ${EXIT.config}: ${printable(apiKey.problem)}` : whatRunDoes(plan)],
+    ...('problem' in apiKey ? [['', apiKey.hint] satisfies [string, string]] : []),
   ];
   const width = Math.max(...rows.map(([name]) => name.length));
   return `${rows.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n')}\n`;

@@ -47,7 +47,7 @@ test('before, half-way and after: what there is, what the ledger has, what it ta
     records: 400, invalid: INVALID, surplus: null,
     lookups: { unique: KEYS.size + verified, fromLedger: 0 },
     requests: { enrich: KEYS.size, verify: 1, company: 0, reveal: 0, total: KEYS.size + 1 },
-    heldBy: null, rpm: 600, seconds: Math.ceil((KEYS.size + 1) / 10),
+    heldBy: null, rpm: 600, seconds: Math.ceil((KEYS.size + 1) / 10), secondsWithBurst: 0, apiKey: 'missing',
   });
   expect(await folder.files()).toEqual(['in.csv']);
 
@@ -76,6 +76,25 @@ test('before, half-way and after: what there is, what the ledger has, what it ta
   expect(after).toMatchObject({ start: 'finished', records: 400, requests: { enrich: 0, verify: 0, total: 0 }, seconds: 0 });
   const needed = first.lookups.unique - UNVERIFIED.size;
   expect(after.lookups).toEqual({ unique: needed, fromLedger: needed });
+});
+
+test('a key that a run would miss is told of, and the plan is made all the same', async () => {
+  const { folder, service } = await makeWorld(toCsv(ROWS));
+  const job = flags({ input: 'in.csv', output: 'out.csv', rpm: '600', 'base-url': service.url });
+  const said = async (env: Record<string, string>, more: string[] = job): Promise<[code: number | null, said: string, apiKey: unknown]> => {
+    const ended = await folder.run(['plan', ...more], { env });
+    expect(ended.stderr).toBe('');
+    const { apiKey } = JSON.parse((await folder.run(['plan', ...more, '--json'], { env })).stdout) as { apiKey: unknown };
+    return [ended.code, ended.stdout.slice(ended.stdout.indexOf('millrace run')), apiKey];
+  };
+  const none = { MILLRACE_API_KEY: '', MILLRACE_API_KEY_FILE: '' };
+  expect(await said(none)).toEqual([0, expect.stringMatching(/^millrace run +would end with 78: There is no API key\n +Set MILLRACE_API_KEY, /), 'missing']);
+  const run = await folder.run(['run', ...job], { env: none });
+  expect([run.code, run.stderr]).toEqual([78, expect.stringContaining('There is no API key')]);
+  expect(await said({ ...none, MILLRACE_API_KEY_FILE: 'no.key' })).toEqual([0, expect.stringMatching(/would end with 78: MILLRACE_API_KEY_FILE: no\.key does not exist\n/), 'unusable']);
+  expect(await said({ ...none, MILLRACE_API_KEY: 'k' })).toEqual([0, expect.stringMatching(/^millrace run +would start\n$/), 'set']);
+  expect(await said(none, flags({ input: 'in.csv', output: 'out.csv', rpm: '600', embedded: true }))).toEqual([0, expect.stringMatching(/would start\n$/), 'not_needed']);
+  expect(service.requests).toEqual([]);
 });
 
 test('the sample job is found from any folder, and so is what it reads; a file of that name there goes first', async () => {

@@ -1,12 +1,25 @@
 /** `millrace plan [JOB]` */
-import type { ExitCode } from '../../errors.ts';
+import { ConfigError, type ExitCode } from '../../errors.ts';
+import type { ApiKeyState } from '../../job/plan-command.ts';
+import type { CompiledJob } from '../../job/types.ts';
 import type { Invocation } from '../invocation.ts';
 import { readJob } from '../read-job.ts';
 import { withStopSignals } from '../signals.ts';
+import { apiKeyFor } from '../with-service.ts';
 
-/** Checks everything and calls nothing; needs no API key. */
+/** Checks everything and calls nothing. It needs no API key, and says so where `millrace run` would miss one. */
 export async function plan(invocation: Invocation): Promise<ExitCode> {
   const { job, options, json } = await readJob('plan', invocation);
+  const apiKey = await apiKeyState(job.service, invocation.env);
   const { planCommand } = await import('../../job/plan-command.ts');
-  return withStopSignals(({ drain }) => planCommand(job, { json, shard: options.shard, fresh: options.fresh, signal: drain }), 'Nothing was called, and nothing is kept of it.');
+  return withStopSignals(({ drain }) => planCommand(job, { json, apiKey, shard: options.shard, fresh: options.fresh, signal: drain }), 'Nothing was called, and nothing is kept of it.');
+}
+
+async function apiKeyState(service: CompiledJob['service'], env: NodeJS.ProcessEnv): Promise<ApiKeyState> {
+  try {
+    return { state: (await apiKeyFor(service, env)) === null ? 'not_needed' : 'set' };
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return { state: error.code === 'no_api_key' ? 'missing' : 'unusable', problem: error.message, hint: error.hint ?? '' };
+  }
 }

@@ -41,7 +41,7 @@ export class InProcess {
   }
 
   plan(output: string, shard: Shard | null = null): ReturnType<typeof makePlan> {
-    return makePlan(this.#job(output, {}), this.service.url, { shard, fresh: false, signal: new AbortController().signal });
+    return makePlan(this.#job(output, {}), this.service.url, { apiKey: { state: 'set' }, shard, fresh: false, signal: new AbortController().signal });
   }
 
   /** Runs until so many requests have been answered and one is not, and is stopped then. */

@@ -1,0 +1,28 @@
+/** How long a run's requests take at the plan's rate, with and without a burst at the start. Pure. */
+import { count, duration } from './words.ts';
+
+export interface PlanTimes {
+  /** At the plan's rate from the first request on; null: the plan is unlimited. */
+  readonly seconds: number | null;
+  /** When the key's bucket is full at the start, so that a minute's quota leaves at once; null: the plan is unlimited. */
+  readonly secondsWithBurst: number | null;
+}
+
+/** @param rpm requests a minute; null: unlimited. @param mayBurst false: the run paces itself from the first request on, as a shard does */
+export function planTimes(requests: number, rpm: number | null, mayBurst: boolean): PlanTimes {
+  if (rpm === null) return { seconds: null, secondsWithBurst: null };
+  const secondsFor = (paced: number): number => Math.ceil((paced / rpm) * 60);
+  return { seconds: secondsFor(requests), secondsWithBurst: secondsFor(mayBurst ? Math.max(0, requests - rpm) : requests) };
+}
+
+/** The same for people. @param embedded the service is the run's own, so its bucket is full */
+export function timeWords({ seconds, secondsWithBurst }: PlanTimes, requests: number, rpm: number | null, embedded: boolean): string {
+  if (requests === 0) return 'none: nothing is left to ask for';
+  if (rpm === null || seconds === null || secondsWithBurst === null) return 'no limit: as fast as the service answers';
+  const rate = `at ${count(rpm)} requests a minute`;
+  if (seconds === secondsWithBurst) return `${duration(seconds * 1_000)} ${rate}`;
+  const burst = secondsWithBurst === 0 ? 'all requests at once' : `${duration(secondsWithBurst * 1_000)} ${rate}`;
+  const atOnce = secondsWithBurst === 0 ? '' : ` (${count(rpm)} at once)`;
+  if (embedded) return `${burst}: the bucket of the embedded service's key is full at the start${atOnce}`;
+  return `${burst} when the key's bucket is full${atOnce}, else ${duration(seconds * 1_000)}${secondsWithBurst === 0 ? ` ${rate}` : ''}`;
+}

@@ -1,0 +1,36 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { planTimes, timeWords } from '../../src/job/plan-times.ts';
+
+const words = (requests: number, rpm: number | null, options: { mayBurst?: boolean; embedded?: boolean } = {}): string => timeWords(planTimes(requests, rpm, options.mayBurst ?? true), requests, rpm, options.embedded ?? false);
+
+test('the time with a full bucket leaves a minute\'s quota out, and is never longer than the time without', () => {
+  fc.assert(
+    fc.property(fc.nat({ max: 10_000_000 }), fc.integer({ min: 1, max: 100_000 }), (requests, rpm) => {
+      const { seconds, secondsWithBurst } = planTimes(requests, rpm, true);
+      expect(seconds).toBe(Math.ceil((requests / rpm) * 60));
+      expect(secondsWithBurst).toBe(requests <= rpm ? 0 : Math.ceil(((requests - rpm) / rpm) * 60));
+      expect(secondsWithBurst).toBeLessThanOrEqual(seconds as number);
+      // A shard without a shared quota takes its part of the plan evenly.
+      expect(planTimes(requests, rpm, false)).toEqual({ seconds, secondsWithBurst: seconds });
+    }),
+  );
+});
+
+test('a token bucket that starts full serves all requests in the time with a burst, and one that starts empty in the other', () => {
+  for (const [requests, rpm] of [[1, 60], [60, 60], [61, 60], [1_562, 1_000], [10_000, 600]] as const) {
+    const lastLeavesAt = (tokens: number): number => Math.max(0, ((requests - tokens) / rpm) * 60);
+    const { seconds, secondsWithBurst } = planTimes(requests, rpm, true);
+    expect([secondsWithBurst, seconds]).toEqual([Math.ceil(lastLeavesAt(rpm)), Math.ceil(lastLeavesAt(0))]);
+  }
+});
+
+test('the words name both times, and when each holds', () => {
+  expect(words(1_562, 1_000)).toBe("34 s at 1,000 requests a minute when the key's bucket is full (1,000 at once), else 1 min 34 s");
+  expect(words(200, 1_000)).toBe("all requests at once when the key's bucket is full, else 12 s at 1,000 requests a minute");
+  expect(words(1_562, 1_000, { embedded: true })).toBe("34 s at 1,000 requests a minute: the bucket of the embedded service's key is full at the start (1,000 at once)");
+  expect(words(200, 1_000, { embedded: true })).toBe("all requests at once: the bucket of the embedded service's key is full at the start");
+  expect(words(1_562, 250, { mayBurst: false })).toBe('6 min 15 s at 250 requests a minute');
+  expect(words(1_562, null)).toBe('no limit: as fast as the service answers');
+  expect(words(0, 1_000)).toBe('none: nothing is left to ask for');
+});

@@ -57,5 +57,5 @@ export function wordOf<T extends string>(invocation: Invocation, flag: string, w
   if (text === null) return null;
   const word = words.find((known) => known === text);
   if (word !== undefined) return word;
-  throw new UsageError('bad_value', `--${flag} must be ${words.join(', ')}, got ${JSON.stringify(text.slice(0, 80))}`);
+  throw new UsageError('bad_value', `--${flag} must be ${words.join(', ')}, got ${JSON.stringify(text.slice(0, 80))}${didYouMean(nearest(text, words))}`);
 }

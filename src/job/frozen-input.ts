@@ -4,7 +4,7 @@ import { removeFile, type Fence } from '../checkpoint/fence.ts';
 import { InputError, StorageError } from '../errors.ts';
 import { describeChange, freezeInput } from '../reader/freeze.ts';
 import { spool } from '../reader/spool.ts';
-import { KEY_COLUMNS, listNames } from '../reader/aliases.ts';
+import { KEY_COLUMNS, listNames, meantColumn } from '../reader/aliases.ts';
 import type { InputManifest, KeyColumn } from '../reader/types.ts';
 import { resultColumnNames } from '../writer/result-columns.ts';
 import { ownFiles, type JobPaths } from './paths.ts';
@@ -46,7 +46,7 @@ function checkColumns({ steps, output }: CompiledJob, { format, files, columns, 
   }
   for (const path of Object.values(output.fields ?? {})) {
     if (format === 'jsonl' || !path.startsWith('input.') || columns.includes(path.slice('input.'.length))) continue;
-    throw new InputError('input_no_columns', `output.fields names ${path}, and the input has no such column: it has ${listNames(columns)}.`, { hint: 'Write the name as it stands in the header, to the letter.' });
+    throw new InputError('input_no_columns', `output.fields names ${path}, and the input has no such column${meantColumn(path.slice('input.'.length), columns)} It has ${listNames(columns)}.`, { hint: 'Write the name as it stands in the header, to the letter.' });
   }
 }
 

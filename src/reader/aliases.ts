@@ -1,5 +1,6 @@
 /** How key columns are found: by the configured name, else by a published list of aliases. Pure. */
 import { InputError } from '../errors.ts';
+import { didYouMean, nearest } from '../job/definition/nearest.ts';
 import { MAX_NAMES_SHOWN } from './limits.ts';
 import type { KeyColumn } from './types.ts';
 
@@ -68,7 +69,7 @@ export function findKeyColumns(columns: readonly string[], configured: Configure
     const near = byPlainName.get(plainName(name));
     if (near !== undefined) return near;
     if (mayLack) return name;
-    throw new InputError('input_no_columns', `The input has no column ${JSON.stringify(name)} (input.columns.${key}). Found columns: ${listNames(columns)}.`, {
+    throw new InputError('input_no_columns', `The input has no column ${JSON.stringify(name)} (input.columns.${key})${meantColumn(name, columns)} Found columns: ${listNames(columns)}.`, {
       hint: `Give one of these names with --input.columns.${key} NAME.`,
     });
   };
@@ -82,13 +83,23 @@ export function noKeyError(where: string, columns: readonly string[], isTable: b
   });
 }
 
-/** No column is called that; the first row of a table without a header has it, and is somebody's. */
-const ADDRESS = /[^\s@]@[^\s@]+\.[^\s@]/;
+/** `; did you mean "Work Email"?` or a full stop: the nearest of the names that may be shown. */
+export function meantColumn(name: string, columns: readonly string[]): string {
+  const near = holdsData(columns) ? null : nearest(name, columns);
+  return near === null ? '.' : didYouMean(JSON.stringify(near));
+}
+
+function holdsData(names: readonly string[]): boolean {
+  return names.some((name) => DATA.test(name));
+}
+
+/** An e-mail address, a URL or a phone number: no column is called that. The first row of a table without a header has it, and is somebody's. */
+const DATA = /[^\s@]@[^\s@]+\.[^\s@]|^\s*https?:\/\/|^[\s+(]*\d(?:[\s()./-]*\d){6,}\s*$/;
 
 /** Names for an error message, capped in number and in length. */
 export function listNames(names: readonly string[]): string {
   if (names.length === 0) return '(none)';
-  if (names.some((name) => ADDRESS.test(name))) return `${names.length}, not shown here, for an e-mail address is among them: the header may be missing`;
+  if (holdsData(names)) return `${names.length}, not shown here, for they look like somebody's data: the header may be missing`;
   const shown = names.slice(0, MAX_NAMES_SHOWN).map((name) => JSON.stringify(name.length > 60 ? `${name.slice(0, 60)}...` : name));
   return shown.join(', ') + (names.length > shown.length ? ` and ${names.length - shown.length} more` : '');
 }

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ALIASES, describeAliases, findKeyColumns, KEY_COLUMNS, plainName } from '../../src/reader/aliases.ts';
+import { ALIASES, describeAliases, findKeyColumns, KEY_COLUMNS, listNames, meantColumn, plainName } from '../../src/reader/aliases.ts';
 
 describe('aliases', () => {
   it('match whatever the case, spaces, _, - and byte order mark', () => {
@@ -35,11 +35,26 @@ describe('aliases', () => {
     expect(findKeyColumns(['email', '\ufeffOther Mail'], { email: 'other mail' }).email).toBe('\ufeffOther Mail');
     expect(() => findKeyColumns(['email'], { domain: 'site url' })).toThrow('Found columns: "email"');
     // The first row of a table without a header is somebody's.
-    expect(() => findKeyColumns(['Jane Doe', 'jane@acme.example'], { domain: 'site' })).toThrow(/^((?!Jane|jane).)*an e-mail address is among them: the header may be missing/);
+    expect(() => findKeyColumns(['Jane Doe', 'jane@acme.example'], { domain: 'site' })).toThrow(/^((?!Jane|jane).)*they look like somebody's data: the header may be missing/);
     expect(findKeyColumns(['email'], { domain: 'site url' }, true).domain).toBe('site url');
   });
 
   it('are published in docs/columns.md as they are', async () => {
     expect(await readFile(join(import.meta.dirname, '../../docs/columns.md'), 'utf8')).toBe(describeAliases());
+  });
+});
+
+describe('a column that is not there', () => {
+  it('is told of with the nearest name', () => {
+    expect(() => findKeyColumns(['Name', 'Work Email'], { email: 'Wrok Email' })).toThrow('The input has no column "Wrok Email" (input.columns.email); did you mean "Work Email"? Found columns: "Name", "Work Email".');
+    expect(meantColumn('colour', ['Name', 'Work Email'])).toBe('.');
+  });
+
+  it('never shows what looks like a first row', () => {
+    for (const data of ['ana@works1.example', 'https://linkedin.com/in/ana', '+44 20 7946 0000', '(030) 123-4567']) {
+      expect(listNames(['Ana Smith', data])).toBe("2, not shown here, for they look like somebody's data: the header may be missing");
+      expect(meantColumn('Ana Smyth', ['Ana Smith', data])).toBe('.');
+    }
+    expect(listNames(['Employees 2026', 'NAICS 541511'])).toBe('"Employees 2026", "NAICS 541511"');
   });
 });

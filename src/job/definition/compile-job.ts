@@ -12,9 +12,11 @@ import { KEYS } from './keys.ts';
 import { envLayer, fileLayer, flagLayer } from './layers.ts';
 import type { FlagValue, JobFile, Layer } from './layers.ts';
 import { expandLedgerUri } from './ledger-uri.ts';
+import { didYouMean } from './nearest.ts';
 import { nameOf, refusal, show } from './origin.ts';
 import type { Origin } from './origin.ts';
 import { bareName, checkField, outputShape } from './output-shape.ts';
+import { nearestDate } from './run-date.ts';
 import { jobSchema } from './schema.ts';
 import type { RawJob } from './schema.ts';
 import { expandRedisUri } from './redis-address.ts';
@@ -54,7 +56,7 @@ interface Scene {
 export function compileJob(sources: JobSources): { job: CompiledJob; warnings: string[] } {
   const warnings: string[] = [];
   if (sources.date !== null && !isDate(sources.date)) {
-    throw new UsageError('bad_date', `--date must be a day written YYYY-MM-DD, got ${show(sources.date)}`);
+    throw new UsageError('bad_date', `--date must be a day written YYYY-MM-DD, got ${show(sources.date)}${didYouMean(nearestDate(sources.date, sources.today))}`);
   }
   const layers = [
     sources.file === null ? new Map<string, never>() : fileLayer(sources.file),
@@ -238,7 +240,9 @@ function compileMaxErrors(value: number | string): CompiledJob['limits']['maxErr
 function warnOfIdleColumns(fields: Readonly<Record<string, string>> | null, steps: readonly Step[], scene: Scene): void {
   for (const [name, path] of Object.entries(fields ?? {})) {
     const origin = scene.originOf(`output.fields.${name}`);
-    const step = origin === null ? null : checkField(name, path, origin);
+    if (origin === null) continue;
+    const { step, isKnown } = checkField(name, path, origin);
+    if (!isKnown) scene.warnings.push(`output.fields: the column ${show(name)} is filled only where the service sends ${show(path)}: the specification has no such field`);
     if (step !== null && !steps.includes(step)) scene.warnings.push(`output.fields: the column ${show(name)} stays empty: the step ${step} is not configured`);
   }
 }

@@ -1,5 +1,6 @@
 /** `{date}`, `{date:-1d}` and `{env:NAME}` in URIs. Pure: the date and the environment are handed in. */
 import { ConfigError } from '../../errors.ts';
+import { didYouMean, nearest } from './nearest.ts';
 import { nameOf, placeOf, refusal, show } from './origin.ts';
 import type { Origin } from './origin.ts';
 
@@ -9,6 +10,12 @@ const PLACEHOLDER = /\{(?![^{}]*(?:,|\.\.))([^{}]*)\}/g;
 const SHIFTED_DATE = /^date(?::([+-]\d{1,5})d)?$/;
 const VARIABLE = /^env:([A-Za-z_][A-Za-z0-9_]*)$/;
 const HINT = 'Known: {date}, {date:-1d} and {env:NAME}. Braces with a comma, such as {a,b}, are a glob.';
+
+function placeholderMeant(word: string): string | null {
+  if (/^date[+-]?\s*:?\s*[+-]?\s*\d+d?$/i.test(word)) return `{date:${word.includes('+') ? '+' : '-'}${/\d+/.exec(word)?.[0]}d}`;
+  if (/^\$?env[:.]/i.test(word)) return `{env:${word.slice(word.search(/[:.]/) + 1)}}`;
+  return nearest(word, ['date']) === null ? null : '{date}';
+}
 
 export interface Surroundings {
   /** YYYY-MM-DD, UTC. */
@@ -37,7 +44,7 @@ export function expand(uri: string, origin: Origin, surroundings: Surroundings):
     const date = SHIFTED_DATE.exec(word);
     if (date !== null) return shiftDate(surroundings.date, Number(date[1] ?? '0'));
     const name = VARIABLE.exec(word)?.[1];
-    if (name === undefined) throw refusal(origin, 'bad_placeholder', `${nameOf(origin)}: ${show(whole)} is none of the placeholders`, HINT);
+    if (name === undefined) throw refusal(origin, 'bad_placeholder', `${nameOf(origin)}: ${show(whole)} is none of the placeholders${didYouMean(placeholderMeant(word))}`, HINT);
     if (name.startsWith('MILLRACE_API_KEY')) {
       throw refusal(origin, 'key_in_job', `${nameOf(origin)}: the API key does not belong in a path`, 'Paths appear in logs, reports and checkpoints.');
     }

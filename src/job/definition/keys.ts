@@ -16,6 +16,8 @@ export interface Key {
   readonly nullable: boolean;
   readonly split: ',' | '\n' | null;
   readonly expected: string;
+  /** The words that it takes, where these are few. */
+  readonly words: readonly string[];
   readonly description: string;
   /** undefined: none. */
   readonly default: unknown;
@@ -27,6 +29,9 @@ interface Definition {
   readonly type: string;
   readonly innerType?: z.ZodType;
   readonly options?: readonly z.ZodType[];
+  readonly element?: z.ZodType;
+  readonly values?: readonly unknown[];
+  readonly entries?: Readonly<Record<string, string>>;
 }
 
 const definition = (schema: z.ZodType): Definition => schema.def;
@@ -51,6 +56,16 @@ function kindOf(schema: z.ZodType): Kind {
   }
 }
 
+/** What an enumeration, a switch or a literal takes, wherever it stands in the schema of a key. */
+function wordsOf(schema: z.ZodType): readonly string[] {
+  const def = definition(schema);
+  if (def.type === 'boolean') return ['true', 'false'];
+  if (def.type === 'enum') return Object.values(def.entries ?? {});
+  if (def.type === 'literal') return (def.values ?? []).filter((value) => typeof value === 'string');
+  if (def.type === 'union') return (def.options ?? []).flatMap(wordsOf);
+  return def.element === undefined ? [] : wordsOf(def.element);
+}
+
 function describeKey(path: string, schema: z.ZodType): Key {
   const notes = keyNotes.get(schema);
   if (notes === undefined) throw new Error(`The schema says nothing of what ${path} expects.`);
@@ -69,6 +84,7 @@ function describeKey(path: string, schema: z.ZodType): Key {
     nullable: nullable || definition(inner).type === 'null',
     split: notes.split ?? null,
     expected: notes.expected,
+    words: wordsOf(inner),
     description: schema.description ?? '',
     default: schema.safeParse(undefined).data,
     schema,

@@ -1,14 +1,14 @@
 /** Format, compression and columns of the output, from its name and its keys. Pure. */
 import { STEPS, type Step } from '../steps.ts';
 import type { OutputCompression, OutputFormat } from '../types.ts';
+import { didYouMean, nearest } from './nearest.ts';
 import { nameOf, refusal, show } from './origin.ts';
 import type { Origin } from './origin.ts';
+import { checkPath } from './result-fields.ts';
 
 const FORMATS: ReadonlyMap<string, OutputFormat> = new Map([['csv', 'csv'], ['tsv', 'tsv'], ['jsonl', 'jsonl'], ['ndjson', 'jsonl']]);
 const COMPRESSIONS: ReadonlyMap<string, OutputCompression> = new Map([['gz', 'gzip'], ['zst', 'zstd']]);
 /** Where an output column may come from: the answer's parts, or `input.<column>` with the column's name to the letter. */
-const RESULT_PATH = /^result\.(?:outcome|error)$/;
-const STEP_PATH = /^([a-z]+)(?:\.[A-Za-z0-9_]+)+$/;
 const INPUT_PATH = /^input\..+$/;
 
 /** How a name says the format; without its full stop. */
@@ -28,24 +28,41 @@ export function shapeByName(uri: string): { format: OutputFormat | null; compres
   return { format: FORMATS.get(extensions.at(compression === 'none' ? -1 : -2) ?? '') ?? null, compression };
 }
 
+/** `out/leads.csv.gz` for `out/leads.cvs.gz`; null where no known ending is near. */
+function nearName(uri: string): string | null {
+  const at = uri.lastIndexOf('/') + 1;
+  const [stem = '', ...extensions] = uri.slice(at).split('.');
+  const meant = extensions.map((extension) => nearest(extension, [...FORMATS.keys(), ...COMPRESSIONS.keys()]) ?? extension);
+  const name = `${uri.slice(0, at)}${[stem, ...meant].join('.')}`;
+  return name !== uri && shapeByName(name).format !== null ? name : null;
+}
+
 /** Format (unless given) and compression by extension. Throws where the extension says nothing. */
 export function outputShape(uri: string, format: OutputFormat | null, origin: Origin): { format: OutputFormat; compression: OutputCompression } {
   if (uri === '-') return { format: format ?? 'csv', compression: 'none' };
   const { format: byName, compression } = shapeByName(uri);
   const found = format ?? byName;
-  if (found === null) throw refusal(origin, 'output_format', `${nameOf(origin)}: the format of ${show(uri)} is not clear from its name`, `${NAME_HINT}; or say --output.format csv.`);
+  if (found === null) {
+    throw refusal(origin, 'output_format', `${nameOf(origin)}: the format of ${show(uri)} is not clear from its name${didYouMean(nearName(uri))}`, `${NAME_HINT}; or say --output.format csv.`);
+  }
   return { format: found, compression };
 }
 
-/** Checks where one column comes from; returns the step that it needs, or null. */
-export function checkField(name: string, path: string, origin: Origin): Step | null {
+/**
+ * Checks where one column comes from.
+ * @returns the step that it needs, or null; `isKnown` false: no field of the specification, so that one service alone may have it
+ */
+export function checkField(name: string, path: string, origin: Origin): { readonly step: Step | null; readonly isKnown: boolean } {
   if (/[\p{Cc}]/u.test(name)) throw refusal(origin, 'bad_fields', `output.fields: the column name ${show(name)} has a control character`);
-  if (RESULT_PATH.test(path) || INPUT_PATH.test(path)) return null;
-  const root = STEP_PATH.exec(path)?.[1];
-  const step = STEPS.find((name) => name === root);
-  if (step === undefined) {
+  if (INPUT_PATH.test(path)) return { step: null, isKnown: true };
+  const { step, field, suggestion } = checkPath(path);
+  if (field === 'no_path') {
     const hint = `Write result.outcome, result.error, ${STEPS.map((name) => `${name}.<field>`).join(', ')} or input.<column>.`;
-    throw refusal(origin, 'bad_fields', `output.fields: ${show(path)}, for the column ${show(name)}, is no path into a result`, hint);
+    throw refusal(origin, 'bad_fields', `output.fields: ${show(path)}, for the column ${show(name)}, is no path into a result${didYouMean(suggestion)}`, hint);
   }
-  return step;
+  if (field === 'misspelt') {
+    const hint = 'A field that your service alone has, with a name so near, is in the record of a jsonl output.';
+    throw refusal(origin, 'bad_fields', `output.fields: ${show(path)}, for the column ${show(name)}, is no field of an answer${didYouMean(suggestion)}`, hint);
+  }
+  return { step, isKnown: field === 'known' };
 }

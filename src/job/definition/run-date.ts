@@ -1,5 +1,5 @@
 /** The day of a run, as `--date` gives it. Pure. */
-import { isDate } from './expand.ts';
+import { isDate, shiftDate } from './expand.ts';
 
 /** The end of a Job's name: a day, or the minute for which a CronJob scheduled it, counted from 1970 (kubernetes/kubernetes, `getJobName`). */
 const JOB_NAME = /^[a-z0-9.-]*-(?:(\d{4}-\d{2}-\d{2})|(\d{8,9}))$/;
@@ -17,4 +17,19 @@ export function dateNamedBy(text: string): string | null {
   if (day !== undefined) return isDate(day) ? day : null;
   if (minute === undefined || Number(minute) < FIRST_MINUTE) return null;
   return new Date(Number(minute) * MINUTE_MS).toISOString().slice(0, 10);
+}
+
+const WORDS: Readonly<Record<string, number>> = { today: 0, yesterday: -1, tomorrow: 1 };
+
+/** The day that somebody probably meant by `2026-3-1`, `2026/03/01`, `20260301`, `2026-02-30` or `yesterday`; null: no telling. */
+export function nearestDate(text: string, today: string): string | null {
+  const word = text.trim().toLowerCase();
+  const shift = Object.hasOwn(WORDS, word) ? WORDS[word] : undefined;
+  if (shift !== undefined) return shiftDate(today, shift);
+  const [, year, month, day] = /^(\d{4})[-/. ]?(\d{1,2})[-/. ]?(\d{1,2})(?:$|[t ])/.exec(word)?.map(Number) ?? [];
+  if (year === undefined || month === undefined || day === undefined || month < 1 || month > 12 || day < 1 || day > 31) return null;
+  // A day past the end of its month is the month's last one.
+  const last = new Date(Date.UTC(year, month, 0)).getUTCDate();
+  const meant = `${String(year).padStart(4, '0')}-${String(month).padStart(2, '0')}-${String(Math.min(day, last)).padStart(2, '0')}`;
+  return meant !== text && isDate(meant) ? meant : null;
 }

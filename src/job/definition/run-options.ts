@@ -5,9 +5,10 @@ import type { RunOptions, Shard } from '../types.ts';
 import { RUN_FLAGS, variableOf } from './flags.ts';
 import type { FlagValue } from './layers.ts';
 import { repeated, valueless } from './layers.ts';
+import { didYouMean, nearest } from './nearest.ts';
 import { nameOf, refusal, show } from './origin.ts';
 import type { Origin } from './origin.ts';
-import { dateNamedBy } from './run-date.ts';
+import { dateNamedBy, nearestDate } from './run-date.ts';
 
 export const PROGRESS = ['auto', 'bar', 'log', 'none'] as const;
 /** Pino's levels. */
@@ -95,6 +96,8 @@ const COUNT = 'MILLRACE_SHARD_COUNT';
 
 function bad(flag: string, entry: Given): UsageError | ConfigError {
   const notes = RUN_FLAG_NOTES[flag];
+  const words = flag === 'progress' ? PROGRESS : flag === 'log-level' ? LOG_LEVELS : flag === 'fresh' ? ['true', 'false'] : [];
+  const meant = flag === 'date' ? nearestDate(entry.value, new Date().toISOString().slice(0, 10)) : nearest(entry.value, words);
   const several = flag === 'progress' || flag === 'log-level' ? 'one of ' : '';
-  return refusal(entry.origin, flag === 'date' ? 'bad_date' : 'bad_value', `${nameOf(entry.origin)} must be ${several}${notes?.expected}, got ${show(entry.value)}`, notes?.description);
+  return refusal(entry.origin, flag === 'date' ? 'bad_date' : 'bad_value', `${nameOf(entry.origin)} must be ${several}${notes?.expected}, got ${show(entry.value)}${didYouMean(meant)}`, notes?.description);
 }

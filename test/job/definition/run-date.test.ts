@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { dateNamedBy } from '../../../src/job/definition/run-date.ts';
+import { dateNamedBy, nearestDate } from '../../../src/job/definition/run-date.ts';
 
 test.each([
   ['2026-11-20', '2026-11-20'],
@@ -16,4 +16,23 @@ test.each([
 
 test.each(['', 'today', '2025-02-29', 'millrace-2025-02-29', '29920319', 'millrace', 'millrace-1', 'millrace-manual-x7k2p', 'millrace-20261120', 'millrace-29920319-abcde', 'Millrace-29920319', '20-11-2026'])('"%s" names no day', (text) => {
   expect(dateNamedBy(text)).toBeNull();
+});
+
+test.each([
+  ['2026-3-1', '2026-03-01'],
+  ['2026/03/01', '2026-03-01'],
+  ['2026.3.1', '2026-03-01'],
+  ['20260301', '2026-03-01'],
+  ['2026-03-01T05:00:00Z', '2026-03-01'],
+  ['2026-02-30', '2026-02-28'],
+  ['2028-02-30', '2028-02-29'],
+  ['today', '2026-03-01'],
+  ['Yesterday', '2026-02-28'],
+  // Which of them is the day, nobody can tell.
+  ['01/03/2026', null],
+  ['2026-13-01', null],
+  ['millrace', null],
+  ['constructor', null],
+])('"%s" probably means %s', (text, day) => {
+  expect(nearestDate(text, '2026-03-01')).toBe(day);
 });

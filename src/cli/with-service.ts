@@ -1,6 +1,7 @@
 /** What commands that call the service have in common: the job, the key, the signals, and a service inside the run. */
 import { randomBytes } from 'node:crypto';
-import { readApiKey } from '../client/api-key.ts';
+import { keyFileReader, readApiKey } from '../client/api-key.ts';
+import { RotatingKey } from '../client/rotating-key.ts';
 import { ConfigError } from '../errors.ts';
 import type { ExitCode } from '../errors.ts';
 import type { RunContext } from '../job/run-command.ts';
@@ -11,7 +12,7 @@ import { withStopSignals } from './signals.ts';
 
 export interface Service {
   readonly baseUrl: string;
-  readonly apiKey: string;
+  readonly apiKey: RotatingKey;
   close(): Promise<void>;
 }
 
@@ -34,18 +35,18 @@ export async function withService(command: 'run' | 'retry', invocation: Invocati
 }
 
 /** Null: the service is embedded, and gets a key of its own. @throws ConfigError when there is none */
-export async function apiKeyFor({ embedded }: CompiledJob['service'], env: NodeJS.ProcessEnv): Promise<string | null> {
+export async function apiKeyFor({ embedded }: CompiledJob['service'], env: NodeJS.ProcessEnv): Promise<RotatingKey | null> {
   if (embedded) return null;
   const key = await readApiKey(env);
   if (env['MILLRACE_API_KEY']?.trim() && env['MILLRACE_API_KEY_FILE']) process.stderr.write('millrace: MILLRACE_API_KEY and MILLRACE_API_KEY_FILE are both set: the key is that of MILLRACE_API_KEY\n');
-  if (key !== null) return key;
+  if (key !== null) return new RotatingKey(key, { readAgain: keyFileReader(env) });
   throw new ConfigError('no_api_key', 'There is no API key', {
     hint: 'Set MILLRACE_API_KEY, or MILLRACE_API_KEY_FILE to the path of a file that holds it. `--embedded` tries things out without one.',
   });
 }
 
 /** The service that is asked: with `apiKey` the one that is configured, else one inside this process. */
-export async function openService(service: CompiledJob['service'], apiKey: string | null): Promise<Service> {
+export async function openService(service: CompiledJob['service'], apiKey: RotatingKey | null): Promise<Service> {
   return apiKey === null ? startEmbedded(service.rpm) : { baseUrl: service.baseUrl ?? '', apiKey, close: async () => {} };
 }
 
@@ -54,5 +55,5 @@ async function startEmbedded(rpm: number | null): Promise<Service> {
   const { startService, sampleStorePath } = await import('../service/start-service.ts');
   const key = randomBytes(24).toString('base64url');
   const service = await startService({ store: await sampleStorePath(), sample: true, development: true, embeddedKey: { key, rpm }, limits: { inFlight: Infinity, lineMs: Infinity } });
-  return { baseUrl: service.url, apiKey: key, close: () => service.close() };
+  return { baseUrl: service.url, apiKey: new RotatingKey(key), close: () => service.close() };
 }

@@ -24,10 +24,16 @@ export async function readApiKey(env: NodeJS.ProcessEnv): Promise<string | null>
   const direct = env['MILLRACE_API_KEY']?.trim();
   if (direct) return checkApiKey(direct, 'MILLRACE_API_KEY');
   const file = env['MILLRACE_API_KEY_FILE'];
-  if (!file) return null;
-  const key = (await readKeyFile(file)).trim();
-  if (key === '') throw badFile(file, 'is empty');
-  return checkApiKey(key, `the key in ${file}`);
+  return file ? readKeyIn(file) : null;
+}
+
+/**
+ * Reads the key again from the file that it came from; null when it came from the environment, which does not change.
+ * What it returns throws as `readApiKey` does.
+ */
+export function keyFileReader(env: NodeJS.ProcessEnv): (() => Promise<string>) | null {
+  const file = env['MILLRACE_API_KEY_FILE'];
+  return env['MILLRACE_API_KEY']?.trim() || !file ? null : () => readKeyIn(file);
 }
 
 /**
@@ -42,6 +48,12 @@ export function checkApiKey(key: string, source: string): string {
   }
   if (!KEY.test(key)) throw new ConfigError('bad_api_key', `${source} holds characters that a key cannot have`, { hint });
   return key;
+}
+
+async function readKeyIn(file: string): Promise<string> {
+  const key = (await readKeyFile(file)).trim();
+  if (key === '') throw badFile(file, 'is empty');
+  return checkApiKey(key, `the key in ${file}`);
 }
 
 async function readKeyFile(path: string): Promise<string> {

@@ -7,12 +7,13 @@ import type { Answer } from './answer.ts';
 import { checkApiKey } from './api-key.ts';
 import { parseBaseUrl } from './base-url.ts';
 import { classify, isSuccess } from './classify.ts';
-import type { ClassifyOptions } from './classify.ts';
+import type { ClassifyOptions, Unsuccessful } from './classify.ts';
 import { toError } from './data-service-error.ts';
 import type { Exchange } from './exchange.ts';
 import { readCompany, readContact, readPerson } from './record.ts';
 import type { CompanyAnswer, EnrichAnswer, RevealAnswer } from './record.ts';
 import { Redactor } from './redactor.ts';
+import { RotatingKey } from './rotating-key.ts';
 import { Transport } from './transport.ts';
 import type { CallResult, CompanyRecord, ContactRecord, PersonRecord, VerificationResult } from './types.ts';
 import { emailKey, readVerification } from './verify-answer.ts';
@@ -38,8 +39,8 @@ const COMPANY_PATH = '/v1/companies/';
 export interface ClientOptions {
   /** Address in front of `/v1`; http or https, a path prefix is kept; no credentials, no query. */
   readonly baseUrl: string;
-  /** null: no Authorization header. */
-  readonly apiKey: string | null;
+  /** null: no Authorization header. A RotatingKey: each call carries the key as it is when the call is made. */
+  readonly apiKey: string | RotatingKey | null;
   /** Until the headers are there, and between two pieces of the body; a whole call takes at most twice as long. Default 30,000. */
   readonly timeoutMs?: number;
   /** Sockets at most; further calls wait for one. Default 128. */
@@ -67,7 +68,8 @@ export interface RevealKey {
 
 export class DataServiceClient {
   readonly #transport: Transport;
-  readonly #redactor: Redactor;
+  readonly #apiKey: RotatingKey;
+  readonly #redactor = new Redactor(null);
   readonly #maxResponseBytes: number;
   readonly #domainField: string;
   readonly #enrichPath: string;
@@ -82,10 +84,11 @@ export class DataServiceClient {
   /** @throws ConfigError for an address or a key that cannot work; RangeError for a number out of bounds. */
   constructor(options: ClientOptions) {
     const base = parseBaseUrl(options.baseUrl);
-    const apiKey = options.apiKey === null ? null : checkApiKey(options.apiKey, 'apiKey');
+    const { apiKey } = options;
+    this.#apiKey = apiKey instanceof RotatingKey ? apiKey : new RotatingKey(apiKey === null ? null : checkApiKey(apiKey, 'apiKey'));
+    this.#apiKey.listen((key) => this.#redactor.add(key));
     this.#maxResponseBytes = positive('maxResponseBytes', options.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES);
     this.#domainField = options.domainField ?? 'domain';
-    this.#redactor = new Redactor(apiKey);
     this.#enrichPath = base.prefix + ENRICH_PATH;
     this.#verifyPath = base.prefix + VERIFY_PATH;
     this.#revealPath = base.prefix + REVEAL_PATH;
@@ -97,7 +100,7 @@ export class DataServiceClient {
     this.#companyRules = { ...rules, call: `GET ${base.origin}${this.#companyPath}{domain}`, lookup: true };
     this.#transport = new Transport({
       base,
-      apiKey,
+      apiKey: this.#apiKey,
       userAgent: options.userAgent ?? `millrace/${packageVersion()}`,
       timeoutMs: positive('timeoutMs', options.timeoutMs ?? DEFAULT_TIMEOUT_MS),
       connections: positive('connections', options.connections ?? DEFAULT_CONNECTIONS),
@@ -110,30 +113,34 @@ export class DataServiceClient {
    * the result; rejects only for a call that cannot be put on the wire (such as a line break in `idempotencyKey`).
    */
   async callEnrich(body: string, options?: CallOptions): Promise<CallResult<EnrichAnswer>> {
+    const { version } = this.#apiKey;
     const read = this.#read(await this.#transport.post(this.#enrichPath, body, options));
     const answer = read instanceof Promise ? await read : read;
-    return isSuccess(answer) ? readPerson(answer) : classify(answer, this.#enrichRules);
+    return isSuccess(answer) ? this.#taken(version, readPerson(answer)) : this.#judged(answer, this.#enrichRules, version);
   }
 
   /** One attempt at /v1/emails/verify; as {@link callEnrich}, with a body of {@link verifyBody}. */
   async callVerify(body: string, options?: CallOptions): Promise<CallResult<VerifyAnswer>> {
+    const { version } = this.#apiKey;
     const read = this.#read(await this.#transport.post(this.#verifyPath, body, options));
     const answer = read instanceof Promise ? await read : read;
-    return isSuccess(answer) ? readVerification(answer, body) : classify(answer, this.#verifyRules);
+    return isSuccess(answer) ? this.#taken(version, readVerification(answer, body)) : this.#judged(answer, this.#verifyRules, version);
   }
 
   /** One attempt at /v1/contacts/reveal; as {@link callEnrich}, with a body of {@link revealBody}. */
   async callReveal(body: string, options?: CallOptions): Promise<CallResult<RevealAnswer>> {
+    const { version } = this.#apiKey;
     const read = this.#read(await this.#transport.post(this.#revealPath, body, options));
     const answer = read instanceof Promise ? await read : read;
-    return isSuccess(answer) ? readContact(answer) : classify(answer, this.#revealRules);
+    return isSuccess(answer) ? this.#taken(version, readContact(answer)) : this.#judged(answer, this.#revealRules, version);
   }
 
   /** One attempt at /v1/companies/{domain}; as {@link callEnrich}. A GET: asking again changes nothing, and needs no `Idempotency-Key`. */
   async callCompany(domain: string, options?: Pick<CallOptions, 'signal'>): Promise<CallResult<CompanyAnswer>> {
+    const { version } = this.#apiKey;
     const read = this.#read(await this.#transport.get(this.#companyPath + encodeURIComponent(domain), options));
     const answer = read instanceof Promise ? await read : read;
-    return isSuccess(answer) ? readCompany(answer) : classify(answer, this.#companyRules);
+    return isSuccess(answer) ? this.#taken(version, readCompany(answer)) : this.#judged(answer, this.#companyRules, version);
   }
 
   /** The JSON text that asks for a person: the same text for the same key, always. */
@@ -194,6 +201,18 @@ export class DataServiceClient {
   /** Cancels what is under way: those calls come back as `retryable` with the code `aborted`. */
   destroy(): Promise<void> {
     return this.#transport.destroy();
+  }
+
+  #taken<T>(keyVersion: number, result: CallResult<T>): CallResult<T> {
+    this.#apiKey.accepted(keyVersion);
+    return result;
+  }
+
+  #judged(answer: Answer, rules: ClassifyOptions, keyVersion: number): Unsuccessful {
+    const result = classify(answer, rules);
+    if (result.kind === 'denied') return { ...result, keyVersion };
+    if (['miss', 'suppressed', 'rejected'].includes(result.kind)) this.#apiKey.accepted(keyVersion);
+    return result;
   }
 
   /** A promise only for a compressed body: waiting for nothing would cost every call. */

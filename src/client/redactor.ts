@@ -9,36 +9,54 @@ const MASK = '[redacted]';
  */
 const MIN_KEY_IN_DATA = 8;
 
+interface Secret {
+  readonly key: string;
+  /** Null: it is too short to be masked in data. */
+  readonly escaped: RegExp | null;
+}
+
 export class Redactor {
-  readonly #key: string | null;
-  readonly #inData: boolean;
-  readonly #escaped: RegExp | null;
+  /** The longest first. A service may still echo a key that was replaced. */
+  readonly #secrets: Secret[] = [];
 
   constructor(key: string | null) {
-    this.#key = key;
-    this.#inData = key !== null && key.length >= MIN_KEY_IN_DATA;
-    this.#escaped = key !== null && this.#inData ? inJson(key) : null;
+    if (key !== null) this.add(key);
+  }
+
+  /** Masks this key, too, from now on. */
+  add(key: string): void {
+    if (this.#secrets.some((secret) => secret.key === key)) return;
+    this.#secrets.push({ key, escaped: key.length >= MIN_KEY_IN_DATA ? inJson(key) : null });
+    // A key may be the beginning of another: the longer one must go first.
+    this.#secrets.sort((one, other) => other.key.length - one.key.length);
   }
 
   /** For text that people read: any occurrence goes. */
   words(text: string): string {
-    return this.#key !== null && text.includes(this.#key) ? text.replaceAll(this.#key, MASK) : text;
+    let masked = text;
+    for (const { key } of this.#secrets) if (masked.includes(key)) masked = masked.replaceAll(key, MASK);
+    return masked;
   }
 
   /** For a body that is used as data: also where JSON writes it with escapes, since it is parsed, or kept as it is. */
   data(text: string): string {
-    if (this.#escaped === null) return text;
-    const plain = this.words(text);
-    return plain.includes('\\') ? plain.replaceAll(this.#escaped, MASK) : plain;
+    let masked = text;
+    for (const { key, escaped } of this.#secrets) {
+      if (escaped === null) continue;
+      if (masked.includes(key)) masked = masked.replaceAll(key, MASK);
+      if (masked.includes('\\')) masked = masked.replaceAll(escaped, MASK);
+    }
+    return masked;
   }
 
   /** The same object when there is nothing to mask, which is as good as always. */
   headers(headers: ResponseHeaders): ResponseHeaders {
-    if (!this.#inData) return headers;
-    const key = this.#key as string;
-    for (const name in headers) {
-      const value = headers[name];
-      if (typeof value === 'string' ? value.includes(key) : value?.some((part) => part.includes(key))) return this.#mask(headers);
+    for (const { key, escaped } of this.#secrets) {
+      if (escaped === null) continue;
+      for (const name in headers) {
+        const value = headers[name];
+        if (typeof value === 'string' ? value.includes(key) : value?.some((part) => part.includes(key))) return this.#mask(headers);
+      }
     }
     return headers;
   }

@@ -4,10 +4,11 @@ import type { BaseUrl } from './base-url.ts';
 import { openDispatcher } from './dispatcher.ts';
 import { Exchange } from './exchange.ts';
 import { InFlight } from './in-flight.ts';
+import type { RotatingKey } from './rotating-key.ts';
 
 export interface TransportOptions {
   readonly base: BaseUrl;
-  readonly apiKey: string | null;
+  readonly apiKey: RotatingKey;
   readonly userAgent: string;
   readonly timeoutMs: number;
   readonly connections: number;
@@ -28,7 +29,7 @@ export class Transport {
   readonly #dispatcher: Dispatcher;
   readonly #inFlight: InFlight;
   readonly #origin: string;
-  readonly #headers: { readonly get: string[]; readonly post: string[] };
+  #headers: { readonly get: string[]; readonly post: string[] } = { get: [], post: [] };
   readonly #maxBytes: number;
   #closing: Promise<void> | null = null;
   #destroyed: Promise<void> | null = null;
@@ -40,14 +41,8 @@ export class Transport {
     this.#dispatcher = openDispatcher(options.base, { connections, timeoutMs, connectTimeoutMs: CONNECT_TIMEOUT_MS }, process.env);
     this.#origin = options.base.origin;
     this.#maxBytes = options.maxResponseBytes;
-    // One flat list for all calls: undici reads it faster than an object.
-    const get = [
-      ...(options.apiKey === null ? [] : ['authorization', `Bearer ${options.apiKey}`]),
-      'accept', 'application/json',
-      'accept-encoding', 'identity',
-      'user-agent', options.userAgent,
-    ];
-    this.#headers = { get, post: [...get, 'content-type', 'application/json'] };
+    this.#carry(null, options.userAgent);
+    options.apiKey.listen((key) => this.#carry(key, options.userAgent));
   }
 
   /** Rejects with what undici says of a call that cannot be put on the wire (a programmer error); for nothing else. */
@@ -71,6 +66,17 @@ export class Transport {
     this.#inFlight.abortAll('cancelled: the client was destroyed');
     this.#destroyed ??= this.#dispatcher.destroy();
     return this.#destroyed;
+  }
+
+  /** One flat list for all calls: undici reads it faster than an object. */
+  #carry(apiKey: string | null, userAgent: string): void {
+    const get = [
+      ...(apiKey === null ? [] : ['authorization', `Bearer ${apiKey}`]),
+      'accept', 'application/json',
+      'accept-encoding', 'identity',
+      'user-agent', userAgent,
+    ];
+    this.#headers = { get, post: [...get, 'content-type', 'application/json'] };
   }
 
   /** @param body null: a GET */

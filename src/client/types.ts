@@ -61,8 +61,8 @@ export type CallResult<T> =
   | { readonly kind: 'suppressed'; readonly meta: CallMeta }
   /** 400, 413, 422 and other 4xx of this one request: asking again would not help. `code` is the service's own, else `http_<status>`. */
   | { readonly kind: 'rejected'; readonly code: string; readonly detail: string; readonly meta: CallMeta }
-  /** 401, 402, 403: key refused or out of credits; ends the job. */
-  | { readonly kind: 'denied'; readonly code: string; readonly detail: string; readonly meta: CallMeta }
+  /** 401, 402, 403, 421: key refused or out of credits. `keyVersion`: which key the call carried, where it may change. */
+  | { readonly kind: 'denied'; readonly code: string; readonly detail: string; readonly keyVersion?: number; readonly meta: CallMeta }
   /** A 404 that is no miss: this is not such a service. Ends the job. */
   | { readonly kind: 'wrong_address'; readonly detail: string; readonly meta: CallMeta }
   /** 429, or 503 with Retry-After: later, at no cost in retries. `retryAfterMs` null: the service did not say. */

@@ -1,4 +1,5 @@
 /** What a running job is made of. Types only. */
+import type { RotatingKey } from '../client/rotating-key.ts';
 import type { Checkpoint } from '../checkpoint/checkpoint-file.ts';
 import type { RunLedger } from '../ledger/run-ledger.ts';
 import type { Spent } from '../limiter/quota-model.ts';
@@ -55,7 +56,7 @@ export interface JobParts {
   readonly reporter: Pick<Reporter, 'detail' | 'info' | 'warn'>;
   /** Whether another process of the same job knows the service to be one; left out: there is none. */
   readonly vouched?: (() => Promise<boolean>) | undefined;
-  readonly service: { readonly baseUrl: string; readonly origin: string; readonly apiKey: string | null };
+  readonly service: { readonly baseUrl: string; readonly origin: string; readonly apiKey: RotatingKey };
   /** Writes a checkpoint; called every `everyMs` and when the run stops. */
   readonly keep: (mark: Mark, state: 'running' | 'stopped', trust: Trust, spent: Spent) => Promise<void>;
   /** Their reasons are what the run ends with. */

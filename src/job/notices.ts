@@ -28,6 +28,10 @@ export class Notices implements Pick<PoolEvents, 'wentDown' | 'cameBack'> {
     this.#reporter.info('service_back', `the service is back after ${duration(downMs)}`);
   }
 
+  keyRenewed(): void {
+    this.#reporter.warn('key_renewed', 'the service refused the API key: its file holds another one now, and the run goes on with that');
+  }
+
   /** The limit of open files allows fewer calls at once than the job would make; whoever asked for a number is told. */
   fewFiles(most: number, asked: number | 'auto'): void {
     this.#reporter[asked === 'auto' ? 'detail' : 'warn']('few_files', `calls at once: ${most} at most, because the process may not open more files (ulimit -n)`);

@@ -7,6 +7,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LowWatermark } from '../checkpoint/low-watermark.ts';
 import { DataServiceClient } from '../client/data-service-client.ts';
+import type { RotatingKey } from '../client/rotating-key.ts';
 import { MillraceError, withoutResume } from '../errors.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import { FileLedger, type RunLedger } from '../ledger/run-ledger.ts';
@@ -22,6 +23,7 @@ import { CallBudget } from './call-budget.ts';
 import { Counters } from './counters.ts';
 import type { OneOffSettings } from './definition/one-off-choice.ts';
 import { Notices } from './notices.ts';
+import { renewed } from './open-calls.ts';
 import { connectionsAllowed } from './open-files.ts';
 import { DRAIN_MS } from './run-job.ts';
 import { scratchFolder } from './scratch.ts';
@@ -46,7 +48,7 @@ export interface OneOffResult {
 export interface OneOffParts {
   readonly settings: OneOffSettings;
   readonly step: Step;
-  readonly service: { readonly baseUrl: string; readonly apiKey: string | null };
+  readonly service: { readonly baseUrl: string; readonly apiKey: RotatingKey };
   /** Called for each key, in order. */
   readonly write: (result: OneOffResult) => void;
   /** Null when more may be written, else a promise of that. @throws when nobody reads any more */
@@ -103,7 +105,8 @@ class OneOff {
       concurrency: service.concurrency,
       mostAtOnce,
       rpm: service.rpm,
-      mayCall: () => budget.ask(),
+      mayCall: () => apiKey.reading ?? budget.ask(),
+      renewKey: (version) => renewed(apiKey, version, notices),
       limitReached: () => budget.reached(),
       hasAnswered: false,
       maxWaitMs,

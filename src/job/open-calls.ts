@@ -1,4 +1,5 @@
 /** What carries a run's calls: the client, the limiter that says when, the pool that says how many at once. */
+import type { RotatingKey } from '../client/rotating-key.ts';
 import { DataServiceClient } from '../client/data-service-client.ts';
 import { Limiter } from '../limiter/limiter.ts';
 import type { Spent } from '../limiter/quota-model.ts';
@@ -51,6 +52,7 @@ export function openCalls(parts: JobParts, onFatal: (error: unknown) => void): C
     mostAtOnce,
     rpm: ownRpm(job, parts.checkpoint),
     mayCall: () => mayCall(parts),
+    renewKey: (version) => renewed(service.apiKey, version, notices),
     limitReached: () => parts.budget.reached(),
     hasAnswered: parts.checkpoint.trusted,
     maxWaitMs: job.limits.maxWaitMs,
@@ -75,6 +77,14 @@ export function openCalls(parts: JobParts, onFatal: (error: unknown) => void): C
   return { client, limiter, pool, onPending: (addresses, waitMs) => notices.pending(addresses, waitMs) };
 }
 
+/** See `CallPoolOptions.renewKey`; says so once for each new key. */
+export async function renewed(apiKey: RotatingKey, version: number, notices: Pick<Notices, 'keyRenewed'>): ReturnType<RotatingKey['renew']> {
+  const first = version === apiKey.version && apiKey.reading === null;
+  const renewal = await apiKey.renew(version);
+  if (first && renewal?.isNew === true) notices.keyRenewed();
+  return renewal;
+}
+
 /**
  * What the run before has spent of the last minute. A run that was killed sent more after its last checkpoint, nobody
  * knows how much: it is taken to have spent all, as late as its next checkpoint was due.
@@ -91,7 +101,8 @@ function spentBefore({ checkpoint, wasKilled, job }: JobParts): Spent | null {
 }
 
 /** Whether one more request may be sent: what others may be asking for as well first, then the job's own limit. */
-function mayCall({ ledger, budget }: JobParts): boolean | Promise<void> {
+function mayCall({ ledger, budget, service }: JobParts): boolean | Promise<void> {
+  if (service.apiKey.reading !== null) return service.apiKey.reading;
   const claimed = ledger.mayCall();
   return claimed === true ? budget.ask() : claimed;
 }

@@ -1,3 +1,4 @@
+import type { RotatingKey } from '../client/rotating-key.ts';
 import { dirname } from 'node:path';
 import { writeCheckpoint, type Checkpoint, type RunTotals } from '../checkpoint/checkpoint-file.ts';
 import type { Fence } from '../checkpoint/fence.ts';
@@ -37,7 +38,7 @@ import type { CompiledJob, RunOptions } from './types.ts';
 
 export interface RunContext {
   readonly baseUrl: string;
-  readonly apiKey: string | null;
+  readonly apiKey: RotatingKey;
   /** The first signal: stop intake, finish what is in flight. Its reason is the error that the run ends with. */
   readonly drain: AbortSignal;
   /** The second: cancel it. */

@@ -17,7 +17,7 @@ export async function sharedQuotaOf(job: CompiledJob, context: Pick<RunContext, 
   if (quota === null || rpm === null) return null;
   return openSharedQuota({
     uri: quota,
-    account: `${serviceOrigin(job)}\n${context.apiKey ?? ''}`,
+    account: `${serviceOrigin(job)}\n${context.apiKey.value ?? ''}`,
     rpm,
     place: placeOf(checkpoint),
     podsAtLeast: checkpoint.shard?.of ?? 1,

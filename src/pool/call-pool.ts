@@ -1,3 +1,4 @@
+import type { KeyRenewal } from '../client/rotating-key.ts';
 import type { CallResult } from '../client/types.ts';
 import type { MillraceError } from '../errors.ts';
 import type { Limiter, Ticket } from '../limiter/limiter.ts';
@@ -36,6 +37,8 @@ export interface CallPoolOptions {
   /** Whether one more request may be sent; asked before each. False ends the job with `limitReached`; a promise: ask again then. */
   readonly mayCall: () => boolean | Promise<void>;
   readonly limitReached: () => MillraceError;
+  /** The key that a call carried was refused: reads it again. Null, or left out: it cannot change. Never rejects. */
+  readonly renewKey?: (keyVersion: number) => Promise<KeyRenewal | null>;
   /** Whether the service has answered this job in an earlier run, so that it is known to be one. */
   readonly hasAnswered: boolean;
   readonly maxWaitMs: number;
@@ -154,6 +157,8 @@ export class CallPool {
       limiter.observe({ ticket, headers: result.meta.headers, throttled: result.kind === 'throttled', failed: result.kind === 'retryable', retryAfterMs: 'retryAfterMs' in result ? result.retryAfterMs : null });
       events.answered(call.step, result);
       this.#act(task, result);
+      // It keeps its slot meanwhile: what went out in its place would be refused as well.
+      if (result.kind === 'denied') await this.#denied(task, result);
       this.#answered?.resolve();
       this.#answered = null;
       if (this.#atGate > 0) this.#waitsTooLong();
@@ -200,7 +205,6 @@ export class CallPool {
         call.settle({ kind: 'failed', rejected: true, status: result.meta.status, code: result.code, attempts: task.attempts + 1, requestId });
         return;
       case 'denied':
-        this.#fatal(deniedError(result.meta.status, result.code, result.detail));
         return;
       case 'wrong_address':
         this.#fatal(wrongAddressError(result.meta.status, result.detail));
@@ -215,6 +219,14 @@ export class CallPool {
       default:
         result satisfies never;
     }
+  }
+
+  /** With another key the same lookup is asked again, at no cost in retries. */
+  async #denied(task: Task, { code, detail, keyVersion, meta }: CallResult<unknown> & { kind: 'denied' }): Promise<void> {
+    if (this.#stopped) return;
+    const renewal = meta.status === 402 || keyVersion === undefined ? null : await this.#options.renewKey?.(keyVersion);
+    if (renewal?.isNew === true) this.#enqueue(task, 'first');
+    else this.#fatal(deniedError(meta.status, code, detail, renewal?.found));
   }
 
   #throttled(task: Task, { meta }: CallResult<unknown> & { kind: 'throttled' }): void {

@@ -1,10 +1,12 @@
 /** The answers that end a run, in words for the person who meets them. */
 import { ConfigError, EXIT, MillraceError } from '../errors.ts';
 
-export function deniedError(status: number, code: string, detail: string): MillraceError {
+/** @param found what was in the key's file when it was read again; null: the key came from no file */
+export function deniedError(status: number, code: string, detail: string, found: string | null = null): MillraceError {
   const said = `${status} ${code}${detail === '' ? '' : `: ${detail}`}`;
   if (status === 402) return new MillraceError(EXIT.refused, 'out_of_credits', `the service says that the credits are used up (${said})`, { hint: 'Top up, then run the same command: the job resumes where it stopped.' });
-  return new MillraceError(EXIT.refused, 'key_refused', `the service refused the API key (${said})`, { hint: 'Set MILLRACE_API_KEY or MILLRACE_API_KEY_FILE to a key of this service, then run the same command.' });
+  const again = found === null ? '' : `; its file was read again: ${found}`;
+  return new MillraceError(EXIT.refused, 'key_refused', `the service refused the API key (${said})${again}`, { hint: 'Set MILLRACE_API_KEY or MILLRACE_API_KEY_FILE to a key of this service, then run the same command.' });
 }
 
 export function wrongAddressError(status: number, detail: string): MillraceError {

@@ -1,6 +1,7 @@
 /** A running job, and what it leaves to the next one in its checkpoints. */
 import { writeFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
+import { RotatingKey } from '../../src/client/rotating-key.ts';
 import { CallBudget } from '../../src/job/call-budget.ts';
 import { Counters } from '../../src/job/counters.ts';
 import { freezeJobInput } from '../../src/job/frozen-input.ts';
@@ -88,7 +89,7 @@ async function make(emails: readonly string[]): Promise<Made> {
         vouched,
         quota: null,
         reporter: { detail: tell, info: tell, warn: tell },
-        service: { baseUrl: service.url, origin: service.url, apiKey: API_KEY },
+        service: { baseUrl: service.url, origin: service.url, apiKey: new RotatingKey(API_KEY) },
         keep: async (_mark, _state, trust) => keep?.(trust),
         drain,
         abort: new AbortController().signal,

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { hostname } from 'node:os';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { RotatingKey } from '../../src/client/rotating-key.ts';
 import { sharedQuotaOf } from '../../src/job/shared-quota.ts';
 import { placeOf } from '../../src/limiter/shared/messages.ts';
 import { openRedis } from '../../src/redis/client.ts';
@@ -26,7 +27,7 @@ await describeWith('redis', 'a run that shares a quota', (facts) => {
       vi.mocked(hostname).mockReturnValue(at);
       const job = compiled({ flags: { ...LEAST, output: `/${folder}/out.csv`, plan: 'null', rpm: '600', 'service.quota': uri } });
       const shared = Promise.withResolvers<void>();
-      const quota = await sharedQuotaOf(job, { apiKey }, { info: () => shared.resolve(), warn: (_event, why) => shared.reject(new Error(why)) }, { ...CHECKPOINT, ...checkpoint });
+      const quota = await sharedQuotaOf(job, { apiKey: new RotatingKey(apiKey) }, { info: () => shared.resolve(), warn: (_event, why) => shared.reject(new Error(why)) }, { ...CHECKPOINT, ...checkpoint });
       quota?.start(() => 0, () => undefined);
       await shared.promise;
       const [pods = ''] = await client.keys('millrace:quota:*:pods');

@@ -105,6 +105,38 @@ describe('what one call comes to', () => {
     expect(bed.settled.size).toBe(0);
   });
 
+  it.each([401, 403, 421])('asks again with another key what was refused with %d, at no cost in attempts', async (status) => {
+    const renewed: number[] = [];
+    const bed = testBed((id, attempt) => (id < 12 && attempt === 1 ? [{ kind: 'denied', code: 'unauthorized', detail: '', keyVersion: 1, meta: meta(status) }, id === 3 ? 5_000 : 10] : OK), {
+      renewKey: async (version) => {
+        renewed.push(version);
+        return { isNew: true, found: '' };
+      },
+    });
+    for (let id = 0; id < 50; id++) bed.submit(id);
+    await pass(MINUTE);
+    expect([bed.fatal, bed.settled.size, renewed.length]).toEqual([[], 50, 12]);
+    expect([...bed.settled.values()].every((settled) => settled.kind === 'ok' && settled.attempts === 1)).toBe(true);
+    expect(bed.sent).toHaveLength(62);
+    expect(bed.events.filter((event) => event.startsWith('retrying'))).toEqual([]);
+  });
+
+  it('ends the run with 77 when the key is the same after it was read again, and says so; credits that are used up read nothing', async () => {
+    const renewals: number[] = [];
+    const renewKey: CallPoolOptions['renewKey'] = async (version) => {
+      renewals.push(version);
+      return { isNew: false, found: 'it holds no other key' };
+    };
+    const refused = testBed(() => ({ kind: 'denied', code: 'unauthorized', detail: '', keyVersion: 7, meta: meta(401) }), { renewKey, concurrency: 1 });
+    refused.submit(0);
+    await pass(100);
+    expect(refused.fatal).toEqual([expect.objectContaining({ exitCode: 77, code: 'key_refused', message: expect.stringContaining('read again: it holds no other key') })]);
+    const empty = testBed(() => ({ kind: 'denied', code: 'insufficient_credits', detail: '', keyVersion: 7, meta: meta(402) }), { renewKey });
+    empty.submit(0);
+    await pass(100);
+    expect([empty.fatal, renewals]).toEqual([[expect.objectContaining({ code: 'out_of_credits' })], [7]]);
+  });
+
   const REDIRECT: Answer = { kind: 'wrong_address', detail: 'answered 302 and points to https://elsewhere.example', meta: meta(302) };
 
   it('takes a redirect of a service that has answered for the failure of one attempt', async () => {

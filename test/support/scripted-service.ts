@@ -9,7 +9,7 @@ import { once } from 'node:events';
 import type { Step } from '../../src/job/steps.ts';
 import { freePort } from '../services/free-port.ts';
 
-/** The only key that the service accepts; no file and no output may ever hold it. */
+/** The only key that the service accepts, unless a test says another; no file and no output may ever hold it. */
 export const API_KEY = 'mr_test_5ecret-never-to-be-seen-0123456789';
 
 export interface Asked {
@@ -45,6 +45,8 @@ export type Script = (asked: Asked, response: ServerResponse, reply: (reply: Rep
 
 export class ScriptedService {
   url = '';
+  /** The key that is accepted now. */
+  apiKey = API_KEY;
   /** Answers wait this long, milliseconds. */
   latencyMs = 0;
   script: Script = (_asked, _response, reply, usual) => reply(usual());
@@ -159,7 +161,7 @@ export class ScriptedService {
       this.script(asked, response, reply, () => usualReply(asked));
       exchanged.broken = !gone && request.socket.destroyed;
     };
-    if (request.headers.authorization !== `Bearer ${API_KEY}`) reply(problem(401, 'unauthorized'));
+    if (request.headers.authorization !== `Bearer ${this.apiKey}`) reply(problem(401, 'unauthorized'));
     else if (this.latencyMs > 0) setTimeout(act, this.latencyMs);
     else act();
   }

@@ -1,5 +1,6 @@
 /** Jobs run in this process, against a scripted service: no process has to start for each shard. */
 import { readFile } from 'node:fs/promises';
+import { RotatingKey } from '../../../src/client/rotating-key.ts';
 import { EXIT, MillraceError } from '../../../src/errors.ts';
 import { makePlan } from '../../../src/job/plan-command.ts';
 import { retryCommand, runCommand, type RunContext } from '../../../src/job/run-command.ts';
@@ -65,7 +66,7 @@ export class InProcess {
   }
 
   #context(stop: AbortSignal): RunContext {
-    return { baseUrl: this.service.url, apiKey: API_KEY, drain: stop, abort: stop };
+    return { baseUrl: this.service.url, apiKey: new RotatingKey(API_KEY), drain: stop, abort: stop };
   }
 
   /** Everything that must not depend on how the job was done. */

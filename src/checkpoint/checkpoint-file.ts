@@ -2,6 +2,7 @@ import { InputError, MillraceError, StorageError, storageHint } from '../errors.
 import type { Spent } from '../limiter/quota-model.ts';
 import type { KeptSlots } from '../job/call-slots.ts';
 import type { Shard } from '../job/types.ts';
+import type { WaitTotals } from '../job/wait-log.ts';
 import type { Trust } from '../processor/trust-gate.ts';
 import type { InputRange } from '../reader/cuts.ts';
 import type { InputManifest } from '../reader/types.ts';
@@ -20,6 +21,8 @@ export interface RunTotals {
   readonly lookups: { readonly unique: number; readonly fromLedger: number };
   readonly retries: number;
   readonly throttled: { readonly events: number; readonly waitedMs: number };
+  /** What was waited for while nothing was sent. */
+  readonly waits: WaitTotals;
   readonly credits: number;
   /** Answers by latency bucket, see `LatencyHistogram`. */
   readonly latency: Readonly<Record<string, number>>;

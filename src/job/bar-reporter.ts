@@ -104,14 +104,15 @@ export function progressLine(name: string, now: Snapshot): string {
 }
 
 function heldUpWords(held: HeldUp): string {
+  const left = held.leftMs === null ? '' : `, ${duration(held.leftMs)} left`;
   switch (held.by) {
     case 'outage':
-      return `SERVICE DOWN, ${held.leftMs > 0 ? `next probe in ${duration(held.leftMs)}` : 'probing'} (for ${duration(held.forMs)})`;
+      return `SERVICE DOWN, ${held.leftMs !== null && held.leftMs > 0 ? `next probe in ${duration(held.leftMs)}` : 'probing'} (for ${duration(held.forMs)})`;
     case 'throttled':
-      return `THROTTLED, ${duration(held.leftMs)} left`;
+      return `THROTTLED${left}`;
     case 'quota':
-      return `quota used up, ${duration(held.leftMs)} left`;
+      return `quota used up${left}`;
     default:
-      return held satisfies never;
+      return `waiting for ${held.what}${left}`;
   }
 }

@@ -7,6 +7,7 @@ import type { Outcome } from '../processor/result.ts';
 import type { CallSeries } from './call-series.ts';
 import { LatencyHistogram } from './latency-histogram.ts';
 import { Meter } from './meter.ts';
+import { addWaits, NO_WAITS, type WaitTotals } from './wait-log.ts';
 import type { Step } from './types.ts';
 
 /** What the calls add up to, over all resumes. The only place that counts calls. */
@@ -18,6 +19,10 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
   readonly latency: LatencyHistogram;
   /** Calls of this execution alone: for the rate on the progress line. */
   callsNow = 0;
+  /** When the last of them was sent, or when the counting began: monotonic milliseconds. */
+  lastSentMs: number;
+  /** What this execution waited for; none where nobody watches. */
+  waitsNow: () => WaitTotals = () => NO_WAITS;
   /** The same, as a monitor shows it. */
   readonly meter = new Meter();
   /** Waits that are over, and the one that is or was last: monotonic milliseconds. */
@@ -28,6 +33,7 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
   readonly #startedAt: number;
   readonly #now: () => number;
   readonly #series: CallSeries | null;
+  readonly #waitsBefore: WaitTotals;
 
   /** @param now monotonic milliseconds. @param series null: nobody asks when the calls were sent */
   constructor(from: RunTotals | null, now: () => number, series: CallSeries | null = null) {
@@ -41,6 +47,8 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
     this.#now = now;
     this.#series = series;
     this.#startedAt = now();
+    this.lastSentMs = this.#startedAt;
+    this.#waitsBefore = from?.waits ?? NO_WAITS;
   }
 
   get allCalls(): number {
@@ -52,7 +60,8 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
   sent(step: Step): void {
     this.calls[step] = (this.calls[step] ?? 0) + 1;
     this.callsNow++;
-    this.#series?.sent(this.#now());
+    this.lastSentMs = this.#now();
+    this.#series?.sent(this.lastSentMs);
   }
 
   answered(step: Step, result: CallResult<unknown>): void {
@@ -110,6 +119,7 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
       lookups: { unique: lookups.lookups + forgotten.unique, fromLedger: lookups.reused + forgotten.fromLedger },
       retries: this.retries,
       throttled: { events: this.throttledEvents, waitedMs: Math.round(this.waitedMs) },
+      waits: addWaits([this.#waitsBefore, this.waitsNow()]),
       credits: this.credits,
       latency: this.latency.toJSON(),
       activeMs: this.#activeBefore + Math.round(this.#now() - this.#startedAt),

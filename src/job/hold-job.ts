@@ -1,6 +1,8 @@
 /** Holding a job: nobody else changes its files meanwhile, and nothing that another run still has in hand gets into them. */
+import { LEASE_MS } from '../checkpoint/holder.ts';
 import { JobLock } from '../checkpoint/job-lock.ts';
 import { storageOf } from '../storage/storages.ts';
+import { waits } from '../waits.ts';
 import { namedFiles, type JobPaths } from './paths.ts';
 import type { Reporter } from './reporter.ts';
 
@@ -19,16 +21,20 @@ export interface HoldOptions {
  */
 export async function holdJob<T>(paths: JobPaths, { signal, reporter, patient = false, before }: HoldOptions, work: (lock: JobLock, lost: AbortSignal) => Promise<T>): Promise<T> {
   const lost = new AbortController();
+  let leave = (): void => undefined;
   const lock = await JobLock.acquire({
     path: paths.lock,
     now: Date.now,
     monotonicNow: () => performance.now(),
     signal,
     patient,
-    onWait: (holder) => reporter.warn('job_held', `another run holds this job (process ${holder.pid} on ${holder.host}, since ${holder.since}): waiting ${patient ? 'for it' : 'one lease'}`),
+    onWait: (holder) => {
+      leave = waits.enter({ reason: 'lock', what: `the run that holds this job (process ${holder.pid} on ${holder.host})`, untilMs: patient ? null : performance.now() + LEASE_MS });
+      reporter.warn('job_held', `another run holds this job (process ${holder.pid} on ${holder.host}, since ${holder.since}): waiting ${patient ? 'for it' : 'one lease'}`);
+    },
     onLost: (error) => lost.abort(error),
     onWeak: (message) => reporter.warn('weak_lock', message),
-  });
+  }).finally(() => leave());
   try {
     await before?.();
     await takePossession(paths, lock);

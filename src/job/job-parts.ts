@@ -11,6 +11,7 @@ import type { InputRecord, Position } from '../reader/types.ts';
 import type { Mark } from '../writer/mark.ts';
 import type { FinishedRows } from '../writer/output-writer.ts';
 import type { Tally } from '../writer/tally.ts';
+import type { Waits } from '../waits.ts';
 import type { CallBudget } from './call-budget.ts';
 import type { Counters } from './counters.ts';
 import type { Reporter } from './reporter.ts';
@@ -54,6 +55,8 @@ export interface JobParts {
   readonly share?: number;
   /** Who is told when the service holds the run up. */
   readonly reporter: Pick<Reporter, 'detail' | 'info' | 'warn'>;
+  /** Where the job says what it waits for. */
+  readonly waits: Waits;
   /** Whether another process of the same job knows the service to be one; left out: there is none. */
   readonly vouched?: (() => Promise<boolean>) | undefined;
   readonly service: { readonly baseUrl: string; readonly origin: string; readonly apiKey: RotatingKey };

@@ -1,7 +1,7 @@
 import { openJsonLog } from '../monitor/json-log.ts';
 import type { Reporter } from './reporter.ts';
 import { ownRpm } from './shards/shard-job.ts';
-import { snapshots } from './snapshot.ts';
+import { snapshots, type HeldUp } from './snapshot.ts';
 import type { CompiledJob } from './types.ts';
 
 const PROGRESS_EVERY_MS = 10_000;
@@ -28,7 +28,7 @@ export function logReporter(job: CompiledJob, level: string): Reporter {
         logger.info({
           event: 'progress', job: job.name, rows: tally.total, inProgress, ...tally.outcomes, share: round(share, 4), rowsPerSecond: round(rowsPerSecond, 1), callsPerSecond: round(callsPerSecond, 1),
           quotaShare: quotaShare === null ? null : round(quotaShare, 3), etaS: etaMs === null ? null : Math.round(etaMs / 1_000), retries, throttled: throttled.events, throttledMs: Math.round(throttled.waitedMs),
-          concurrency, heldUpBy: heldUp?.by ?? null, heldUpLeftMs: Math.round(heldUp?.leftMs ?? 0), downMs: heldUp?.by === 'outage' ? Math.round(heldUp.forMs) : 0,
+          concurrency, heldUpBy: heldUp?.by ?? null, heldUpWhat: heldUp?.what ?? null, heldUpForMs: Math.round(heldUp?.forMs ?? 0), heldUpUntil: untilOf(heldUp), heldUpLeftMs: Math.round(heldUp?.leftMs ?? 0), downMs: heldUp?.by === 'outage' ? Math.round(heldUp.forMs) : 0,
         }, 'progress');
       }, PROGRESS_EVERY_MS);
     },
@@ -41,6 +41,11 @@ export function logReporter(job: CompiledJob, level: string): Reporter {
       log.close();
     },
   };
+}
+
+/** When the wait ends, RFC 3339; null: nobody knows. */
+function untilOf(heldUp: HeldUp | null): string | null {
+  return heldUp === null || heldUp.leftMs === null ? null : new Date(Date.now() + heldUp.leftMs).toISOString();
 }
 
 function round(value: number, digits: number): number {

@@ -4,6 +4,7 @@ import { MillraceError, StorageError, storageHint } from '../errors.ts';
 import { storageOf } from '../storage/storages.ts';
 import { LatencyHistogram } from './latency-histogram.ts';
 import type { JobPaths } from './paths.ts';
+import type { WaitTotals } from './wait-log.ts';
 
 /** `report.json`. Totals cover all resumes; the outcomes sum to `records.total`. */
 export interface Report {
@@ -17,6 +18,8 @@ export interface Report {
   readonly lookups: { readonly unique: number; readonly fromLedger: number };
   readonly retries: number;
   readonly throttled: { readonly events: number; readonly waitedMs: number };
+  /** What was waited for while nothing was sent for five seconds or more: each wait with its start, its length and its reason. */
+  readonly waits: WaitTotals;
   readonly credits: number;
   /** `rpm` null: unlimited. `usedShare`: calls made of those the plan allowed while the job ran; 1 as well where a quota that was whole at the start let more through. */
   readonly quota: { readonly rpm: number | null; readonly usedShare: number | null };
@@ -43,6 +46,7 @@ export function buildReport(checkpoint: Checkpoint, uri: string, rpm: number | n
     lookups: totals.lookups,
     retries: totals.retries,
     throttled: totals.throttled,
+    waits: totals.waits,
     credits: totals.credits,
     quota: { rpm, usedShare: rpm === null || totals.activeMs < 1_000 ? null : Math.min(1, Math.round((calls / ((rpm * totals.activeMs) / MINUTE_MS)) * 1_000) / 1_000) },
     latencyMs: { p50: latency.percentile(0.5), p95: latency.percentile(0.95), p99: latency.percentile(0.99) },

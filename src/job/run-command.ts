@@ -31,8 +31,10 @@ import { leaveShards } from './shards/in-one-piece.ts';
 import { runShard, type Decide } from './shards/run-shard.ts';
 import { ownRpm } from './shards/shard-job.ts';
 import { serviceOrigin } from './service-origin.ts';
+import { SilenceWatch } from './silence.ts';
 import { orClosed, sharedQuotaOf } from './shared-quota.ts';
 import { decideStart, refuseOthersFiles, reopenOutput, type Start, type StartOptions } from './start.ts';
+import { waits } from '../waits.ts';
 import type { MonitorAddress } from '../monitor/address.ts';
 import type { CompiledJob, RunOptions } from './types.ts';
 
@@ -70,18 +72,38 @@ export async function retryCommand(job: CompiledJob, options: RunOptions, contex
 }
 
 async function reported(job: CompiledJob, options: RunOptions, { abort }: RunContext, work: (reporter: Reporter) => Promise<ExitCode>): Promise<ExitCode> {
-  const reporter = await openReporter(job, options);
+  const opened = await openReporter(job, options);
+  const silence = new SilenceWatch({ waits, reporter: opened, now: () => performance.now(), wallNow: Date.now });
+  const reporter = followed(opened, silence);
   abort.addEventListener('abort', () => void Promise.all([job.output.uri, job.checkpoint.uri].map(stopWaiting)), { once: true });
   try {
-    return options.monitor === null ? await work(reporter) : await monitored(job, options.monitor, reporter, work);
+    return options.monitor === null ? await work(reporter) : await monitored(job, options.monitor, reporter, silence, work);
   } finally {
+    silence.close();
     await reporter.close();
   }
 }
 
-async function monitored(job: CompiledJob, address: MonitorAddress, reporter: Reporter, work: (reporter: Reporter) => Promise<ExitCode>): Promise<ExitCode> {
+/** A reporter that also tells the watch of the run, whose report then has the waits from the start of the process on. */
+function followed(reporter: Reporter, silence: SilenceWatch): Reporter {
+  return {
+    ...reporter,
+    start: (running) => {
+      const { counters } = running;
+      counters.waitsNow = () => silence.totals;
+      silence.follow(() => counters.lastSentMs);
+      reporter.start({ ...running, silence });
+    },
+    stop: () => {
+      silence.unfollow();
+      reporter.stop();
+    },
+  };
+}
+
+async function monitored(job: CompiledJob, address: MonitorAddress, reporter: Reporter, silence: SilenceWatch, work: (reporter: Reporter) => Promise<ExitCode>): Promise<ExitCode> {
   const { openMonitor } = await import('../monitor/open-monitor.ts');
-  const monitor = await openMonitor(job, address);
+  const monitor = await openMonitor(job, address, silence);
   try {
     reporter.info('monitor', `the run shows itself at ${monitor.url}`);
     return await work(monitor.watching(reporter));
@@ -187,6 +209,7 @@ async function execute(job: CompiledJob, paths: JobPaths, start: Start & { kind:
         counters,
         budget,
         reporter,
+        waits,
         quota,
         share,
         retry: checkpoint.retry === null ? null : retryParts(job, paths, checkpoint.manifest, checkpoint.retry),

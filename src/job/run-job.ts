@@ -22,6 +22,7 @@ import { openCalls } from './open-calls.ts';
 import { sizeOf } from './record-size.ts';
 import { StartTimes } from './start-times.ts';
 import { surplusNotice } from './surplus-notice.ts';
+import { watchRun } from './wait-sources.ts';
 
 /** Records between the low watermark and the reader, and what they and their answers take: bounds memory, and what fills a verify request. */
 const WINDOW_RECORDS = 16_384;
@@ -57,6 +58,8 @@ export class RunningJob {
   /** What the reader waits for, when it may not go further. */
   #readerWaits: (() => void) | null = null;
   #readerEnded = false;
+  /** What keeps the reader from going on. */
+  #readerWaitsFor: 'input' | 'output' | null = null;
   #movingOn = false;
   #distrusts = false;
   #stop: { error: unknown } | null = null;
@@ -110,6 +113,8 @@ export class RunningJob {
     abort.addEventListener('abort', onAbort, { once: true });
     if (drain.aborted) onDrain();
     let keeping: Keeping | null = null;
+    const { limiter, pool, steps: { verify } } = { limiter: this.limiter, pool: this.pool, steps: this.#steps };
+    const leave = watchRun(this.#parts.waits, { limiter, pool, claimed: () => this.#parts.ledger.waiting, pending: () => verify?.addressesPending ?? null, reader: () => this.#readerWaitsFor, now: () => performance.now() });
     try {
       await this.#keep(checkpoint.mark, 'running', this.#gate.trust);
       // Only now: on a slow disk the first of these would meet the checkpoint that is still being written.
@@ -127,6 +132,7 @@ export class RunningJob {
       // The failure that stopped the run may be the disk itself; the checkpoint before is then the one that counts.
       await this.#keepNow('stopped').catch(() => undefined);
     } finally {
+      leave();
       drain.removeEventListener('abort', onDrain);
       abort.removeEventListener('abort', onAbort);
       await this.#client.close();
@@ -143,16 +149,20 @@ export class RunningJob {
     // A retry reads as many records as there are rows, whatever the limit is now.
     let left = retry !== null || job.limits.limit === null ? Infinity : job.limits.limit - mark.tally.total;
     if (left > 0) {
+      this.#readerWaitsFor = 'input';
       reading: for await (const batch of retry?.records(mark.position, signal) ?? readRecords(manifest, mark.position, signal)) {
+        this.#readerWaitsFor = null;
         for (const record of batch) {
           for (let wait = this.#room(); wait !== null && this.#stop === null; wait = this.#room()) await wait;
           if (this.#stop !== null) return;
           this.#start(record);
           if (--left <= 0) break reading;
         }
+        this.#readerWaitsFor = 'input';
       }
     }
     this.#readerEnded = true;
+    this.#readerWaitsFor = null;
     while (this.#stop === null && this.#watermark.watermark < this.#started) {
       await new Promise<void>((resolve) => {
         this.#readerWaits = resolve;
@@ -201,7 +211,11 @@ export class RunningJob {
         this.#moveOn();
       });
     }
-    return this.pool.room() ?? this.#parts.ledger.room() ?? this.#parts.sink.room();
+    const room = this.pool.room() ?? this.#parts.ledger.room();
+    if (room !== null) return room;
+    const output = this.#parts.sink.room();
+    this.#readerWaitsFor = output === null ? null : 'output';
+    return output;
   }
 
   /** What other runs are asking for does not count: they may wait for what is not full here. */

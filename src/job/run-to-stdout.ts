@@ -5,6 +5,7 @@ import type { ExitCode } from '../errors.ts';
 import { openRunLedger } from '../ledger/open-run-ledger.ts';
 import { isShared, ledgerPlace } from '../ledger/place.ts';
 import { loadKeys } from '../processor/load-keys.ts';
+import { waits } from '../waits.ts';
 import { START_MARK, type Mark } from '../writer/mark.ts';
 import type { RowFormat } from '../writer/row-format.ts';
 import { rowFormat } from '../writer/row-format.ts';
@@ -54,7 +55,7 @@ async function runIn(folder: string, job: CompiledJob, options: RunOptions, cont
     const quota = await sharedQuotaOf(job, context, reporter, checkpoint);
     const running = await orClosed(quota, () => new RunningJob({
       job, checkpoint,
-      wasKilled: false, ledger, sink, counters, reporter, retry: null,
+      wasKilled: false, ledger, sink, counters, reporter, waits, retry: null,
       keysOf,
       quota,
       budget: new CallBudget({ maxCalls: job.limits.maxCalls, counters, uncounted: 0, record: null }),

@@ -5,7 +5,9 @@ import type { Tally } from '../writer/tally.ts';
 import type { Counters } from './counters.ts';
 import type { RowSink } from './job-parts.ts';
 import type { RunningJob } from './run-job.ts';
+import type { SilenceWatch } from './silence.ts';
 import type { CompiledJob } from './types.ts';
+import type { WaitReason } from '../waits.ts';
 
 export interface Running {
   /** What runs: the whole job, or a shard of it. */
@@ -15,6 +17,8 @@ export interface Running {
   readonly running: Pick<RunningJob, 'limiter' | 'pool' | 'lastStarted' | 'lastWritten' | 'lastKept' | 'inProgress' | 'oldestMs'>;
   readonly counters: Counters;
   readonly sink: Pick<RowSink, 'tally'>;
+  /** Tells what the run waits for; left out: nobody watches. */
+  readonly silence?: SilenceWatch;
 }
 
 /** What is so now. */
@@ -44,29 +48,40 @@ export interface Snapshot extends Counts {
 }
 
 /** Why nothing is sent, and for how long. */
-export type HeldUp =
-  /** `leftMs`: until it is asked again; 0: it is being asked. */
-  | { readonly by: 'outage'; readonly forMs: number; readonly leftMs: number }
-  /** The service said "later", or what it says of the quota leaves nothing to be sent before. */
-  | { readonly by: 'throttled' | 'quota'; readonly leftMs: number };
-
-function heldUp({ limiter, pool }: Running['running']): HeldUp | null {
-  const { outage } = pool;
-  if (outage !== null) return { by: 'outage', forMs: outage.forMs, leftMs: outage.probeInMs };
-  const throttledMs = limiter.throttledMs();
-  if (throttledMs > 0) return { by: 'throttled', leftMs: throttledMs };
-  const pausedMs = limiter.pausedMs();
-  return pausedMs > 0 ? { by: 'quota', leftMs: pausedMs } : null;
+export interface HeldUp {
+  readonly by: WaitReason;
+  /** Completes "waiting for ...". */
+  readonly what: string;
+  /** How long that has lasted, as far as it is known; of an outage: how long the service has been down. Milliseconds. */
+  readonly forMs: number;
+  /** Milliseconds until it ends, or until the next probe (0: one is under way); null: nobody knows. */
+  readonly leftMs: number | null;
 }
 
-export function countsOf({ counters, running, sink }: Running): Counts {
+const OUTAGE = 'the service, which is down';
+
+/** An outage, a pause and a quota that is used up show at once; everything else when nothing was sent for some seconds. */
+function heldUp({ running: { limiter, pool }, silence }: Running): HeldUp | null {
+  const { outage } = pool;
+  const forMs = silence?.silentMs ?? 0;
+  if (outage !== null) return { by: 'outage', what: OUTAGE, forMs: outage.forMs, leftMs: outage.probeInMs };
+  const throttledMs = limiter.throttledMs();
+  if (throttledMs > 0) return { by: 'throttled', what: 'the end of the pause that the service asked for', forMs, leftMs: throttledMs };
+  const pausedMs = limiter.pausedMs();
+  if (pausedMs > 0) return { by: 'quota', what: 'the quota, which is used up', forMs, leftMs: pausedMs };
+  const wait = silence?.silence?.wait;
+  return wait === undefined ? null : { by: wait.reason, what: wait.what, forMs, leftMs: silence?.leftMs ?? null };
+}
+
+export function countsOf(source: Running): Counts {
+  const { counters, running, sink } = source;
   return {
     tally: sink.tally,
     inProgress: running.inProgress,
     retries: counters.retries,
     throttled: { events: counters.throttledEvents, waitedMs: counters.waitedMs },
     concurrency: running.pool.concurrency,
-    heldUp: heldUp(running),
+    heldUp: heldUp(source),
   };
 }
 

@@ -12,6 +12,7 @@ import type { JobPaths } from './paths.ts';
 import { beforeRetry, firstMark, resumeRetry } from './retry-start.ts';
 import { exists, FRESH_HINT, isUnchanged, isWhole, ledgerExists, refuseChangedDefinition, refuseForeignCheckpoint, refuseOthersOutput } from './start-checks.ts';
 import type { CompiledJob } from './types.ts';
+import { NO_WAITS } from './wait-log.ts';
 
 /** How a run begins. */
 export type Start =
@@ -90,7 +91,7 @@ export function newCheckpoint(job: CompiledJob, paths: JobPaths, manifest: Input
     finishedAt: null,
     exitCode: null,
     mark: { ...START_MARK, position: shard?.from ?? null },
-    totals: { calls: {}, lookups: { unique: 0, fromLedger: 0 }, retries: 0, throttled: { events: 0, waitedMs: 0 }, credits: 0, latency: {}, activeMs: 0 },
+    totals: { calls: {}, lookups: { unique: 0, fromLedger: 0 }, retries: 0, throttled: { events: 0, waitedMs: 0 }, waits: NO_WAITS, credits: 0, latency: {}, activeMs: 0 },
     trusted: false,
     spent: null,
     result: null,

@@ -5,6 +5,7 @@ import { PlanShare } from './plan-share.ts';
 import { readRateHeaders, type Headers, type RateReading } from './rate-headers.ts';
 import { ResetUnit } from './reset-unit.ts';
 import { SharedQuota } from './shared/shared-quota.ts';
+import type { Wait } from '../waits.ts';
 
 export type { LimiterOptions, ThrottledWait } from './limiter-options.ts';
 
@@ -123,6 +124,14 @@ export class Limiter {
   /** Of these, those that the service asked for by a throttled answer. */
   throttledMs(): number {
     return Math.max(0, this.#pausedUntil - this.#options.monotonicNow());
+  }
+
+  /** What its callers wait for; null: none waits, or only for the answer to a call that is under way. */
+  waiting(): Wait | null {
+    if (this.#stopped || this.#head === this.#waiters.length) return null;
+    if (this.#pauseTimer !== null) return { reason: 'throttled', what: 'the end of the pause that the service asked for', untilMs: this.#pausedUntil };
+    if (this.#scout !== null && this.#scout > 0) return null;
+    return this.#model.waiting(this.#options.monotonicNow());
   }
 
   /** What the newest answer with quota headers has said, as far as it says it; null: there was none. */

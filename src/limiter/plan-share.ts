@@ -9,6 +9,7 @@ import { Latencies } from './latencies.ts';
 import { PlanPace } from './plan-pace.ts';
 import type { RateReading } from './rate-headers.ts';
 import { MINUTE_MS } from './told-answers.ts';
+import type { Wait } from '../waits.ts';
 
 /** Nothing that was sent longer ago matters: a window, and what latencies may add to it. */
 const KEPT_MS = 2 * MINUTE_MS;
@@ -84,6 +85,14 @@ export class PlanShare {
   /** How long nothing may start. */
   waitMs(nowMs: number): number {
     return this.permits(nowMs) >= 1 ? 0 : Math.max(0, this.#nextAt - nowMs);
+  }
+
+  /** What calls wait for; null: one may start. */
+  waiting(nowMs: number): Wait | null {
+    const waitMs = this.waitMs(nowMs);
+    if (waitMs <= 0) return null;
+    const what = nowMs < this.#held.untilMs ? "the quota, which is used up by the service's own headers" : `the next of ${this.rpm} requests a minute, this run's part of the plan`;
+    return { reason: 'quota', what, untilMs: nowMs + waitMs };
   }
 
   /** How many calls may start now. */

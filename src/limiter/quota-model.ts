@@ -19,6 +19,7 @@ import { PlanPace } from './plan-pace.ts';
 import type { RateReading } from './rate-headers.ts';
 import { SmallBucket } from './small-bucket.ts';
 import { MINUTE_MS, ToldAnswers, type Told } from './told-answers.ts';
+import type { Wait } from '../waits.ts';
 
 /** What the last window has spent: kept in the checkpoint. */
 export interface Spent {
@@ -58,6 +59,8 @@ export class QuotaModel {
   #silent = 0;
   #refusals = 0;
   #nextAt = 0;
+  /** When the calls of an earlier run were sent at the latest. */
+  #restoredMs = -Infinity;
   /** Whether the calls that `permits` allowed last were known to have a permit, or are reckoned to. */
   #byKnowledge = true;
   /** Calls in flight that are only reckoned to have a permit. */
@@ -90,8 +93,18 @@ export class QuotaModel {
     return Math.max(0, this.#nextAt - nowMs);
   }
 
+  /** What calls wait for, by the headers or by the plan alone; null: one may start, or an answer that may change it is under way. */
+  waiting(nowMs: number): Wait | null {
+    if (awaited(this.#seen, nowMs) > 0 || this.permits(nowMs) >= 1) return null;
+    const untilMs = this.#nextAt === Infinity ? null : this.#nextAt;
+    if (this.limited && this.#silent < SILENT_ANSWERS) return { reason: 'quota', what: "the quota, which is used up by the service's own headers", untilMs };
+    if (nowMs - this.#restoredMs < MINUTE_MS + LONGEST_LAG_MS) return { reason: 'resume', what: 'the end of the minute of which the run before may have spent all', untilMs };
+    return { reason: 'quota', what: `the next of ${this.#rpm ?? 0} requests a minute`, untilMs };
+  }
+
   /** Calls of an earlier run that the last window may still hold. */
   restore(calls: number, agoMs: number, nowMs: number): void {
+    if (calls > 0) this.#restoredMs = nowMs - Math.max(0, agoMs);
     if (agoMs <= MINUTE_MS + LONGEST_LAG_MS) this.#seen.log.restore(calls, nowMs - Math.max(0, agoMs));
   }
 

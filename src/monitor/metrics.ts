@@ -1,6 +1,7 @@
 /** What `/metrics` tells, by name. `docs/monitoring.md` lists them; a test holds it, the dashboard and the alerts to this table. */
 import type { StepMeter } from '../job/meter.ts';
 import { histogram, type Family, type Sample } from './exposition.ts';
+import { WAIT_REASONS, type WaitReason } from '../waits.ts';
 import { PROCESS_METRICS, processSamples } from './process-metrics.ts';
 import type { RunView } from './run-view.ts';
 
@@ -15,7 +16,7 @@ const one = (value: number | null): readonly Sample[] => (value === null ? [] : 
 
 const bySteps = (view: RunView, samples: (step: string, meter: StepMeter) => readonly Sample[]): readonly Sample[] => [...view.meter.steps].flatMap(([step, meter]) => samples(step, meter));
 
-const HELD_UP_BY = ['outage', 'throttled', 'quota'] as const;
+const heldUpSamples = (waitsFor: WaitReason | null): readonly Sample[] => WAIT_REASONS.map((by) => ({ labels: { by }, value: waitsFor === by ? 1 : 0 }));
 
 export const METRICS: Readonly<Record<string, Metric>> = {
   ...PROCESS_METRICS,
@@ -37,7 +38,10 @@ export const METRICS: Readonly<Record<string, Metric>> = {
   millrace_plan_requests_per_minute: { type: 'gauge', help: 'Requests a minute that the whole plan allows, of a shard too; absent when it is unlimited.', of: ({ rpm }) => one(rpm) },
   millrace_quota_limit: { type: 'gauge', help: 'The quota that the service stated last; absent while it states none.', of: ({ quota }) => one(quota.limit) },
   millrace_quota_remaining: { type: 'gauge', help: 'What was left of it by the same answer.', of: ({ quota }) => one(quota.remaining) },
-  millrace_held_up: { type: 'gauge', help: '1 while nothing is sent, because of an outage, a 429, or a quota that is used up.', of: ({ heldUpBy }) => HELD_UP_BY.map((by) => ({ labels: { by }, value: heldUpBy === by ? 1 : 0 })) },
+  millrace_held_up: { type: 'gauge', help: '1 while nothing is sent, by what is waited for.', of: ({ heldUp }) => heldUpSamples(heldUp?.by ?? null) },
+  millrace_held_up_seconds: { type: 'gauge', help: 'How long nothing was sent, once that is five seconds; else 0.', of: ({ heldUp }) => one((heldUp?.forMs ?? 0) / 1_000) },
+  millrace_held_up_until_timestamp_seconds: { type: 'gauge', help: 'When what is waited for ends, Unix time; absent while nothing is, or nobody knows.', of: ({ heldUpUntilMs }) => one(heldUpUntilMs === null ? null : heldUpUntilMs / 1_000) },
+  millrace_waited_seconds_total: { type: 'counter', help: 'Time during which nothing was sent for five seconds or more, by what was waited for.', of: ({ waited }) => WAIT_REASONS.map((by) => ({ labels: { by }, value: (waited[by] ?? 0) / 1_000 })) },
   millrace_outage_seconds: { type: 'gauge', help: 'How long the service has been down; 0 while it is not.', of: ({ pool }) => one((pool.outage?.forMs ?? 0) / 1_000) },
   millrace_lag_records: { type: 'gauge', help: 'Records that were read and are not written.', of: ({ lag }) => one(lag.records) },
   millrace_lag_oldest_seconds: { type: 'gauge', help: 'How long ago the oldest of them was read.', of: ({ lag }) => one(lag.oldestMs / 1_000) },
@@ -47,8 +51,8 @@ export const METRICS: Readonly<Record<string, Metric>> = {
   millrace_output_bytes_total: { type: 'counter', help: 'Bytes of the output file that are durable.', of: ({ bytes }) => one(bytes.written) },
 };
 
-/** @param view null: the run has not begun. @param startedAtMs of the process, Unix time */
-export function familiesOf(job: string, view: RunView | null, startedAtMs: number): Family[] {
-  const always: Readonly<Record<string, readonly Sample[]>> = { ...processSamples(startedAtMs), millrace_job_info: [{ labels: { name: job }, value: 1 }] };
-  return Object.entries(METRICS).map(([name, { type, help, of }]) => ({ name, type, help, samples: of === undefined ? (always[name] ?? []) : view === null ? [] : of(view) }));
+/** @param view null: the run has not begun. @param startedAtMs of the process, Unix time. @param waitsFor what is waited for before the run begins */
+export function familiesOf(job: string, view: RunView | null, startedAtMs: number, waitsFor: WaitReason | null = null): Family[] {
+  const always: Readonly<Record<string, readonly Sample[]>> = { ...processSamples(startedAtMs), millrace_job_info: [{ labels: { name: job }, value: 1 }], ...(waitsFor === null ? {} : { millrace_held_up: heldUpSamples(waitsFor) }) };
+  return Object.entries(METRICS).map(([name, { type, help, of }]) => ({ name, type, help, samples: of === undefined || view === null ? (always[name] ?? []) : of(view) }));
 }

@@ -1,6 +1,7 @@
 /** `--monitor`: what runs, over HTTP, for probes, for Prometheus and for people. */
 import type { Reporter } from '../job/reporter.ts';
 import type { Running } from '../job/snapshot.ts';
+import type { SilenceWatch } from '../job/silence.ts';
 import type { CompiledJob } from '../job/types.ts';
 import type { MonitorAddress } from './address.ts';
 import { CONTENT_TYPE, exposition } from './exposition.ts';
@@ -18,8 +19,8 @@ export interface Monitor extends ServedPages {
   watching(reporter: Reporter): Reporter;
 }
 
-/** @throws ConfigError when the address cannot be listened on */
-export async function openMonitor(job: CompiledJob, address: MonitorAddress): Promise<Monitor> {
+/** @param silence what is waited for before the run begins. @throws ConfigError when the address cannot be listened on */
+export async function openMonitor(job: CompiledJob, address: MonitorAddress, silence: Pick<SilenceWatch, 'silence'> | null = null): Promise<Monitor> {
   const begunMs = startedAtMs();
   let state: MonitorState = 'starting';
   let look: (() => RunView) | null = null;
@@ -27,7 +28,7 @@ export async function openMonitor(job: CompiledJob, address: MonitorAddress): Pr
     '/': () => ({ status: 200, type: 'text/html; charset=utf-8', body: PAGE, policy: PAGE_POLICY }),
     '/healthz': () => plain(200, 'ok'),
     '/readyz': () => plain(state === 'running' ? 200 : 503, state),
-    '/metrics': () => ({ status: 200, type: CONTENT_TYPE, body: exposition(familiesOf(job.name, look?.() ?? null, begunMs)) }),
+    '/metrics': () => ({ status: 200, type: CONTENT_TYPE, body: exposition(familiesOf(job.name, look?.() ?? null, begunMs, silence?.silence?.wait.reason ?? null)) }),
     '/progress.json': () => ({ status: 200, type: 'application/json', body: JSON.stringify(progressOf(job.name, state, look?.() ?? null)) }),
   }, address);
   return {
@@ -35,7 +36,7 @@ export async function openMonitor(job: CompiledJob, address: MonitorAddress): Pr
     watching: (reporter) => ({
       ...reporter,
       start: (running: Running) => {
-        look = viewsOf(running, () => performance.now());
+        look = viewsOf(running, () => performance.now(), Date.now);
         state = 'running';
         reporter.start(running);
       },

@@ -34,7 +34,14 @@ const count = (n) => Math.round(n).toLocaleString('en-US');
 const rate = (n) => n < 10 ? n.toFixed(1) : count(n);
 const duration = (ms) => { const s = Math.ceil(ms / 1000); return s < 60 ? s + ' s' : s < 3600 ? Math.floor(s / 60) + ' min ' + s % 60 + ' s' : Math.floor(s / 3600) + ' h ' + Math.floor(s % 3600 / 60) + ' min'; };
 const ms = (n) => n === null ? '-' : n < 1000 ? Math.round(n) + ' ms' : (n / 1000).toFixed(1) + ' s';
-const held = (h) => h === null ? '' : h.by === 'outage' ? 'The service is down, for ' + duration(h.forMs) + (h.leftMs > 0 ? '; asked again in ' + duration(h.leftMs) : '; being asked') : (h.by === 'throttled' ? 'The service said "later": ' : 'The quota is used up: ') + duration(h.leftMs) + ' left';
+const held = (h) => {
+  if (h === null) return '';
+  const left = h.leftMs === null ? '' : duration(h.leftMs) + ' left';
+  if (h.by === 'outage') return 'The service is down, for ' + duration(h.forMs) + (h.leftMs > 0 ? '; asked again in ' + duration(h.leftMs) : '; being asked');
+  if (h.by === 'throttled') return 'The service said "later": ' + left;
+  if (h.by === 'quota') return 'The quota is used up: ' + left;
+  return 'Nothing is sent for ' + duration(h.forMs) + '. Waiting for ' + h.what + (left === '' ? '' : ': ' + left);
+};
 const points = [];
 const draw = (top) => {
   $('rate').setAttribute('points', points.map((y, i) => (KEPT - points.length + i) + ',' + (100 - 95 * y / top).toFixed(2)).join(' '));

@@ -5,7 +5,7 @@ import type { RunView } from './run-view.ts';
 /** The job, its state, and once it runs what is known of it. */
 export function progressOf(job: string, state: MonitorState, view: RunView | null): Record<string, unknown> {
   if (view === null) return { job, state };
-  const { snapshot, pool, ownRpm, quota, lag, checkpointAgeMs, latencyMs } = view;
+  const { snapshot, pool, ownRpm, quota, lag, checkpointAgeMs, latencyMs, heldUpUntilMs } = view;
   return {
     job,
     state,
@@ -25,6 +25,6 @@ export function progressOf(job: string, state: MonitorState, view: RunView | nul
     latencyMs,
     retries: snapshot.retries,
     throttled: snapshot.throttled,
-    heldUp: snapshot.heldUp,
+    heldUp: snapshot.heldUp === null ? null : { ...snapshot.heldUp, until: heldUpUntilMs === null ? null : new Date(heldUpUntilMs).toISOString() },
   };
 }

@@ -1,5 +1,6 @@
 /** What a monitor shows, taken from the running parts when somebody looks: nothing runs by itself. */
 import type { Meter } from '../job/meter.ts';
+import type { WaitTotals } from '../job/wait-log.ts';
 import { ownRpm } from '../job/shards/shard-job.ts';
 import { bytesBefore, countsOf, snapshots, type HeldUp, type Running, type Snapshot } from '../job/snapshot.ts';
 
@@ -16,7 +17,11 @@ export interface RunView {
   readonly ownRpm: number | null;
   /** As the newest answer with headers stated it. */
   readonly quota: { readonly limit: number | null; readonly remaining: number | null };
-  readonly heldUpBy: HeldUp['by'] | null;
+  readonly heldUp: HeldUp | null;
+  /** When that ends, Unix time; null: nothing is waited for, or nobody knows. */
+  readonly heldUpUntilMs: number | null;
+  /** What this execution waited for, milliseconds by reason. */
+  readonly waited: WaitTotals['reasons'];
   readonly lag: { readonly records: number; readonly oldestMs: number };
   /** Null: there is no checkpoint. */
   readonly checkpointAgeMs: number | null;
@@ -28,8 +33,8 @@ export interface RunView {
   readonly latencyMs: Readonly<Record<'p50' | 'p95' | 'p99', number | null>>;
 }
 
-/** Looks at a run. @param now monotonic milliseconds */
-export function viewsOf(source: Running, now: () => number): () => RunView {
+/** Looks at a run. @param now monotonic milliseconds @param wallNow Unix time, milliseconds */
+export function viewsOf(source: Running, now: () => number, wallNow: () => number): () => RunView {
   const { counters, job, running } = source;
   const { manifest, mark } = source.checkpoint;
   const look = snapshots(source, ownRpm(job, source.checkpoint), job.limits.limit, now);
@@ -52,7 +57,9 @@ export function viewsOf(source: Running, now: () => number): () => RunView {
       rpm: job.service.rpm,
       ownRpm: ownRpm(job, source.checkpoint),
       quota: running.limiter.stated ?? { limit: null, remaining: null },
-      heldUpBy: counts.heldUp?.by ?? null,
+      heldUp: counts.heldUp,
+      heldUpUntilMs: counts.heldUp === null || counts.heldUp.leftMs === null ? null : wallNow() + counts.heldUp.leftMs,
+      waited: counters.waitsNow().reasons,
       lag: { records: running.inProgress, oldestMs: running.oldestMs },
       checkpointAgeMs: keepsCheckpoint && lastKept !== null ? at - lastKept.atMs : null,
       throttled: { events: counters.throttledEvents - begun.events, waitedMs: counters.waitedMs - begun.waitedMs },

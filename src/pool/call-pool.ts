@@ -99,6 +99,11 @@ export class CallPool {
     return this.#slots.waiting + this.#atGate;
   }
 
+  /** Failed attempts that are made again, and whose time has not come. */
+  get retriesWaiting(): number {
+    return this.#retries.waiting;
+  }
+
   /** Calls that were sent and are not answered. */
   get inFlight(): number {
     return this.#inFlight;

@@ -18,6 +18,8 @@ export class RetryLine {
   /** Their time has come. */
   #due: Task[] = [];
   #looksAgain = false;
+  /** Their time has not come. */
+  #later = 0;
 
   constructor(options: RetryLineOptions) {
     this.#options = options;
@@ -29,8 +31,17 @@ export class RetryLine {
     if (this.#due.length > 0) this.#letGo();
   }
 
+  /** Retries that wait here. */
+  get waiting(): number {
+    return this.#later + this.#due.length;
+  }
+
   addLater(task: Task, ms: number): void {
-    this.#options.timers.after(ms, () => this.add([task]));
+    this.#later++;
+    this.#options.timers.after(ms, () => {
+      this.#later--;
+      this.add([task]);
+    });
   }
 
   add(tasks: readonly Task[]): void {
@@ -40,6 +51,7 @@ export class RetryLine {
 
   clear(): void {
     this.#due = [];
+    this.#later = 0;
   }
 
   /** Lets retries go, oldest first, as far as the budget allows. */

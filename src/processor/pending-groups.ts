@@ -12,6 +12,8 @@ export class PendingGroups {
   readonly #patienceMs: number;
   readonly #due: (group: PendingGroup, members: Members) => void;
   readonly #onHold: (addresses: number, waitMs: number) => void;
+  /** When each group that is held is due (monotonic milliseconds), and how many addresses it has. */
+  readonly #held = new Map<PendingGroup, { readonly addresses: number; readonly untilMs: number }>();
   readonly #returning = new Map<string, { readonly group: PendingGroup; readonly members: Map<string, Answered<VerificationResult>> }>();
 
   /** @param due called when a group's time has come. @param onHold told who waits, and how long */
@@ -26,11 +28,26 @@ export class PendingGroups {
     return this.#returning.size;
   }
 
+  /** Addresses that are held, and when the first of them are asked for again (monotonic milliseconds); null: there are none. */
+  get waiting(): { readonly addresses: number; readonly untilMs: number } | null {
+    if (this.#held.size === 0) return null;
+    let [addresses, untilMs] = [0, Infinity];
+    for (const held of this.#held.values()) {
+      addresses += held.addresses;
+      untilMs = Math.min(untilMs, held.untilMs);
+    }
+    return { addresses, untilMs };
+  }
+
   hold(group: PendingGroup, members: Members): void {
     // A clock that was set back must not make the wait longer than patience.
     const waitMs = Math.max(0, Math.min(group.dueMs - Date.now(), this.#patienceMs));
     this.#onHold(members.size, waitMs);
-    this.#timers.after(waitMs, () => this.#due(group, members));
+    this.#held.set(group, { addresses: members.size, untilMs: performance.now() + waitMs });
+    this.#timers.after(waitMs, () => {
+      this.#held.delete(group);
+      this.#due(group, members);
+    });
   }
 
   /** An address that the run before was waiting for. */
@@ -52,5 +69,6 @@ export class PendingGroups {
   /** Nobody is asked about again. */
   stop(): void {
     this.#timers.clear();
+    this.#held.clear();
   }
 }

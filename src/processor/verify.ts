@@ -68,6 +68,11 @@ export class VerifyStep {
     return this.#pending.incomplete;
   }
 
+  /** Addresses whose verdict is asked for again later; null: there are none. */
+  get addressesPending(): PendingGroups['waiting'] {
+    return this.#pending.waiting;
+  }
+
   ask(email: string, done: Done): void {
     const waiting = this.#inFlight.get(email);
     if (waiting !== undefined) {

@@ -1,6 +1,7 @@
 /** Commands that are asked again until Redis answers, for a bounded time: the one place that retries them. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from './client.ts';
+import { waits } from '../waits.ts';
 import { redisError, redisFaultOf } from './failure.ts';
 
 export interface RedisPatience {
@@ -42,17 +43,23 @@ export class PatientRedis {
    * @throws MillraceError 74 after an outage that is too long, 77 without the right password; the signal's reason when it is aborted
    */
   async ask<T>(work: (client: Redis) => Promise<T>): Promise<T> {
-    for (let failures = 0; ; failures++) {
-      this.#patience.signal?.throwIfAborted();
-      try {
-        if (this.client.status !== 'ready') await this.#connected();
-        const done = await work(this.client);
-        this.#isBack();
-        return done;
-      } catch (error) {
-        this.#failed(error);
+    let leave: (() => void) | null = null;
+    try {
+      for (let failures = 0; ; failures++) {
+        this.#patience.signal?.throwIfAborted();
+        try {
+          if (this.client.status !== 'ready') await this.#connected();
+          const done = await work(this.client);
+          this.#isBack();
+          return done;
+        } catch (error) {
+          this.#failed(error);
+        }
+        leave ??= waits.enter({ reason: 'redis', what: 'Redis, which failed and is asked again', untilMs: null });
+        await sleep(Math.random() * Math.min(CAP_MS, BASE_MS * 2 ** Math.min(failures, 10)), undefined, { signal: this.#patience.signal }).catch(() => undefined);
       }
-      await sleep(Math.random() * Math.min(CAP_MS, BASE_MS * 2 ** Math.min(failures, 10)), undefined, { signal: this.#patience.signal }).catch(() => undefined);
+    } finally {
+      leave?.();
     }
   }
 

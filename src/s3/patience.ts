@@ -1,6 +1,7 @@
 /** Attempts at S3: the one place that retries them, and that ends those which stand still. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MillraceError } from '../errors.ts';
+import { waits } from '../waits.ts';
 import { faultOf } from './failure.ts';
 
 export interface Patience {
@@ -36,29 +37,35 @@ export interface Attempt {
 export async function patiently<T>(work: (attempt: Attempt) => Promise<T>, patience: Patience, unwanted: AbortSignal | undefined): Promise<T> {
   const signals = [unwanted, patience.until].filter((one) => one !== undefined);
   const signal = signals.length > 1 ? AbortSignal.any(signals) : signals[0];
-  for (let [failures, sinceMs] = [0, performance.now()]; ; ) {
-    signal?.throwIfAborted();
-    const idle = new AbortController();
-    const timer = setTimeout(() => idle.abort(new Error(`nothing came for ${Number((patience.idleMs / 1_000).toFixed(1))} s`)), patience.idleMs);
-    const attempt: Attempt = {
-      signal: signal === undefined ? idle.signal : AbortSignal.any([signal, idle.signal]),
-      progress: () => {
-        [failures, sinceMs] = [0, performance.now()];
-        timer.refresh();
-      },
-      moves: () => void timer.refresh(),
-    };
-    let failure: unknown;
-    try {
-      return await work(attempt);
-    } catch (error) {
-      failure = idle.signal.aborted ? idle.signal.reason : error;
-    } finally {
-      clearTimeout(timer);
+  let leave: (() => void) | null = null;
+  try {
+    for (let [failures, sinceMs] = [0, performance.now()]; ; ) {
+      signal?.throwIfAborted();
+      const idle = new AbortController();
+      const timer = setTimeout(() => idle.abort(new Error(`nothing came for ${Number((patience.idleMs / 1_000).toFixed(1))} s`)), patience.idleMs);
+      const attempt: Attempt = {
+        signal: signal === undefined ? idle.signal : AbortSignal.any([signal, idle.signal]),
+        progress: () => {
+          [failures, sinceMs] = [0, performance.now()];
+          timer.refresh();
+        },
+        moves: () => void timer.refresh(),
+      };
+      let failure: unknown;
+      try {
+        return await work(attempt);
+      } catch (error) {
+        failure = idle.signal.aborted ? idle.signal.reason : error;
+      } finally {
+        clearTimeout(timer);
+      }
+      signal?.throwIfAborted();
+      failures += 1;
+      if (failure instanceof MillraceError || faultOf(failure) !== 'passing' || failures >= patience.attempts || performance.now() - sinceMs >= (patience.longestMs ?? Infinity)) throw failure;
+      leave ??= waits.enter({ reason: 'storage', what: 'S3, which failed and is asked again', untilMs: null });
+      await sleep(Math.random() * Math.min(patience.capMs, patience.baseMs * 2 ** (failures - 1)), undefined, { signal }).catch(() => undefined);
     }
-    signal?.throwIfAborted();
-    failures += 1;
-    if (failure instanceof MillraceError || faultOf(failure) !== 'passing' || failures >= patience.attempts || performance.now() - sinceMs >= (patience.longestMs ?? Infinity)) throw failure;
-    await sleep(Math.random() * Math.min(patience.capMs, patience.baseMs * 2 ** (failures - 1)), undefined, { signal }).catch(() => undefined);
+  } finally {
+    leave?.();
   }
 }

@@ -1,6 +1,7 @@
 /** Checkpoints as runs write them. */
 import * as fc from 'fast-check';
 import type { Checkpoint, JobState } from '../../src/checkpoint/checkpoint-file.ts';
+import { NO_WAITS } from '../../src/job/wait-log.ts';
 import { START_MARK } from '../../src/writer/mark.ts';
 
 export const CHECKPOINT: Checkpoint = {
@@ -18,7 +19,7 @@ export const CHECKPOINT: Checkpoint = {
   finishedAt: null,
   exitCode: null,
   mark: START_MARK,
-  totals: { calls: {}, lookups: { unique: 0, fromLedger: 0 }, retries: 0, throttled: { events: 0, waitedMs: 0 }, credits: 0, latency: {}, activeMs: 0 },
+  totals: { calls: {}, lookups: { unique: 0, fromLedger: 0 }, retries: 0, throttled: { events: 0, waitedMs: 0 }, waits: NO_WAITS, credits: 0, latency: {}, activeMs: 0 },
   trusted: false,
   spent: null,
   result: null,

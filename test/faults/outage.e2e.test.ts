@@ -69,7 +69,8 @@ test('for 30 s: nothing failed, nothing lost, and it is asked a few times only',
     expect(during, name).toBeLessThanOrEqual(FEW);
     // Where nobody listens only the run itself can tell how often it tried.
     expect(attemptsMore, name).toBeLessThanOrEqual(FEW);
-    expect(log.map(({ event }) => event).filter((event) => event !== 'progress'), name).toEqual(['started', 'service_down', 'service_back', 'finished']);
+    expect(log.map(({ event }) => event).filter((event) => !['progress', 'waiting', 'waited'].includes(event as string)), name).toEqual(['started', 'service_down', 'service_back', 'finished']);
+    expect(log.filter(({ event }) => event === 'waiting').map(({ msg }) => msg)[0], name).toMatch(/^nothing is sent: waiting for the service, which is down, until [\d:]+ UTC \(in \d+ s\) \(outage\)$/);
     const down = log.filter(({ heldUpBy }) => heldUpBy === 'outage');
     expect(down.length, name).toBeGreaterThanOrEqual(2);
     const downMs = down.map((line) => line['downMs'] as number);

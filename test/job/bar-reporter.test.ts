@@ -3,12 +3,14 @@ import * as fc from 'fast-check';
 import { barReporter, progressLine } from '../../src/job/bar-reporter.ts';
 import { Counters } from '../../src/job/counters.ts';
 import { buildReport } from '../../src/job/report.ts';
-import type { Running, Snapshot } from '../../src/job/snapshot.ts';
+import type { HeldUp, Running, Snapshot } from '../../src/job/snapshot.ts';
 import type { CompiledJob } from '../../src/job/types.ts';
+import type { WaitReason } from '../../src/waits.ts';
 import { EMPTY_TALLY } from '../../src/writer/tally.ts';
 import { CHECKPOINT } from '../checkpoint/samples.ts';
 
 const NOTHING_YET: Snapshot = { tally: EMPTY_TALLY, share: 0, inProgress: 0, rowsPerSecond: 0, callsPerSecond: 0, quotaShare: null, etaMs: null, retries: 0, throttled: { events: 0, waitedMs: 0 }, concurrency: 16, heldUp: null };
+const heldUp = (by: WaitReason, leftMs: number | null, forMs = 0): HeldUp => ({ by, what: 'what it is', forMs, leftMs });
 const line = (now: Partial<Snapshot>): string => progressLine('nightly', { ...NOTHING_YET, ...now });
 
 describe('the progress line', () => {
@@ -24,8 +26,8 @@ describe('the progress line', () => {
   });
 
   it('says within 80 columns what holds it up', () => {
-    expect(line({ share: 0.42, heldUp: { by: 'outage', forMs: 599_000, leftMs: 15_000 } }).slice(0, 79)).toContain('SERVICE DOWN, next probe in 15 s');
-    expect(line({ share: 0.42, heldUp: { by: 'throttled', leftMs: 599_000 } }).slice(0, 79)).toContain('THROTTLED, 9 min 59 s left');
+    expect(line({ share: 0.42, heldUp: heldUp('outage', 15_000, 599_000) }).slice(0, 79)).toContain('SERVICE DOWN, next probe in 15 s');
+    expect(line({ share: 0.42, heldUp: heldUp('throttled', 599_000) }).slice(0, 79)).toContain('THROTTLED, 9 min 59 s left');
   });
 
   it('says how often it was throttled, and how long that took', () => {
@@ -47,10 +49,12 @@ describe('the progress line', () => {
     const late = { etaMs: 60_000, share: 0.5 };
     expect(line(late)).toMatch(/ETA 1 min 0 s$/);
     const bar = '\\] 50% · ';
-    expect(line({ ...late, heldUp: { by: 'outage', forMs: 65_000, leftMs: 3_500 } })).toMatch(new RegExp(`${bar}SERVICE DOWN, next probe in 4 s \\(for 1 min 5 s\\) · 0 rows · 0 requests/s$`));
-    expect(line({ ...late, heldUp: { by: 'outage', forMs: 900, leftMs: 0 } })).toMatch(new RegExp(`${bar}SERVICE DOWN, probing \\(for 1 s\\) · `));
-    expect(line({ ...late, heldUp: { by: 'throttled', leftMs: 4_100 } })).toMatch(new RegExp(`${bar}THROTTLED, 5 s left · 0 rows · 0 requests/s$`));
-    expect(line({ ...late, heldUp: { by: 'quota', leftMs: 61_000 } })).toMatch(new RegExp(`${bar}quota used up, 1 min 1 s left · `));
+    expect(line({ ...late, heldUp: heldUp('outage', 3_500, 65_000) })).toMatch(new RegExp(`${bar}SERVICE DOWN, next probe in 4 s \\(for 1 min 5 s\\) · 0 rows · 0 requests/s$`));
+    expect(line({ ...late, heldUp: heldUp('outage', 0, 900) })).toMatch(new RegExp(`${bar}SERVICE DOWN, probing \\(for 1 s\\) · `));
+    expect(line({ ...late, heldUp: heldUp('throttled', 4_100) })).toMatch(new RegExp(`${bar}THROTTLED, 5 s left · 0 rows · 0 requests/s$`));
+    expect(line({ ...late, heldUp: heldUp('quota', 61_000) })).toMatch(new RegExp(`${bar}quota used up, 1 min 1 s left · `));
+    expect(line({ ...late, heldUp: heldUp('answers', null) })).toMatch(new RegExp(`${bar}waiting for what it is · `));
+    expect(line({ ...late, heldUp: heldUp('verify', 12_000) })).toMatch(new RegExp(`${bar}waiting for what it is, 12 s left · `));
     expect(line({ ...late, share: 1, etaMs: 0 })).not.toContain('ETA');
   });
 });

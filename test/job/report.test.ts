@@ -44,7 +44,7 @@ describe('the report', () => {
 
   it('has exactly the keys of the contract, in its order', () => {
     const report = buildReport(CHECKPOINT, 'out.csv', 1_000);
-    expect(Object.keys(report)).toEqual(['job', 'startedAt', 'finishedAt', 'exitCode', 'records', 'verification', 'calls', 'lookups', 'retries', 'throttled', 'credits', 'quota', 'latencyMs', 'output']);
+    expect(Object.keys(report)).toEqual(['job', 'startedAt', 'finishedAt', 'exitCode', 'records', 'verification', 'calls', 'lookups', 'retries', 'throttled', 'waits', 'credits', 'quota', 'latencyMs', 'output']);
     expect(Object.keys(report.records)).toEqual(['total', 'matched', 'no_match', 'invalid', 'suppressed', 'failed']);
     expect([report.lookups, report.throttled, report.quota, report.latencyMs, report.output].map((part) => Object.keys(part))).toEqual([['unique', 'fromLedger'], ['events', 'waitedMs'], ['rpm', 'usedShare'], ['p50', 'p95', 'p99'], ['uri', 'rows', 'bytes', 'sha256']]);
   });

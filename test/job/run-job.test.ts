@@ -14,6 +14,7 @@ import type { LedgerEntry } from '../../src/ledger/options.ts';
 import { FileLedger } from '../../src/ledger/run-ledger.ts';
 import { loadKeys } from '../../src/processor/load-keys.ts';
 import { DISTRUST_AFTER, type Trust } from '../../src/processor/trust-gate.ts';
+import { Waits } from '../../src/waits.ts';
 import { START_MARK } from '../../src/writer/mark.ts';
 import { EMPTY_TALLY } from '../../src/writer/tally.ts';
 import { cleanUp } from '../support/clean-up.ts';
@@ -88,6 +89,7 @@ async function make(emails: readonly string[]): Promise<Made> {
         keysOf,
         vouched,
         quota: null,
+        waits: new Waits(),
         reporter: { detail: tell, info: tell, warn: tell },
         service: { baseUrl: service.url, origin: service.url, apiKey: new RotatingKey(API_KEY) },
         keep: async (_mark, _state, trust) => keep?.(trust),

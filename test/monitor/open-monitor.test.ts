@@ -108,7 +108,7 @@ test('the run is ready while it lasts, and what the reporter is told goes on to 
   const watched = monitor.watching(reporter);
   const ready = async (): Promise<number> => (await fetch(new URL('readyz', monitor.url))).status;
   watched.info('x', 'y');
-  const counters = { meter: { steps: new Map(), rows: {} }, callsNow: 0, throttledEvents: 0, waitedMs: 0, credits: 0 };
+  const counters = { waitsNow: () => ({ reasons: {} }), meter: { steps: new Map(), rows: {} }, callsNow: 0, throttledEvents: 0, waitedMs: 0, credits: 0 };
   const checkpoint = { retry: null, manifest: { files: [] }, mark: { position: null } };
   watched.start({ job: { output: { uri: 'out' }, service: { rpm: null }, limits: { limit: null } }, counters, checkpoint, running: { pool: { outage: null }, limiter: { throttledMs: () => 0, pausedMs: () => 0 } }, sink: { tally: { total: 0 } } } as unknown as Parameters<Reporter['start']>[0]);
   expect(await ready()).toBe(200);

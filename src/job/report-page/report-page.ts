@@ -7,6 +7,7 @@ import { latency } from './latency.ts';
 import type { PageData } from './page-data.ts';
 import { requests } from './requests.ts';
 import { STYLE } from './style.ts';
+import { waits } from './waits.ts';
 import { bytes, code, linkBeside, moment, named } from './words.ts';
 
 /** Nothing is loaded, nothing runs. */
@@ -16,6 +17,7 @@ const SECTIONS: readonly (readonly [title: string, content: (data: PageData) => 
   ['Outcomes', outcomes],
   ['Verdicts', verdicts],
   ['Requests against quota', requests],
+  ['Waits', waits],
   ['Latency', latency],
   ['Errors', errors],
   ['Cost', cost],

@@ -6,6 +6,7 @@ import { MOST_SLOTS } from '../call-series.ts';
 import { joinSlots, keepSlots, readSlots } from '../call-slots.ts';
 import type { JobPaths } from '../paths.ts';
 import { newCheckpoint } from '../start.ts';
+import { addWaits } from '../wait-log.ts';
 import type { CompiledJob } from '../types.ts';
 import type { ShardPlan } from './shard-plan.ts';
 
@@ -42,6 +43,7 @@ function addTotals(shards: readonly RunTotals[], { of, before }: ShardPlan): Run
     lookups: { unique: sum(({ lookups }) => lookups.unique), fromLedger: sum(({ lookups }) => lookups.fromLedger) },
     retries: sum(({ retries }) => retries),
     throttled: { events: sum(({ throttled }) => throttled.events), waitedMs: sum(({ throttled }) => throttled.waitedMs) },
+    waits: addWaits(all.map(({ waits }) => waits)),
     credits: sum(({ credits }) => credits),
     latency: addCounts(all.map(({ latency }) => latency)),
     // Each shard may use its share of the plan only: so many at once take what one alone takes in the sum of their times, divided by all.

@@ -2,6 +2,7 @@
  * One quota for several pods, behind the door of a limiter. Each pod asks the store for permits at short turns and tells it
  * what became of them; one pod leads, which is to say that it keeps the account and grants.
  */
+import type { Wait } from '../../waits.ts';
 import type { RateReading } from '../rate-headers.ts';
 import { Leader } from './leader.ts';
 import { Member, type OwnAnswer, type Standing } from './member.ts';
@@ -83,6 +84,14 @@ export class SharedQuota {
 
   waitMs(nowMs: number): number {
     return this.#member.waitMs(nowMs);
+  }
+
+  /** What calls wait for; null: one may start. */
+  waiting(nowMs: number): Wait | null {
+    if (this.#member.permits(nowMs) >= 1) return null;
+    const waitMs = this.#member.waitMs(nowMs);
+    const what = this.#member.standing === 'alone' ? "this run's own share of the plan, because the shared quota cannot be reached" : 'a permit of the quota that is shared with other runs';
+    return { reason: 'shared_quota', what, untilMs: waitMs > 0 ? nowMs + waitMs : null };
   }
 
   permits(nowMs: number): number {

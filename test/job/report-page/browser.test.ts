@@ -26,7 +26,7 @@ test.runIf(ensurePackage(BROWSER))('the page in a browser as wide as a phone: sh
     expect(text).toContain(hostile);
     expect(text).toContain('Finished, but 1,400 records failed: more than limits.maxErrors permits (exit code 1)');
     expect(text).toMatch(/matched found\s+7,600\s+76\.0 %/);
-    for (const title of ['What to do next', 'Outcomes', 'Verdicts', 'Requests against quota', 'Latency', 'Errors', 'Cost']) expect(text).toContain(title);
+    for (const title of ['What to do next', 'Outcomes', 'Verdicts', 'Requests against quota', 'Waits', 'Latency', 'Errors', 'Cost']) expect(text).toContain(title);
     // What is wide scrolls by itself.
     expect(widths.window).toBeLessThanOrEqual(400);
     expect(widths.page).toBe(widths.window);

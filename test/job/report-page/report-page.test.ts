@@ -54,7 +54,9 @@ describe('the page of the report', () => {
       fc.property(pageData, (data) => {
         const { records, verification, credits, lookups, retries, calls } = data.report;
         const sections = sectionsOf(reportPage(data));
-        expect(Object.keys(sections)).toEqual(['What to do next', 'Outcomes', 'Verdicts', 'Requests against quota', 'Latency', 'Errors', 'Cost']);
+        expect(Object.keys(sections)).toEqual(['What to do next', 'Outcomes', 'Verdicts', 'Requests against quota', 'Waits', 'Latency', 'Errors', 'Cost']);
+        const rows = (sections['Waits'] ?? '').match(/<tr><td>2026-03-01 00:30:00<\/td>/g) ?? [];
+        expect(rows).toHaveLength(data.report.waits.list.length);
         for (const [name, n] of Object.entries(records)) if (name !== 'total') expect(sections['Outcomes']).toMatch(new RegExp(`<code>${name}</code>[^<]*</td><td>${count(n)}</td>`));
         const numbers = (of: string): string[] => [...(sections[of] ?? '').matchAll(/<td>([\d,]+)<\/td>/g)].map(([, n = '']) => n);
         expect(numbers('Verdicts').sort()).toEqual(Object.values(verification).filter((n) => n > 0).map(count).sort());

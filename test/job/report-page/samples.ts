@@ -2,6 +2,7 @@
 import * as fc from 'fast-check';
 import { NARROWEST_MS } from '../../../src/job/call-slots.ts';
 import { LatencyHistogram } from '../../../src/job/latency-histogram.ts';
+import { WAIT_REASONS } from '../../../src/waits.ts';
 import type { PageData } from '../../../src/job/report-page/page-data.ts';
 
 const n = fc.nat({ max: 2_000_000_000 });
@@ -34,9 +35,10 @@ export const pageData: fc.Arbitrary<PageData> = fc
     usedShare: fc.option(fc.double({ min: 0, max: 1, noNaN: true })),
     names: fc.array(name, { maxLength: 3 }),
     series,
+    waits: fc.array(fc.record({ at: fc.constant('2026-03-01T00:30:00.000Z'), ms: n, reason: fc.constantFrom(...WAIT_REASONS), what: name }), { maxLength: 5 }),
     latencies: fc.array(fc.double({ min: 0.1, max: 100_000, noNaN: true }), { maxLength: 60 }),
   })
-  .map(({ job, uri, finished, exitCode, outcomes, none, verification, errors, calls, some: [unique, fromLedger, retries, credits, size, waitedMs], rpm, usedShare, names, series, latencies }) => {
+  .map(({ job, uri, finished, exitCode, outcomes, none, verification, errors, calls, some: [unique, fromLedger, retries, credits, size, waitedMs], rpm, usedShare, names, series, waits, latencies }) => {
     const records = none ? { matched: 0, no_match: 0, invalid: 0, suppressed: 0, failed: 0 } : outcomes;
     const total = Object.values(records).reduce((sum, one) => sum + one, 0);
     const histogram = new LatencyHistogram();
@@ -44,7 +46,7 @@ export const pageData: fc.Arbitrary<PageData> = fc
     return {
       report: {
         job, startedAt: '2026-03-01T00:00:00.000Z', finishedAt: finished ? '2026-03-01T01:02:03.000Z' : null, exitCode,
-        records: { total, ...records }, verification, calls, lookups: { unique, fromLedger }, retries, throttled: { events: retries, waitedMs }, credits,
+        records: { total, ...records }, verification, calls, lookups: { unique, fromLedger }, retries, throttled: { events: retries, waitedMs }, waits: { count: waits.length, ms: waitedMs, reasons: { quota: waitedMs }, list: waits }, credits,
         quota: { rpm, usedShare }, latencyMs: { p50: histogram.percentile(0.5), p95: histogram.percentile(0.95), p99: histogram.percentile(0.99) },
         output: { uri, rows: total, bytes: size, sha256: finished ? 'ab'.repeat(32) : null },
       },

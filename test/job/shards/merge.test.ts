@@ -15,7 +15,7 @@ const shard: fc.Arbitrary<Checkpoint> = fc
   .map(({ matched, failed, enrich, unique, retries, events, waitedMs, credits, activeMs, bucket, callsAtMost, spent }) => ({
     ...CHECKPOINT,
     mark: { ...CHECKPOINT.mark, tally: { ...CHECKPOINT.mark.tally, total: matched + failed, outcomes: { ...CHECKPOINT.mark.tally.outcomes, matched, failed } } },
-    totals: { calls: { enrich }, lookups: { unique, fromLedger: 0 }, retries, throttled: { events, waitedMs }, credits, latency: { 7: bucket }, activeMs, series: { widthMs: 1_000, slots: [[1_700_000_000, enrich, 1, waitedMs, 0]] } },
+    totals: { calls: { enrich }, lookups: { unique, fromLedger: 0 }, retries, throttled: { events, waitedMs }, waits: { count: 1, ms: waitedMs, reasons: { quota: waitedMs }, list: [] }, credits, latency: { 7: bucket }, activeMs, series: { widthMs: 1_000, slots: [[1_700_000_000, enrich, 1, waitedMs, 0]] } },
     callsAtMost,
     spent,
   }));
@@ -36,6 +36,7 @@ test('the numbers of the shards add up', () => {
         credits: sum(({ totals }) => totals.credits),
         latency: { 7: sum(({ totals }) => totals.latency['7'] ?? 0) },
       });
+      expect(joined.totals.waits).toEqual({ count: shards.length, ms: sum(({ totals }) => totals.throttled.waitedMs), reasons: { quota: sum(({ totals }) => totals.throttled.waitedMs) }, list: [] });
       // All at once.
       expect(joined.totals.series).toEqual({ widthMs: 1_000, slots: [[1_700_000_000, sum(({ totals }) => totals.calls['enrich'] ?? 0), shards.length, sum(({ totals }) => totals.throttled.waitedMs), 0]] });
       expect(lookups.unique).toBe(sum(({ totals }) => totals.lookups.unique));

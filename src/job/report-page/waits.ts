@@ -1,0 +1,16 @@
+/** What the job waited for while it sent nothing. HTML; pure. */
+import { folded } from '../../html.ts';
+import type { WaitReason } from '../../waits.ts';
+import { count, duration } from '../words.ts';
+import { numbers } from './counts.ts';
+import type { PageData } from './page-data.ts';
+import { moment, named } from './words.ts';
+
+export function waits({ report: { waits: { count: all, ms, reasons, list } } }: PageData): string {
+  if (all === 0) return '<p>The job never went five seconds without sending a request.</p>';
+  const said = `<p>${count(all)} ${all === 1 ? 'wait' : 'waits'} of five seconds or more without a request, ${duration(ms)} together.</p>`;
+  const sums = (Object.entries(reasons) as [WaitReason, number][]).sort(([, one], [, other]) => other - one);
+  const table = numbers(['Waited for', 'Time'], sums.map(([reason, sum]) => [named(reason), duration(sum)]));
+  const more = all > list.length ? `<p class="note">The ${count(list.length)} longest of them:</p>` : '';
+  return `${said}${table}${folded('Each wait', `${more}${numbers(['Since (UTC)', 'For', 'Waited for'], list.map((wait) => [moment(Date.parse(wait.at)), duration(wait.ms), named(`${wait.what} (${wait.reason})`)]))}`)}`;
+}

@@ -1,0 +1,58 @@
+/** What the parts of a running job wait for, as they say it themselves. */
+import type { Limiter } from '../limiter/limiter.ts';
+import type { CallPool } from '../pool/call-pool.ts';
+import type { Wait, WaitReason, Waits } from '../waits.ts';
+import { count } from './words.ts';
+
+export interface WaitSources {
+  readonly limiter: Pick<Limiter, 'waiting'>;
+  readonly pool: Pick<CallPool, 'outage' | 'inFlight' | 'retriesWaiting'>;
+  /** Lookups that another run is asking for. */
+  readonly claimed: () => number;
+  /** Addresses whose verdict is asked for again, and when the first of them is (monotonic milliseconds); null: there are none. */
+  readonly pending: () => { readonly addresses: number; readonly untilMs: number } | null;
+  /** What the reader waits for; null: it reads, or has come to the end. */
+  readonly reader: () => 'input' | 'output' | null;
+  /** Monotonic milliseconds. */
+  readonly now: () => number;
+}
+
+/** Says in `waits` what the job waits for. Returns what ends that. */
+export function watchRun(waits: Waits, { limiter, pool, claimed, pending, reader, now }: WaitSources): () => void {
+  const leaves = [
+    () => outageWait(pool, now()),
+    () => limiter.waiting(),
+    () => ifAny(claimed(), 'claim', (n) => `the answers to ${lookups(n)} that another run is asking for`),
+    () => ifAny(pool.inFlight, 'answers', (n) => `the ${n === 1 ? 'answer to one request' : `answers to ${count(n)} requests`} under way`),
+    () => ifAny(pool.retriesWaiting, 'retry', (n) => `the time at which ${n === 1 ? 'a failed request is' : `${count(n)} failed requests are`} sent again`),
+    () => pendingWait(pending()),
+    () => readerWait(reader()),
+    (): Wait => ({ reason: 'no_requests', what: 'no request: the rows of now need none', untilMs: null }),
+  ].map((source) => waits.watch(source));
+  return () => {
+    for (const leave of leaves) leave();
+  };
+}
+
+function outageWait({ outage }: WaitSources['pool'], now: number): Wait | null {
+  if (outage === null) return null;
+  return { reason: 'outage', what: 'the service, which is down', untilMs: outage.probeInMs > 0 ? now + outage.probeInMs : null };
+}
+
+function pendingWait(pending: ReturnType<WaitSources['pending']>): Wait | null {
+  if (pending === null) return null;
+  return { reason: 'verify', what: `the time at which ${count(pending.addresses)} pending ${pending.addresses === 1 ? 'address is' : 'addresses are'} asked for again`, untilMs: pending.untilMs };
+}
+
+function readerWait(reader: ReturnType<WaitSources['reader']>): Wait | null {
+  if (reader === null) return null;
+  return { reason: reader, what: reader === 'input' ? 'the next records of the input' : 'the reader of the output', untilMs: null };
+}
+
+function ifAny(n: number, reason: WaitReason, what: (n: number) => string): Wait | null {
+  return n === 0 ? null : { reason, what: what(n), untilMs: null };
+}
+
+function lookups(n: number): string {
+  return n === 1 ? 'one lookup' : `${count(n)} lookups`;
+}

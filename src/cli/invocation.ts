@@ -41,7 +41,7 @@ export function toInvocation(parsed: Readonly<Record<string, unknown>>, env: Nod
   const [extra] = keys;
   if (extra !== undefined && !takesKeys) {
     throw new UsageError('extra_argument', `There is one argument too many: ${JSON.stringify(extra.slice(0, 80))}`, {
-      hint: 'Quote names with spaces, and globs too: Millrace expands them itself.',
+      hint: 'Files of data are given with --input, once for each. Quote names with spaces, and globs too: Millrace expands them itself.',
     });
   }
   const flags = new Map<string, FlagValue>();

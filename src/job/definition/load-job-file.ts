@@ -3,6 +3,8 @@ import { open, readdir, stat } from 'node:fs/promises';
 import { basename, extname, join, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ConfigError } from '../../errors.ts';
+import { hasJobKeys, inputHint, isDataFile, isInputByName, notAJob } from './data-as-job.ts';
+import { SECTIONS } from './keys.ts';
 import type { JobFile } from './layers.ts';
 import { didYouMean, nearest } from './nearest.ts';
 import { show } from './origin.ts';
@@ -10,6 +12,8 @@ import { show } from './origin.ts';
 /** A job file is a page of text; what is larger is something else. */
 export const MAX_JOB_BYTES = 1024 * 1024;
 const EXTENSIONS = ['.yaml', '.yml', '.json'];
+/** A line that only a job file has. */
+const JOB_LINE = new RegExp(`^\\s*[{"']*(?:${(SECTIONS.get('') ?? []).join('|')})["']?\\s*:`, 'm');
 /** Jobs that come with the package: the same distance from the source and from the build. */
 const PACKAGE_JOBS = fileURLToPath(new URL('../../../jobs', import.meta.url));
 const FOLDERS = ['jobs', PACKAGE_JOBS];
@@ -22,12 +26,25 @@ const PACKAGE = fileURLToPath(new URL('../../..', import.meta.url));
  */
 export async function loadJobFile(ref: string): Promise<JobFile> {
   const path = await findJob(ref);
-  // A run that is made of flags alone starts without the parser, which takes a while to load.
-  const { parseJob } = await import('./parse-job.ts');
-  const { value, lines } = parseJob(await readBounded(path), path);
+  if (isDataFile(path)) throw notAJob(path, 'is data by its name, and not a job file');
+  const { value, lines } = await parsed(await readBounded(path), path);
   if (resolve(path).startsWith(PACKAGE_JOBS + sep)) await findInPackage(value);
   const extension = extname(path);
   return { path, name: basename(path, EXTENSIONS.includes(extension.toLowerCase()) ? extension : ''), value, lines };
+}
+
+/** @throws ConfigError `job_syntax`, or `job_is_data` where the file has no key of a job: then nothing of it is shown */
+async function parsed(text: string, path: string): Promise<Pick<JobFile, 'value'> & { readonly lines: ReadonlyMap<string, number> }> {
+  // A run that is made of flags alone starts without the parser, which takes a while to load.
+  const { parseJob } = await import('./parse-job.ts');
+  try {
+    const job = parseJob(text, path);
+    if (job.value === null || job.value === undefined || hasJobKeys(job.value)) return job;
+  } catch (error) {
+    if (JOB_LINE.test(text)) throw error;
+    throw notAJob(path, 'is not a job file: it is no YAML or JSON with the keys of a job');
+  }
+  throw notAJob(path, 'is not a job file: it has none of the keys of a job');
 }
 
 async function findJob(ref: string): Promise<string> {
@@ -38,6 +55,7 @@ async function findJob(ref: string): Promise<string> {
   // A bare word means a job's name first; with an extension or a slash it looks like a path, and is one first.
   const places = hasExtension || isPath ? [ref, ...inFolders] : [...inFolders, ref];
   for (const place of places) if (await isFile(place)) return place;
+  if (await isFolder(ref)) throw notAJob(ref, 'is a folder, and not a job file');
   throw await notFound(ref, isPath);
 }
 
@@ -53,6 +71,14 @@ function isMapping(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+async function isFolder(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
 async function isFile(path: string): Promise<boolean> {
   try {
     return !(await stat(path)).isDirectory();
@@ -62,6 +88,7 @@ async function isFile(path: string): Promise<boolean> {
 }
 
 async function notFound(ref: string, isPath: boolean): Promise<ConfigError> {
+  if (isInputByName(ref)) return new ConfigError('job_not_found', `There is no job file ${show(ref)}`, { hint: inputHint(ref) });
   if (isPath) return new ConfigError('job_not_found', `There is no job file ${show(ref)}`, { hint: 'Paths start at the working directory.' });
   const known = new Set<string>();
   for (const folder of FOLDERS) {
@@ -90,11 +117,11 @@ async function readBounded(path: string): Promise<string> {
     throw new ConfigError('job_unreadable', message, { cause, hint: 'Check its permissions.' });
   }
   if (length > MAX_JOB_BYTES) {
-    throw new ConfigError('job_too_large', `${path} is larger than 1 MiB: that is no job file`, { hint: 'Give data to --input; JOB is a YAML or JSON file.' });
+    throw new ConfigError('job_too_large', `${path} is larger than 1 MiB: that is no job file`, { hint: inputHint(path) });
   }
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(0, length));
   } catch (cause) {
-    throw new ConfigError('job_syntax', `${path} is not UTF-8 text`, { cause, hint: 'Save it as UTF-8.' });
+    throw new ConfigError('job_syntax', `${path} is not UTF-8 text`, { cause, hint: `A job file is saved as UTF-8. ${inputHint(path)}` });
   }
 }

@@ -63,11 +63,57 @@ test.each([
   ['smaple', 'job_not_found', /no job "smaple".*did you mean sample\?/],
   ['large.yaml', 'job_too_large', /larger than 1 MiB/],
   ['latin1.yaml', 'job_syntax', /not UTF-8/],
-  ['sub.yaml', 'job_not_found', /no job file/],
+  ['sub.yaml', 'job_is_data', /is a folder, and not a job file$/],
 ])('%s: %s', async (ref, code, message) => {
   const error = await failure(loadJobFile(/^(?:nowhere|smaple)/.test(ref) ? ref : join(folder, ref)));
   expect(error).toMatchObject({ code, exitCode: 78 });
   expect(error.message).toMatch(message);
+});
+
+describe('data given as a job', () => {
+  const ROWS = [['Ana: Secretperson', 'ana.secret@works1.example'], ['*Bob, "Jr."', 'bob@works2.example'], ['{Cy}', '+44 20 7946 0000']];
+  const SHAPES: Readonly<Record<string, string>> = {
+    csv: `Name,Work Email\n${ROWS.map((row) => row.map((cell) => `"${cell.replaceAll('"', '""')}"`).join(',')).join('\n')}\n`,
+    tsv: `Name\tWork Email\n${ROWS.map((row) => row.join('\t')).join('\n')}\n`,
+    plain: `${ROWS.map(([, email]) => email).join('\n')}\n`,
+    // One a line, the only line, and a list that is YAML as well.
+    jsonl: `${ROWS.map(([name, email]) => JSON.stringify({ person: name, address: email })).join('\n')}\n`,
+    array: JSON.stringify(ROWS),
+    dashes: ROWS.map(([, email]) => `- ${email}\n`).join(''),
+    oneWord: 'ana.secret@works1.example',
+  };
+
+  test.each(['csv', 'tsv', 'dat', 'txt', 'yaml', 'json', 'jsonl', ''])('with the extension "%s" is told of with --input, and without any of its cells', async (extension) => {
+    for (const [shape, text] of Object.entries(SHAPES)) {
+      const path = join(folder, `my ${shape}${extension === '' ? '' : `.${extension}`}`);
+      await writeFile(path, text);
+      const error = await failure(loadJobFile(path));
+      expect([shape, error.code, error.exitCode]).toEqual([shape, 'job_is_data', 78]);
+      expect(error.hint).toContain(`--input '${path}' --output `);
+      for (const cell of ROWS.flat()) expect(`${error.message} ${error.hint}`).not.toContain(cell.slice(0, 8));
+    }
+  });
+
+  test.each([
+    ['leads.csv', '--input leads.csv --output leads.enriched.csv'],
+    ['in/leads.tsv.gz', '--input in/leads.tsv.gz --output in/leads.enriched.tsv.gz'],
+    ['leads.gz', '--input leads.gz --output leads.enriched.csv'],
+    ['s3://acme/leads/*.csv', "--input 's3://acme/leads/*.csv' --output enriched.csv"],
+    ["Ana's leads.csv", String.raw`--input 'Ana'\''s leads.csv' --output 'Ana'\''s leads.enriched.csv'`],
+  ])('%s, which is not there, is told of with what to type', async (ref, words) => {
+    expect(await failure(loadJobFile(ref))).toMatchObject({ code: 'job_not_found', hint: expect.stringContaining(words) });
+  });
+
+  test('archives and other bytes, and a job that is misspelt is still one', async () => {
+    await writeFile(join(folder, 'a.gz'), Buffer.from([0x1f, 0x8b, 8]));
+    await writeFile(join(folder, 'bytes'), Buffer.from([0x1f, 0x8b, 8, 0xff]));
+    await writeFile(join(folder, 'typo.yaml'), 'inptu: {uri: a.csv}\n');
+    await writeFile(join(folder, 'half.yaml'), 'input:\n  uri: *.csv\n');
+    expect(await failure(loadJobFile(join(folder, 'a.gz')))).toMatchObject({ code: 'job_is_data' });
+    expect((await failure(loadJobFile(join(folder, 'bytes')))).hint).toContain('--input');
+    expect((await loadJobFile(join(folder, 'typo.yaml'))).value).toEqual({ inptu: { uri: 'a.csv' } });
+    expect(await failure(loadJobFile(join(folder, 'half.yaml')))).toMatchObject({ code: 'job_syntax' });
+  });
 });
 
 const BOMB = ['a: &a [x,x,x,x,x,x,x,x,x,x]', ...['b', 'c', 'd', 'e'].map((name, index) => `${name}: &${name} [${Array.from({ length: 10 }, () => `*${'abcd'[index]}`).join(',')}]`)].join('\n');

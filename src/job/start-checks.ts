@@ -5,19 +5,20 @@ import { isShared } from '../ledger/place.ts';
 import { storageOf } from '../storage/storages.ts';
 import { changedDefinition } from './changed-definition.ts';
 import type { JobPaths } from './paths.ts';
+import { isSamePlace } from './same-place.ts';
 import type { CompiledJob } from './types.ts';
 
 export const FRESH_HINT = 'To start over, run with --fresh: what was paid for stays in the ledger.';
 
 /** @throws InputError 65 when neither the job's name nor its output is that of the checkpoint */
 export function refuseForeignCheckpoint(job: CompiledJob, paths: JobPaths, found: Pick<Checkpoint, 'job' | 'output'>): void {
-  if (found.job === job.name || found.output === paths.output) return;
+  if (found.job === job.name || isSamePlace(found.output, paths.output)) return;
   throw new InputError('checkpoint_of_another_job', `${paths.checkpoint} belongs to the job "${found.job}" with the output ${found.output}`, { hint: 'Name another output or checkpoint for this job.' });
 }
 
 /** `--fresh` starts this job over, and no other. @throws InputError 65 */
 export function refuseOthersOutput(job: CompiledJob, paths: JobPaths, found: Pick<Checkpoint, 'job' | 'output'>): void {
-  if (found.job === job.name || found.output !== paths.output) return;
+  if (found.job === job.name || !isSamePlace(found.output, paths.output)) return;
   throw new InputError('output_not_ours', `${paths.output} belongs to the job ${JSON.stringify(found.job)}, and this one is called ${JSON.stringify(job.name)}`, { hint: `Name another output; or start that job over with --name ${JSON.stringify(found.job)}; or move away its output and ${paths.checkpoint}.` });
 }
 
@@ -31,7 +32,7 @@ export function refuseChangedDefinition(job: CompiledJob, paths: JobPaths, found
 
 function changedName(job: CompiledJob, paths: JobPaths, found: Pick<Checkpoint, 'job' | 'output'>): string | null {
   if (found.job !== job.name) return `name was ${JSON.stringify(found.job)} and is now ${JSON.stringify(job.name)}`;
-  return found.output === paths.output ? null : `output.uri was ${found.output} and is now ${paths.output}`;
+  return isSamePlace(found.output, paths.output) ? null : `output.uri was ${found.output} and is now ${paths.output}`;
 }
 
 /** Whether the unfinished files still hold what the checkpoint counts on. */

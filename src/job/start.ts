@@ -10,6 +10,7 @@ import { keptFiles, START_MARK, type Mark } from '../writer/mark.ts';
 import { changedSince, freezeJobInput, readsStandardInput, spooledBytes } from './frozen-input.ts';
 import type { JobPaths } from './paths.ts';
 import { beforeRetry, firstMark, resumeRetry } from './retry-start.ts';
+import { isSamePlace } from './same-place.ts';
 import { exists, FRESH_HINT, isUnchanged, isWhole, ledgerExists, refuseChangedDefinition, refuseForeignCheckpoint, refuseOthersOutput } from './start-checks.ts';
 import type { CompiledJob } from './types.ts';
 import { NO_WAITS } from './wait-log.ts';
@@ -48,7 +49,7 @@ export async function decideStart(job: CompiledJob, paths: JobPaths, options: St
   refuseForeignCheckpoint(job, paths, found);
   if (options.fresh) {
     refuseOthersOutput(job, paths, found);
-    const isFirst = found.output !== paths.output;
+    const isFirst = !isSamePlace(found.output, paths.output);
     if (isFirst) await refuseForeignOutput(paths);
     return { ...(await freshStart(job, paths, options, Math.max(found.generation, options.generationBefore ?? 0) + 1)), isFirst };
   }

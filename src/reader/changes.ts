@@ -1,5 +1,6 @@
 /** Whether the input is still what it was when the job first started: by name, size and content, never by mtime. */
 import { InputError } from '../errors.ts';
+import { isSamePlace } from '../job/same-place.ts';
 import { isS3Uri } from '../s3/uri.ts';
 import { FILES_AT_ONCE } from './limits.ts';
 import { sideBySide } from './side-by-side.ts';
@@ -41,7 +42,7 @@ export function compareManifests(frozen: InputManifest, now: InputManifest): str
 
 /** A path may be written in several ways, and its folder be mounted elsewhere. */
 function isSame(one: InputFile, other: InputFile): boolean {
-  return one.uri === other.uri || one.path === other.path;
+  return one.uri === other.uri || isSamePlace(one.path, other.path);
 }
 
 function compare(frozen: InputFile, now: Identity): string | null {

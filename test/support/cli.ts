@@ -32,6 +32,8 @@ export interface Started {
 }
 
 export interface RunOptions {
+  /** The working directory; default: the folder itself. */
+  readonly cwd?: string;
   readonly env?: Record<string, string>;
   /** What is piped in; nothing is given when left out. */
   readonly stdin?: string | Buffer;
@@ -88,9 +90,9 @@ export class Folder {
     return found.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name).slice(this.path.length + 1)).sort();
   }
 
-  start(args: readonly string[], { env = {}, stdin, keepStdin = false, program: started = [process.execPath, CLI], through = [] }: RunOptions = {}): Started {
+  start(args: readonly string[], { env = {}, stdin, keepStdin = false, program: started = [process.execPath, CLI], through = [], cwd = this.path }: RunOptions = {}): Started {
     const [program = '', ...words] = [...through, ...started, ...args];
-    const child = spawn(program, words, { cwd: this.path, env: { ...cleanEnv(), MILLRACE_API_KEY: API_KEY, ...env }, stdio: [stdin === undefined && !keepStdin ? 'ignore' : 'pipe', 'pipe', 'pipe'] });
+    const child = spawn(program, words, { cwd, env: { ...cleanEnv(), MILLRACE_API_KEY: API_KEY, ...env }, stdio: [stdin === undefined && !keepStdin ? 'ignore' : 'pipe', 'pipe', 'pipe'] });
     let isOver = false;
     const out = { stdout: '', stderr: '' };
     const listeners = new Set<() => void>();

@@ -1,7 +1,17 @@
+import { fileURLToPath } from 'node:url';
 import { nameOf, refusal, show, type Origin } from './origin.ts';
 
 /** Other schemes are nothing that Millrace reads or writes there. */
 export function checkLocal(uri: string, origin: Origin): void {
   if (!/^[A-Za-z][A-Za-z0-9+.-]*:\/\//.test(uri)) return;
-  throw refusal(origin, 'bad_value', `${nameOf(origin)} must be a path on this machine, got ${show(uri)}`, 'Write the path without a scheme.');
+  throw refusal(origin, 'bad_value', `${nameOf(origin)} must be a path on this machine, got ${show(uri)}`, pathOf(uri) ?? 'Write the path without a scheme.');
+}
+
+/** What to write for a `file://` URI; null: it is none, or of another machine. */
+function pathOf(uri: string): string | null {
+  try {
+    return `Write the path without a scheme: ${show(fileURLToPath(uri))}`;
+  } catch {
+    return null;
+  }
 }

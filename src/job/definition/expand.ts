@@ -35,12 +35,20 @@ export function shiftDate(date: string, days: number): string {
   return new Date(Date.parse(`${date}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10);
 }
 
+/** A shell turns `~/` into the home folder where it stands alone, and not in a job file, a variable or `--input=~/x`. */
+export function inHome(path: string, origin: Origin, { env }: Pick<Surroundings, 'env'>): string {
+  if (path !== '~' && !path.startsWith('~/')) return path;
+  const home = env['HOME'] ?? '';
+  if (home === '') throw new ConfigError('env_missing', `${nameOf(origin)} begins with ~, and the variable HOME is not set${placeOf(origin)}`, { hint: 'Write the whole path.' });
+  return `${home.replace(/\/+$/, '')}${path.slice(1)}`;
+}
+
 /**
- * Expands the placeholders of one URI; what a variable holds is not expanded again.
+ * Expands `~/` and the placeholders of one URI; what a variable holds is not expanded again.
  * Throws for unknown placeholders (by where the URI came from) and ConfigError for variables that are not set.
  */
 export function expand(uri: string, origin: Origin, surroundings: Surroundings): string {
-  return uri.replaceAll(PLACEHOLDER, (whole, word: string) => {
+  return inHome(uri, origin, surroundings).replaceAll(PLACEHOLDER, (whole, word: string) => {
     const date = SHIFTED_DATE.exec(word);
     if (date !== null) return shiftDate(surroundings.date, Number(date[1] ?? '0'));
     const name = VARIABLE.exec(word)?.[1];

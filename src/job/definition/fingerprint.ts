@@ -1,6 +1,6 @@
 /** What of a definition must stay the same between a start and its resumes. */
-import { resolve } from 'node:path';
 import { withoutSecret } from '../../redis/uri.ts';
+import { absolutePlace, isSamePlace } from '../same-place.ts';
 import type { CompiledJob } from '../types.ts';
 import { show } from './origin.ts';
 
@@ -9,13 +9,14 @@ export const WRITTEN_INPUT = 'input.uri as written';
 
 /**
  * The definition by dotted key, without what may change on resume: plan, rpm, concurrency, timeout and limits.
- * Values are after defaults and expansion, so a default that is now written out is no change.
+ * Values are after defaults and expansion, so a default that is now written out is no change. Paths are absolute: the next run may
+ * be started in another folder.
  */
 export function fingerprintOf(job: Omit<CompiledJob, 'fingerprint'>, writtenInput: unknown): Record<string, unknown> {
   return {
     name: job.name,
-    'input.uri': job.input.uris,
-    [WRITTEN_INPUT]: [writtenInput].flat(),
+    'input.uri': job.input.uris.map(absolutePlace),
+    [WRITTEN_INPUT]: [writtenInput].flat().map((uri) => (typeof uri === 'string' ? absolutePlace(uri) : uri)),
     'input.format': job.input.format,
     'input.delimiter': job.input.delimiter,
     'input.encoding': job.input.encoding,
@@ -29,14 +30,14 @@ export function fingerprintOf(job: Omit<CompiledJob, 'fingerprint'>, writtenInpu
     'service.fields.domain': job.service.domainField,
     'verify.when': job.verify.when,
     'verify.patienceMs': job.verify.patienceMs,
-    'output.uri': job.output.uri,
+    'output.uri': absolutePlace(job.output.uri),
     'output.format': job.output.format,
     'output.compression': job.output.compression,
     'output.fields': job.output.fields,
     'output.escapeFormulas': job.output.escapeFormulas,
-    'checkpoint.uri': job.checkpoint.uri,
+    'checkpoint.uri': absolutePlace(job.checkpoint.uri),
     'checkpoint.everyMs': job.checkpoint.everyMs,
-    'ledger.uri': withoutSecret(job.ledger.uri),
+    'ledger.uri': absolutePlace(withoutSecret(job.ledger.uri)),
     'ledger.maxAgeDays': job.ledger.maxAgeDays,
   };
 }
@@ -47,8 +48,7 @@ export function fingerprintOf(job: Omit<CompiledJob, 'fingerprint'>, writtenInpu
  */
 export function describeDifference(frozen: Record<string, unknown>, now: Record<string, unknown>): string | null {
   for (const key of new Set([...Object.keys(now), ...Object.keys(frozen)])) {
-    // As text, because the order of lists and of output columns is part of what was asked for.
-    if (JSON.stringify(placed(key, frozen[key])) !== JSON.stringify(placed(key, now[key]))) {
+    if (!isSame(key, frozen[key], now[key])) {
       return `${key} was ${show(frozen[key])} and is now ${show(now[key])}`;
     }
   }
@@ -58,10 +58,11 @@ export function describeDifference(frozen: Record<string, unknown>, now: Record<
 /** Keys that name files. */
 const PLACES: readonly string[] = ['input.uri', 'output.uri', 'checkpoint.uri', 'ledger.uri'];
 
-/** What a key stands for: `./leads.csv` is `leads.csv`, and so is its absolute path. Globs too: what they match is a matter of the input. */
-function placed(key: string, value: unknown): unknown {
-  if (!PLACES.includes(key)) return value;
-  if (Array.isArray(value)) return value.map((one) => placed(key, one));
-  const isPath = typeof value === 'string' && value !== '' && value !== '-' && !value.includes('://');
-  return isPath ? resolve(value) : value;
+/** `./leads.csv` is `leads.csv`, and so is its absolute path. Globs too: what they match is a matter of the input. */
+function isSame(key: string, before: unknown, now: unknown): boolean {
+  // As text, because the order of lists and of output columns is part of what was asked for.
+  if (JSON.stringify(before) === JSON.stringify(now)) return true;
+  if (!PLACES.includes(key)) return false;
+  if (Array.isArray(before) && Array.isArray(now)) return before.length === now.length && before.every((one, index) => isSame(key, one, now[index]));
+  return typeof before === 'string' && typeof now === 'string' && isSamePlace(before, now);
 }

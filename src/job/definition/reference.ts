@@ -20,7 +20,9 @@ A job is a YAML or JSON file (at most 1 MiB), given by path or by its name under
 Every key has a flag and an environment variable. **A flag wins over a variable, and a variable over the file.** Without a file the
 flags alone are the job, named after the output. \`job.schema.json\` beside this page lets an editor complete and check job files.
 
-- Paths are relative to the working directory, also those in a job file.
+- Paths are relative to the working directory, also those in a job file, \`--scratch\` and \`MILLRACE_API_KEY_FILE\`. How a path is written
+  makes no difference to a job: it goes on from any folder, by relative and absolute paths and through symbolic links. \`~/\` is the home
+  folder (of the key file the shell must expand it). Paths are plain text, without a scheme: spaces and percent signs mean themselves.
 - Where a short flag is listed, it replaces the dotted one. All others are the key's dotted path, matched to the letter:
   \`--input.columns.email "Work Email"\`. A value that begins with a dash is written \`--flag=-value\`.
 - \`--input\` may be repeated; the variable takes one path a line. Lists of words are separated by commas: \`--steps enrich,verify\`.

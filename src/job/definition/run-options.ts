@@ -5,6 +5,7 @@ import type { RunOptions, Shard } from '../types.ts';
 import { RUN_FLAGS, variableOf } from './flags.ts';
 import type { FlagValue } from './layers.ts';
 import { repeated, valueless } from './layers.ts';
+import { inHome } from './expand.ts';
 import { didYouMean, nearest } from './nearest.ts';
 import { nameOf, refusal, show } from './origin.ts';
 import type { Origin } from './origin.ts';
@@ -52,6 +53,7 @@ export function compileRunOptions(env: NodeJS.ProcessEnv, flags: ReadonlyMap<str
   const named = given.get('date');
   const date = named === undefined ? null : dateNamedBy(named.value);
   if (named !== undefined && date === null) throw bad('date', named);
+  const scratch = given.get('scratch');
   const watched = given.get('monitor');
   const monitor = watched === undefined ? null : monitorAddress(watched.value, env);
   if (watched !== undefined && monitor === null) throw bad('monitor', watched);
@@ -59,7 +61,7 @@ export function compileRunOptions(env: NodeJS.ProcessEnv, flags: ReadonlyMap<str
     options: {
       shard: takes.includes('shard') ? shardOf(given.get('shard'), env) : null,
       fresh: oneOf('fresh', ['true', 'false'], 'false') === 'true',
-      scratch: given.get('scratch')?.value ?? null,
+      scratch: scratch === undefined ? null : inHome(scratch.value, scratch.origin, { env }),
       progress: oneOf('progress', PROGRESS, 'auto'),
       logLevel: oneOf('log-level', LOG_LEVELS, 'info'),
       monitor,

@@ -36,6 +36,7 @@ flags alone are the job, named after the output. \`job.schema.json\` beside this
 - Exactly one of \`service.baseUrl\`, \`service.region\` and \`service.embedded\` chooses the service; there is no default. A layer that chooses
   replaces the choice of the layers below it. The same holds for \`service.plan\` and \`service.rpm\`.
 - The API key comes from \`MILLRACE_API_KEY\`, or from a file that \`MILLRACE_API_KEY_FILE\` names; never from a flag or a job file. With both set the first is used, and a line on standard error says so.
+  A key that the service refuses (401, 403, 421) is read again from its file, once for all calls that were refused: [a key that is rotated](running.md#a-key-that-is-rotated).
 
 A job that was started may be resumed with another plan, rpm, quota, concurrency, timeout or limits, and with a higher \`limit\`. Any other change is refused (78), naming the key;
 \`--fresh\` starts over and keeps the ledger.

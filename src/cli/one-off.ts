@@ -3,11 +3,14 @@ import { EXIT, type ExitCode } from '../errors.ts';
 import { checkOneOffFlags, chooseOneOff } from '../job/definition/one-off-choice.ts';
 import type { GivenKey, OneOffResult } from '../job/one-off.ts';
 import { OutPipe } from '../job/out-pipe.ts';
+import { addressIn } from '../verification/clean-keys.ts';
 import type { Invocation } from './invocation.ts';
 import { keysFrom } from './keys-from.ts';
 import { withStopSignals } from './signals.ts';
 import { recordTable, verdictTable } from './tables.ts';
 import { apiKeyFor, openService } from './with-service.ts';
+
+type VerdictFields = Readonly<Record<string, unknown>>;
 
 interface Kind {
   readonly step: 'enrich' | 'verify';
@@ -15,15 +18,21 @@ interface Kind {
   readonly what: string;
   /** Under which name a key stands in the line of one that came to nothing. */
   readonly name: 'key' | 'email';
-  readonly line: (result: OneOffResult & { readonly answer: object }) => string;
+  readonly line: (result: OneOffResult & { readonly answer: NonNullable<OneOffResult['answer']> }) => string;
   readonly table: (result: OneOffResult) => string;
 }
 
 export const KINDS: Readonly<Record<Kind['step'], Kind>> = {
   enrich: { step: 'enrich', what: 'e-mail address or domain', name: 'key', line: ({ answer }) => answer.text, table: recordTable },
   // The address as it was given, whatever form of it the service prefers.
-  verify: { step: 'verify', what: 'e-mail address', name: 'email', line: ({ key, answer }) => JSON.stringify({ ...answer.record, email: key.text }), table: verdictTable },
+  verify: { step: 'verify', what: 'e-mail address', name: 'email', line: ({ key, answer }) => JSON.stringify({ ...withCleaned(key, answer.record), email: key.text }), table: (result) => verdictTable(result.answer === null ? result : { ...result, answer: { ...result.answer, record: withCleaned(result.key, result.answer.record) } }) },
 };
+
+/** Names the address that was asked for in place of one that had to be cleaned, unless the verifier means another one. */
+function withCleaned({ text }: GivenKey, record: VerdictFields): VerdictFields {
+  const found = text === null ? null : addressIn(text);
+  return found?.cleaned === true && typeof record['did_you_mean'] !== 'string' ? { ...record, did_you_mean: found.key } : record;
+}
 
 const NOTHING_LEFT = 'What was answered has been printed; nothing more was asked for.';
 

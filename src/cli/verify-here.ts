@@ -5,6 +5,7 @@ import { ConfigError, UsageError, type ExitCode } from '../errors.ts';
 import type { GivenKey } from '../job/one-off.ts';
 import { duration } from '../job/words.ts';
 import { verifyPatiently, type Patience } from '../verification/patience.ts';
+import { addressIn } from '../verification/clean-keys.ts';
 import type { EmailVerification, VerifyMode, VerifyRequest } from '../verification/types.ts';
 import type { Verifier } from '../verification/verifier.ts';
 import { checkFlags, textOf, wordOf } from './flag-values.ts';
@@ -40,7 +41,7 @@ export async function verifyHere(invocation: Invocation): Promise<ExitCode> {
     drain.addEventListener('abort', stop, { once: true });
     try {
       for await (const batch of inBatches(keys, BATCH)) {
-        const found = await verifyPatiently(verifier, batch.flatMap(({ text: email }) => email ?? []), request, patience);
+        const found = await verifyPatiently(verifier, batch.flatMap(({ text }) => (text === null ? [] : (addressIn(text)?.key ?? text))), request, patience);
         drain.throwIfAborted();
         printAll(batch, found, printer);
         await printer.pipe.room();

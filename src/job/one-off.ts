@@ -184,7 +184,7 @@ class OneOff {
       if (email === null) done('invalid', 'bad_email', null);
       else this.#verify.ask(email, (found) => (found.kind === 'verdict' ? done('matched', null, found.answer) : found.kind === 'suppressed' ? done('suppressed', null, null) : done('failed', found.code, null)));
     } else {
-      const lookup = key.text.includes('@') ? enrichKey(key.text, '') : enrichKey('', key.text);
+      const lookup = /[@\uff20\ufe6b]/.test(key.text) ? enrichKey(key.text, '') : enrichKey('', key.text);
       if (typeof lookup === 'string') done('invalid', lookup === 'bad_email' ? lookup : 'bad_domain', null);
       else this.#enrich.ask(lookup, (found) => (found.kind === 'hit' ? done('matched', null, found.answer) : found.kind === 'failed' ? done('failed', found.code, null) : done(found.kind === 'miss' ? 'no_match' : 'suppressed', null, null)));
     }

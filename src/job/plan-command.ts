@@ -42,6 +42,8 @@ export interface Plan {
   readonly invalid: number;
   /** Records with more fields than the header: what is beyond is in no output. Null: there are none. */
   readonly surplus: { readonly records: number; readonly file: string; readonly line: number } | null;
+  /** Records whose address stands for another text, as in `mailto:` or `Jo <...>`. */
+  readonly cleaned: number;
   readonly lookups: { readonly unique: number; readonly fromLedger: number };
   readonly requests: Readonly<Record<Step | 'total', number>>;
   readonly rpm: number | null;
@@ -113,6 +115,7 @@ async function planIn(scratch: string, whole: CompiledJob, serviceOrigin: string
       records: counting.records,
       invalid: counting.invalid,
       surplus: surplusOf(counting, manifest),
+      cleaned: counting.cleaned,
       lookups: { unique: counting.unique, fromLedger: counting.fromLedger },
       requests,
       rpm,
@@ -156,6 +159,7 @@ function describe(plan: Plan, { steps, service }: Pick<CompiledJob, 'steps' | 's
     ['input', `${count(plan.files)} file${plan.files === 1 ? '' : 's'}, ${count(plan.bytes)} bytes${mapped.length > 0 ? `; ${mapped.join(', ')}` : ''}`],
     ['records', `${count(plan.records)}${plan.invalid > 0 ? `, of them ${count(plan.invalid)} with nothing to look up` : ''}`],
     ...(surplus === null ? [] : [['with surplus fields', `${count(surplus.records)}, the first in ${printable(surplus.file)}, line ${surplus.line}: what is beyond the header's columns is not in the output`] satisfies [string, string]]),
+    ...(plan.cleaned === 0 ? [] : [['with a cleaned address', `${count(plan.cleaned)}: their rows name the address asked for in verify.did_you_mean`] satisfies [string, string]]),
     ['unique lookups', count(lookups.unique)],
     ['already in the ledger', count(lookups.fromLedger)],
     ['requests needed', `${count(requests.total)} (${steps.map((step) => `${step} ${count(requests[step])}`).join(', ')})`],

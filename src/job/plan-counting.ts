@@ -7,6 +7,7 @@ import { verifyKey, type KeysOf, type RecordKeys } from '../processor/keys.ts';
 import { lookupScopes, type LookupScopes } from '../processor/scopes.ts';
 import { VERIFY_BATCH } from '../processor/verify.ts';
 import type { InputRecord } from '../reader/types.ts';
+import { isBlank } from '../verification/clean-keys.ts';
 import type { Step } from './steps.ts';
 import type { CompiledJob } from './types.ts';
 
@@ -25,6 +26,8 @@ export class PlanCounting {
   /** Records with fields beyond the header's last column, and where the first of them stands. */
   surplus = 0;
   firstSurplus: Pick<InputRecord, 'file' | 'line'> | null = null;
+  /** Records whose address has to be cleaned. */
+  cleaned = 0;
   unique = 0;
   fromLedger = 0;
   /** Lookups that would be paid for. */
@@ -70,7 +73,10 @@ export class PlanCounting {
     }
     const keys = record.bad === null ? this.#keysOf(record) : 'bad_row';
     if (typeof keys === 'string') this.invalid++;
-    else this.#follow(record, keys);
+    else {
+      if (keys.cleanedEmail !== null) this.cleaned++;
+      this.#follow(record, keys);
+    }
   }
 
   /** Of what the ledger does not know, each is counted as if it were answered and found. */
@@ -83,7 +89,7 @@ export class PlanCounting {
     if (email !== null) {
       this.#count('verify', 'verify', email);
       if (endsRecord(this.#look('verify', email))) return;
-    } else if (isNew && person === null && this.#job.steps.includes('verify') && record.email.trim() === '') {
+    } else if (isNew && person === null && this.#job.steps.includes('verify') && isBlank(record.email)) {
       // The lookup is counted as if it found an address, which is nobody's before it is known.
       this.#asked.verify++;
     }
@@ -100,7 +106,7 @@ export class PlanCounting {
     if (answer === null || answer.kind === 'miss') return keys.verify;
     const person = 'text' in answer ? (JSON.parse(answer.text) as Partial<PersonRecord> | null) : null;
     if (this.#job.verify.when === 'unverified' && person?.verified === true) return null;
-    return email.trim() === '' && typeof person?.email === 'string' ? verifyKey(person.email) : keys.verify;
+    return isBlank(email) && typeof person?.email === 'string' ? verifyKey(person.email) : keys.verify;
   }
 
   requests(): Readonly<Record<Step | 'total', number>> {

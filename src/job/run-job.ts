@@ -21,7 +21,7 @@ import type { JobParts, RunEnd } from './job-parts.ts';
 import { openCalls } from './open-calls.ts';
 import { sizeOf } from './record-size.ts';
 import { StartTimes } from './start-times.ts';
-import { surplusNotice } from './surplus-notice.ts';
+import { firstRowNotices, type FirstRowNotices } from './first-row-notices.ts';
 import { watchRun } from './wait-sources.ts';
 
 /** Records between the low watermark and the reader, and what they and their answers take: bounds memory, and what fills a verify request. */
@@ -52,7 +52,7 @@ export class RunningJob {
   readonly #watermark = new LowWatermark<Ready>();
   readonly #startTimes = new StartTimes();
   readonly #stopReading = new AbortController();
-  readonly #tellSurplus: (record: InputRecord) => void;
+  readonly #notices: FirstRowNotices;
   #started = 0;
   #windowBytes = 0;
   /** What the reader waits for, when it may not go further. */
@@ -72,7 +72,7 @@ export class RunningJob {
 
   constructor(parts: JobParts) {
     this.#parts = parts;
-    this.#tellSurplus = surplusNotice(parts);
+    this.#notices = firstRowNotices(parts);
     const { job, ledger, service } = parts;
     const calls = openCalls(parts, (error) => this.#stopFor(error));
     this.#client = calls.client;
@@ -174,7 +174,7 @@ export class RunningJob {
   #start(record: InputRecord): void {
     const number = this.#started++;
     this.lastStarted = record.end;
-    if (record.surplus) this.#tellSurplus(record);
+    if (record.surplus) this.#notices.surplus(record);
     this.#startTimes.started(number, this.#watermark.watermark, performance.now());
     let size = 0;
     const hold = (bytes: number): void => {
@@ -187,6 +187,7 @@ export class RunningJob {
 
   readonly #write = ({ record, result, size }: Ready): void => {
     this.#parts.sink.write(record, result);
+    if ((result.didYouMean ?? null) !== null) this.#notices.cleaned(record);
     this.#parts.counters.written(result.outcome);
     this.lastWritten = record.end;
     this.#windowBytes -= size;

@@ -1,14 +1,13 @@
 /** Which keys a record is looked up by. Pure. */
 import type { Step } from '../job/steps.ts';
 import type { InputRecord } from '../reader/types.ts';
-import { normaliseEmail } from '../verification/address.ts';
-import { normaliseDomain } from '../verification/domain.ts';
+import { addressIn, domainIn, isBlank } from '../verification/clean-keys.ts';
 import { profileKey } from '../verification/profile-url.ts';
 
 export type EnrichLookup = { readonly by: 'email' | 'domain'; readonly key: string };
 
 /** Why there is nothing to look up. */
-export type NoKey = 'bad_email' | 'no_key';
+export type NoKey = 'bad_email' | 'bad_profile_url' | 'no_key';
 
 /** What a job's steps ask for one record; null: nothing, or the step is not configured. */
 export interface RecordKeys {
@@ -17,6 +16,8 @@ export interface RecordKeys {
   readonly verify: string | null;
   readonly company: string | null;
   readonly reveal: string | null;
+  /** The record's own address when it had to be cleaned, as in `mailto:` or `Jo <...>`: the one that is asked for in its place. */
+  readonly cleanedEmail: string | null;
   /** The step whose answer is the outcome. */
   readonly decides: Step;
 }
@@ -36,48 +37,57 @@ const LONGEST_SENT_ADDRESS = 1_024;
 export function keysFor(steps: readonly Step[], isFreeProvider: IsFreeProvider): KeysOf {
   const has = { enrich: steps.includes('enrich'), verify: steps.includes('verify'), company: steps.includes('company'), reveal: steps.includes('reveal') };
   return ({ email, domain, linkedinUrl }) => {
-    const person = has.enrich ? enrichKey(email, domain) : 'no_key';
+    const address = email === '' ? null : addressIn(email);
+    const mailbox = address?.key ?? null;
+    const person = has.enrich ? keyOfPerson(mailbox, email, domain) : 'no_key';
     const enrich = typeof person === 'string' ? null : person;
-    const verify = has.verify ? verifyKey(email) : null;
-    const company = has.company ? companyKey(email, domain, isFreeProvider) : null;
+    const verify = has.verify ? (mailbox ?? badAddress(email)) : null;
+    const company = has.company ? keyOfCompany(mailbox, domain, isFreeProvider) : null;
     const reveal = has.reveal ? revealKey(linkedinUrl) : null;
     const decides = enrich !== null ? 'enrich' : reveal !== null ? 'reveal' : company !== null ? 'company' : verify !== null && !has.enrich ? 'verify' : null;
-    if (decides !== null) return { enrich, verify, company, reveal, decides };
-    if (has.enrich) return person as NoKey;
-    return (has.verify || has.company) && email.trim() !== '' && normaliseEmail(email) === null ? 'bad_email' : 'no_key';
+    if (decides !== null) return { enrich, verify, company, reveal, cleanedEmail: address?.cleaned === true ? address.key : null, decides };
+    const why = has.enrich ? (person as NoKey) : (has.verify || has.company) && mailbox === null && !isBlank(email) ? 'bad_email' : 'no_key';
+    return why === 'no_key' && has.reveal && !isBlank(linkedinUrl) ? 'bad_profile_url' : why;
   };
 }
 
-/** `enrich`: by e-mail when the record has a plausible one, else by domain; else why not. */
+/** `enrich`: by e-mail when there is a plausible one, else by domain; else why not. */
 export function enrichKey(email: string, domain: string): EnrichLookup | NoKey {
-  const mailbox = email === '' ? null : normaliseEmail(email);
+  return keyOfPerson(email === '' ? null : (addressIn(email)?.key ?? null), email, domain);
+}
+
+function keyOfPerson(mailbox: string | null, email: string, domain: string): EnrichLookup | NoKey {
   if (mailbox !== null) return { by: 'email', key: mailbox };
-  const host = domain === '' ? null : normaliseDomain(domain);
+  const host = domain === '' ? null : domainIn(domain);
   if (host !== null) return { by: 'domain', key: host };
-  return email.trim() === '' ? 'no_key' : 'bad_email';
+  return isBlank(email) ? 'no_key' : 'bad_email';
 }
 
 /** `verify`: a bad address is still asked about, trimmed and in lower case; null when there is none. */
 export function verifyKey(email: string): string | null {
-  if (email === '') return null;
-  const mailbox = normaliseEmail(email);
-  if (mailbox !== null) return mailbox;
+  return email === '' ? null : (addressIn(email)?.key ?? badAddress(email));
+}
+
+function badAddress(email: string): string | null {
+  if (isBlank(email)) return null;
   // Half a surrogate pair (JSON can carry one) would come back from the service and the ledger as another character.
   const text = email.trim().toLowerCase().toWellFormed();
-  return text === '' || text.length > LONGEST_SENT_ADDRESS ? null : text;
+  return text.length > LONGEST_SENT_ADDRESS ? null : text;
 }
 
 /** `company`: the record's domain, else that of its address unless a free provider's. */
 export function companyKey(email: string, domain: string, isFreeProvider: IsFreeProvider): string | null {
-  const host = domain === '' ? null : normaliseDomain(domain);
+  return keyOfCompany(email === '' ? null : (addressIn(email)?.key ?? null), domain, isFreeProvider);
+}
+
+function keyOfCompany(mailbox: string | null, domain: string, isFreeProvider: IsFreeProvider): string | null {
+  const host = domain === '' ? null : domainIn(domain);
   if (host !== null) return host;
-  const mailbox = email === '' ? null : normaliseEmail(email);
-  if (mailbox === null) return null;
-  const own = normaliseDomain(mailbox.slice(mailbox.lastIndexOf('@') + 1));
+  const own = mailbox === null ? null : domainIn(mailbox.slice(mailbox.lastIndexOf('@') + 1));
   return own === null || isFreeProvider(own) ? null : own;
 }
 
-/** `reveal`: one URL for all the ways in which a profile's address is written; null when it is none. */
+/** `reveal`: one URL for all the ways in which a profile's address is written; null when it is none of a known site. */
 export function revealKey(linkedinUrl: string): string | null {
   const profile = linkedinUrl === '' ? null : profileKey(linkedinUrl.toWellFormed());
   if (profile === null) return null;

@@ -1,6 +1,7 @@
 import { LowWatermark } from '../checkpoint/low-watermark.ts';
 import type { CompiledJob, Step } from '../job/types.ts';
 import type { InputRecord } from '../reader/types.ts';
+import { isBlank } from '../verification/clean-keys.ts';
 import { verifyKey, type KeysOf, type RecordKeys } from './keys.ts';
 import type { LookupOutcome } from './lookup-step.ts';
 import type { Steps } from './open-steps.ts';
@@ -65,8 +66,8 @@ export class RecordProcessor {
       done(invalid(keys));
       return;
     }
-    const result: Draft = { outcome: keys.decides === 'verify' ? 'matched' : 'no_match', error: null, ...NO_ANSWERS, failure: null };
-    const passage: Passage = { keys, hasEmail: record.email.trim() !== '', result, done, held };
+    const result: Draft = { outcome: keys.decides === 'verify' ? 'matched' : 'no_match', error: null, ...NO_ANSWERS, failure: null, didYouMean: keys.cleanedEmail };
+    const passage: Passage = { keys, hasEmail: !isBlank(record.email), result, done, held };
     const { enrich } = this.#steps;
     if (enrich === null || keys.enrich === null) {
       this.#verify(passage, number);

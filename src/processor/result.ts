@@ -29,6 +29,8 @@ export interface RecordResult extends Answers {
   /** `result.error`: a code; `<step>:<code>` when a later step than the job's first failed. */
   readonly error: string | null;
   readonly failure: Failure | null;
+  /** The address that was asked for in place of the record's own, which had to be cleaned; null: the record's own, or none. */
+  readonly didYouMean?: string | null;
 }
 
 export const NO_ANSWERS: Answers = { enrich: null, verify: null, company: null, reveal: null };

@@ -38,7 +38,7 @@ export class RetryProcessor {
     const before = this.#steps.slice(0, Math.max(0, this.#steps.findIndex((step) => step === error.step)));
     if (before.every((step) => result[step] !== null)) return false;
     const answers = Object.fromEntries(before.map((step) => [step, result[step]]));
-    const asItWas: RecordResult = { outcome: 'failed', error: errorOf(error.step ?? '', error.code, this.#steps), ...NO_ANSWERS, ...answers, failure: null };
+    const asItWas: RecordResult = { outcome: 'failed', error: errorOf(error.step ?? '', error.code, this.#steps), ...NO_ANSWERS, ...answers, failure: null, didYouMean: result.didYouMean ?? null };
     return !this.#rowOf(record, asItWas).equals(row);
   }
 }

@@ -23,6 +23,7 @@ const STANDARD: readonly (readonly [string, Read])[] = [
   ['verify.result', (r) => r.verify?.record.result],
   ['verify.confidence', (r) => r.verify?.record.confidence],
   ['verify.reason', (r) => r.verify?.record.reason],
+  ['verify.did_you_mean', (r) => r.verify?.record['did_you_mean'] ?? r.didYouMean],
 ];
 
 /** What a step adds when it is configured. */
@@ -81,7 +82,7 @@ export function readPath(path: string, columns: readonly string[]): Read {
   const [root, ...rest] = path.split('.');
   const step = STEPS.find((name) => name === root);
   return (result) => {
-    let value: unknown = step !== undefined ? result[step]?.record : root === 'result' ? { outcome: result.outcome, error: result.error } : undefined;
+    let value: unknown = step !== undefined ? result[step]?.record : root === 'result' ? { outcome: result.outcome, error: result.error, did_you_mean: result.didYouMean ?? null } : undefined;
     for (const part of rest) {
       if (typeof value !== 'object' || value === null || !Object.hasOwn(value, part)) return undefined;
       value = (value as Record<string, unknown>)[part];

@@ -52,7 +52,8 @@ function jsonlRows(job: CompiledJob, manifest: InputManifest): RowFormat {
     header: null,
     row: (record, result) => {
       const error = result.error === null ? '' : `,"error":${JSON.stringify(result.error)}`;
-      let line = `{"input":${input(record)},"result":{"outcome":"${result.outcome}"${error}}`;
+      const meant = (result.didYouMean ?? null) === null ? '' : `,"did_you_mean":${JSON.stringify(result.didYouMean)}`;
+      let line = `{"input":${input(record)},"result":{"outcome":"${result.outcome}"${error}${meant}}`;
       for (const step of job.steps) line += `,"${step}":${result[step]?.text ?? 'null'}`;
       return Buffer.from(`${line}}\n`);
     },

@@ -102,6 +102,23 @@ test('a quote that nobody closes in 8 MB: one bad row, and every neighbour is go
   ]);
 });
 
+test('addresses that had to be cleaned: asked for once, named in their rows, counted by plan, and the input stays as it was', async () => {
+  const cells = ['ana@works1.example', 'mailto:ana@works1.example', '"Ana <ana@works1.example>"', 'ana@works1.example;', 'ana\uff20works1.example', '\u200bana@works1.example\u00a0', 'ana smith@works1.example'];
+  const { folder, service, args } = await makeWorld(`email\n${cells.join('\n')}\n`);
+  const { code, stderr } = await folder.run(args());
+  expect(code).toBe(0);
+  expect(stderr.split('\n').filter((line) => line.includes('verify.did_you_mean'))).toHaveLength(1);
+  expect(stderr).toContain('in.csv, line 3, has more than an address');
+  const [header = '', ...rows] = (await folder.read('out.csv')).trimEnd().split('\n');
+  const at = header.split(',').indexOf('verify.did_you_mean');
+  expect(rows.map((row) => row.split(',')[at])).toEqual(['', ...Array<string>(5).fill('ana@works1.example'), '']);
+  expect(rows.map((row) => row.split(',')[1])).toEqual([...Array<string>(6).fill('matched'), 'invalid']);
+  expect(rows.map((row) => row.slice(0, row.indexOf(',')))).toEqual(cells.map((cell) => cell.replaceAll('"', '')));
+  expect([...service.asked]).toEqual([['enrich ana@works1.example', 1], ['verify ana@works1.example', 1]]);
+  const planned = await folder.run(args({ fresh: true, json: true }).map((arg) => (arg === 'run' ? 'plan' : arg)));
+  expect(JSON.parse(planned.stdout)).toMatchObject({ records: 7, invalid: 1, cleaned: 5, lookups: { unique: 2 } });
+});
+
 test('bad rows among good ones stay in their places', async () => {
   const input = 'email,name\nana@works1.example,Ana\n\nbo@works1.example,Bo,too,many\n,nobody\nnot an address,X\n"cy@works1.example","C"y\nshort@works1.example\n\u0000\u0000,nul\nzoe@works1.example,Zoë\n';
   const { folder, args } = await makeWorld(input);

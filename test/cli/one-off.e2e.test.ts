@@ -50,6 +50,17 @@ it('enrich prints a line for each key in their order, however they are answered,
   expect([service.requests.length, service.repeated]).toEqual([5, 0]);
 });
 
+it('a key that has to be cleaned is asked for as cleaned, and verify says which address that was', async () => {
+  const keys = ['mailto:ana@works.example', 'Ana <ana@works.example>', 'ana\uff20works.example'];
+  const verified = await folder.run([...flags('verify'), ...keys]);
+  expect(parsed(verified.stdout).map(({ email, did_you_mean: meant }) => [email, meant])).toEqual(keys.map((key) => [key, 'ana@works.example']));
+  const enriched = await folder.run([...flags('enrich'), ...keys, 'https//works.example']);
+  expect(enriched.code).toBe(0);
+  expect([...service.asked.keys()].sort()).toEqual(['enrich ana@works.example', 'enrich works.example', 'verify ana@works.example']);
+  const here = await folder.run(['verify', '--local', '--mode', 'syntax', 'Ana <ana@works.example>']);
+  expect(parsed(here.stdout)).toMatchObject([{ email: 'Ana <ana@works.example>', normalized: 'ana@works.example', did_you_mean: 'ana@works.example' }]);
+});
+
 it('verify fills requests of a thousand, waits when it is told to, and gives each address back as it was given', async () => {
   let refusals = 0;
   service.script = (_asked, _response, reply, usual) => reply(refusals++ === 0 ? problem(429, 'rate_limited', { 'retry-after': '0' }) : usual());

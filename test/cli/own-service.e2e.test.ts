@@ -27,12 +27,12 @@ Max,not an address,,
 
 const ACME = 'Acme,120,$12M,Linux;Postgres';
 const COMPANY = 'Acme,acme.example,120,$12M,Tools,Linux;Postgres';
-const ENRICHED = `Note,Work E-Mail,Website,LinkedIn,result.outcome,result.error,enrich.email,enrich.name,enrich.title,enrich.company.name,enrich.company.employees,enrich.company.revenue,enrich.company.stack,enrich.verified,verify.result,verify.confidence,verify.reason,company.name,company.domain,company.employees,company.revenue,company.industry,company.stack,reveal.email,reveal.mobile,reveal.linkedin_url
-Ada, ADA@acme.example ,,linkedin.com/in/Ada-Example/,matched,,ada@acme.example,Ada Example,CTO,${ACME},true,deliverable,100,recorded_delivery,${COMPANY},ada@acme.example,+12125550100,https://www.linkedin.com/in/ada-example
-Bob,bob@acme.example,,,matched,,bob@acme.example,Bob Sample,Engineer,${ACME},true,deliverable,100,recorded_delivery,${COMPANY},,,
-"Somebody, there",,www.acme.example/about,,matched,,,,,${ACME},false,,,,${COMPANY},,,
-Zoe,,zenith.example,https://uk.linkedin.com/in/bob-sample?trk=x,no_match,,,,,,,,,,,,,,,,,,,bob@acme.example,,https://www.linkedin.com/in/bob-sample
-Max,not an address,,,invalid,bad_email,,,,,,,,,,,,,,,,,,,,
+const ENRICHED = `Note,Work E-Mail,Website,LinkedIn,result.outcome,result.error,enrich.email,enrich.name,enrich.title,enrich.company.name,enrich.company.employees,enrich.company.revenue,enrich.company.stack,enrich.verified,verify.result,verify.confidence,verify.reason,verify.did_you_mean,company.name,company.domain,company.employees,company.revenue,company.industry,company.stack,reveal.email,reveal.mobile,reveal.linkedin_url
+Ada, ADA@acme.example ,,linkedin.com/in/Ada-Example/,matched,,ada@acme.example,Ada Example,CTO,${ACME},true,deliverable,100,recorded_delivery,,${COMPANY},ada@acme.example,+12125550100,https://www.linkedin.com/in/ada-example
+Bob,bob@acme.example,,,matched,,bob@acme.example,Bob Sample,Engineer,${ACME},true,deliverable,100,recorded_delivery,,${COMPANY},,,
+"Somebody, there",,www.acme.example/about,,matched,,,,,${ACME},false,,,,,${COMPANY},,,
+Zoe,,zenith.example,https://uk.linkedin.com/in/bob-sample?trk=x,no_match,,,,,,,,,,,,,,,,,,,,bob@acme.example,,https://www.linkedin.com/in/bob-sample
+Max,not an address,,,invalid,bad_email,,,,,,,,,,,,,,,,,,,,,
 `;
 
 /** The commands of the page's first three blocks, in order. */

@@ -156,7 +156,12 @@ describe('all four steps', () => {
     [['company'], record('', ''), 'no_key'],
     [['company'], record('ada@free.example', 'localhost'), 'no_key'],
     [['company'], record('ada at home', ''), 'bad_email'],
-    [['reveal'], record('ada@example.com', 'example.com', null, 'n/a'), 'no_key'],
+    [['reveal'], record('ada@example.com', 'example.com', null, ''), 'no_key'],
+    [['reveal'], record('ada@example.com', 'example.com', null, 'n/a'), 'bad_profile_url'],
+    [['reveal'], record('', '', null, 'https://www.acme.example/in/ada'), 'bad_profile_url'],
+    [['company', 'reveal'], record('', '\u200b', null, 'https://www.linkedin.com/company/acme'), 'bad_profile_url'],
+    [['enrich', 'reveal'], record('\u200b', '', null, 'lnkd.in/ada'), 'bad_profile_url'],
+    [['enrich'], record('\u200b', ' \u00a0'), 'no_key'],
     [['enrich', 'verify', 'reveal'], record('ada at home', '', null, ''), 'bad_email'],
   ] as const)('%j of %j is invalid and costs no call', (steps, input, code) => {
     const { result, asked } = follow(steps, input);

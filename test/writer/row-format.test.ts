@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { csvRow, guardFormula } from '../../src/writer/csv-format.ts';
 import { STEPS, type Step } from '../../src/job/steps.ts';
-import { NO_ANSWERS } from '../../src/processor/result.ts';
+import { NO_ANSWERS, type RecordResult } from '../../src/processor/result.ts';
 import { readPath, resultColumns, toCell } from '../../src/writer/result-columns.ts';
 import { rowFormat } from '../../src/writer/row-format.ts';
 import { csvRecord, jobFor, jsonRecord, manifestOf, result, text } from './samples.ts';
@@ -69,15 +69,15 @@ describe('rows of csv and tsv', () => {
     );
   });
 
-  const USUAL = 'result.outcome,result.error,enrich.email,enrich.name,enrich.title,enrich.company.name,enrich.company.employees,enrich.company.revenue,enrich.company.stack,enrich.verified,verify.result,verify.confidence,verify.reason';
+  const USUAL = 'result.outcome,result.error,enrich.email,enrich.name,enrich.title,enrich.company.name,enrich.company.employees,enrich.company.revenue,enrich.company.stack,enrich.verified,verify.result,verify.confidence,verify.reason,verify.did_you_mean';
   const COMPANY = ',company.name,company.domain,company.employees,company.revenue,company.industry,company.stack';
   const REVEAL = ',reveal.email,reveal.mobile,reveal.linkedin_url';
 
   it.each<[readonly Step[], string, string]>([
-    [['enrich'], USUAL, 'matched,,,,,,,,,,,,'],
-    [['verify', 'company'], USUAL + COMPANY, 'matched,,,,,,,,,,,,,Acme,acme.example,12,$2M,Tools,Linux;Go'],
-    [['reveal'], USUAL + REVEAL, 'matched,,,,,,,,,,,,,a@x.example,+12125550100,https://x.example/in/a'],
-    [STEPS, USUAL + COMPANY + REVEAL, 'matched,,,,,,,,,,,,,Acme,acme.example,12,$2M,Tools,Linux;Go,a@x.example,+12125550100,https://x.example/in/a'],
+    [['enrich'], USUAL, 'matched,,,,,,,,,,,,,'],
+    [['verify', 'company'], USUAL + COMPANY, 'matched,,,,,,,,,,,,,,Acme,acme.example,12,$2M,Tools,Linux;Go'],
+    [['reveal'], USUAL + REVEAL, 'matched,,,,,,,,,,,,,,a@x.example,+12125550100,https://x.example/in/a'],
+    [STEPS, USUAL + COMPANY + REVEAL, 'matched,,,,,,,,,,,,,,Acme,acme.example,12,$2M,Tools,Linux;Go,a@x.example,+12125550100,https://x.example/in/a'],
   ])('of the steps %j have these columns', (steps, header, row) => {
     const format = rowFormat(jobFor({}, steps), manifestOf(['id']));
     const company = { record: { name: 'Acme', domain: 'acme.example', employees: 12, revenue: '$2M', industry: 'Tools', stack: ['Linux', 'Go'] }, text: '' };
@@ -85,6 +85,21 @@ describe('rows of csv and tsv', () => {
     const result = { outcome: 'matched', error: null, ...NO_ANSWERS, company, reveal, failure: null } as const;
     expect(format.header?.toString()).toBe(`id,${header}\n`);
     expect(format.row(csvRecord(['1']), result).toString()).toBe(`1,${row}\n`);
+  });
+
+  it('name the address that was asked for in place of one that was cleaned, unless the verifier means another', () => {
+    const format = rowFormat(jobFor({}), manifestOf(['id']));
+    const answer = (meant: string | null): RecordResult['verify'] => ({ record: { email: 'jo@gmial.example', result: 'risky', confidence: null, reason: null, did_you_mean: meant }, text: '' });
+    const cell = (result: Pick<RecordResult, 'verify' | 'didYouMean'>): string | undefined => format.row(csvRecord(['1']), { outcome: 'matched', error: null, ...NO_ANSWERS, failure: null, ...result }).toString().trimEnd().split(',').at(-1);
+    expect(cell({ verify: null, didYouMean: 'jo@gmial.example' })).toBe('jo@gmial.example');
+    expect(cell({ verify: answer(null), didYouMean: 'jo@gmial.example' })).toBe('jo@gmial.example');
+    expect(cell({ verify: answer('jo@gmail.example'), didYouMean: 'jo@gmial.example' })).toBe('jo@gmail.example');
+    expect(cell({ verify: answer('jo@gmail.example'), didYouMean: null })).toBe('jo@gmail.example');
+    expect(cell({ verify: answer(null), didYouMean: null })).toBe('');
+    const lines = rowFormat(jobFor({ format: 'jsonl' }), manifestOf(['id']));
+    expect(JSON.parse(lines.row(csvRecord(['1']), { outcome: 'matched', error: null, ...NO_ANSWERS, failure: null, didYouMean: 'jo@x.example' }).toString())).toMatchObject({ input: { id: '1' }, result: { outcome: 'matched', did_you_mean: 'jo@x.example' } });
+    const named = rowFormat(jobFor({ fields: { Meant: 'result.did_you_mean' } }), manifestOf(['id']));
+    expect(named.row(csvRecord(['1']), { outcome: 'matched', error: null, ...NO_ANSWERS, failure: null, didYouMean: 'jo@x.example' }).toString()).toBe('1,jo@x.example\n');
   });
 
   it('hold the configured columns instead, by path', async () => {

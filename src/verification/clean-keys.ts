@@ -1,0 +1,137 @@
+/**
+ * Keys as people write and paste them: `mailto:a@b.com`, `Jo <a@b.com>`, `a@b.com;`, signs of other keyboards, characters that nobody sees.
+ * Only what has one meaning is cleaned; a slip of the hand (`a@b,com`, `jo smith@b.com`) is never guessed at. Pure.
+ */
+import { normaliseEmail } from './address.ts';
+import { isAscii, normaliseDomain } from './domain.ts';
+
+/** Longer input is not cleaned. The same bound as for an address with spaces around it. */
+const MAX_LENGTH = 1_024;
+
+/** Full-width forms of printable ASCII (U+FF01 to U+FF5E) stand 0xFEE0 above it. */
+const FULL_WIDTH = /[\uff01-\uff5e]/g;
+const FULL_WIDTH_OFFSET = 0xfee0;
+/** Small and ideographic forms of signs that separate the parts of a key. */
+const OTHER_FORMS: Readonly<Record<string, string>> = { '\ufe6b': '@', '\ufe52': '.', '\u3002': '.', '\uff61': '.', '\ufe50': ',', '\ufe54': ';', '\u3001': ',' };
+const OTHER_FORM = /[\ufe6b\ufe52\u3002\uff61\ufe50\ufe54\u3001]/g;
+/** Spaces of all kinds, line ends, tabs and controls. */
+const SPACES = /[\p{Z}\p{Cc}]+/gu;
+/** Zero-width characters, byte order marks, soft hyphens, signs of direction, fillers. */
+const INVISIBLE = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
+
+/** What a text shows: full-width forms as ASCII, any run of spaces as one, nothing invisible, none of these at its ends. */
+export function visibleText(text: string): string {
+  if (isAscii(text)) return text.replaceAll(SPACES, ' ').trim();
+  return fullWidthToAscii(text).replaceAll(INVISIBLE, '').replaceAll(SPACES, ' ').trim();
+}
+
+function fullWidthToAscii(text: string): string {
+  return text.replaceAll(FULL_WIDTH, (sign) => String.fromCharCode(sign.charCodeAt(0) - FULL_WIDTH_OFFSET)).replaceAll(OTHER_FORM, (sign) => OTHER_FORMS[sign] ?? sign);
+}
+
+/** Whether a cell shows nothing: empty, spaces, or only characters that nobody sees. */
+export function isBlank(text: string): boolean {
+  return text.trim() === '' || (text.length <= MAX_LENGTH && !isAscii(text) && visibleText(text) === '');
+}
+
+/** The mailbox that a text names, as `normaliseEmail` writes it. */
+export interface AddressInText {
+  readonly key: string;
+  /** True: the text had more around the address, or other signs in it, than spaces and upper case. */
+  readonly cleaned: boolean;
+}
+
+/** The address in a text: as it stands, else cleaned; of several the first. Null when there is none, or its meaning is not certain. */
+export function addressIn(text: string): AddressInText | null {
+  const plain = normaliseEmail(text);
+  if (plain !== null && isAscii(text)) return { key: plain, cleaned: false };
+  if (text.length > MAX_LENGTH) return null;
+  if (plain !== null) {
+    // It is valid as it stands, joiners included, which some scripts need. But nobody has a mailbox in full-width letters or typographic quotes.
+    const key = normaliseEmail(unwrapped(fullWidthToAscii(text))) ?? plain;
+    const domain = text.slice(text.lastIndexOf('@') + 1).trim();
+    return { key, cleaned: key !== plain || domain !== visibleText(domain) };
+  }
+  const key = cleanAddress(visibleText(text));
+  return key === null ? null : { key, cleaned: true };
+}
+
+function cleanAddress(text: string): string | null {
+  const bracketed = /<([^<>]*@[^<>]*)>/.exec(text)?.[1];
+  if (bracketed !== undefined) return oneAddress(bracketed);
+  const whole = oneAddress(text);
+  if (whole !== null) return whole;
+  const parts = listed(text);
+  // A part without an @ may belong to the one beside it: `smith, john@acme.com` names no certain mailbox.
+  if (parts.length < 2 || !parts.every((part) => part.includes('@'))) return null;
+  for (const part of parts) {
+    const key = oneAddress(part);
+    if (key !== null) return key;
+  }
+  return null;
+}
+
+/** The members of a list. Spaces alone separate as well, when each member has an @. */
+function listed(text: string): string[] {
+  const parts = text.split(/[,;|]| \/ /).map((part) => part.trim()).filter((part) => part !== '');
+  return parts.flatMap((part) => {
+    const words = part.split(' ');
+    return words.every((word) => /[^@]@[^@]/.test(word)) ? words : [part];
+  });
+}
+
+/** Exchange writes `SMTP:`; address books and web pages write the others. */
+const ADDRESS_SCHEME = /^(?:mailto|smtp|e-?mail|mail) ?: ?(?:\/\/)?/i;
+
+function oneAddress(text: string): string | null {
+  const bare = unwrapped(text);
+  const scheme = ADDRESS_SCHEME.exec(bare)?.[0];
+  if (scheme === undefined) return normaliseEmail(bare.replace(/ ?@ ?/, '@'));
+  const link = bare.slice(scheme.length).replace(/\?.*$/, '');
+  return normaliseEmail(unwrapped(percentDecoded(link)));
+}
+
+function percentDecoded(text: string): string {
+  if (!text.includes('%')) return text;
+  try {
+    return visibleText(decodeURIComponent(text));
+  } catch {
+    return text;
+  }
+}
+
+const OPENING = '<([{"\u201c\u2018\u00ab\u2039\u300c\u3008';
+const CLOSING = '>)]}"\'\u201d\u2019\u00bb\u203a\u300d\u3009.,;:!?|\\ ';
+
+/** Without comments in parentheses at its ends, and the quotes, brackets and punctuation around it. Linear in its length. */
+export function unwrapped(text: string): string {
+  let rest = text.trim();
+  rest = rest.replace(/^\([^()@]*\) ?(?=.)/, '').replace(/(?<=.) ?\([^()@]*\)$/, '');
+  let from = 0;
+  let to = rest.length;
+  while (from < to && (OPENING.includes(rest[from] ?? '') || rest[from] === ' ')) from += 1;
+  // An apostrophe may begin an address; where one ends it, too, both are quotes.
+  if (rest[from] === "'" && rest[to - 1] === "'") from += 1;
+  while (to > from && CLOSING.includes(rest[to - 1] ?? '')) to -= 1;
+  return rest.slice(from, to);
+}
+
+/** `http//a.com`, `https:/a.com`, `http;//a.com`, and a scheme before another. */
+const SPOILT_SCHEME = /^(?:https?(?:[:;] ?[\\/]{0,2}|[\\/]{2}))+/i;
+
+/** A web address without spoilt or doubled schemes; other text as it is. */
+export function withoutSpoiltScheme(text: string): string {
+  return text.replace(SPOILT_SCHEME, '');
+}
+
+/** The domain in a text, as `normaliseDomain` writes it: as it stands, else cleaned; of several the first. Null when there is none. */
+export function domainIn(text: string): string | null {
+  const plain = normaliseDomain(text);
+  if (plain !== null || text.length > MAX_LENGTH) return plain;
+  for (const part of visibleText(text).split(/[,;|] ?| \/ | (?=(?:https?:|www\.))/i)) {
+    const key = normaliseDomain(withoutSpoiltScheme(unwrapped(part)));
+    if (key !== null) return key;
+    if (part.includes('@')) return null;
+  }
+  return null;
+}

@@ -105,17 +105,16 @@ test('a quote that nobody closes in 8 MB: one bad row, and every neighbour is go
 test('addresses that had to be cleaned: asked for once, named in their rows, counted by plan, and the input stays as it was', async () => {
   const cells = ['ana@works1.example', 'mailto:ana@works1.example', '"Ana <ana@works1.example>"', 'ana@works1.example;', 'ana\uff20works1.example', '\u200bana@works1.example\u00a0', 'ana smith@works1.example'];
   const { folder, service, args } = await makeWorld(`email\n${cells.join('\n')}\n`);
-  const { code, stderr } = await folder.run(args());
+  const { code, stderr } = await folder.run(args({ progress: 'log', output: 'out.jsonl' }));
   expect(code).toBe(0);
   expect(stderr.split('\n').filter((line) => line.includes('verify.did_you_mean'))).toHaveLength(1);
   expect(stderr).toContain('in.csv, line 3, has more than an address');
-  const [header = '', ...rows] = (await folder.read('out.csv')).trimEnd().split('\n');
-  const at = header.split(',').indexOf('verify.did_you_mean');
-  expect(rows.map((row) => row.split(',')[at])).toEqual(['', ...Array<string>(5).fill('ana@works1.example'), '']);
-  expect(rows.map((row) => row.split(',')[1])).toEqual([...Array<string>(6).fill('matched'), 'invalid']);
-  expect(rows.map((row) => row.slice(0, row.indexOf(',')))).toEqual(cells.map((cell) => cell.replaceAll('"', '')));
+  const rows = (await folder.read('out.jsonl')).trimEnd().split('\n').map((row) => JSON.parse(row) as { input: { email: string }; result: { outcome: string; did_you_mean?: string } });
+  expect(rows.map(({ input }) => input.email)).toEqual(cells.map((cell) => cell.replaceAll('"', '')));
+  expect(rows.map(({ result }) => result.outcome)).toEqual([...Array<string>(6).fill('matched'), 'invalid']);
+  expect(rows.map(({ result }) => result.did_you_mean ?? null)).toEqual([null, ...Array<string>(5).fill('ana@works1.example'), null]);
   expect([...service.asked]).toEqual([['enrich ana@works1.example', 1], ['verify ana@works1.example', 1]]);
-  const planned = await folder.run(args({ fresh: true, json: true }).map((arg) => (arg === 'run' ? 'plan' : arg)));
+  const planned = await folder.run(args({ fresh: true, json: true, output: 'out.jsonl' }).map((arg) => (arg === 'run' ? 'plan' : arg)));
   expect(JSON.parse(planned.stdout)).toMatchObject({ records: 7, invalid: 1, cleaned: 5, lookups: { unique: 2 } });
 });
 

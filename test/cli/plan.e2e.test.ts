@@ -44,7 +44,7 @@ test('before, half-way and after: what there is, what the ledger has, what it ta
   const verified = [...ADDRESSES].filter((email) => email.includes('@')).length;
   expect(first).toEqual({
     job: 'out', shard: null, start: 'new', files: 1, bytes: Buffer.byteLength(toCsv(ROWS)), keys: { email: 'Work Email', domain: 'Website', linkedin_url: null },
-    records: 400, invalid: INVALID, surplus: null,
+    records: 400, invalid: INVALID, cleaned: 0, surplus: null,
     lookups: { unique: KEYS.size + verified, fromLedger: 0 },
     requests: { enrich: KEYS.size, verify: 1, company: 0, reveal: 0, total: KEYS.size + 1 },
     heldBy: null, rpm: 600, seconds: Math.ceil((KEYS.size + 1) / 10), secondsWithBurst: 0, apiKey: 'missing',

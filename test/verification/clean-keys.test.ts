@@ -41,7 +41,7 @@ describe('addressIn', () => {
   );
 
   it(`keeps what is valid, and gives keys that are keys of their own (CLEAN_SEED=${SEED})`, () => {
-    const sign = fc.constantFrom(...'abjo.@@<>(),; "\'\\:mailto', '\uff20', '\u200b', '\u00a0', '\u200c', '\u3002', '\uff0e', 'acme.example', 'jo@acme.example', 'mailto:', '\u0646');
+    const sign = fc.constantFrom('a', 'j', 'o', '.', '@', '<', '>', '(', ')', ',', ';', ' ', '"', "'", '\\', ':', '\uff20', '\u200b', '\u00a0', '\u200c', '\u3002', '\uff0e', 'acme.example', 'jo@acme.example', 'mailto:', '\u0646');
     fc.assert(
       fc.property(fc.oneof(fc.emailAddress(), fc.array(sign, { maxLength: 20 }).map((signs) => signs.join('')), fc.string({ unit: 'binary', maxLength: 30 })), (text) => {
         const found = addressIn(text);

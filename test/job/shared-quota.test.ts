@@ -2,11 +2,11 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { hostname } from 'node:os';
+import { Redis } from 'ioredis';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { RotatingKey } from '../../src/client/rotating-key.ts';
 import { sharedQuotaOf } from '../../src/job/shared-quota.ts';
 import { placeOf } from '../../src/limiter/shared/messages.ts';
-import { openRedis } from '../../src/redis/client.ts';
 import { CHECKPOINT } from '../checkpoint/samples.ts';
 import { freeDatabase } from '../ledger/shared.ts';
 import { describeWith } from '../services/needed.ts';
@@ -19,7 +19,7 @@ const SHARD = { index: 0, of: 4, from: null, before: 0, records: 0 };
 await describeWith('redis', 'a run that shares a quota', (facts) => {
   test('is known again where it is resumed on another host and in another folder, and is taken for no other run and no other shard', async () => {
     const uri = await freeDatabase(facts);
-    const client = openRedis(uri);
+    const client = new Redis(uri);
     onTestFinished(() => client.disconnect());
     await once(client, 'ready');
     const apiKey = randomUUID();

@@ -1,16 +1,23 @@
 /** What every ledger promises a run, wherever it lies. */
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { LedgerAnswer } from '../../src/ledger/ledger.ts';
 import type { RunLedger } from '../../src/ledger/run-ledger.ts';
 import { neededFacts } from '../services/needed.ts';
-import { DAY, FILE, redisKind, s3Kind, START, type SiteKind } from './shared.ts';
+import { RedisCluster } from '../services/redis-cluster.ts';
+import { clusterKind, DAY, FILE, redisKind, s3Kind, START, type SiteKind } from './shared.ts';
 
 const HIT = { kind: 'hit', text: '{"name":"Ada"}' } as const;
 const FAILED = { kind: 'failed', code: 'http_500', attempts: 5, requestId: 'r1' } as const;
 const KINDS: readonly LedgerAnswer[] = [HIT, { kind: 'miss' }, { kind: 'suppressed' }, { kind: 'unsettled', text: '{"result":"unknown"}' }, FAILED];
 
+let cluster: RedisCluster;
+beforeAll(async () => {
+  if (typeof redis !== 'string') cluster = await RedisCluster.start();
+});
+afterAll(() => cluster?.end());
+
 const [s3, redis] = [await neededFacts('s3'), await neededFacts('redis')];
-const kinds: SiteKind[] = [FILE, ...(typeof s3 === 'string' ? lacking(s3) : [await s3Kind(s3)]), ...(typeof redis === 'string' ? lacking(redis) : [redisKind(redis)])];
+const kinds: SiteKind[] = [FILE, ...(typeof s3 === 'string' ? lacking(s3) : [await s3Kind(s3)]), ...(typeof redis === 'string' ? lacking(redis) : [redisKind(redis), clusterKind(() => cluster)])];
 
 function lacking(why: string): SiteKind[] {
   if (process.env['CI'] === 'true') throw new Error(why);

@@ -16,6 +16,7 @@ import { Segments } from '../../src/ledger/s3/segments.ts';
 import type { S3Access } from '../../src/s3/objects.ts';
 import { clientOf, makeBucket } from '../s3/bucket.ts';
 import type { Facts } from '../services/needed.ts';
+import type { RedisCluster } from '../services/redis-cluster.ts';
 
 export const START = 1_700_000_000_000;
 export const DAY = 86_400_000;
@@ -84,6 +85,18 @@ export function redisSite(uri: string): Site {
 
 export function redisKind(server: Facts): SiteKind {
   return { name: 'redis', shared: true, make: async () => redisSite(await freeDatabase(server)) };
+}
+
+/** Of a cluster, which has one database: emptied for each. */
+export function clusterKind(started: () => RedisCluster): SiteKind {
+  return {
+    name: 'redis cluster',
+    shared: true,
+    make: async () => {
+      await started().clear();
+      return redisSite(started().uri);
+    },
+  };
 }
 
 /** A database of the shared server that no other test uses. */

@@ -1,13 +1,13 @@
 import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
-import { openRedis } from '../../src/redis/client.ts';
+import { openServer, readRedisUri } from '../../src/redis/client.ts';
 
 test('a connection may fail twice: TLS tells of a server\'s alert after its certificate was refused', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   onTestFinished(() => void server.close());
   await once(server, 'listening');
-  const client = openRedis(`redis://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const client = openServer(readRedisUri(`redis://127.0.0.1:${(server.address() as AddressInfo).port}`));
   onTestFinished(() => client.disconnect());
   await once(client, 'connect');
   const told: string[] = [];

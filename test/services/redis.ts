@@ -30,13 +30,27 @@ export class RedisServer {
     return RedisServer.#startIn(await Daemons.make('redis'), await freePort(), more);
   }
 
-  /** The same, encrypted alone. @returns also the file with its certificate */
+  /** The same, encrypted alone, with the certificate that signs itself. @returns also the file with its certificate */
   static async startEncrypted(more: readonly string[]): Promise<{ readonly server: RedisServer; readonly certificate: string }> {
     const [daemons, port] = [await Daemons.make('redis'), await freePort()];
     await writeFile(daemons.at('certificate.pem'), CERTIFICATE);
     await writeFile(daemons.at('key.pem'), KEY);
     const encrypted = ['--port', '0', '--tls-port', String(port), '--tls-cert-file', 'certificate.pem', '--tls-key-file', 'key.pem', '--tls-ca-cert-file', 'certificate.pem', '--tls-auth-clients', 'no'];
     return { server: await RedisServer.#startIn(daemons, port, [...more, ...encrypted]), certificate: daemons.at('certificate.pem') };
+  }
+
+  /** One that takes nobody without a certificate of its authority. @returns also the folder with `ca.crt`, and `client` and `stranger` with `.crt` and `.key` */
+  static async startMutual(more: readonly string[] = ['--appendonly', 'no']): Promise<{ readonly server: RedisServer; readonly folder: string }> {
+    const [daemons, port] = [await Daemons.make('redis'), await freePort()];
+    const openssl = (command: string): Promise<string> => daemons.run('openssl', command.split(' '));
+    const EC = '-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes';
+    for (const name of ['ca', 'strangers']) await openssl(`req -x509 ${EC} -days 3 -subj /CN=${name} -keyout ${name}.key -out ${name}.crt`);
+    for (const [name, authority] of [['server', 'ca'], ['client', 'ca'], ['stranger', 'strangers']]) {
+      await openssl(`req ${EC} -subj /CN=${name} -addext subjectAltName=DNS:localhost,IP:127.0.0.1 -keyout ${name}.key -out ${name}.csr`);
+      await openssl(`x509 -req -days 3 -in ${name}.csr -CA ${authority}.crt -CAkey ${authority}.key -CAcreateserial -copy_extensions copy -out ${name}.crt`);
+    }
+    const encrypted = ['--port', '0', '--tls-port', String(port), '--tls-cert-file', 'server.crt', '--tls-key-file', 'server.key', '--tls-ca-cert-file', 'ca.crt', '--tls-auth-clients', 'yes'];
+    return { server: await RedisServer.#startIn(daemons, port, [...more, ...encrypted]), folder: daemons.folder };
   }
 
   static async #startIn(daemons: Daemons, port: number, more: readonly string[]): Promise<RedisServer> {

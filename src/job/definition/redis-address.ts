@@ -1,5 +1,5 @@
 /** What the address of a Redis server may be. */
-import { parseRedisUri } from '../../redis/uri.ts';
+import { parseRedisUri, REDIS_URI_HINT } from '../../redis/uri.ts';
 import { expand, type Surroundings } from './expand.ts';
 import { variableOf } from './flags.ts';
 import { KEY_BY_PATH } from './keys.ts';
@@ -21,7 +21,7 @@ export function refusePassword(written: string, path: string, origin: Origin): v
 
 /** @throws UsageError for a flag, ConfigError otherwise */
 export function checkRedisUri(uri: string, origin: Origin): void {
-  if (parseRedisUri(uri) === null) throw refusal(origin, 'bad_value', `${nameOf(origin)} is no address of a Redis server: ${show(uri)}`, 'Write redis://host:6379/0, or rediss:// for TLS; characters such as @ and / in a password are written %40 and %2F.');
+  if (parseRedisUri(uri) === null) throw refusal(origin, 'bad_value', `${nameOf(origin)} is no address of a Redis server: ${show(uri)}`, REDIS_URI_HINT);
 }
 
 /** `redis[s]://...`, with what its placeholders stand for. @throws UsageError for a flag, ConfigError otherwise */

@@ -9,17 +9,20 @@ const ROOT = 'millrace:ledger:';
 export const PURGED_KEY = `${ROOT}purged`;
 /** Every answer's key matches. */
 export const ANSWER_PATTERN = `${ROOT}*:a:*`;
-/** Before the id of a run that is alive. */
-export const HOLDER_PREFIX = 'millrace:holder:';
+/** What a ledger needs, as ACL SETUSER takes it: SELECT for another database than 0, CLUSTER SLOTS for a cluster, SCAN for stats and purge. */
+export const LEDGER_RIGHTS = `~${ROOT}* +info +select +cluster|slots +eval +get +mget +set +del +exists +hset +hgetall +scan`;
 /** 132 bits: never two lookups under one name. */
 const DIGEST_CHARS = 22;
 
-/** Names of one ledger's keys: what jobs keep for each other lies apart from what each keeps for itself. */
+/**
+ * Names of one ledger's keys: what jobs keep for each other lies apart from what each keeps for itself. All keys of one ledger
+ * have one hash tag, so that a cluster keeps them on one node: a script sees an answer, its claim and the claim's holder at once.
+ */
 export class RedisNames {
   readonly #prefix: string;
 
   constructor({ job, maxAgeDays }: Pick<LedgerOptions, 'job' | 'maxAgeDays'>) {
-    this.#prefix = maxAgeDays > 0 ? `${ROOT}shared:` : `${ROOT}job-${hash('sha256', job, 'base64url').slice(0, DIGEST_CHARS)}:`;
+    this.#prefix = maxAgeDays > 0 ? `${ROOT}{shared}:` : `${ROOT}{job-${hash('sha256', job, 'base64url').slice(0, DIGEST_CHARS)}}:`;
   }
 
   answer(digest: string): string {
@@ -33,6 +36,16 @@ export class RedisNames {
   run(run: string): string {
     return `${this.#prefix}r:${run}`;
   }
+
+  /** Before the id of a run that is alive. */
+  get holders(): string {
+    return `${this.#prefix}h:`;
+  }
+}
+
+/** Which keys a cluster keeps together. */
+export function tagOf(key: string): string {
+  return /\{([^}]+)\}/.exec(key)?.[1] ?? key;
 }
 
 /** What stands for a lookup in the names. */

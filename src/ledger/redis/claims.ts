@@ -2,7 +2,7 @@ import type { PatientRedis } from '../../redis/patient.ts';
 import type { LedgerAnswer } from '../answer.ts';
 import type { SharedAnswer } from '../options.ts';
 import type { Told } from '../run-ledger.ts';
-import { HOLDER_PREFIX, unpackAnswer, type RedisNames } from './answers.ts';
+import { unpackAnswer, type RedisNames } from './answers.ts';
 import { CLAIM } from './scripts.ts';
 
 /** Lookups in one round trip, and so many may be on their way to Redis before the reader waits. */
@@ -125,7 +125,7 @@ export class Claims {
   #claim(some: readonly Pick<Waiting, 'digest' | 'known'>[], most: number): Promise<unknown[]> {
     const { redis, names, holder } = this.#options;
     const keys = some.flatMap(({ digest }) => [names.answer(digest), names.claim(digest)]);
-    return redis.ask(async (client) => (await client.eval(CLAIM, keys.length, ...keys, holder, HOLDER_PREFIX, CLAIM_MS, most, ...some.map(({ known }) => known))) as unknown[]);
+    return redis.ask(async (client) => (await client.eval(CLAIM, keys.length, ...keys, holder, names.holders, CLAIM_MS, most, ...some.map(({ known }) => known))) as unknown[]);
   }
 
   #hear(ask: Waiting, reply: unknown, again: (ask: Waiting) => void): void {

@@ -1,5 +1,4 @@
 import type { PatientRedis } from '../../redis/patient.ts';
-import { HOLDER_PREFIX } from './answers.ts';
 import { BEAT } from './scripts.ts';
 
 /** Whoever has not been heard of for so long has let go of what it was asking for. */
@@ -13,7 +12,7 @@ const MARGIN_MS = 5_000;
  * them at once, because only one execution of a run goes on at a time.
  */
 export class Holder {
-  readonly #run: string;
+  readonly #key: string;
   readonly #redis: PatientRedis;
   /** The lease had ended: others may have taken over what this run had claimed. */
   readonly #onLapsed: () => Promise<void>;
@@ -22,9 +21,10 @@ export class Holder {
   #beating: Promise<void> | null = null;
   #timer: NodeJS.Timeout | null = null;
 
-  constructor(redis: PatientRedis, run: string, onLapsed: () => Promise<void>, onFailed: (error: unknown) => void) {
+  /** @param key by which others see that this run is alive */
+  constructor(redis: PatientRedis, key: string, onLapsed: () => Promise<void>, onFailed: (error: unknown) => void) {
     this.#redis = redis;
-    this.#run = run;
+    this.#key = key;
     this.#onLapsed = onLapsed;
     this.#onFailed = onFailed;
   }
@@ -63,7 +63,7 @@ export class Holder {
     let sentAt = 0;
     const there = await this.#redis.ask((client) => {
       sentAt = performance.now();
-      return client.eval(BEAT, 1, `${HOLDER_PREFIX}${this.#run}`, LEASE_MS);
+      return client.eval(BEAT, 1, this.#key, LEASE_MS);
     });
     if (there !== 1 && !first) await this.#onLapsed();
     this.#validUntil = sentAt + LEASE_MS;

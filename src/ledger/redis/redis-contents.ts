@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { openRedis } from '../../redis/client.ts';
 import { PatientRedis } from '../../redis/patient.ts';
 import type { LedgerContents } from '../contents.ts';
 import type { SharedAnswer } from '../options.ts';
 import type { Purged, PurgeFilter } from '../purge.ts';
 import { countStep, SharedCounts, sharedPurgeTest } from '../shared-counts.ts';
 import type { LedgerStats } from '../stats.ts';
-import { ANSWER_PATTERN, PURGED_KEY, unpackAnswer } from './answers.ts';
+import { ANSWER_PATTERN, LEDGER_RIGHTS, PURGED_KEY, tagOf, unpackAnswer } from './answers.ts';
 import { FORGET } from './scripts.ts';
 
 const PATIENCE_MS = 15_000;
@@ -24,7 +23,7 @@ export class RedisContents implements LedgerContents {
   }
 
   static open(uri: string): RedisContents {
-    return new RedisContents(new PatientRedis(openRedis(uri), uri, { maxOutageMs: () => PATIENCE_MS, wentDown: () => undefined, cameBack: () => undefined, signal: undefined }));
+    return new RedisContents(new PatientRedis(uri, LEDGER_RIGHTS, { maxOutageMs: () => PATIENCE_MS, wentDown: () => undefined, cameBack: () => undefined, signal: undefined }));
   }
 
   async stats(options: { maxAgeDays: number; now: number }): Promise<LedgerStats> {
@@ -60,20 +59,27 @@ export class RedisContents implements LedgerContents {
     this.#redis.close();
   }
 
-  /** A scan may tell of a key twice (redis.io, SCAN): each batch is without doubles, and so is nearly all. */
+  /** A scan may report a key twice (redis.io, SCAN): each batch is without doubles, and so is nearly all. */
   async *#all(): AsyncGenerator<Found[], void, void> {
+    const masters = await this.#redis.ask(async () => this.#redis.masters.length);
+    for (let master = 0; master < masters; master++) yield* this.#allOf(master);
+  }
+
+  /** What one master has: of a cluster a part, of a single server everything. */
+  async *#allOf(master: number): AsyncGenerator<Found[], void, void> {
     let cursor = '0';
     do {
-      const [next, keys] = await this.#redis.ask((client) => client.scan(cursor, 'MATCH', ANSWER_PATTERN, 'COUNT', SCANNED_AT_ONCE));
+      const [next, keys] = await this.#redis.ask((client) => (this.#redis.masters[master] ?? client).scan(cursor, 'MATCH', ANSWER_PATTERN, 'COUNT', SCANNED_AT_ONCE));
       cursor = next;
-      const names = [...new Set(keys)];
-      if (names.length === 0) continue;
-      const values = await this.#redis.ask((client) => client.mget(names));
-      yield names.flatMap((key, i) => {
-        const value = values[i] ?? null;
-        const answer = value === null ? null : unpackAnswer(value);
-        return value === null || answer === null ? [] : [{ key, value, answer }];
-      });
+      // A cluster takes keys of one ledger at a time.
+      for (const names of Map.groupBy(new Set(keys), tagOf).values()) {
+        const values = await this.#redis.ask((client) => client.mget(names));
+        yield names.flatMap((key, i) => {
+          const value = values[i] ?? null;
+          const answer = value === null ? null : unpackAnswer(value);
+          return value === null || answer === null ? [] : [{ key, value, answer }];
+        });
+      }
     } while (cursor !== '0');
   }
 }

@@ -1,11 +1,11 @@
-import { openRedis } from '../../redis/client.ts';
 import { PatientRedis } from '../../redis/patient.ts';
 import type { LedgerEntry, LedgerOptions, SharedAnswer, Teller } from '../options.ts';
 import { FileLedger, type LedgerListener, type Told } from '../run-ledger.ts';
 import { WorkingFile, type SharedTotals } from '../working-file.ts';
-import { digestOf, HOLDER_PREFIX, mayUse, packAnswer, PURGED_KEY, RedisNames, type Rights } from './answers.ts';
+import { digestOf, LEDGER_RIGHTS, mayUse, packAnswer, PURGED_KEY, RedisNames, type Rights } from './answers.ts';
 import { Claims } from './claims.ts';
 import { Holder } from './holder.ts';
+import { TRY } from './scripts.ts';
 import { AnswerWriter } from './writer.ts';
 
 /** At the start nobody waits for long: a name that is wrong is as silent as a server that is down. */
@@ -52,13 +52,13 @@ export class RedisLedger extends FileLedger {
     const failed = (error: unknown): void => this.#listener.failed(error);
     this.#claims = new Claims({ redis, names: this.#names, holder: options.run, adopt: (ask, found) => this.#adopt(ask, found), moved: () => this.#listener.moved(), failed });
     this.#writer = new AnswerWriter({ redis, names: this.#names, job: options.job, run: options.run, failed });
-    this.#holder = new Holder(redis, options.run, () => this.#claims.claimAgain(), failed);
+    this.#holder = new Holder(redis, this.#holderKey, () => this.#claims.claimAgain(), failed);
   }
 
-  /** @throws StorageError when Redis does not answer, ConfigError, or 77 without the right password */
+  /** @throws StorageError when Redis does not answer, ConfigError for what waiting does not mend, or 77 without the right password */
   static async open(uri: string, options: RedisLedgerOptions): Promise<RedisLedger> {
     let maxOutageMs = (): number => Math.min(OPEN_MS, options.maxOutageMs);
-    const redis = new PatientRedis(openRedis(uri), uri, {
+    const redis = new PatientRedis(uri, LEDGER_RIGHTS, {
       maxOutageMs: () => (options.drain?.aborted === true ? STOP_MS : maxOutageMs()),
       wentDown: (said) => options.tell.warn('ledger_down', `the ledger in Redis does not answer (${said}); waiting for it, ${Math.round(options.maxOutageMs / 1_000)} s at most`),
       cameBack: (afterMs) => options.tell.info('ledger_back', `the ledger in Redis is back after ${Math.round(afterMs / 1_000)} s`),
@@ -135,7 +135,7 @@ export class RedisLedger extends FileLedger {
     } finally {
       const left = new AbortController();
       const late = setTimeout(() => left.abort(), GOODBYE_MS);
-      const gone = this.#redis.client.status === 'ready' ? this.#redis.client.del(`${HOLDER_PREFIX}${this.#options.run}`) : Promise.resolve(0);
+      const gone = this.#redis.commands?.del(this.#holderKey) ?? Promise.resolve(0);
       await Promise.race([gone.catch(() => 0), new Promise((resolve) => left.signal.addEventListener('abort', resolve))]);
       clearTimeout(late);
       this.#redis.close();
@@ -144,6 +144,7 @@ export class RedisLedger extends FileLedger {
 
   /** What Redis knows of the run, and what it does not: a run before may not have lived to send it. */
   async #begin(): Promise<void> {
+    await this.#redis.ask((client) => client.eval(TRY, 1, `${this.#holderKey}:try`));
     const known = await this.#redis.ask((client) => client.hgetall(this.#names.run(this.#options.run)));
     const number = (name: string): number => Number(known[name] ?? 0);
     this.#working.raise({ lookups: number('lookups'), reused: number('reused'), lastAt: number('lastAt') });
@@ -176,6 +177,10 @@ export class RedisLedger extends FileLedger {
     }
     this.file.adopt({ scope, key, answer: found.answer }, found);
     return found.answer;
+  }
+
+  get #holderKey(): string {
+    return `${this.#names.holders}${this.#options.run}`;
   }
 
   #totals(): SharedTotals {

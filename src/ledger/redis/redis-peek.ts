@@ -1,11 +1,10 @@
-import { openRedis } from '../../redis/client.ts';
 import { PatientRedis } from '../../redis/patient.ts';
 import type { LedgerAnswer } from '../answer.ts';
 import { Ledger } from '../ledger.ts';
 import type { RunLedgerOptions } from '../open-run-ledger.ts';
 import type { SharedAnswer } from '../options.ts';
 import type { Lookup, PeekedLedger } from '../peek.ts';
-import { digestOf, mayUse, RedisNames, unpackAnswer, type Rights } from './answers.ts';
+import { digestOf, LEDGER_RIGHTS, mayUse, RedisNames, unpackAnswer, type Rights } from './answers.ts';
 
 const PATIENCE_MS = 30_000;
 const ASKED_AT_ONCE = 512;
@@ -27,7 +26,7 @@ export class RedisPeek implements PeekedLedger {
 
   static open({ uri, path }: { readonly uri: string; readonly path: string }, options: RunLedgerOptions): RedisPeek {
     const patience = { maxOutageMs: () => PATIENCE_MS, wentDown: () => undefined, cameBack: () => undefined, signal: options.abort };
-    return new RedisPeek(Ledger.open({ ...options, path, failedBy: 'time' }), new PatientRedis(openRedis(uri), uri, patience), options);
+    return new RedisPeek(Ledger.open({ ...options, path, failedBy: 'time' }), new PatientRedis(uri, LEDGER_RIGHTS, patience), options);
   }
 
   scope(origin: string, step: string, options: string): number {

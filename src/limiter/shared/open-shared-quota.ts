@@ -20,14 +20,14 @@ const realTimers: Timers = {
 };
 
 /**
- * A server that cannot be reached is waited for by going alone; one that refuses us would be for ever.
- * @throws ConfigError when the URI is none, MillraceError 77 when its password is not right
+ * A server that cannot be reached is waited for by going alone; one that refuses us would refuse us for ever.
+ * @throws ConfigError when the URI is none or waiting would not mend what is wrong, MillraceError 77 when its password is not right
  */
 export async function openSharedQuota({ uri, account, place, ...options }: SharedQuotaPlace): Promise<SharedQuota> {
   const { RedisQuotaStore } = await import('./redis-store.ts');
   const store = new RedisQuotaStore(uri, account);
   try {
-    await store.greet(uri);
+    await store.greet();
   } catch (error) {
     store.close();
     throw error;

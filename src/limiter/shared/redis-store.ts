@@ -1,9 +1,10 @@
 /** The store of a shared quota in Redis. */
 import { hash } from 'node:crypto';
-import { openRedis, type Redis } from '../../redis/client.ts';
-import { redisError, redisFaultOf } from '../../redis/failure.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { RedisConnection, type RedisCommands } from '../../redis/connection.ts';
+import { isJudgedLate, mayPass, redisError } from '../../redis/failure.ts';
 import { LEADER_LEASE_MS, MISSING_MS, POD_LEASE_MS, type LeadReply, type LeadTurn, type MissingPod, type PodState, type QuotaEvent, type QuotaStore, type Stamped, type Turn, type TurnReply } from './messages.ts';
-import { LEAD, LEAVE, TURN } from './scripts.ts';
+import { GREET, LEAD, LEAVE, TURN } from './scripts.ts';
 
 /** Long enough for a window and what lags behind; then nothing is left of a quota that nobody uses. */
 const KEPT_MS = 180_000;
@@ -14,35 +15,48 @@ const MOST_TOLD = 20_000;
 const MOST_TAKEN = 2_000;
 /** An answer that takes longer is not waited for: permits would have run out. */
 const ANSWER_MS = 1_000;
+/** A little less, so that what the connection met is the reason that is given. */
+const CONNECT_MS = 900;
+
+/** A replica at the start may be a failover under way; after this it is a wrong address. */
+const JUDGED_AFTER_MS = 5_000;
+const AGAIN_MS = 250;
+
+const ROOT = 'millrace:quota:';
+/** What a shared quota needs, as ACL SETUSER takes it: SELECT for another database than 0, CLUSTER SLOTS for a cluster. */
+export const QUOTA_RIGHTS = `~${ROOT}* +info +select +cluster|slots +eval +evalsha +get +set +del +pexpire +hget +hgetall +hset +hdel +lrange +ltrim +rpush +time`;
 
 export class RedisQuotaStore implements QuotaStore {
-  readonly #client: Redis;
+  readonly #connection: RedisConnection;
   readonly #prefix: string;
   readonly #keys: Readonly<Record<'leader' | 'pods' | 'told' | 'history' | 'free', string>>;
   readonly #shas = new Map<string, string>();
-  /** What the connection met last: it says more than that there is none. */
-  #failure: unknown = null;
 
   /**
    * @param account who shares: the service's origin and the API key. Only its hash leaves the process.
    * @throws ConfigError when the URI is none
    */
   constructor(uri: string, account: string) {
-    this.#client = openRedis(uri);
-    this.#client.on('error', (error: unknown) => {
-      this.#failure = error;
-    });
-    this.#prefix = `millrace:quota:{${hash('sha256', account, 'base64url').slice(0, 22)}}:`;
+    this.#connection = new RedisConnection(uri);
+    this.#prefix = `${ROOT}{${hash('sha256', account, 'base64url').slice(0, 22)}}:`;
     const key = (name: string): string => `${this.#prefix}${name}`;
     this.#keys = { leader: key('leader'), pods: key('pods'), told: key('told'), history: key('history'), free: key('free') };
   }
 
-  /** Asks once whether the server takes us at all. @throws MillraceError 77 when it wants another password; nothing when it cannot be reached, which may pass */
-  async greet(uri: string): Promise<void> {
-    try {
-      await this.#bounded(() => this.#client.ping());
-    } catch (error) {
-      if (redisFaultOf(error) === 'credentials') throw redisError(error, uri, 0);
+  /**
+   * Asks whether the server takes us at all, without a trace.
+   * @throws MillraceError 77 when it wants another password, 78 for what waiting does not mend; nothing when it cannot be reached, which may pass
+   */
+  async greet(): Promise<void> {
+    const sinceMs = performance.now();
+    for (;;) {
+      const error = await this.#run(GREET, [this.#keys.leader], []).then(() => null, (why: unknown) => why);
+      if (error === null) return;
+      const waitedMs = performance.now() - sinceMs;
+      const isLate = isJudgedLate(error);
+      if (isLate ? waitedMs >= JUDGED_AFTER_MS : !mayPass(error)) throw redisError(error, { uri: this.#connection.uri, waitedMs, answered: false, rights: QUOTA_RIGHTS });
+      if (!isLate) return;
+      await sleep(AGAIN_MS);
     }
   }
 
@@ -64,7 +78,7 @@ export class RedisQuotaStore implements QuotaStore {
   }
 
   async history(): Promise<readonly Stamped[]> {
-    const lines = await this.#bounded(() => this.#client.lrange(this.#keys.history, 0, -1));
+    const lines = await this.#bounded((client) => client.lrange(this.#keys.history, 0, -1));
     return lines.flatMap((line) => {
       const space = line.indexOf(' ');
       return eventOf(line.slice(space + 1)).map((event) => ({ atMs: Number(line.slice(0, space)), event }));
@@ -77,7 +91,7 @@ export class RedisQuotaStore implements QuotaStore {
   }
 
   close(): void {
-    this.#client.disconnect();
+    this.#connection.close();
   }
 
   #permitsOf(pod: string): string {
@@ -89,37 +103,26 @@ export class RedisQuotaStore implements QuotaStore {
     const sha = this.#shas.get(script) ?? hash('sha1', script);
     this.#shas.set(script, sha);
     try {
-      return await this.#bounded(() => this.#client.evalsha(sha, keys.length, ...keys, ...values));
+      return await this.#bounded((client) => client.evalsha(sha, keys.length, ...keys, ...values));
     } catch (error) {
       if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
-      return this.#bounded(() => this.#client.eval(script, keys.length, ...keys, ...values));
+      return this.#bounded((client) => client.eval(script, keys.length, ...keys, ...values));
     }
   }
 
-  async #bounded<T>(work: () => Promise<T>): Promise<T> {
+  async #bounded<T>(work: (client: RedisCommands) => Promise<T>): Promise<T> {
     let timer: NodeJS.Timeout | undefined;
-    let ready = (): void => undefined;
     const late = new Promise<never>((_resolve, reject) => {
       timer = setTimeout(() => {
         // What was asked on this connection shall not be done later.
-        if (this.#client.status === 'ready') this.#client.disconnect(true);
-        reject(this.#failure ?? new Error(`no answer within ${ANSWER_MS} ms`));
+        if (this.#connection.commands !== null) this.#connection.renew();
+        reject(new Error(`no answer within ${ANSWER_MS} ms`));
       }, ANSWER_MS);
     });
     try {
-      if (this.#client.status !== 'ready') {
-        const connected = new Promise<void>((resolve) => {
-          ready = resolve;
-          this.#client.once('ready', resolve);
-        });
-        await Promise.race([late, connected]);
-      }
-      const done = await Promise.race([late, work()]);
-      this.#failure = null;
-      return done;
+      return await Promise.race([late, this.#connection.use(work, CONNECT_MS)]);
     } finally {
       clearTimeout(timer);
-      this.#client.off('ready', ready);
     }
   }
 }

@@ -114,3 +114,19 @@ redis.call('HDEL', KEYS[2], ARGV[1])
 redis.call('DEL', KEYS[4])
 if redis.call('GET', KEYS[1]) == ARGV[2] then redis.call('DEL', KEYS[1]) end
 return 1`;
+
+/** Tries every command of the other scripts on a key that nobody uses, so that a missing right shows before anything is sent. KEYS: a key of the quota. */
+export const GREET = `${NOW}
+local key = KEYS[1] .. ':greeting:' .. now
+redis.call('HSET', key, 'a', '1')
+redis.call('HGET', key, 'a')
+redis.call('HGETALL', key)
+redis.call('HDEL', key, 'a')
+redis.call('RPUSH', key, '1')
+redis.call('LRANGE', key, 0, -1)
+redis.call('PEXPIRE', key, 1000)
+redis.call('LTRIM', key, 1, 0)
+redis.call('SET', key, '1', 'PX', 1000)
+redis.call('GET', key)
+redis.call('DEL', key)
+return 1`;

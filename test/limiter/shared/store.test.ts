@@ -1,11 +1,12 @@
 /** What a store of a shared quota promises: of the one in memory, with which the simulator runs, and of Redis. */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { LEASE_MS, partOfThose, type QuotaEvent, type QuotaStore, type Turn } from '../../../src/limiter/shared/messages.ts';
 import { RedisQuotaStore } from '../../../src/limiter/shared/redis-store.ts';
-import { openRedis } from '../../../src/redis/client.ts';
 import { describeWith } from '../../services/needed.ts';
+import { RedisCluster } from '../../services/redis-cluster.ts';
 import { freeDatabase } from '../../ledger/shared.ts';
 import { MemoryStore } from './memory-store.ts';
 
@@ -96,7 +97,7 @@ await describeWith('redis', 'a store in Redis', async (facts) => {
 
   test('to whoever begins, what missing pods were told to be theirs is not theirs to give', async () => {
     const alone = await freeDatabase(facts);
-    const [store, client] = [new RedisQuotaStore(alone, randomUUID()), openRedis(alone)];
+    const [store, client] = [new RedisQuotaStore(alone, randomUUID()), new Redis(alone)];
     onTestFinished(() => {
       store.close();
       client.disconnect();
@@ -116,4 +117,13 @@ await describeWith('redis', 'a store in Redis', async (facts) => {
     onTestFinished(() => store.close());
     await expect(store.turn(turnOf('a'))).rejects.toThrow(/ECONNREFUSED|no answer/);
   });
+});
+
+await describeWith('redis', 'a store in a Redis Cluster', () => {
+  let cluster: RedisCluster;
+  beforeAll(async () => {
+    cluster = await RedisCluster.start();
+  });
+  afterAll(() => cluster.end());
+  promises(() => new RedisQuotaStore(cluster.uri, randomUUID()));
 });

@@ -15,7 +15,7 @@ export interface CompiledJob {
     readonly uris: readonly string[];
     readonly format: InputFormat | null;
     readonly delimiter: string | null;
-    readonly encoding: 'utf-8' | 'utf-16' | 'windows-1252' | null;
+    readonly encoding: string | null;
     readonly columns: { readonly email?: string; readonly domain?: string; readonly linkedin_url?: string };
     readonly ifMissing: 'fail' | 'succeed';
   };

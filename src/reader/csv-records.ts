@@ -2,7 +2,7 @@
 import { readQuoted } from './csv-fields.ts';
 import type { FramedRecord } from './framed.ts';
 import { MAX_BATCH_CELLS, MAX_RAW_CHARS } from './limits.ts';
-import type { InputManifest, InputRecord, KeyColumn } from './types.ts';
+import type { Encoding, InputManifest, InputRecord, KeyColumn } from './types.ts';
 
 const NOT_READABLE = {
   unclosed: 'a quote is not closed',
@@ -12,6 +12,7 @@ const NOT_READABLE = {
 /** How one file's fields become values: the columns of its own header, and where each stands among the manifest's. */
 export interface CsvLayout {
   readonly delimiter: string;
+  readonly encoding: Encoding;
   /** Fields read of a record; what is beyond is dropped. */
   readonly width: number;
   /** Per column of the manifest, the field of this file that holds it, or -1; null when they are the same. */
@@ -32,6 +33,7 @@ export function layoutOf(manifest: InputManifest, file: number): CsvLayout {
   const same = header.length === columns.length && header.every((name, index) => name === columns[index]);
   return {
     delimiter: manifest.files[file]?.delimiter ?? ',',
+    encoding: manifest.files[file]?.encoding ?? 'utf-8',
     width: header.length,
     fieldOf: same ? null : columns.map((name) => header.indexOf(name)),
     columns: columns.length,
@@ -81,7 +83,7 @@ function toRecord(record: FramedRecord, fields: string[], layout: CsvLayout): In
   const values = toValues(fields, layout);
   let bad: string | null = null;
   if (kind === 'unclosed' || kind === 'overlong') bad = NOT_READABLE[kind];
-  else if (!record.valid) bad = 'not valid utf-8';
+  else if (!record.valid) bad = `not valid ${layout.encoding}`;
   // No key of a bad row is looked up: its fields may not be what they seem.
   const keyed = bad === null;
   return {

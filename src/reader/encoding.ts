@@ -1,12 +1,33 @@
 /** From the bytes of a file to bytes that can be framed (ASCII delimiters and line ends), and from those to text. */
 import { isUtf8 } from 'node:buffer';
+import { convertingCodec, isMultibyte } from './multibyte.ts';
 import type { Encoding } from './types.ts';
+
+/** Of a file in UTF-16, its byte order mark or its zero bytes say which order it has. */
+const UTF_16 = 'utf-16';
+/** A private mapping of bytes to code points: no text. */
+const NO_TEXT: readonly string[] = ['x-user-defined'];
+
+/**
+ * The name of the encoding that a label means (WHATWG Encoding, 4.2: `sjis` is shift_jis, `latin1` windows-1252, `gb2312` gbk), in lower case;
+ * `utf-16` for that of unknown byte order. Null: there is no such encoding.
+ */
+export function encodingName(label: string): string | null {
+  if (label.trim().toLowerCase() === UTF_16) return UTF_16;
+  try {
+    const { encoding } = new TextDecoder(label);
+    return NO_TEXT.includes(encoding) ? null : encoding;
+  } catch {
+    return null;
+  }
+}
 
 /** The bytes of a byte order mark, per encoding. */
 const BOMS: readonly (readonly [Encoding, Buffer])[] = [
   ['utf-8', Buffer.from([0xef, 0xbb, 0xbf])],
   ['utf-16le', Buffer.from([0xff, 0xfe])],
   ['utf-16be', Buffer.from([0xfe, 0xff])],
+  ['gb18030', Buffer.from([0x84, 0x31, 0x95, 0x33])],
 ];
 
 /** The encoding that a byte order mark states, and its length in bytes. */
@@ -61,8 +82,15 @@ export function createCodec(encoding: Encoding): Codec {
     case 'utf-16be':
       return createUtf16(encoding === 'utf-16be');
     default:
-      return encoding satisfies never;
+      return isMultibyte(encoding) ? convertingCodec(encoding) : createSingleByte(encoding);
   }
+}
+
+/** One byte a character, the first 128 of them ASCII: bytes are framed as they stand. What the encoding does not assign is U+FFFD. */
+function createSingleByte(encoding: Encoding): Codec {
+  const decoder = new TextDecoder(encoding);
+  const text: Codec['text'] = (bytes, from, to) => decoder.decode(bytes.subarray(from, to));
+  return { ...UTF8, text, valid: (bytes) => !text(bytes, 0, bytes.length).includes('\ufffd') };
 }
 
 /**

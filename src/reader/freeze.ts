@@ -19,7 +19,8 @@ export interface FreezeOptions {
   readonly uris: readonly string[];
   readonly format: InputFormat | null;
   readonly delimiter: string | null;
-  readonly encoding: 'utf-8' | 'utf-16' | 'windows-1252' | null;
+  /** As `encodingName` says it; null: by the byte order mark, else utf-8. */
+  readonly encoding: string | null;
   readonly columns: { readonly email?: string; readonly domain?: string; readonly linkedin_url?: string };
   readonly ifMissing: 'fail' | 'succeed';
   /** True for the job's own files (output, partial, checkpoint, ledger ...): never matched by a glob or directory. */

@@ -10,12 +10,13 @@ import { createCodec } from './encoding.ts';
 import { findDelimiter, findEncoding, findFormat, refuseJsonArray, statedDelimiter, type Sample } from './sniff.ts';
 import type { SourceFile } from './source.ts';
 import { sourceOf } from './sources.ts';
-import type { Compression, InputFile, InputFormat, Position } from './types.ts';
+import type { Compression, Encoding, InputFile, InputFormat, Position } from './types.ts';
 
 export interface InspectOptions {
   readonly format: InputFormat | null;
   readonly delimiter: string | null;
-  readonly encoding: 'utf-8' | 'utf-16' | 'windows-1252' | null;
+  /** As `encodingName` says it; null: by the byte order mark, else utf-8. */
+  readonly encoding: string | null;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -36,7 +37,7 @@ export async function inspectFile(found: SourceFile, index: number, options: Ins
   const readable: Readable = { uri, path, size, digest, compression };
   const sample = await takeSample(readable, options.signal);
   const { encoding, bom } = findEncoding(sample, options.encoding);
-  const text = createCodec(encoding).convert(sample.bytes.subarray(bom)).toString(encoding === 'windows-1252' ? 'latin1' : 'utf8');
+  const text = textOf(sample.bytes.subarray(bom), encoding);
   const format = options.format ?? formatOfName(uri) ?? findFormat(uri, text);
   const begin: Position = { file: index, line: 1, offset: bom, frame: startFrame(compression) };
   const stated = format === 'jsonl' ? null : statedDelimiter(text);
@@ -48,6 +49,12 @@ export async function inspectFile(found: SourceFile, index: number, options: Ins
   const [header, first] = (await firstRecords(draft, above + 2, options.signal)).slice(above);
   if (header === undefined) return { file: draft, format, hasRecords: false, sampledKeys: [] };
   return { file: { ...draft, header: await headerNames(header, draft), start: header.end }, format, hasRecords: first !== undefined, sampledKeys: [] };
+}
+
+function textOf(bytes: Buffer, encoding: Encoding): string {
+  const codec = createCodec(encoding);
+  const converted = codec.convert(bytes);
+  return codec.text(converted, 0, converted.length);
 }
 
 /** @param whole whether the last line is whole, too */
@@ -104,6 +111,9 @@ async function headerNames(header: FramedRecord, file: InputFile): Promise<strin
   if (header.kind === 'unclosed' || header.kind === 'overlong') {
     const why = header.kind === 'unclosed' ? 'a quote in it is not closed' : 'it is longer than 4 MiB';
     throw new InputError('input_header', `The header of ${file.uri} (line ${header.line}) cannot be read: ${why}.`, { hint: 'Correct the first line of the file.' });
+  }
+  if (!header.valid) {
+    throw new InputError('input_encoding', `The header of ${file.uri} (line ${header.line}) has bytes that are not ${file.encoding}.`, { hint: 'Say how the file is encoded with --input.encoding, or correct its first line.' });
   }
   const delimiter = file.delimiter ?? ',';
   const [names = []] = header.kind === 'plain' ? [header.text.split(delimiter)] : await readQuoted([header.text], [header.kind === 'quoted'], delimiter);

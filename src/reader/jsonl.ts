@@ -45,7 +45,7 @@ export function* readJsonlRecords(framed: readonly FramedRecord[], keys: KeyName
 
 function toRecord(record: FramedRecord, text: string, keys: KeyNames, withObject: boolean): InputRecord {
   const { end } = record;
-  const read = record.kind === 'overlong' ? 'longer than 4 MiB' : record.valid ? parseObject(text) : 'not valid utf-8';
+  const read = record.kind === 'overlong' ? 'longer than 4 MiB' : record.valid ? parseObject(text) : 'not valid in the encoding of its file';
   // Whoever takes objects walks through them, and hands them from thread to thread.
   const parsed = withObject && typeof read === 'object' && isNestedDeeply(text) ? `nested more than ${MAX_DEPTH} levels deep` : read;
   const bad = typeof parsed === 'string' ? parsed : null;

@@ -3,6 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import { InputError } from '../errors.ts';
 import { isKeyName } from './aliases.ts';
 import { findBom } from './encoding.ts';
+import { likelyEncodings } from './likely-encodings.ts';
 import type { Encoding, InputFormat } from './types.ts';
 
 /** Files that are often given by mistake, by their first bytes, with what to do instead. */
@@ -48,7 +49,7 @@ export interface Sample {
  * The encoding of a file: its byte order mark's, which is its own word, else the configured one, else utf-8.
  * Throws `input_binary` for what is no text and `input_encoding` for what is not in that encoding.
  */
-export function findEncoding(sample: Sample, configured: 'utf-8' | 'utf-16' | 'windows-1252' | null): TextFacts {
+export function findEncoding(sample: Sample, configured: string | null): TextFacts {
   const { bytes } = sample;
   refuseMagic(sample);
   const bom = findBom(bytes);
@@ -57,16 +58,17 @@ export function findEncoding(sample: Sample, configured: 'utf-8' | 'utf-16' | 'w
     if (bom.encoding === 'utf-16le' && bytes.length >= 4 && bytes[2] === 0 && bytes[3] === 0) {
       throw new InputError('input_encoding', `${sample.uri} looks like UTF-32.`, { hint: 'Save it as UTF-8.' });
     }
-    if (bom.encoding === 'utf-8') refuseControls(sample);
+    if (!bom.encoding.startsWith('utf-16')) refuseControls(sample);
     return { encoding: bom.encoding, bom: bom.length };
   }
   const nuls = nulShares(bytes);
   if (configured === 'utf-16') return { encoding: nuls.even > nuls.odd ? 'utf-16be' : 'utf-16le', bom: 0 };
+  if (configured?.startsWith('utf-16') === true) return { encoding: configured, bom: 0 };
   if (Math.max(nuls.even, nuls.odd) > UTF16_NUL_SHARE && Math.min(nuls.even, nuls.odd) < 0.05) {
     throw new InputError('input_encoding', `${sample.uri} looks like UTF-16 without a byte order mark.`, { hint: 'Read it with --input.encoding utf-16.' });
   }
   refuseControls(sample);
-  if (configured === 'windows-1252') return { encoding: 'windows-1252', bom: 0 };
+  if (configured !== null && configured !== 'utf-8') return { encoding: configured, bom: 0 };
   refuseOtherEncoding(sample);
   return { encoding: 'utf-8', bom: 0 };
 }
@@ -100,22 +102,35 @@ function nulShares(bytes: Buffer): { even: number; odd: number } {
   return { even: (counts[0] ?? 0) / half, odd: (counts[1] ?? 0) / half };
 }
 
-/** Text that is not UTF-8 anywhere was written in another encoding; a few damaged places in UTF-8 text are bad rows. */
+/** ISO-2022-JP is ASCII with escape sequences, and would pass for UTF-8. */
+const JAPANESE_ESCAPE = /\x1b\$[@B]/;
+
+/** Text in which more bytes are not UTF-8 than characters are was written in another encoding; a few damaged places in UTF-8 text are bad rows. */
 function refuseOtherEncoding({ uri, bytes, whole }: Sample): void {
   const text = whole ? bytes : bytes.subarray(0, wholeCharacters(bytes));
+  if (JAPANESE_ESCAPE.test(text.toString('latin1'))) {
+    throw new InputError('input_encoding', `${uri} looks like ISO-2022-JP: it has escape sequences for Japanese characters.`, { hint: 'Read it with --input.encoding iso-2022-jp.' });
+  }
   if (isUtf8(text)) return;
   let firstWrong = -1;
+  let wrong = 0;
+  let right = 0;
   for (let at = 0; at < text.length; ) {
     const length = sequenceLength(text, at);
-    if (length > 1) return;
-    if (length === 0 && firstWrong === -1) firstWrong = at;
-    at += 1;
+    if (length > 1) right += 1;
+    else if (length === 0) {
+      wrong += 1;
+      if (firstWrong === -1) firstWrong = at;
+    }
+    at += Math.max(1, length);
   }
+  if (right >= wrong) return;
   let line = 1;
   for (let at = text.indexOf(10); at !== -1 && at < firstWrong; at = text.indexOf(10, at + 1)) line += 1;
   const byte = (text[firstWrong] ?? 0).toString(16);
-  throw new InputError('input_encoding', `${uri} is not UTF-8: line ${line} has the byte 0x${byte} (byte ${firstWrong} of the file's text), and nothing in it is UTF-8 beyond ASCII.`, {
-    hint: 'If it was saved by Excel or on Windows, read it with --input.encoding windows-1252.',
+  const [likely = 'windows-1252', ...others] = likelyEncodings(text);
+  throw new InputError('input_encoding', `${uri} is not UTF-8: line ${line} has the byte 0x${byte} (byte ${firstWrong} of the file's text), and ${right === 0 ? 'nothing in it is UTF-8 beyond ASCII' : 'most of it beyond ASCII is not UTF-8'}.`, {
+    hint: `It may be ${[likely, ...others].join(' or ')}: read it with --input.encoding ${likely}${others.length === 0 ? '' : ', look at the first rows with --limit 10, and try the other where letters are wrong'}.`,
   });
 }
 

@@ -2,7 +2,8 @@
 
 export type InputFormat = 'csv' | 'tsv' | 'jsonl';
 export type Compression = 'none' | 'gzip' | 'zstd';
-export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252';
+/** A name of the WHATWG Encoding Standard in lower case, such as `utf-8`, `utf-16le`, `windows-1252`, `shift_jis`. */
+export type Encoding = string;
 
 /** The columns a lookup key can come from. */
 export type KeyColumn = 'email' | 'domain' | 'linkedin_url';

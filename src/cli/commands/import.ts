@@ -1,6 +1,7 @@
 /** `millrace import` */
 import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../errors.ts';
+import { encodingName } from '../../reader/encoding.ts';
 import { checkApart, checkFlags, checkLocal, storeOf, textOf, wordOf } from '../flag-values.ts';
 import type { Invocation } from '../invocation.ts';
 import { withStopSignals } from '../signals.ts';
@@ -26,7 +27,7 @@ export async function importFilesCommand(invocation: Invocation): Promise<ExitCo
   const shape = {
     format: wordOf(invocation, 'input.format', ['csv', 'tsv', 'jsonl']),
     delimiter: textOf(invocation, 'input.delimiter'),
-    encoding: wordOf(invocation, 'input.encoding', ['utf-8', 'utf-16', 'windows-1252']),
+    encoding: encodingOf(textOf(invocation, 'input.encoding')),
   };
   const rejectedPath = textOf(invocation, 'rejected') ?? `${store}.rejected.jsonl`;
   checkLocal('rejected', rejectedPath);
@@ -50,4 +51,11 @@ function dayOf(text: string | null): number | null {
   const ms = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : NaN;
   if (!Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text)) return ms;
   throw new UsageError('bad_value', `--as-of must be a day, such as 2026-01-31, got ${JSON.stringify(text.slice(0, 80))}`);
+}
+
+function encodingOf(label: string | null): string | null {
+  if (label === null) return null;
+  const name = encodingName(label);
+  if (name !== null) return name;
+  throw new UsageError('bad_value', `--input.encoding must be a name of the WHATWG Encoding Standard such as utf-8, windows-1252 or shift_jis, got ${JSON.stringify(label.slice(0, 80))}`);
 }

@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import { ConfigError, UsageError } from '../../errors.ts';
 import { isShared } from '../../ledger/place.ts';
+import { encodingName } from '../../reader/encoding.ts';
 import { isS3Uri, parseS3Uri } from '../../s3/uri.ts';
 import { STEPS, type Step } from '../steps.ts';
 import type { CompiledJob } from '../types.ts';
@@ -133,7 +134,7 @@ function compile(raw: RawJob, scene: Scene): Omit<CompiledJob, 'fingerprint'> {
       uris,
       format: raw.input.format,
       delimiter: raw.input.delimiter === 'tab' || raw.input.delimiter === String.raw`\t` ? '\t' : raw.input.delimiter,
-      encoding: raw.input.encoding,
+      encoding: raw.input.encoding === null ? null : encodingName(raw.input.encoding),
       columns: withoutUndefined(raw.input.columns),
       ifMissing: raw.input.ifMissing,
     },

@@ -3,6 +3,7 @@
  * variables, `docs/job.schema.json` and `docs/configuration.md` all follow from it.
  */
 import { z } from 'zod';
+import { encodingName } from '../../reader/encoding.ts';
 import { STEPS } from '../steps.ts';
 
 /** What zod does not hold about a key. */
@@ -67,9 +68,9 @@ const input = z.strictObject({
     'What stands between two fields: one ASCII character that is no letter, digit or double quote, or the word tab. null: found in the header.',
   ),
   encoding: key(
-    z.enum(['utf-8', 'utf-16', 'windows-1252']).nullable().default(null),
-    'utf-8, utf-16 or windows-1252',
-    'Encoding of the input. null: by its byte order mark, else utf-8.',
+    z.string().refine((label) => encodingName(label) !== null).nullable().default(null),
+    'a name of the WHATWG Encoding Standard such as utf-8, utf-16, windows-1252, shift_jis, gb18030, euc-kr or koi8-r',
+    'Encoding of the input, by any of its names in the WHATWG Encoding Standard. null: by its byte order mark, else utf-8. The output is UTF-8.',
   ),
   columns: z
     .strictObject({

@@ -159,7 +159,7 @@ export function objectError(error: unknown, uri: string): Error {
     case 'no_bucket':
       return new S3Failure(`there is no such bucket (${saidBy(error)})`, 'Make the bucket, or check its name and AWS_ENDPOINT_URL', error);
     case 'denied':
-      return new S3Failure(`S3 does not permit it (${saidBy(error)})`, 'Permit s3:GetObject, s3:PutObject and s3:DeleteObject beside the output, and s3:ListBucket on its bucket', error);
+      return new S3Failure(`S3 does not permit it (${saidBy(error)})`, 'Permit s3:GetObject, s3:PutObject, s3:DeleteObject and s3:AbortMultipartUpload beside the output, and s3:ListBucket on its bucket', error);
     case 'no_object':
     case 'archived':
     case 'changed':

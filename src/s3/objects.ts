@@ -1,5 +1,6 @@
 /** Objects: whether one is there, what tells it from another, and which there are. */
 import { GetObjectCommand, HeadObjectCommand, ListObjectsV2Command, type S3Client } from '@aws-sdk/client-s3';
+import { addAbortSignal, type Readable } from 'node:stream';
 import { faultOf } from './failure.ts';
 import { patiently, type Patience } from './patience.ts';
 import type { S3Place } from './uri.ts';
@@ -27,8 +28,10 @@ export async function headObject({ client, patience }: S3Access, { bucket, key }
   } catch (error) {
     if (faultOf(error) === 'passing') throw error;
     // An answer to HEAD has no body to say what is wrong: a missing bucket looks like a missing object, and a region is not always told.
-    const answer = await patiently((attempt) => client.send(new GetObjectCommand({ ...place, Range: 'bytes=0-0' }), { abortSignal: attempt.signal }), patience, signal);
-    await answer.Body?.transformToByteArray();
+    await patiently(async (attempt) => {
+      const { Body } = await client.send(new GetObjectCommand({ ...place, Range: 'bytes=0-0' }), { abortSignal: attempt.signal });
+      if (Body !== undefined) for await (const _ of addAbortSignal(attempt.signal, Body as Readable)) attempt.progress();
+    }, patience, signal);
     return head();
   }
 }

@@ -21,6 +21,9 @@ export interface Patience {
 /** Outlives a throttled prefix and a restart of a server: about half a minute of waiting in all; and a server that stands still is left after three minutes. */
 export const PATIENCE: Patience = { attempts: 10, baseMs: 200, capMs: 20_000, idleMs: 30_000, longestMs: 150_000 };
 
+/** A renewal of a lock that takes longer is of no use: the lease ends 20 s after it was due. */
+export const LOCK_PATIENCE: Patience = { attempts: 3, baseMs: 200, capMs: 1_000, idleMs: 5_000 };
+
 export interface Attempt {
   /** Aborted when the attempt stood still, or nobody wants it any more. */
   readonly signal: AbortSignal;

@@ -5,14 +5,12 @@ import type { Grip, LockPlace } from '../checkpoint/lock-place.ts';
 import type { ConditionalObjects } from '../s3/conditional-objects.ts';
 import { objectError } from '../s3/failure.ts';
 import type { S3Access } from '../s3/objects.ts';
-import type { Patience } from '../s3/patience.ts';
+import { LOCK_PATIENCE } from '../s3/patience.ts';
 import { deleteObject, getSmall } from '../s3/small-object.ts';
 import { parseS3Uri, type S3Place } from '../s3/uri.ts';
 import { s3Storage, type S3Storage } from './s3-storage.ts';
 
 const LONGEST_LOCK = 64 * 1024;
-/** A renewal that takes longer is of no use: the lease ends 20 s after it was due. */
-const PATIENCE: Patience = { attempts: 3, baseMs: 200, capMs: 1_000, idleMs: 5_000 };
 /** Without conditional writes: how long another one, who saw no lock either, may take to write its own. */
 const SETTLE_MS = 5_000;
 
@@ -41,7 +39,7 @@ export class S3LockPlace implements LockPlace {
 
   constructor(options: S3LockOptions, storage: Pick<S3Storage, 'access' | 'conditional'>) {
     this.#options = options;
-    this.#access = { ...storage.access, patience: { ...PATIENCE, until: storage.access.patience.until } };
+    this.#access = { ...storage.access, patience: { ...LOCK_PATIENCE, until: storage.access.patience.until } };
     this.#conditional = storage.conditional;
     const place = parseS3Uri(options.path);
     if (place === null) throw new Error(`${options.path} names no bucket`);

@@ -82,9 +82,13 @@ export class S3Storage implements Storage {
     const found = await this.#head(path);
     if (found === null || found.size !== bytes) return false;
     if (found.etag === version) return true;
+    return (await said(path, this.#sha256Of(placeOf(path), found))) === sha256;
+  }
+
+  async #sha256Of(place: S3Place, { etag, size }: ObjectFacts): Promise<string> {
     const hash = createHash('sha256');
-    for await (const chunk of readObject(this.access, { ...placeOf(path), etag: found.etag }, { start: 0, end: bytes }, { chunkBytes: CHUNK_BYTES })) hash.update(chunk);
-    return hash.digest('hex') === sha256;
+    for await (const chunk of readObject(this.access, { ...place, etag }, { start: 0, end: size }, { chunkBytes: CHUNK_BYTES })) hash.update(chunk);
+    return hash.digest('hex');
   }
 
   async version(path: string): Promise<string | undefined> {

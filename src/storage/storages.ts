@@ -1,5 +1,6 @@
 /** Which storage a path or uri belongs to. */
 import { isS3Uri } from '../s3/uri.ts';
+import { storageFailure } from './failure.ts';
 import { localStorage } from './local-storage.ts';
 import type { Storage } from './storage.ts';
 
@@ -10,5 +11,36 @@ export async function stopWaiting(path: string): Promise<void> {
 
 /** S3's is loaded when something lies there: that takes a tenth of a second. */
 export async function storageOf(path: string): Promise<Storage> {
-  return isS3Uri(path) ? (await import('./s3-storage.ts')).s3Storage() : localStorage;
+  return inWords(isS3Uri(path) ? await (await import('./s3-storage.ts')).s3Storage() : localStorage);
+}
+
+/**
+ * Failures become errors that end the run with 74, except where callers have a code of their own for them: texts, and
+ * `reopen`.
+ */
+function inWords(storage: Storage): Storage {
+  return {
+    exists: (path) => worded(path, 'looked for', storage.exists(path)),
+    readText: (path, mostBytes) => storage.readText(path, mostBytes),
+    replaceText: (path, text, fence) => storage.replaceText(path, text, fence),
+    remove: (path, fence) => worded(path, 'removed', storage.remove(path, fence)),
+    isUnchanged: (path, was) => worded(path, 'compared with what was written', storage.isUnchanged(path, was)),
+    version: (path) => worded(path, 'looked at', storage.version(path)),
+    open: (path, size, kept, fence, isFirst) => worded(path, 'opened', storage.open(path, size, kept, fence, isFirst)),
+    holds: (path, size, kept) => worded(path, 'looked at', storage.holds(path, size, kept)),
+    unfinished: (path) => worded(path, 'looked for', storage.unfinished(path)),
+    reopen: (path, size, sha, fence) => storage.reopen(path, size, sha, fence),
+    dropUnfinished: (path, fence) => storage.dropUnfinished(path, fence),
+    sweep: (path, fence) => worded(path, 'cleared of what runs before have left', storage.sweep(path, fence)),
+    shutOutOfFile: (path, fence) => worded(path, 'taken over', storage.shutOutOfFile(path, fence)),
+    shutOutOfText: (path, fence) => worded(path, 'taken over', storage.shutOutOfText(path, fence)),
+  };
+}
+
+async function worded<T>(path: string, what: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw storageFailure(path, what, error);
+  }
 }

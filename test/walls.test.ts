@@ -25,6 +25,7 @@ const OWNERS: Readonly<Record<string, RegExp>> = {
   graphql: /^src\/service\/graphql\//,
   ioredis: /^src\/redis\//,
   '@aws-sdk/client-s3': /^src\/s3\//,
+  '@aws-sdk/credential-provider-node': /^src\/s3\/credentials\.ts$/,
   zod: /^src\/(job\/definition|service)\//,
   tldts: /^src\/verification\/registrable\.ts$/,
   yaml: /^src\/job\/definition\//,

@@ -2,6 +2,7 @@
 import { Agent as HttpAgent, type AgentOptions } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
+import { credentialsChain } from './credentials.ts';
 import { inRegions } from './regions.ts';
 
 const CONNECT_MS = 10_000;
@@ -37,6 +38,7 @@ function settings(): S3ClientConfig {
     // Retried in one place, `patience.ts`, which knows how far a read has come.
     maxAttempts: 1,
     logger: SILENT,
+    credentials: credentialsChain(SILENT),
     // Other servers refuse or corrupt what the newer defaults send (a trailing checksum), or answer without one.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',

@@ -1,5 +1,6 @@
 /** Requests go to the region of their bucket, whatever the region of the environment: S3 tells it to whoever asks elsewhere. */
 import type { S3Client } from '@aws-sdk/client-s3';
+import { withCredentials } from './credentials.ts';
 import { regionToldBy } from './failure.ts';
 
 /** It becomes part of a host's name. */
@@ -10,8 +11,10 @@ interface Command {
 }
 
 /** Of whichever command: each keeps its own type for those who call the client. */
-interface Sender {
-  send(command: Command, ...more: readonly unknown[]): Promise<unknown>;
+type Sender = (command: Command, ...more: readonly unknown[]) => Promise<unknown>;
+
+function senderOf(client: S3Client): Sender {
+  return (...request) => withCredentials(client, () => (client.send as Sender).apply(client, request));
 }
 
 /**
@@ -24,23 +27,24 @@ export function inRegions(make: (region?: string) => S3Client): S3Client {
   const regions = new Map<string, string>();
   const clients = new Map<string, Sender>();
   const here = make();
+  const sendHere = senderOf(here);
   const clientFor = (region: string): Sender => {
-    const client = clients.get(region) ?? make(region);
+    const client = clients.get(region) ?? senderOf(make(region));
     clients.set(region, client);
     return client;
   };
   const send = async (command: Command, ...more: readonly unknown[]): Promise<unknown> => {
     const { Bucket = '' } = command.input;
     const known = regions.get(Bucket);
-    if (known !== undefined) return clientFor(known).send(command, ...more);
+    if (known !== undefined) return clientFor(known)(command, ...more);
     try {
-      return await (here as Sender).send(command, ...more);
+      return await sendHere(command, ...more);
     } catch (error) {
       const told = await otherRegion(here, error);
       if (told === null) throw error;
       // Told once for each bucket, or a server could send a request round for ever.
       if (!regions.has(Bucket)) regions.set(Bucket, told);
-      return clientFor(regions.get(Bucket) ?? told).send(command, ...more);
+      return clientFor(regions.get(Bucket) ?? told)(command, ...more);
     }
   };
   return new Proxy(here, { get: (client, name): unknown => (name === 'send' ? send : Reflect.get(client, name, client)) });

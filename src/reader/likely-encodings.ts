@@ -54,7 +54,7 @@ function runsOfLetters(bytes: Buffer): boolean {
 }
 
 function shareOf(bytes: Buffer, encoding: Encoding, letters: RegExp): number {
-  const beyond = [...new TextDecoder(encoding).decode(bytes)].filter((sign) => sign > '\u007f');
+  const beyond = Array.from(new TextDecoder(encoding).decode(bytes)).filter((sign) => sign > '\u007f');
   return beyond.length === 0 ? 0 : beyond.filter((sign) => letters.test(sign)).length / beyond.length;
 }
 

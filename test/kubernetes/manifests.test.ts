@@ -128,6 +128,10 @@ check.each(folders)('%s: the job in the ConfigMap is one, for the day that the n
   if (redis !== null) expect(job.ledger.uri).toBe(redis);
 });
 
+check.each(folders)('%s: tools that prune keep the ConfigMap of a night that is under way', (folder) => {
+  expect(manifest(folder, 'ConfigMap').metadata.annotations).toEqual({ 'argocd.argoproj.io/sync-options': 'Prune=false', 'kustomize.toolkit.fluxcd.io/prune': 'disabled' });
+});
+
 check('the overlays lead to S3: by a role, and by keys of a Secret', () => {
   expect(manifest('overlays/aws', 'ServiceAccount').metadata.annotations).toMatchObject({ 'eks.amazonaws.com/role-arn': expect.stringMatching(/^arn:aws:iam::/) });
   const other = cronJob('overlays/other-s3').jobTemplate.spec?.template.spec?.containers[0]?.env?.map(({ name }) => name);

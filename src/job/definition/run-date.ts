@@ -1,8 +1,11 @@
 /** The day of a run, as `--date` gives it. Pure. */
 import { isDate, shiftDate } from './expand.ts';
 
-/** The end of a Job's name: a day, or the minute for which a CronJob scheduled it, counted from 1970 (kubernetes/kubernetes, `getJobName`). */
-const JOB_NAME = /^[a-z0-9.-]*-(?:(\d{4}-\d{2}-\d{2})|(\d{8,9}))$/;
+/**
+ * The end of a Job's name: a day, which a short word may follow because each run of a day needs a new name, or the minute for
+ * which a CronJob scheduled it, counted from 1970 (kubernetes/kubernetes, `getJobName`).
+ */
+const JOB_NAME = /^[a-z0-9.-]*-(?:(\d{4}-\d{2}-\d{2})(?:-[a-z0-9]{1,6})?|(\d{8,9}))$/;
 const MINUTE_MS = 60_000;
 /** Before this minute (2015) no CronJob ran: eight digits below it are a day without dashes, or anything else. */
 const FIRST_MINUTE = 23_667_840;

@@ -10,11 +10,15 @@ test.each([
   ['acme.nightly-leads-29920319', '2026-11-20'],
   ['millrace-2026-11-20', '2026-11-20'],
   ['again-2-2026-11-20', '2026-11-20'],
+  ['millrace-2026-11-20-2', '2026-11-20'],
+  ['millrace-2026-11-20-101530', '2026-11-20'],
+  ['millrace-2026-11-20-again', '2026-11-20'],
+  ['copy-2026-11-19-2026-11-20', '2026-11-20'],
 ])('%s is a run of %s', (text, day) => {
   expect(dateNamedBy(text)).toBe(day);
 });
 
-test.each(['', 'today', '2025-02-29', 'millrace-2025-02-29', '29920319', 'millrace', 'millrace-1', 'millrace-manual-x7k2p', 'millrace-20261120', 'millrace-29920319-abcde', 'Millrace-29920319', '20-11-2026'])('"%s" names no day', (text) => {
+test.each(['', 'today', '2025-02-29', 'millrace-2025-02-29', '29920319', 'millrace', 'millrace-1', 'millrace-manual-x7k2p', 'millrace-20261120', 'millrace-29920319-abcde', 'millrace-2026-11-20-', 'millrace-2025-02-29-2', 'millrace-2026-11-20-too-long', 'millrace-2026-11-20-morning', 'Millrace-29920319', '20-11-2026'])('"%s" names no day', (text) => {
   expect(dateNamedBy(text)).toBeNull();
 });
 

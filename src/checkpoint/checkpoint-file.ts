@@ -3,6 +3,7 @@ import type { Spent } from '../limiter/quota-model.ts';
 import type { KeptSlots } from '../job/call-slots.ts';
 import type { Shard } from '../job/types.ts';
 import type { WaitTotals } from '../job/wait-log.ts';
+import type { KeptSize } from '../processor/request-size.ts';
 import type { Trust } from '../processor/trust-gate.ts';
 import type { InputRange } from '../reader/cuts.ts';
 import type { InputManifest } from '../reader/types.ts';
@@ -24,6 +25,8 @@ export interface RunTotals {
   /** What was waited for while nothing was sent. */
   readonly waits: WaitTotals;
   readonly credits: number;
+  /** How large verify requests are, and how many were too large for the service; left out: none was answered yet. */
+  readonly verifyRequests?: KeptSize & { readonly tooLarge: number };
   /** Answers by latency bucket, see `LatencyHistogram`. */
   readonly latency: Readonly<Record<string, number>>;
   /** Time spent running, over all resumes. */

@@ -25,8 +25,8 @@ export function emailKey(email: string): string {
 }
 
 /**
- * Reads a 200. `body` is the request's own JSON. A list that leaves all of its e-mails out is an answer all the same: the
- * service is up and has nothing to say. Anything else that is about none of them is unreadable.
+ * Reads a 200. `body` is the request's own JSON. A list that leaves all of its e-mails out, or has no verdict for them, is an
+ * answer all the same: the service is up and has nothing to say. Anything else that is about none of them is unreadable.
  */
 export function readVerification(answer: Answer, body: string): CallResult<VerifyAnswer> {
   let json: unknown;
@@ -45,7 +45,8 @@ export function readVerification(answer: Answer, body: string): CallResult<Verif
     // The first whole one wins; the position says nothing.
     if (key !== '' && !byEmail.has(key)) byEmail.set(key, toResult(entry, email, result));
   }
-  return isListOfEmails(json) || askedFor(body).some((email) => byEmail.has(emailKey(email)))
+  const asked = new Set(askedFor(body).map(emailKey));
+  return isListOfEmails(json) || isAbout(json, asked) || [...asked].some((email) => byEmail.has(email))
     ? { kind: 'ok', value: { byEmail }, meta: withBodyId(answer.meta, json) }
     : badBody(answer, 'the answer has no result for any of the addresses asked for');
 }
@@ -54,6 +55,12 @@ export function readVerification(answer: Answer, body: string): CallResult<Verif
 function isListOfEmails(json: unknown): boolean {
   const list: unknown = isObject(json) ? [json['data'], json['results']].find(Array.isArray) : json;
   return Array.isArray(list) && list.every((entry) => isObject(entry) && typeof entry['email'] === 'string');
+}
+
+/** A single entry, in one of its places, for an e-mail that was asked for: whoever sends that knows the question, with a verdict or without. */
+function isAbout(json: unknown, asked: ReadonlySet<string>): boolean {
+  const entry: unknown = isObject(json) ? [json['data'], json['results']].find(isObject) : undefined;
+  return isObject(entry) && typeof entry['email'] === 'string' && asked.has(emailKey(entry['email']));
 }
 
 /** Under `data`, `results`, bare, or a single one. */

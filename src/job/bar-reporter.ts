@@ -100,6 +100,7 @@ export function progressLine(name: string, now: Snapshot): string {
   if (outcomes.length > 0) parts.push(outcomes.map(([outcome, n]) => `${outcome} ${count(n)}`).join(' '));
   if (now.retries > 0) parts.push(`retries ${count(now.retries)}`);
   if (now.throttled.events > 0) parts.push(`throttled ${count(now.throttled.events)} (${duration(now.throttled.waitedMs)})`);
+  if (now.verifyRequests !== undefined) parts.push(`verify ${count(now.verifyRequests.addresses)} a request (${count(now.verifyRequests.tooLarge)} too large)`);
   return parts.join(' · ');
 }
 

@@ -3,6 +3,7 @@ import type { CallResult } from '../client/types.ts';
 import type { ThrottledWait } from '../limiter/limiter.ts';
 import type { PoolEvents } from '../pool/call-pool.ts';
 import { wasNeverSent } from '../pool/circuit.ts';
+import type { KeptSize } from '../processor/request-size.ts';
 import type { Outcome } from '../processor/result.ts';
 import type { CallSeries } from './call-series.ts';
 import { LatencyHistogram } from './latency-histogram.ts';
@@ -16,6 +17,10 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
   retries: number;
   throttledEvents: number;
   credits: number;
+  /** Verify requests that were too large for the service, such as those that ran into the time limit. */
+  verifyTooLarge: number;
+  /** How large verify requests are, as a resume begins with it; null: none was answered yet. */
+  verifySize: KeptSize | null;
   readonly latency: LatencyHistogram;
   /** Calls of this execution alone: for the rate on the progress line. */
   callsNow = 0;
@@ -42,6 +47,8 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
     this.throttledEvents = from?.throttled.events ?? 0;
     this.#waitedMs = from?.throttled.waitedMs ?? 0;
     this.credits = from?.credits ?? 0;
+    this.verifyTooLarge = from?.verifyRequests?.tooLarge ?? 0;
+    this.verifySize = from?.verifyRequests === undefined ? null : { size: from.verifyRequests.size, most: from.verifyRequests.most };
     this.latency = new LatencyHistogram(from?.latency);
     this.#activeBefore = from?.activeMs ?? 0;
     this.#now = now;
@@ -123,6 +130,7 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
       credits: this.credits,
       latency: this.latency.toJSON(),
       activeMs: this.#activeBefore + Math.round(this.#now() - this.#startedAt),
+      ...(this.verifySize === null ? {} : { verifyRequests: { ...this.verifySize, tooLarge: this.verifyTooLarge } }),
       ...(this.#series === null ? {} : { series: this.#series.keep(this.#now()) }),
     };
   }

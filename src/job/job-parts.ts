@@ -62,6 +62,8 @@ export interface JobParts {
   readonly service: { readonly baseUrl: string; readonly origin: string; readonly apiKey: RotatingKey };
   /** Writes a checkpoint; called every `everyMs` and when the run stops. */
   readonly keep: (mark: Mark, state: 'running' | 'stopped', trust: Trust, spent: Spent) => Promise<void>;
+  /** Writes the checkpoint before once more, with the totals of now; left out: there is none. @throws StorageError, or 75 when the job was lost */
+  readonly keepTotals?: () => Promise<void>;
   /** Their reasons are what the run ends with. */
   readonly drain: AbortSignal;
   readonly abort: AbortSignal;

@@ -2,7 +2,7 @@
 import type { ThrottledWait } from '../limiter/limiter.ts';
 import type { PoolEvents } from '../pool/call-pool.ts';
 import type { Reporter } from './reporter.ts';
-import { duration } from './words.ts';
+import { count, duration } from './words.ts';
 
 /** Shorter waits are told by the progress line alone: there may be many. */
 export const LONG_WAIT_MS = 10_000;
@@ -47,8 +47,21 @@ export class Notices implements Pick<PoolEvents, 'wentDown' | 'cameBack'> {
     if (waitMs >= LONG_WAIT_MS) this.#reporter.info('pending', `${addresses} ${addresses === 1 ? 'address is' : 'addresses are'} pending; asking again in ${duration(waitMs)}`);
   }
 
+  /** Verify requests were too large for the service. @param addresses what one holds from now on. @param why such as "ran into the time limit of 30 s" */
+  smallerRequests(addresses: number, why: string): void {
+    this.#reporter.warn('smaller_verify_requests', `verify requests ${why}: ${perRequest(addresses)} now`);
+  }
+
+  largerRequests(addresses: number): void {
+    this.#reporter.info('larger_verify_requests', `verify requests are answered well within the time limit: ${perRequest(addresses)} now`);
+  }
+
   throttled({ untilMs, isNew }: ThrottledWait): void {
     const waitMs = untilMs - this.#now();
     if (isNew && waitMs >= LONG_WAIT_MS) this.#reporter.info('throttled', `the service asks to wait ${duration(waitMs)}: nothing is sent until then`);
   }
+}
+
+function perRequest(addresses: number): string {
+  return `${count(addresses)} ${addresses === 1 ? 'address' : 'addresses'} a request`;
 }

@@ -25,6 +25,7 @@ import type { OneOffSettings } from './definition/one-off-choice.ts';
 import { Notices } from './notices.ts';
 import { renewed } from './open-calls.ts';
 import { connectionsAllowed } from './open-files.ts';
+import { requestPace } from './request-pace.ts';
 import { DRAIN_MS } from './run-job.ts';
 import { scratchFolder } from './scratch.ts';
 import { serviceOrigin } from './service-origin.ts';
@@ -127,7 +128,9 @@ class OneOff {
     };
     const scopes = lookupScopes((step, options) => ledger.scope(serviceOrigin(parts.settings), step, options), service.domainField);
     this.#enrich = new EnrichStep(context, scopes);
-    this.#verify = new VerifyStep(context, scopes.verify, parts.settings.verify);
+    const kept = async (): Promise<void> => undefined;
+    const pace = requestPace({ timeoutMs: service.timeoutMs, counters, notices, keepAnswers: kept, keepTotals: kept, onFatal: (error) => this.#stopFor(error) });
+    this.#verify = new VerifyStep(context, scopes.verify, { ...parts.settings.verify, pace });
   }
 
   async run(keys: AsyncIterator<GivenKey>): Promise<void> {

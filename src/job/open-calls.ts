@@ -5,9 +5,11 @@ import { Limiter } from '../limiter/limiter.ts';
 import type { Spent } from '../limiter/quota-model.ts';
 import { AUTO_BOUNDS } from '../pool/adaptive-concurrency.ts';
 import { CallPool } from '../pool/call-pool.ts';
+import type { RequestPace } from '../processor/context.ts';
 import type { JobParts } from './job-parts.ts';
 import { Notices } from './notices.ts';
 import { connectionsAllowed } from './open-files.ts';
+import { requestPace } from './request-pace.ts';
 import { ownRpm } from './shards/shard-job.ts';
 
 export interface Calls {
@@ -16,6 +18,8 @@ export interface Calls {
   readonly pool: CallPool;
   /** Verdicts are waited for: the user is told. */
   readonly onPending: (addresses: number, waitMs: number) => void;
+  /** How large verify requests are. */
+  readonly pace: RequestPace;
 }
 
 /** @param onFatal ends the run: no other call will improve on that answer */
@@ -74,7 +78,9 @@ export function openCalls(parts: JobParts, onFatal: (error: unknown) => void): C
     monotonicNow,
     random: Math.random,
   });
-  return { client, limiter, pool, onPending: (addresses, waitMs) => notices.pending(addresses, waitMs) };
+  const { ledger, keepTotals = async () => undefined } = parts;
+  const pace = requestPace({ timeoutMs: job.service.timeoutMs, counters, notices, keepAnswers: () => ledger.keep(), keepTotals, onFatal });
+  return { client, limiter, pool, onPending: (addresses, waitMs) => notices.pending(addresses, waitMs), pace };
 }
 
 /** See `CallPoolOptions.renewKey`; says so once for each new key. */

@@ -103,7 +103,7 @@ async function planIn(scratch: string, whole: CompiledJob, serviceOrigin: string
     }
     const finished = start.kind === 'done' || start.kind === 'finish';
     const rpm = ownRpm(job, start.checkpoint);
-    const requests = finished ? { enrich: 0, verify: 0, company: 0, reveal: 0, total: 0 } : counting.requests();
+    const requests = finished ? { enrich: 0, verify: 0, company: 0, reveal: 0, total: 0 } : counting.requests(start.checkpoint.totals.verifyRequests ?? null);
     return {
       job: job.name,
       shard: shard === null ? null : shardName(shard),

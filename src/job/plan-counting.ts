@@ -5,6 +5,7 @@ import type { LedgerAnswer } from '../ledger/ledger.ts';
 import type { Lookup, PeekedLedger } from '../ledger/peek.ts';
 import { verifyKey, type KeysOf, type RecordKeys } from '../processor/keys.ts';
 import { lookupScopes, type LookupScopes } from '../processor/scopes.ts';
+import { requestsFor, type KeptSize } from '../processor/request-size.ts';
 import { VERIFY_BATCH } from '../processor/verify.ts';
 import type { InputRecord } from '../reader/types.ts';
 import { isBlank } from '../verification/clean-keys.ts';
@@ -109,8 +110,9 @@ export class PlanCounting {
     return isBlank(email) && typeof person?.email === 'string' ? verifyKey(person.email) : keys.verify;
   }
 
-  requests(): Readonly<Record<Step | 'total', number>> {
-    const requests = { ...this.#asked, verify: Math.ceil(this.#asked.verify / VERIFY_BATCH) };
+  /** @param from how large verify requests are, where the run before knows */
+  requests(from: KeptSize | null): Readonly<Record<Step | 'total', number>> {
+    const requests = { ...this.#asked, verify: requestsFor(this.#asked.verify, { largest: VERIFY_BATCH, from }) };
     return { ...requests, total: Object.values(requests).reduce((sum, count) => sum + count, 0) };
   }
 

@@ -1,4 +1,4 @@
-import type { Checkpoint } from '../checkpoint/checkpoint-file.ts';
+import type { Checkpoint, RunTotals } from '../checkpoint/checkpoint-file.ts';
 import type { Fence } from '../checkpoint/fence.ts';
 import { MillraceError, StorageError, storageHint } from '../errors.ts';
 import { storageOf } from '../storage/storages.ts';
@@ -20,6 +20,8 @@ export interface Report {
   readonly throttled: { readonly events: number; readonly waitedMs: number };
   /** What was waited for while nothing was sent for five seconds or more: each wait with its start, its length and its reason. */
   readonly waits: WaitTotals;
+  /** Only where verify requests were too large for the service: addresses in one at the end, and how many ran into the time limit or were refused as too large. */
+  readonly verifyRequests?: { readonly addresses: number; readonly tooLarge: number };
   readonly credits: number;
   /** `rpm` null: unlimited. `usedShare`: calls made of those the plan allowed while the job ran; 1 as well where a quota that was whole at the start let more through. */
   readonly quota: { readonly rpm: number | null; readonly usedShare: number | null };
@@ -47,11 +49,17 @@ export function buildReport(checkpoint: Checkpoint, uri: string, rpm: number | n
     retries: totals.retries,
     throttled: totals.throttled,
     waits: totals.waits,
+    ...verifyRequestsOf(totals),
     credits: totals.credits,
     quota: { rpm, usedShare: rpm === null || totals.activeMs < 1_000 ? null : Math.min(1, Math.round((calls / ((rpm * totals.activeMs) / MINUTE_MS)) * 1_000) / 1_000) },
     latencyMs: { p50: latency.percentile(0.5), p95: latency.percentile(0.95), p99: latency.percentile(0.99) },
     output: { uri, rows: tally.total, bytes: result?.bytes ?? mark.bytes, sha256: result?.sha256 ?? null },
   };
+}
+
+function verifyRequestsOf({ verifyRequests }: RunTotals): Pick<Report, 'verifyRequests'> {
+  if (verifyRequests === undefined || verifyRequests.tooLarge === 0) return {};
+  return { verifyRequests: { addresses: verifyRequests.size, tooLarge: verifyRequests.tooLarge } };
 }
 
 /** Both forms of the report: `report.json`, then the page. @throws StorageError, or 75 when the job was lost */

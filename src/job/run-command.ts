@@ -216,6 +216,7 @@ async function execute(job: CompiledJob, paths: JobPaths, start: Start & { kind:
         keysOf,
         vouched: context.vouched,
         service: { baseUrl: context.baseUrl, origin: serviceOrigin(job), apiKey: context.apiKey },
+        keepTotals: () => keep({}),
         keep: (mark, state, trust, spent) => keep({ mark, state, ...trust, spent }),
         drain: context.drain,
         abort,

@@ -82,7 +82,7 @@ export class RunningJob {
     this.#gate = new TrustGate({ held: parts.checkpoint.held, trusted: parts.checkpoint.trusted || job.limits.trustMisses, onDistrust: (answers, kind) => void this.#distrust(answers, kind) });
     const context = { client: this.#client, pool: this.pool, ledger, gate: this.#gate, idempotencyKey: idempotencyKeys(parts.checkpoint), onProgress: () => this.#moveOn(), onPending: calls.onPending };
     const scopes = lookupScopes((step, options) => ledger.scope(service.origin, step, options), job.service.domainField);
-    this.#steps = openSteps(job, context, scopes);
+    this.#steps = openSteps(job, context, scopes, calls.pace);
     this.#processor = parts.retry === null
       ? new RecordProcessor(job, this.#steps, parts.keysOf)
       : new RetryProcessor(new RecordProcessor(job, this.#steps, parts.keysOf, { rows: RETRY_GROUP_ROWS, before: parts.checkpoint.mark.position?.finished?.rows ?? 0 }), job.steps, parts.retry.rowOf);

@@ -30,6 +30,8 @@ export interface Counts {
   readonly throttled: { readonly events: number; readonly waitedMs: number };
   /** How many calls may be in flight at once. */
   readonly concurrency: number;
+  /** Only where verify requests were too large for the service: addresses in one now, and how many were. */
+  readonly verifyRequests?: { readonly addresses: number; readonly tooLarge: number };
   readonly heldUp: HeldUp | null;
 }
 
@@ -81,6 +83,7 @@ export function countsOf(source: Running): Counts {
     retries: counters.retries,
     throttled: { events: counters.throttledEvents, waitedMs: counters.waitedMs },
     concurrency: running.pool.concurrency,
+    ...(counters.verifyTooLarge > 0 && counters.verifySize !== null ? { verifyRequests: { addresses: counters.verifySize.size, tooLarge: counters.verifyTooLarge } } : {}),
     heldUp: heldUp(source),
   };
 }

@@ -16,6 +16,7 @@ export function summaryTable(report: Report, paths: Pick<JobPaths, 'report' | 'e
   ];
   if (report.retries > 0) rows.push(['retries', count(report.retries), '']);
   if (report.throttled.events > 0) rows.push(['throttled', count(report.throttled.events), `${Math.round(report.throttled.waitedMs / 1_000)} s waited`]);
+  if (report.verifyRequests !== undefined) rows.push(['too large', count(report.verifyRequests.tooLarge), `verify requests; ${count(report.verifyRequests.addresses)} addresses a request at the end`]);
   if (report.latencyMs.p50 !== null) rows.push(['latency', `${report.latencyMs.p50} ms`, `p95 ${report.latencyMs.p95} ms, p99 ${report.latencyMs.p99} ms`]);
   const width = Math.max(...rows.map(([name]) => name.length));
   const lines = ['', ...rows.map(([name, value, note]) => `${name.padEnd(width)}  ${value.padStart(10)}  ${note}`.trimEnd()), ''];

@@ -29,6 +29,8 @@ export const METRICS: Readonly<Record<string, Metric>> = {
   },
   millrace_request_duration_seconds: { type: 'histogram', help: 'Time from sending a request to its whole answer.', of: (view) => bySteps(view, (step, { latency }) => histogram({ step }, latency.bounds, latency.counts, latency.sumS)) },
   millrace_retries_total: { type: 'counter', help: 'Failed attempts that are made again.', of: (view) => bySteps(view, (step, { retries }) => [{ labels: { step }, value: retries }]) },
+  millrace_verify_request_addresses: { type: 'gauge', help: 'Addresses in a full verify request now; absent until one was answered.', of: ({ verify }) => one(verify.addresses) },
+  millrace_verify_requests_too_large_total: { type: 'counter', help: 'Verify requests that ran into the time limit, or were refused as too large.', of: ({ verify }) => one(verify.tooLarge) },
   millrace_throttled_total: { type: 'counter', help: 'Times that the service said "later" and everything waited.', of: ({ throttled }) => one(throttled.events) },
   millrace_throttled_seconds_total: { type: 'counter', help: 'Time waited because the service said "later".', of: ({ throttled }) => one(throttled.waitedMs / 1_000) },
   millrace_credits_total: { type: 'counter', help: 'Credits that the service says it has charged.', of: ({ credits }) => one(credits) },

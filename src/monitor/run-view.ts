@@ -28,6 +28,8 @@ export interface RunView {
   /** Of this execution, as the next two. */
   readonly throttled: { readonly events: number; readonly waitedMs: number };
   readonly credits: number;
+  /** `addresses`: in a full request; null: none was answered. */
+  readonly verify: { readonly addresses: number | null; readonly tooLarge: number };
   readonly bytes: { readonly read: number; readonly written: number };
   /** Milliseconds, over all resumes. */
   readonly latencyMs: Readonly<Record<'p50' | 'p95' | 'p99', number | null>>;
@@ -40,7 +42,7 @@ export function viewsOf(source: Running, now: () => number, wallNow: () => numbe
   const look = snapshots(source, ownRpm(job, source.checkpoint), job.limits.limit, now);
   let snapshot = look();
   let lookedAt = now();
-  const begun = { events: counters.throttledEvents, waitedMs: counters.waitedMs, credits: counters.credits };
+  const begun = { events: counters.throttledEvents, waitedMs: counters.waitedMs, credits: counters.credits, tooLarge: counters.verifyTooLarge };
   const keepsCheckpoint = job.output.uri !== '-';
   return () => {
     const at = now();
@@ -64,6 +66,7 @@ export function viewsOf(source: Running, now: () => number, wallNow: () => numbe
       checkpointAgeMs: keepsCheckpoint && lastKept !== null ? at - lastKept.atMs : null,
       throttled: { events: counters.throttledEvents - begun.events, waitedMs: counters.waitedMs - begun.waitedMs },
       credits: counters.credits - begun.credits,
+      verify: { addresses: counters.verifySize?.size ?? null, tooLarge: counters.verifyTooLarge - begun.tooLarge },
       bytes: { read: bytesBefore(manifest, running.lastStarted ?? mark.position) - bytesBefore(manifest, mark.position), written: (lastKept?.mark.bytes ?? mark.bytes) - mark.bytes },
       latencyMs: { p50: counters.latency.percentile(0.5), p95: counters.latency.percentile(0.95), p99: counters.latency.percentile(0.99) },
     };

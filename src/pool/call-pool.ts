@@ -254,7 +254,7 @@ export class CallPool {
     const { open } = this.#outage;
     // Where nothing answers it is the service that is down, not this lookup: its attempt is not held against it.
     if (!open || isFromService(result)) task.attempts++;
-    if (task.attempts >= MAX_ATTEMPTS) {
+    if (task.attempts >= MAX_ATTEMPTS || task.call.givesUp?.(result) === true) {
       task.call.settle({ kind: 'failed', rejected: false, status: result.meta.status, code: result.code, attempts: task.attempts, requestId: result.meta.requestId });
       return;
     }

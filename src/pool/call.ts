@@ -12,6 +12,8 @@ export interface Call<T> {
   readonly step: Step;
   /** One attempt; never throws. */
   send(): Promise<CallResult<T>>;
+  /** Whether this failed attempt is the last, because something else will be asked instead. Left out: attempts are used up. */
+  givesUp?(failure: CallResult<T> & { kind: 'retryable' }): boolean;
   /** Called once, unless the pool was stopped first. */
   settle(settled: Settled<T>): void;
 }

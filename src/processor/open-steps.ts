@@ -1,6 +1,6 @@
 import type { CompiledJob } from '../job/types.ts';
 import { CompanyStep } from './company.ts';
-import type { StepContext } from './context.ts';
+import type { RequestPace, StepContext } from './context.ts';
 import { EnrichStep } from './enrich.ts';
 import { RevealStep } from './reveal.ts';
 import type { LookupScopes } from './scopes.ts';
@@ -14,10 +14,10 @@ export interface Steps {
   readonly reveal: RevealStep | null;
 }
 
-export function openSteps({ steps, verify }: Pick<CompiledJob, 'steps' | 'verify'>, context: StepContext, scopes: LookupScopes): Steps {
+export function openSteps({ steps, verify }: Pick<CompiledJob, 'steps' | 'verify'>, context: StepContext, scopes: LookupScopes, pace?: RequestPace): Steps {
   return {
     enrich: steps.includes('enrich') ? new EnrichStep(context, scopes) : null,
-    verify: steps.includes('verify') ? new VerifyStep(context, scopes.verify, verify) : null,
+    verify: steps.includes('verify') ? new VerifyStep(context, scopes.verify, { ...verify, ...(pace === undefined ? {} : { pace }) }) : null,
     company: steps.includes('company') ? new CompanyStep(context, scopes.company) : null,
     reveal: steps.includes('reveal') ? new RevealStep(context, scopes.reveal) : null,
   };

@@ -1,18 +1,18 @@
 import { saysSuppressed, type VerifyAnswer } from '../client/verify-answer.ts';
 import type { VerificationResult } from '../client/types.ts';
-import type { LedgerAnswer, LedgerEntry } from '../ledger/ledger.ts';
+import type { LedgerEntry } from '../ledger/ledger.ts';
 import type { Settled } from '../pool/call-pool.ts';
-import type { StepContext } from './context.ts';
+import type { Group } from './address-queue.ts';
+import type { RequestPace, StepContext } from './context.ts';
 import { PendingGroups, type Members } from './pending-groups.ts';
 import { pendingMs, readGroup, withGroup, type PendingGroup } from './pending.ts';
+import { RequestQueue } from './request-queue.ts';
 import type { Answered } from './result.ts';
 import type { Doubtful } from './trust-gate.ts';
+import { answered, fromLedger, withoutVerdict, type VerifyOutcome } from './verify-outcome.ts';
+import { submitVerify, type Ended, type VerifyRequest } from './verify-request.ts';
 
-export type VerifyOutcome =
-  | { readonly kind: 'verdict'; readonly answer: Answered<VerificationResult> }
-  /** 451 for this address alone, or a result that says the same: the person asked to be removed. */
-  | { readonly kind: 'suppressed' }
-  | { readonly kind: 'failed'; readonly code: string; readonly attempts: number; readonly requestId: string | null };
+export type { VerifyOutcome } from './verify-outcome.ts';
 
 type Done = (outcome: VerifyOutcome) => void;
 
@@ -23,44 +23,49 @@ export interface VerifyOptions {
   readonly patienceMs: number;
   /** Addresses in a full request. */
   readonly batch?: number;
+  /** Left out: requests are always full, and as many in flight as the pool takes. */
+  readonly pace?: RequestPace;
 }
 
 /** What an answer leaves out, some of its addresses or all, is asked for this often in all: once more. */
 const ASK_FOR_MISSING = 2;
-
 /**
  * The verify step: fills requests of 1,000 across records. Addresses are offered in input order, so that a job that was
  * killed fills the same requests again and a service that honours Idempotency-Key charges them once. With patience, what
  * an answer leaves pending is asked about again, by itself and together, until it is known or patience ends.
+ *
+ * A request that is too large for the service, such as one that runs into the time limit, is halved at once, and the size that
+ * works is kept.
  */
 export class VerifyStep {
   readonly #context: StepContext;
   readonly #scope: number;
-  readonly #batch: number;
   readonly #patienceMs: number;
   readonly #pending: PendingGroups;
   readonly #inFlight = new Map<string, Done[]>();
-  #filling: string[] = [];
+  readonly #queue: RequestQueue;
+  readonly #limitMs: number | null;
   #sent = 0;
   /** Addresses that other runs are asked about. */
   #asking = 0;
 
-  constructor(context: StepContext, scope: number, { patienceMs, batch = VERIFY_BATCH }: VerifyOptions) {
+  constructor(context: StepContext, scope: number, { patienceMs, batch = VERIFY_BATCH, pace }: VerifyOptions) {
     this.#context = context;
     this.#scope = scope;
-    this.#batch = batch;
     this.#patienceMs = patienceMs;
+    this.#limitMs = pace?.limitMs ?? null;
+    this.#queue = new RequestQueue({ batch, pace: pace ?? null, send: (group) => this.#send(group, 1), onKept: context.onProgress });
     this.#pending = new PendingGroups(patienceMs, (group, members) => this.#askAgain(group, members), context.onPending);
   }
 
-  /** Calls on their way or waiting for their turn, and addresses that other runs are asked about. */
+  /** Calls on their way or waiting for their turn, also for a checkpoint, and addresses that other runs are asked about. */
   get callsPending(): number {
-    return this.#sent + this.#asking;
+    return this.#sent + this.#asking + (this.#queue.isKeeping ? 1 : 0);
   }
 
   /** Addresses waiting for a request to fill up. */
   get addressesWaiting(): number {
-    return this.#filling.length;
+    return this.#queue.size;
   }
 
   /** Groups that wait for members of a run before. */
@@ -101,8 +106,7 @@ export class VerifyStep {
     this.#context.ledger.ask(this.#scope, email, (told) => {
       this.#asking--;
       if (told === null) {
-        this.#filling.push(email);
-        if (this.#filling.length >= this.#batch) this.flush();
+        this.#queue.add(email);
         return;
       }
       this.#deliver(email, fromLedger(told));
@@ -110,12 +114,9 @@ export class VerifyStep {
     });
   }
 
-  /** Sends what has been gathered, full or not. */
+  /** What has been gathered goes, full or not, as far as the service can take it now. */
   flush(): void {
-    if (this.#filling.length === 0) return;
-    const emails = this.#filling;
-    this.#filling = [];
-    this.#send(emails, 1);
+    this.#queue.flush();
   }
 
   /** Groups that wait for members who will not come go without them. */
@@ -126,22 +127,40 @@ export class VerifyStep {
   /** Nobody is asked about again; who waits for that is left to the next run. */
   stop(): void {
     this.#pending.stop();
+    this.#queue.stop();
   }
 
-  #send(emails: readonly string[], asked: number): void {
+  #send(group: Group, asked: number): void {
+    const { emails } = group;
     const body = this.#context.client.verifyBody(emails);
-    const idempotencyKey = this.#context.idempotencyKey(body);
-    this.#submit(body, idempotencyKey, (settled) => this.#settle(emails, asked, idempotencyKey, settled));
+    // By the body alone a service would repeat the answer that left them out.
+    const idempotencyKey = this.#context.idempotencyKey(asked === 1 ? body : `${body}\nleft out`);
+    this.#queue.left();
+    this.#submit({ emails, body, idempotencyKey }, (ended) => {
+      this.#settle(group, asked, idempotencyKey, ended);
+      this.#queue.ended(emails.length, ended.settled.kind === 'ok' ? ended.latencyMs : null);
+      this.#queue.sendNext();
+    });
   }
 
   /** What comes of it or does not, there is a verdict already. */
   #askAgain(group: PendingGroup, members: Members): void {
+    const all = [...members];
+    const most = this.#queue.most ?? all.length;
+    for (let at = 0; at < all.length; at += most) this.#askPartAgain(group, new Map(all.slice(at, at + most)));
+  }
+
+  #askPartAgain(group: PendingGroup, members: Members): void {
     const emails = [...members.keys()];
     const body = this.#context.client.verifyBody(emails);
     // By the body alone the service would repeat what it said before.
     const idempotencyKey = this.#context.idempotencyKey(`${body}\n${group.round}`);
-    this.#submit(body, idempotencyKey, (settled) => {
+    this.#submit({ emails, body, idempotencyKey }, ({ settled, tooLarge }) => {
       if (settled.kind === 'suppressed' && emails.length === 1) return this.#end(emails, { kind: 'suppressed' }, true);
+      if (tooLarge !== null && this.#queue.wasTooLarge(emails.length, tooLarge)) {
+        this.#queue.sendNext();
+        return this.#askAgain(group, members);
+      }
       const found = new Map(emails.map((email) => {
         const record = settled.kind === 'ok' ? settled.value.byEmail.get(email) : undefined;
         return [email, record === undefined ? null : { record, text: JSON.stringify(record) }] as const;
@@ -150,24 +169,25 @@ export class VerifyStep {
     });
   }
 
-  #submit(body: string, idempotencyKey: string, settle: (settled: Settled<VerifyAnswer>) => void): void {
-    const { client, pool, onProgress } = this.#context;
+  #submit(request: Omit<VerifyRequest, 'lateAttempts'>, settle: (ended: Ended) => void): void {
     this.#sent++;
-    pool.submit<VerifyAnswer>({
-      step: 'verify',
-      send: () => client.callVerify(body, { idempotencyKey }),
-      settle: (settled) => {
-        this.#sent--;
-        settle(settled);
-        onProgress();
-      },
+    submitVerify(this.#context, { ...request, lateAttempts: this.#queue.lateAttempts(request.emails.length) }, this.#limitMs, (ended) => {
+      this.#sent--;
+      settle(ended);
+      this.#context.onProgress();
     });
   }
 
-  #settle(emails: readonly string[], asked: number, id: string, settled: Settled<VerifyAnswer>): void {
+  #settle(group: Group, asked: number, id: string, { settled, tooLarge }: Ended): void {
+    const { emails } = group;
     if (settled.kind === 'ok') {
       this.#context.gate.vouch();
-      this.#answered(emails, asked, id, settled);
+      this.#answered(group, asked, id, settled);
+      return;
+    }
+    if (tooLarge !== null && this.#queue.wasTooLarge(emails.length, tooLarge)) {
+      if (asked === 1) this.#queue.putBack(group);
+      else this.#halve(group, asked);
       return;
     }
     const said = settled.kind === 'failed' ? (settled.rejected ? `${settled.status} ${settled.code}` : null) : `${settled.status} ${settled.kind}`;
@@ -177,9 +197,7 @@ export class VerifyStep {
       const { gate } = this.#context;
       if (said !== null && refused) gate.refuse(said, null);
       else if (said !== null) gate.judge(said, null);
-      const half = Math.ceil(emails.length / 2);
-      this.#send(emails.slice(0, half), 1);
-      this.#send(emails.slice(half), 1);
+      this.#halve(group, asked);
       return;
     }
     const { attempts, requestId } = settled;
@@ -188,12 +206,18 @@ export class VerifyStep {
     else for (const key of emails) this.#doubt({ step: 'verify', key, said, refused, answer });
   }
 
+  #halve({ from, emails }: Group, asked: number): void {
+    const half = Math.ceil(emails.length / 2);
+    this.#send({ from, emails: emails.slice(0, half) }, asked);
+    this.#send({ from: from + half, emails: emails.slice(half) }, asked);
+  }
+
   #doubt(doubtful: Doubtful): void {
     const outcome = withoutVerdict(doubtful.answer);
     this.#context.gate.doubt(doubtful, () => this.#end([doubtful.key], outcome));
   }
 
-  #answered(emails: readonly string[], asked: number, id: string, settled: Settled<VerifyAnswer> & { kind: 'ok' }): void {
+  #answered({ from, emails }: Group, asked: number, id: string, settled: Settled<VerifyAnswer> & { kind: 'ok' }): void {
     const found = new Map<string, Answered<VerificationResult>>();
     const missing: string[] = [];
     for (const email of emails) {
@@ -203,7 +227,7 @@ export class VerifyStep {
     }
     this.#keep(found, null, { id, round: 1, endMs: Date.now() + this.#patienceMs });
     if (missing.length === 0) return;
-    if (asked < ASK_FOR_MISSING) this.#send(missing, asked + 1);
+    if (asked < ASK_FOR_MISSING) this.#send({ from, emails: missing }, asked + 1);
     else this.#fail(missing, { code: 'no_result', attempts: asked, requestId: settled.requestId });
   }
 
@@ -259,28 +283,4 @@ export class VerifyStep {
     // A map that is rebuilt leaves its old table behind, and with it, until the next full collection, the records that are waited for here.
     waiting.length = 0;
   }
-}
-
-function fromLedger(known: LedgerAnswer): VerifyOutcome {
-  switch (known.kind) {
-    case 'hit':
-    case 'unsettled':
-      return { kind: 'verdict', answer: answered(known.text) };
-    case 'failed':
-    case 'suppressed':
-    case 'miss':
-      return withoutVerdict(known);
-    default:
-      return known satisfies never;
-  }
-}
-
-function withoutVerdict(known: Doubtful['answer']): Exclude<VerifyOutcome, { kind: 'verdict' }> {
-  return known.kind === 'miss' ? { kind: 'failed', code: known.kind, attempts: 0, requestId: null } : known;
-}
-
-/** What the ledger has, without the group that it may wait in. */
-function answered(kept: string): Answered<VerificationResult> {
-  const { text } = readGroup(kept);
-  return { record: JSON.parse(text) as VerificationResult, text };
 }

@@ -56,7 +56,7 @@ describe('verdicts', () => {
     }));
   });
 
-  it.each([[{ data: [] }], [{ results: [] }], [[]], [{ data: [], summary: {} }], [[{ email: 'other@acme.example', result: 'risky' }]], [{ data: [{ email: 'a@acme.example', result: null }] }]])(
+  it.each([[{ data: [] }], [{ results: [] }], [[]], [{ data: [], summary: {} }], [[{ email: 'other@acme.example', result: 'risky' }]], [{ data: [{ email: 'a@acme.example', result: null }] }], [{ data: { email: 'A@acme.example', result: 5 } }], [{ results: { email: 'a@acme.example' } }]])(
     'that leave out all of the addresses are an answer, and no outage: %j',
     (json) => {
       expect(verdicts(json, ['a@acme.example']).has('a@acme.example')).toBe(false);

@@ -34,6 +34,10 @@ describe('the progress line', () => {
     expect(line({ throttled: { events: 3, waitedMs: 62_000 } })).toMatch(/ · throttled 3 \(1 min 2 s\)$/);
   });
 
+  it('says how large verify requests are, once some were too large', () => {
+    expect(line({ verifyRequests: { addresses: 500, tooLarge: 2 } })).toMatch(/ · verify 500 a request \(2 too large\)$/);
+  });
+
   it('has a bar of 24 signs, and says 100 % only when all is done', () => {
     fc.assert(
       fc.property(fc.double({ min: 0, max: 1, noNaN: true }), (share) => {

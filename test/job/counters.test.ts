@@ -92,6 +92,15 @@ describe('Counters', () => {
     expect(from).toEqual(frozen);
   });
 
+  it('keep how large verify requests are, once that is known', () => {
+    const counters = new Counters(null, () => 0);
+    counters.verifyTooLarge = 2;
+    expect(counters.totals(LOOKUPS)).not.toHaveProperty('verifyRequests');
+    counters.verifySize = { size: 500, most: 8 };
+    const { verifySize, verifyTooLarge } = new Counters(counters.totals(LOOKUPS), () => 0);
+    expect([verifySize, verifyTooLarge]).toEqual([{ size: 500, most: 8 }, 2]);
+  });
+
   it('give totals that later calls do not change', () => {
     const counters = new Counters(null, () => 0);
     const before = counters.totals(LOOKUPS);

@@ -34,6 +34,18 @@ describe('Notices', () => {
     expect(said).toEqual(['info pending: 1 address is pending; asking again in 10 s', 'info pending: 12 addresses are pending; asking again in 6 min 0 s']);
   });
 
+  it('tell how large verify requests are from now on, and why', () => {
+    const { said, notices } = listen();
+    notices.smallerRequests(500, 'ran into the time limit of 30 s');
+    notices.smallerRequests(1, 'were refused as too large (HTTP 413)');
+    notices.largerRequests(1_000);
+    expect(said).toEqual([
+      'warn smaller_verify_requests: verify requests ran into the time limit of 30 s: 500 addresses a request now',
+      'warn smaller_verify_requests: verify requests were refused as too large (HTTP 413): 1 address a request now',
+      'info larger_verify_requests: verify requests are answered well within the time limit: 1,000 addresses a request now',
+    ]);
+  });
+
   it('tell of long waits, once each', () => {
     const { said, notices } = listen();
     notices.throttled({ untilMs: 1_000 + LONG_WAIT_MS - 1, isNew: true });

@@ -49,6 +49,12 @@ describe('the report', () => {
     expect([report.lookups, report.throttled, report.quota, report.latencyMs, report.output].map((part) => Object.keys(part))).toEqual([['unique', 'fromLedger'], ['events', 'waitedMs'], ['rpm', 'usedShare'], ['p50', 'p95', 'p99'], ['uri', 'rows', 'bytes', 'sha256']]);
   });
 
+  it('says how large verify requests were at the end, only where some were too large for the service', () => {
+    const reportOf = (tooLarge: number): ReturnType<typeof buildReport> => buildReport({ ...CHECKPOINT, totals: { ...CHECKPOINT.totals, verifyRequests: { size: 500, most: null, tooLarge } } }, 'out.csv', null);
+    expect(reportOf(3).verifyRequests).toEqual({ addresses: 500, tooLarge: 3 });
+    expect(reportOf(0)).not.toHaveProperty('verifyRequests');
+  });
+
   it('the share of the quota: calls made, of those the plan allowed while the job ran, over all resumes', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 10_000 }), fc.array(fc.record({ calls: fc.nat({ max: 500 }), ms: fc.integer({ min: 1_000, max: 600_000 }) }), { minLength: 1, maxLength: 4 }), (rpm, runs) => {

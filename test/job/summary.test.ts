@@ -58,4 +58,8 @@ To ask again for the failed ones, and for nothing else: millrace retry, with the
   it('lets no verdict of the service reach into the terminal', () => {
     expect(summaryTable({ ...EMPTY, verification: { '\u001b]0;title\u0007\u009b2J': 1 } }, null)).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
   });
+
+  it('says how large verify requests are at a slow service', () => {
+    expect(summaryTable({ ...FULL, verifyRequests: { addresses: 500, tooLarge: 2 } }, PATHS)).toMatch(/^too large +2 {2}verify requests; 500 addresses a request at the end$/m);
+  });
 });

@@ -1,6 +1,6 @@
 /** The steps in front of a pool that a test answers by hand, and a ledger in memory. */
 import { DataServiceClient, type EnrichAnswer, type VerifyAnswer } from '../../src/client/data-service-client.ts';
-import type { VerificationResult } from '../../src/client/types.ts';
+import type { CallResult, VerificationResult } from '../../src/client/types.ts';
 import type { CompiledJob, Step } from '../../src/job/types.ts';
 import type { LedgerAnswer, LedgerEntry } from '../../src/ledger/ledger.ts';
 import type { Call, Settled } from '../../src/pool/call-pool.ts';
@@ -13,6 +13,14 @@ export interface Asked {
   readonly body: string;
   readonly idempotencyKey: string | undefined;
   settle(settled: Settled<unknown>): void;
+  /** An attempt failed. True: it was the last, and the call is settled. */
+  fails(failure: FailedAttempt): boolean;
+}
+
+export interface FailedAttempt { readonly code: string; readonly detail: string; readonly status: number; readonly latencyMs: number }
+
+export function failedAttempt({ code, detail, status, latencyMs }: FailedAttempt): CallResult<never> & { kind: 'retryable' } {
+  return { kind: 'retryable', code, detail, retryAfterMs: null, meta: { status, headers: {}, requestId: null, credits: 0, latencyMs } };
 }
 
 export interface Bench {
@@ -59,7 +67,16 @@ export function makeBench(options: Partial<Trust> = {}): Bench {
         submit: (call: Call<unknown>) => {
           void call.send();
           bench.bodies[call.step].push(sending.body);
-          bench.asked.push({ step: call.step, ...sending, settle: (settled) => call.settle(settled) });
+          bench.asked.push({
+            step: call.step,
+            ...sending,
+            settle: (settled) => call.settle(settled),
+            fails: (failure) => {
+              if (call.givesUp?.(failedAttempt(failure)) !== true) return false;
+              call.settle({ kind: 'failed', rejected: false, status: failure.status, code: failure.code, attempts: 1, requestId: null });
+              return true;
+            },
+          });
         },
       } as unknown as StepContext['pool'],
       ledger: {

@@ -1,5 +1,7 @@
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import type { RequestPace } from '../../src/processor/context.ts';
+import { RequestSize, type KeptSize } from '../../src/processor/request-size.ts';
 import { VERIFY_BATCH, VerifyStep, type VerifyOutcome } from '../../src/processor/verify.ts';
 import type { Trust } from '../../src/processor/trust-gate.ts';
 import { emailsIn, GAVE_UP, makeBench, MISS, REFUSED, SUPPRESSED, verdicts, type Bench } from './bench.ts';
@@ -137,11 +139,19 @@ describe('VerifyStep', () => {
     expect(bench.kept.flat().find(({ key }) => key === 'p3@example.com')?.answer).toEqual({ kind: 'failed', code: 'no_result', attempts: 2, requestId: 'r2' });
   });
 
-  it('asks once more when an answer leaves out all of them', () => {
+  it('asks once more when an answer leaves out all of them, with another Idempotency-Key: a service that knows the first repeats its answer', () => {
     const { bench, step, ask } = make();
     const got = addresses(3).map((email) => ask(email));
     step.flush();
-    expect(answerAll(bench, () => verdicts([]))).toBe(2);
+    const keys: (string | undefined)[] = [];
+    while (bench.asked.length > 0) {
+      const call = bench.next();
+      keys.push(call.idempotencyKey);
+      call.settle(verdicts([]));
+    }
+    expect(keys).toHaveLength(2);
+    expect(new Set(keys).size).toBe(2);
+    expect(new Set(bench.bodies.verify).size).toBe(1);
     expect(got.map(inWords)).toEqual(['no_result', 'no_result', 'no_result']);
     expect(step.callsPending).toBe(0);
   });
@@ -185,6 +195,25 @@ describe('VerifyStep', () => {
     );
   });
 
+  it('asks for an address whose entry has no verdict once more, without those that have one, and then fails it', () => {
+    const { bench, step, ask } = make();
+    const got = addresses(4).map((email) => ask(email));
+    step.flush();
+    const replayed = new Map<string | undefined, ReturnType<typeof verdicts>>();
+    const sizes: number[] = [];
+    while (bench.asked.length > 0) {
+      const call = bench.next();
+      const emails = emailsIn(call.body);
+      sizes.push(emails.length);
+      // Such as a service that honours the key: what it said of p1 it says again, and of p2 it knows more by now.
+      const said = replayed.get(call.idempotencyKey) ?? verdicts(emails.filter((email) => !email.startsWith('p1') && (sizes.length > 1 || !email.startsWith('p2'))));
+      replayed.set(call.idempotencyKey, said);
+      call.settle(said);
+    }
+    expect(sizes).toEqual([4, 2]);
+    expect(got.map(inWords)).toEqual(['deliverable', 'no_result', 'deliverable', 'deliverable']);
+  });
+
   it('stops a job whose every request is refused, with nothing kept', () => {
     const { bench, step, ask } = make({ trusted: false });
     for (const email of addresses(1_000)) ask(email);
@@ -203,5 +232,123 @@ describe('VerifyStep', () => {
     expect([first, bench.kept]).toEqual([[], []]);
     bench.next().settle(verdicts(['b@example.com']));
     expect([inWords(first), inWords(second)]).toEqual(['validation_failed', 'deliverable']);
+  });
+});
+
+/** A step that finds out how large its requests may be. What a resume would begin with is kept when the test says so. */
+function paced(options: { from?: KeptSize | null; patienceMs?: number } = {}) {
+  const { from = null, patienceMs = 0 } = options;
+  const bench = makeBench();
+  const sizes = new RequestSize({ largest: VERIFY_BATCH, limitMs: 30_000, from });
+  const said: string[] = [];
+  const keeping: (() => void)[] = [];
+  const pace: RequestPace = {
+    sizes,
+    limitMs: 30_000,
+    tooLarge: (why, isSmaller) => said.push(`${why}: ${isSmaller ? sizes.size : 'as before'}`),
+    note: () => said.push(`noted ${sizes.size}`),
+    keep: (withAnswers, then) => {
+      said.push(`kept ${sizes.size}${withAnswers ? ' with answers' : ''}`);
+      keeping.push(then);
+    },
+  };
+  const step = new VerifyStep(bench.context, SCOPE, { patienceMs, pace });
+  const all = (n: number): VerifyOutcome[][] => addresses(n).map((email) => {
+    const got: VerifyOutcome[] = [];
+    step.ask(email, (outcome) => got.push(outcome));
+    return got;
+  });
+  return { bench, step, said, all, kept: () => keeping.splice(0).forEach((then) => then()), sent: () => bench.bodies.verify.map((body) => emailsIn(body).length) };
+}
+
+const TIMEOUT = { code: 'timeout', detail: 'no answer within the time allowed', status: 0, latencyMs: 30_000 };
+
+describe('VerifyStep at a slow service', () => {
+  it('halves a request after its first timeout, sends the halves one after the other under other keys, and tells the size once', () => {
+    const { bench, said, all, kept, sent } = paced();
+    const got = all(2_000);
+    expect(sent()).toEqual([1_000]);
+    const first = bench.next();
+    expect(first.fails(TIMEOUT)).toBe(true);
+    expect(said).toEqual(['ran into the time limit of 30 s: 500', 'kept 500 with answers']);
+    // Until a resume would begin with 500, nothing goes.
+    expect(bench.asked).toEqual([]);
+    kept();
+    expect(sent()).toEqual([1_000, 500]);
+    const half = bench.next();
+    expect([emailsIn(half.body), half.idempotencyKey === first.idempotencyKey]).toEqual([addresses(500), false]);
+    half.settle(verdicts(emailsIn(half.body)));
+    kept();
+    answerAll(bench, (emails) => verdicts(emails));
+    kept();
+    answerAll(bench, (emails) => verdicts(emails));
+    expect(sent()).toEqual([1_000, 500, 500, 500, 500]);
+    expect(new Set(got.map(inWords))).toEqual(new Set(['deliverable']));
+    expect(said.filter((text) => text.startsWith('ran'))).toHaveLength(1);
+  });
+
+  it.each([
+    ['a gateway that says 504', { code: 'http_504', detail: 'HTTP 504', status: 504, latencyMs: 60_000 }, 1],
+    ['a service that says 408', { code: 'request_timeout', detail: 'too slow', status: 408, latencyMs: 9_000 }, 1],
+    ['a connection that is cut late, twice', { code: 'network', detail: 'read ECONNRESET', status: 0, latencyMs: 20_000 }, 2],
+  ])('takes %s for a time limit', (_what, failure, attempts) => {
+    const { bench, said, all } = paced({ from: { size: 1_000, most: null } });
+    all(1_000);
+    const call = bench.next();
+    for (let attempt = 1; attempt < attempts; attempt++) expect(call.fails(failure)).toBe(false);
+    expect(call.fails(failure)).toBe(true);
+    expect(said.at(-1)).toBe('kept 500 with answers');
+  });
+
+  it.each([
+    ['a connection that never came about', { code: 'timeout', detail: 'no connection within the time allowed', status: 0, latencyMs: 10_000 }],
+    ['one that was refused', { code: 'network', detail: 'connect ECONNREFUSED 127.0.0.1:9', status: 0, latencyMs: 1 }],
+    ['a 500 that comes quickly', { code: 'http_500', detail: 'oops', status: 500, latencyMs: 20 }],
+  ])('tries the same request again after %s', (_what, failure) => {
+    const { bench, all } = paced({ from: { size: 1_000, most: null } });
+    all(1_000);
+    const call = bench.next();
+    for (let attempt = 1; attempt < 5; attempt++) expect(call.fails(failure)).toBe(false);
+  });
+
+  it('lets an address that alone is too slow use up its attempts', () => {
+    const { bench, step, all } = paced({ from: { size: 1_000, most: null } });
+    all(1);
+    step.flush();
+    expect(bench.next().fails(TIMEOUT)).toBe(false);
+  });
+
+  it('keeps the size after a 413 as well, and asks nobody whether the service is one', () => {
+    const { bench, said, all, kept, sent } = paced({ from: { size: 1_000, most: null } });
+    all(1_000);
+    bench.next().settle({ kind: 'failed', rejected: true, status: 413, code: 'payload_too_large', attempts: 1, requestId: null });
+    kept();
+    expect([sent(), said[0]]).toEqual([[1_000, 500], 'were refused as too large (HTTP 413): 500']);
+  });
+
+  it('a retry of pending verdicts is cut as well', () => {
+    vi.useFakeTimers();
+    try {
+      const { bench, step, all, kept } = paced({ from: { size: 1_000, most: null }, patienceMs: 600_000 });
+      const got = all(1_000);
+      const late = (emails: readonly string[]): ReturnType<typeof verdicts> =>
+        ({ ...verdicts(emails), value: { byEmail: new Map(emails.map((email) => [email, { email, result: 'unknown', confidence: 0, reason: 'greylisted' }])) } }) as ReturnType<typeof verdicts>;
+      bench.next().settle(late(addresses(1_000)));
+      vi.advanceTimersByTime(120_000);
+      expect(bench.next().fails(TIMEOUT)).toBe(true);
+      kept();
+      expect(answerAll(bench, (emails) => verdicts(emails))).toBe(2);
+      expect([new Set(got.map(inWords)), step.callsPending]).toEqual([new Set(['deliverable']), 0]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it('a run that is stopped leaves the size of now to the next one', () => {
+    const { bench, step, said, all } = paced({ from: { size: 1_000, most: null } });
+    all(1_000);
+    step.stop();
+    bench.next().fails(TIMEOUT);
+    expect([said.at(-1), bench.asked]).toEqual(['noted 500', []]);
   });
 });

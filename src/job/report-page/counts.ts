@@ -53,7 +53,7 @@ export function errors({ report: { records, output }, errors: counted }: PageDat
   return `<p>Failed and invalid records by step and code (${code('input')}: nothing was asked for the record). ${linkBeside(`${output.uri}.errors.jsonl`)} has each of them, with its line.</p>${numbers(['Step and code', 'Records', 'Share of all'], rows)}${note}`;
 }
 
-export function cost({ report: { credits, calls, lookups, retries, throttled } }: PageData): string {
+export function cost({ report: { credits, calls, lookups, retries, throttled, verifyRequests } }: PageData): string {
   const rows = [
     ['Credits, as the service says', count(credits)],
     ['Requests', count(sumOf(calls))],
@@ -63,6 +63,7 @@ export function cost({ report: { credits, calls, lookups, retries, throttled } }
     ['Retries', count(retries)],
     ['Times the service said "later"', count(throttled.events)],
     ...(throttled.events > 0 ? [['waited for that', duration(throttled.waitedMs)]] : []),
+    ...(verifyRequests === undefined ? [] : [['Verify requests that ran into the time limit or were too large', count(verifyRequests.tooLarge)], ['addresses in a verify request at the end', count(verifyRequests.addresses)]]),
   ];
   return numbers(['What', 'Over all runs of the job'], rows);
 }

@@ -45,11 +45,20 @@ function addTotals(shards: readonly RunTotals[], { of, before }: ShardPlan): Run
     throttled: { events: sum(({ throttled }) => throttled.events), waitedMs: sum(({ throttled }) => throttled.waitedMs) },
     waits: addWaits(all.map(({ waits }) => waits)),
     credits: sum(({ credits }) => credits),
+    ...addRequests(all),
     latency: addCounts(all.map(({ latency }) => latency)),
     // Each shard may use its share of the plan only: so many at once take what one alone takes in the sum of their times, divided by all.
     activeMs: (before?.totals.activeMs ?? 0) + Math.round(shards.reduce((total, { activeMs }) => total + activeMs, 0) / of),
     series: keepSlots(joinSlots(all.map(({ series }) => readSlots(series)), MOST_SLOTS)),
   };
+}
+
+/** Each shard has a size of its own: the smallest is the one that works for all. */
+function addRequests(all: readonly RunTotals[]): Pick<RunTotals, 'verifyRequests'> {
+  const known = all.flatMap(({ verifyRequests }) => (verifyRequests === undefined ? [] : [verifyRequests]));
+  if (known.length === 0) return {};
+  const limits = known.flatMap(({ most }) => (most === null ? [] : [most]));
+  return { verifyRequests: { size: Math.min(...known.map(({ size }) => size)), most: limits.length === 0 ? null : Math.min(...limits), tooLarge: known.reduce((sum, { tooLarge }) => sum + tooLarge, 0) } };
 }
 
 function addCounts(all: readonly Readonly<Record<string, number>>[]): Record<string, number> {

@@ -52,3 +52,10 @@ test('of the plan, shards have used what each has used of its share', () => {
   const joined = joinedCheckpoint(JOB, jobPaths(JOB, { scratch: null }), plan, [one, one, one, one]);
   expect(buildReport(joined, 'out', 1_000).quota).toEqual({ rpm: 1_000, usedShare: 0.8 });
 });
+
+test('the smallest size of verify requests works for all shards, and those that were too large add up', () => {
+  const requests = [{ size: 1_000, most: null, tooLarge: 0 }, { size: 250, most: 8, tooLarge: 2 }, { size: 500, most: 4, tooLarge: 1 }];
+  const plan: ShardPlan = { version: 1, job: 'leads', output: '/out', fingerprint: {}, generation: 1, run: 'all', of: 3, startedAt: '2026-03-01T00:00:00.000Z', manifest: CHECKPOINT.manifest, ranges: [] };
+  const joined = joinedCheckpoint(JOB, jobPaths(JOB, { scratch: null }), plan, requests.map((verifyRequests) => ({ ...CHECKPOINT, totals: { ...CHECKPOINT.totals, verifyRequests } })));
+  expect(joined.totals.verifyRequests).toEqual({ size: 250, most: 4, tooLarge: 3 });
+});

@@ -1,0 +1,44 @@
+import type { RequestPace } from '../processor/context.ts';
+import { RequestSize, type KeptSize } from '../processor/request-size.ts';
+import { VERIFY_BATCH } from '../processor/verify.ts';
+import type { Counters } from './counters.ts';
+import type { Notices } from './notices.ts';
+
+export interface RequestPaceOptions {
+  /** Longest wait for an answer, milliseconds. */
+  readonly timeoutMs: number;
+  readonly counters: Pick<Counters, 'verifySize' | 'verifyTooLarge'>;
+  readonly notices: Pick<Notices, 'smallerRequests' | 'largerRequests'>;
+  /** Makes all answers durable. @throws StorageError */
+  readonly keepAnswers: () => Promise<void>;
+  /** Writes a checkpoint with the totals of now. @throws StorageError */
+  readonly keepTotals: () => Promise<void>;
+  /** Ends the run. */
+  readonly onFatal: (error: unknown) => void;
+}
+
+/** How large a run's verify requests are: the progress and the report show it, and the checkpoint keeps it. */
+export function requestPace({ timeoutMs, counters, notices, keepAnswers, keepTotals, onFatal }: RequestPaceOptions): RequestPace {
+  const sizes = new RequestSize({ largest: VERIFY_BATCH, limitMs: timeoutMs, from: counters.verifySize });
+  let told: KeptSize = sizes.kept;
+  const note = (): void => {
+    if (sizes.size > told.size) notices.largerRequests(sizes.size);
+    told = sizes.kept;
+    counters.verifySize = told;
+  };
+  const keep = async (withAnswers: boolean): Promise<void> => {
+    if (withAnswers) await keepAnswers();
+    note();
+    await keepTotals();
+  };
+  return {
+    sizes,
+    limitMs: timeoutMs,
+    tooLarge: (why, isSmaller) => {
+      counters.verifyTooLarge++;
+      if (isSmaller) notices.smallerRequests(sizes.size, why);
+    },
+    note,
+    keep: (withAnswers, then) => void keep(withAnswers).then(then, onFatal),
+  };
+}

@@ -1,0 +1,175 @@
+/**
+ * How many addresses a verify request holds, and how many such requests are in flight at once. Pure: latencies are passed in.
+ *
+ * unknown: nobody has answered yet, so the speed of the service is a guess. One request is in flight. It is full only when as many
+ *   addresses again wait behind it; a shorter input starts with a part. A first timeout then wastes at most half of the input.
+ * unproven: no request of this size has been answered. One request is in flight.
+ * proven: a request of this size was answered. Answers let more requests out, one by one.
+ *
+ * Any state -> unproven at half the size, when a request is too large for the service. Proven -> unproven at twice the size, after
+ * some answers in a row that took less than half of the time limit.
+ */
+
+/** The part of the time limit that a larger request, or one more of them, may be expected to take. */
+const ROOM = 0.75;
+/** Within this part of it an answer is quick. */
+const QUICK = 1 / 16;
+/** Answers in a row before a larger size is tried; twice as many after each time that this failed. */
+const GROW_AFTER = 8;
+/** Answers in a row before one more request is let out, where it may slow the others down too much. */
+const WIDEN_AFTER = 4;
+/** The first request of an input that fits into one holds this part of a full request. */
+const FIRST_PART = 4;
+
+/** What a resume begins with. */
+export interface KeptSize {
+  /** Addresses in a request. */
+  readonly size: number;
+  /** Requests in flight at most; null: no limit is known. */
+  readonly most: number | null;
+}
+
+/** `known`: the service has answered for the first time, and the size stays. */
+export type SizeChange = 'size' | 'known' | null;
+
+export interface RequestSizeOptions {
+  /** Addresses in a full request. */
+  readonly largest: number;
+  /** Longest wait for an answer, milliseconds. */
+  readonly limitMs: number;
+  /** What the run before knew; null: nothing. */
+  readonly from: KeptSize | null;
+}
+
+/** Verify requests that so many addresses need, at a service that answers quickly. */
+export function requestsFor(addresses: number, { largest, from }: Pick<RequestSizeOptions, 'largest' | 'from'>): number {
+  if (from !== null || addresses <= largest / 2 || addresses > largest) return Math.ceil(addresses / (from?.size ?? largest));
+  const first = Math.ceil(largest / FIRST_PART);
+  return 1 + Math.ceil((addresses - first) / (2 * first));
+}
+
+export class RequestSize {
+  readonly #largest: number;
+  readonly #limitMs: number;
+  #size: number;
+  #isKnown: boolean;
+  /** Requests that may be in flight now, and at most. */
+  #window = 1;
+  #most: number;
+  /** The smallest size that was too large. */
+  #failedAt = Infinity;
+  #growAfter = GROW_AFTER;
+  /** Answers in a row that count for the size, and for the window; and the slowest of the former, milliseconds. */
+  #streak = 0;
+  #sinceWiden = 0;
+  #slowestMs = 0;
+
+  constructor({ largest, limitMs, from }: RequestSizeOptions) {
+    this.#largest = largest;
+    this.#limitMs = limitMs;
+    this.#size = Math.min(largest, from?.size ?? largest);
+    this.#most = from?.most ?? Infinity;
+    this.#isKnown = from !== null;
+    // A smaller size is so because the next one failed.
+    if (this.#size < largest) this.#failedAt = this.#stepWithin(2 * this.#size + 1);
+  }
+
+  /** Addresses in a request now. */
+  get size(): number {
+    return this.#size;
+  }
+
+  get kept(): KeptSize {
+    return { size: this.#size, most: this.#most === Infinity ? null : this.#most };
+  }
+
+  /** Whether a request of so many addresses was too large before. */
+  hasFailed(addresses: number): boolean {
+    return addresses >= this.#failedAt;
+  }
+
+  /** Whether another request may go while `inFlight` are not answered. */
+  mayGo(inFlight: number): boolean {
+    return inFlight < this.#window;
+  }
+
+  /** How many of the addresses that wait go next; 0: none yet. @param isAll no other address joins them */
+  next(waiting: number, isAll: boolean): number {
+    const full = this.#size;
+    if (this.#isKnown || full < this.#largest) return waiting >= full ? full : isAll ? waiting : 0;
+    if (waiting >= 2 * full) return full;
+    if (!isAll) return 0;
+    return waiting > full ? Math.ceil(waiting / 2) : waiting > full / 2 ? Math.ceil(full / FIRST_PART) : waiting;
+  }
+
+  /** A request of `addresses` was answered. */
+  answered(addresses: number, latencyMs: number): SizeChange {
+    if (!this.#isKnown) return this.#first(addresses, latencyMs);
+    const fullMs = (latencyMs * this.#size) / Math.min(addresses, this.#size);
+    // A part tells nothing of a full request, unless it was quick and no full one has failed.
+    if (addresses < this.#size && (fullMs > QUICK * this.#limitMs || this.hasFailed(this.#size))) return null;
+    if (addresses >= this.#failedAt) this.#failedAt = Infinity;
+    this.#streak++;
+    this.#sinceWiden++;
+    this.#slowestMs = Math.max(this.#slowestMs, fullMs);
+    this.#widen(fullMs);
+    if (this.#streak < this.#growAfter) return null;
+    const hasRoom = 2 * this.#slowestMs <= ROOM * this.#limitMs;
+    this.#streak = 0;
+    this.#slowestMs = 0;
+    return hasRoom ? this.#grow() : null;
+  }
+
+  /** A request of `addresses` was too large for the service. @param inFlight requests under way, itself among them. @returns whether the size has changed */
+  tooLarge(addresses: number, inFlight: number): boolean {
+    // It left before the size was changed.
+    if (addresses > this.#size) return false;
+    if (this.hasFailed(addresses)) this.#growAfter *= 2;
+    this.#failedAt = Math.min(this.#failedAt, addresses);
+    // With half the size and as many requests, half as many addresses are in flight.
+    if (inFlight > 1) this.#most = Math.min(this.#most, inFlight);
+    this.#set(this.#stepWithin(Math.ceil(addresses / 2)));
+    return true;
+  }
+
+  #first(addresses: number, latencyMs: number): SizeChange {
+    this.#isKnown = true;
+    if (addresses >= this.#size) return this.answered(addresses, latencyMs) ?? 'known';
+    const most = 2 * latencyMs <= ROOM * this.#limitMs ? 2 * addresses : addresses;
+    this.#set(this.#stepWithin(Math.max(1, Math.min(most, this.#failedAt - 1))));
+    return 'size';
+  }
+
+  /** One more in flight: at once where it cannot take too long even if it slows the others down, else after some answers. */
+  #widen(latencyMs: number): void {
+    const wider = this.#window + 1;
+    const hasRoom = (latencyMs * wider) / this.#window <= ROOM * this.#limitMs;
+    if (wider > this.#most || !(hasRoom || this.#sinceWiden >= WIDEN_AFTER)) return;
+    this.#window = wider;
+    this.#sinceWiden = 0;
+  }
+
+  #grow(): SizeChange {
+    if (this.#size < this.#largest) {
+      this.#set(this.#stepWithin(2 * this.#size + 1));
+      return 'size';
+    }
+    if (this.#most < Infinity) this.#most *= 2;
+    return null;
+  }
+
+  #set(size: number): void {
+    this.#size = size;
+    this.#window = 1;
+    this.#streak = 0;
+    this.#sinceWiden = 0;
+    this.#slowestMs = 0;
+  }
+
+  /** Sizes are a full request halved again and again: the largest of them up to `most`. */
+  #stepWithin(most: number): number {
+    let size = this.#largest;
+    while (size > most && size > 1) size = Math.ceil(size / 2);
+    return size;
+  }
+}

@@ -1,0 +1,155 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { RequestQueue } from '../../src/processor/request-queue.ts';
+import { requestsFor, RequestSize, type KeptSize } from '../../src/processor/request-size.ts';
+
+const LIMIT_MS = 30_000;
+const FULL = 1_000;
+
+/** How long a request takes, in virtual milliseconds. `inFlight`: requests under way, itself among them. */
+type Service = (addresses: number, inFlight: number, atMs: number) => number;
+
+interface Outcome {
+  /** Sizes of all requests, in order. */
+  readonly sent: readonly number[];
+  readonly timeouts: number;
+  readonly mostInFlight: number;
+  readonly tookMs: number;
+  readonly size: number;
+}
+
+interface Flight { readonly from: number; readonly emails: readonly string[]; readonly endsMs: number; readonly isAnswered: boolean }
+
+/** A whole run in virtual time. @param killAfter requests after which the process is killed once, and resumed from what its last checkpoint kept */
+function run(addresses: number, service: Service, killAfter = Infinity): Outcome {
+  const answered = new Set<string>();
+  const sent: number[] = [];
+  let [timeouts, mostInFlight, nowMs] = [0, 0, 0];
+  let kept: KeptSize | null = null;
+  const execute = (until: number): boolean => {
+    const sizes = new RequestSize({ largest: FULL, limitMs: LIMIT_MS, from: kept });
+    const flights: Flight[] = [];
+    const queue = new RequestQueue({
+      batch: FULL,
+      pace: { sizes, limitMs: LIMIT_MS, tooLarge: () => undefined, note: () => undefined, keep: (_, then) => { kept = sizes.kept; then(); } },
+      send: ({ from, emails }) => {
+        queue.left();
+        sent.push(emails.length);
+        const ms = service(emails.length, flights.length + 1, nowMs);
+        flights.push({ from, emails, endsMs: nowMs + Math.min(ms, LIMIT_MS), isAnswered: ms < LIMIT_MS });
+        mostInFlight = Math.max(mostInFlight, flights.length);
+      },
+      onKept: () => undefined,
+    });
+    for (let i = 0; i < addresses; i++) if (!answered.has(`p${i}`)) queue.add(`p${i}`);
+    queue.flush();
+    while (flights.length > 0) {
+      if (sent.length >= until) return false;
+      flights.sort((one, other) => one.endsMs - other.endsMs);
+      const flight = flights.shift() as Flight;
+      const ms = flight.endsMs - nowMs;
+      nowMs = flight.endsMs;
+      if (flight.isAnswered) {
+        for (const email of flight.emails) answered.add(email);
+        queue.ended(flight.emails.length, Math.max(ms, service(flight.emails.length, flights.length + 1, nowMs)));
+      } else {
+        timeouts++;
+        if (flight.emails.length > 1) {
+          queue.wasTooLarge(flight.emails.length, 'ran into the time limit');
+          queue.putBack(flight);
+        }
+        queue.ended(flight.emails.length, null);
+      }
+      queue.sendNext();
+    }
+    expect(queue.size).toBe(0);
+    return true;
+  };
+  if (!execute(killAfter)) execute(Infinity);
+  expect(answered.size).toBe(addresses);
+  return { sent, timeouts, mostInFlight, tookMs: nowMs, size: (kept as KeptSize | null)?.size ?? FULL };
+}
+
+const sum = (sizes: readonly number[]): number => sizes.reduce((all, size) => all + size, 0);
+const needs = (msPerAddress: number): Service => (addresses) => msPerAddress * addresses;
+
+describe('verify requests at a service that needs some time for each address', () => {
+  it.each([1_000, 8_000])('40 ms each, %d rows: at most 1.5 times the addresses are sent', (rows) => {
+    const { sent, size } = run(rows, needs(40));
+    expect(sum(sent)).toBeLessThanOrEqual(1.5 * rows);
+    expect(size).toBe(500);
+  });
+
+  it('whatever the time is: at most 1.5 times the addresses are sent, also for the growing', () => {
+    const someRows = fc.oneof(fc.constantFrom(1_000, 8_000), fc.integer({ min: 4_000, max: 20_000 }));
+    fc.assert(fc.property(someRows, fc.double({ min: 0.01, max: 1_500, noNaN: true }), (rows, ms) => {
+      const { sent } = run(rows, needs(ms));
+      expect(sum(sent)).toBeLessThanOrEqual(1.5 * rows);
+    }));
+  });
+
+  it('that takes the requests one after the other: at most 1.5 times the addresses are sent', () => {
+    fc.assert(fc.property(fc.constantFrom(8_000, 20_000), fc.double({ min: 1, max: 60, noNaN: true }), (rows, ms) => {
+      const { sent } = run(rows, (addresses, inFlight) => ms * addresses * inFlight);
+      expect(sum(sent)).toBeLessThanOrEqual(1.5 * rows);
+    }));
+  });
+
+  it('that hangs above some size, however quick it is below: a larger size is tried less and less often', () => {
+    const few = fc.tuple(fc.constant(1_000), fc.integer({ min: 63, max: 999 }));
+    const scenario = fc.oneof(few, fc.tuple(fc.constantFrom(8_000, 20_000), fc.integer({ min: 20, max: 999 })));
+    fc.assert(fc.property(scenario, ([rows, most]) => {
+      const { sent } = run(rows, (addresses) => (addresses > most ? Infinity : 5));
+      expect(sum(sent)).toBeLessThanOrEqual(1.5 * rows);
+    }));
+  });
+
+  it('killed after any request and resumed: what was in flight is sent again, and at most half of the addresses beyond that', () => {
+    const perAddress = fc.double({ min: 1, max: 200, noNaN: true });
+    fc.assert(fc.property(fc.constantFrom(1_000, 8_000), perAddress, fc.integer({ min: 1, max: 40 }), (rows, ms, killAfter) => {
+      const { sent, mostInFlight } = run(rows, needs(ms), killAfter);
+      const inFlight = mostInFlight * Math.max(...sent.slice(Math.max(0, killAfter - mostInFlight), killAfter), 0);
+      expect(sum(sent)).toBeLessThanOrEqual(1.5 * rows + inFlight);
+    }));
+  });
+
+  it('a resume begins with the size that worked', () => {
+    const { sent } = run(8_000, needs(40), 3);
+    expect(sent.slice(0, 6)).toEqual([1_000, 500, 500, 500, 500, 500]);
+    expect(sum(sent)).toBeLessThanOrEqual(1.5 * 8_000);
+  });
+
+  it('a service that becomes fast gets full requests again, and nothing is sent twice for that', () => {
+    const { sent, timeouts, size } = run(20_000, (addresses, _, atMs) => (atMs < LIMIT_MS ? 40 : 1) * addresses);
+    expect([timeouts, size, sum(sent)]).toEqual([1, FULL, 21_000]);
+    expect(sent.slice(-8, -1)).toEqual(Array.from({ length: 7 }, () => FULL));
+  });
+});
+
+describe('verify requests at a service whose speed is not known', () => {
+  it('one goes alone, full when as many addresses again wait behind it', () => {
+    const sizes = new RequestSize({ largest: FULL, limitMs: LIMIT_MS, from: null });
+    expect([1_999, 2_000, 16_384].map((waiting) => sizes.next(waiting, false))).toEqual([0, FULL, FULL]);
+    expect([1, 500, 501, 1_000, 1_001, 1_999, 2_000].map((waiting) => sizes.next(waiting, true))).toEqual([1, 500, 250, 250, 501, 1_000, FULL]);
+    expect([sizes.mayGo(0), sizes.mayGo(1)]).toEqual([true, false]);
+  });
+
+  it('after a quick answer they are full, and more of them go with each answer', () => {
+    const { sent, mostInFlight } = run(40_000, needs(1));
+    expect(sent).toEqual(Array.from({ length: 40 }, () => FULL));
+    expect(mostInFlight).toBeGreaterThan(12);
+  });
+
+  it('there are as many as the plan says', () => {
+    fc.assert(fc.property(fc.integer({ min: 1, max: 12_000 }), (rows) => {
+      expect(run(rows, needs(1)).sent).toHaveLength(requestsFor(rows, { largest: FULL, from: null }));
+    }));
+  });
+});
+
+it('of requests that were too large at the same moment only the first changes the size', () => {
+  const sizes = new RequestSize({ largest: FULL, limitMs: LIMIT_MS, from: { size: FULL, most: null } });
+  expect([sizes.tooLarge(FULL, 8), sizes.tooLarge(FULL, 7), sizes.size]).toEqual([true, false, 500]);
+  // As many at half the size: half as many addresses are in flight.
+  expect(sizes.kept).toEqual({ size: 500, most: 8 });
+});

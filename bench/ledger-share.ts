@@ -3,43 +3,16 @@
  * addresses different, no quota; counted are the samples in which a function of the ledger is on the stack, of those in
  * which the main thread was not idle. The profiler samples by the clock, so waiting for the disk within a write counts.
  */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { writeLeads } from './support/leads.ts';
 import { machine, runToEnd, startServer } from './support/processes.ts';
-
-/** A profile as V8 writes it (Chrome DevTools Protocol, Profiler.Profile). */
-interface Profile {
-  readonly nodes: readonly { readonly id: number; readonly callFrame: { readonly functionName: string; readonly url: string }; readonly children?: readonly number[] }[];
-  readonly samples: readonly number[];
-  readonly timeDeltas: readonly number[];
-}
+import { shareOf } from './support/profile-share.ts';
 
 const rows = Number(process.argv[2] ?? 300_000);
 const here = import.meta.dirname;
 const folder = mkdtempSync(join(tmpdir(), 'millrace-bench-'));
-
-/** Microseconds by what was on the stack. */
-function shares({ nodes, samples, timeDeltas }: Profile): { busy: number; ledger: number } {
-  const byId = new Map(nodes.map((node) => [node.id, node]));
-  const inLedger = new Set<number>();
-  const walk = (id: number, within: boolean): void => {
-    const node = byId.get(id);
-    if (node === undefined) return;
-    const here = within || node.callFrame.url.includes('/dist/ledger/');
-    if (here) inLedger.add(id);
-    for (const child of node.children ?? []) walk(child, here);
-  };
-  if (nodes[0] !== undefined) walk(nodes[0].id, false);
-  let [busy, ledger] = [0, 0];
-  for (const [i, id] of samples.entries()) {
-    if (byId.get(id)?.callFrame.functionName === '(idle)') continue;
-    busy += timeDeltas[i] ?? 0;
-    if (inLedger.has(id)) ledger += timeDeltas[i] ?? 0;
-  }
-  return { busy, ledger };
-}
 
 const server = await startServer(join(here, 'support/bare-server.ts'));
 try {
@@ -48,8 +21,7 @@ try {
   const flags = ['--input', input, '--output', join(folder, 'out.csv'), '--steps', 'enrich', '--base-url', server.url, '--plan', 'enterprise', '--progress', 'none'];
   const run = await runToEnd([process.execPath, '--cpu-prof', `--cpu-prof-dir=${join(folder, 'profile')}`, join(here, '../dist/cli/millrace.js'), 'run', ...flags], { MILLRACE_API_KEY: 'bench' });
   if (run.code !== 0) throw new Error(`millrace left with ${run.code}: ${run.stderr}`);
-  const [name = ''] = readdirSync(join(folder, 'profile'));
-  const { busy, ledger } = shares(JSON.parse(readFileSync(join(folder, 'profile', name), 'utf8')) as Profile);
+  const { busy, within: ledger } = shareOf(join(folder, 'profile'), '/dist/ledger/');
   process.stdout.write(
     `${[
       `${rows.toLocaleString('en-US')} rows, ${Math.round(rows / run.seconds).toLocaleString('en-US')} a second under the profiler; ${machine()}`,

@@ -1,17 +1,18 @@
 import { mkdirSync, openSync, closeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { isBusy } from '../sqlite/busy.ts';
 import { transaction } from '../sqlite/transaction.ts';
-import { decode, encode, type LedgerAnswer } from './answer.ts';
+import { AnswerRows } from './answer-rows.ts';
+import { encode, type LedgerAnswer } from './answer.ts';
 import { ledgerFailure } from './failure.ts';
 import { keyHash } from './key-hash.ts';
 import { KnownKeys } from './known-keys.ts';
 import { LookupCounts, type Lookups } from './lookup-counts.ts';
 import type { LedgerEntry, LedgerOptions, NewRow, SharedAnswer } from './options.ts';
 import { PLACE_AT, Places } from './places.ts';
-import { maySpare } from './reuse.ts';
 import { RunRows } from './run-rows.ts';
-import { checkLedger, prepareLedger } from './schema.ts';
+import { BUSY_MS, checkLedger, prepareLedger } from './schema.ts';
 import { makeScope, scopeNumber, ScopeRows } from './scope-rows.ts';
 import { bothUsed, UsedAnswers } from './used-answers.ts';
 import { WaitingAnswers, type Given } from './waiting-answers.ts';
@@ -23,9 +24,6 @@ export type { LedgerEntry, LedgerOptions } from './options.ts';
 /** Runs of a job, besides the present one, whose use of other runs' answers is kept: more have begun since than anybody resumes. */
 const RUNS_REMEMBERED = 32;
 
-/** A row of `answers`, and the job it was asked for. */
-type Row = readonly [run: number, at: number, kind: number, body: string, job: string, scope: number, key: string];
-
 /**
  * Answers already paid for, on disk: constant memory, safe for several jobs at once (SQLite in WAL mode), and every
  * answer of one request becomes durable together or not at all, so that a resumed job fills the same batches again.
@@ -36,7 +34,7 @@ export class Ledger {
   readonly #options: LedgerOptions;
   readonly #runId: number;
   readonly #failedUpTo: number;
-  readonly #read: StatementSync;
+  readonly #answers: AnswerRows;
   readonly #insert: StatementSync;
   readonly #keepUsed: StatementSync;
   readonly #count: StatementSync;
@@ -51,6 +49,10 @@ export class Ledger {
   readonly counts = new LookupCounts();
   /** `PRAGMA data_version` (it changes when others write) as it was when their answers were last read. */
   #othersVersion: number;
+  /** Answers were published and not flushed to the disk: they outlive this process, not the machine. */
+  #unsynced = false;
+  /** Told the hash of each answer that another process has written. */
+  #onOthers: (hash: number) => void = () => undefined;
 
   private constructor(db: DatabaseSync, options: LedgerOptions) {
     this.#db = db;
@@ -65,11 +67,9 @@ export class Ledger {
       });
     }
     this.#runId = this.#runs.find(options.run);
-    this.#read = db.prepare('SELECT a.run, a.at, a.kind, a.body, r.job, a.scope, a.key FROM answers a JOIN runs r ON r.id = a.run WHERE a.id = ?');
-    this.#read.setReturnArrays(true);
     this.#insert = db.prepare('INSERT INTO answers (scope, key, run, at, kind, body) VALUES (?, ?, ?, ?, ?, ?)');
     this.#keepUsed = db.prepare('INSERT INTO used (run, block, bits) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET bits = excluded.bits');
-    this.#count = db.prepare('UPDATE runs SET lookups = lookups + ?, reused = reused + ? WHERE id = ?');
+    this.#count = db.prepare('UPDATE runs SET lookups = lookups + ?, reused = reused + ?, writes = writes + 1 WHERE id = ?');
     this.#counted = db.prepare('SELECT lookups, reused FROM runs WHERE id = ?');
     this.#counted.setReturnArrays(true);
     this.#version = db.prepare('PRAGMA data_version');
@@ -77,7 +77,11 @@ export class Ledger {
     for (const { block, bits } of db.prepare('SELECT block, bits FROM used WHERE run = ?').iterate(this.#runId)) this.#used.load(Number(block), bits as Uint8Array);
     [this.#othersVersion] = this.#version.get() as unknown as [number];
     this.#known = options.peek === true ? null : new KnownKeys(db);
-    this.#places = new Places(db, options.placeAt ?? PLACE_AT, (hash) => this.#known?.add(hash));
+    this.#places = new Places(db, options.placeAt ?? PLACE_AT, (hash) => {
+      this.#known?.add(hash);
+      this.#onOthers(hash);
+    });
+    this.#answers = new AnswerRows(db, this.#places, this.#used, options, this.#runId);
     this.#known?.readFirst();
   }
 
@@ -112,10 +116,10 @@ export class Ledger {
     if (waiting !== null) return waiting;
     return this.#guard(() => {
       // A ledger of its own has no other writers; one that is shared may have been written to a moment ago.
-      if (this.#options.maxAgeDays > 0 || this.#options.shared === true) this.#readOthers();
+      if (this.#options.readsOthers !== 'when told' && (this.#options.maxAgeDays > 0 || this.#options.shared === true)) this.#readOthers();
       const hash = keyHash(scope, key);
       if (this.#known?.isAbsent(hash) === true) return null;
-      const found = this.#find(scope, key, hash);
+      const found = this.#answers.find(scope, key, hash);
       if (found === null) return null;
       if (!found.counted) {
         this.#used.add(found.id);
@@ -133,7 +137,7 @@ export class Ledger {
 
   /** What `get` would find; changes nothing. For `plan`. */
   look(scope: number, key: string): LedgerAnswer | null {
-    return this.#waiting.get(scope, key) ?? this.#guard(() => this.#find(scope, key, keyHash(scope, key)))?.answer ?? null;
+    return this.#waiting.get(scope, key) ?? this.#guard(() => this.#answers.find(scope, key, keyHash(scope, key)))?.answer ?? null;
   }
 
   /** Keeps the answers of one request: all become durable together. */
@@ -151,7 +155,51 @@ export class Ledger {
 
   /** Makes everything put so far durable. @throws StorageError */
   flush(): void {
-    if (this.#waiting.isEmpty && this.#used.changed().length === 0) return;
+    if (this.#waiting.isEmpty && this.#used.changed().length === 0 && !this.#unsynced) return;
+    this.#writeAll();
+    this.#unsynced = false;
+  }
+
+  /**
+   * Shows other processes the answers put so far, without a flush of the disk: a killed process loses none of them, a power cut may.
+   * Returns false, and writes nothing, while another process is writing. @throws StorageError
+   */
+  publish(): boolean {
+    if (this.#waiting.isEmpty) return true;
+    this.#db.exec('PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = 0');
+    try {
+      this.#unsynced = true;
+      this.#writeAll();
+      return true;
+    } catch (error) {
+      if (error instanceof Error && isBusy(error.cause)) return false;
+      throw error;
+    } finally {
+      this.#db.exec(`PRAGMA synchronous = FULL; PRAGMA busy_timeout = ${BUSY_MS}`);
+    }
+  }
+
+  /** Takes note of what other processes have written, and does the reading that goes with it: all sees one state of the file. */
+  readOthers<T>(work: () => T): T {
+    return this.#guard(() => {
+      // Outside of a transaction each read would begin with an empty cache once another process has written.
+      this.#db.exec('BEGIN');
+      try {
+        this.#readOthers();
+        return work();
+      } finally {
+        this.#db.exec('COMMIT');
+      }
+    });
+  }
+
+  /** @param onOthers told the hash of each answer that another process has written, as soon as it is read */
+  watchOthers(onOthers: (hash: number) => void): void {
+    this.#onOthers = onOthers;
+  }
+
+  #writeAll(): void {
+    // SQLite flushes nothing, and so not what was published before either, where no page changes: the run's row always does.
     this.#insertAll(this.#waitingRows(), () => {
       for (const [block, bits] of this.#used.changed()) this.#keepUsed.run(this.#runId, block, this.#options.shared === true ? bothUsed(bits, this.#db.prepare('SELECT bits FROM used WHERE run = ? AND block = ?').get(this.#runId, block)?.['bits']) : bits);
       this.#count.run(...this.counts.waiting, this.#runId);
@@ -232,30 +280,6 @@ export class Ledger {
     return added.map(({ hash }) => hash);
   }
 
-  /**
-   * The newest answer that this run goes by already, else the newest that it may use: what another run is told later makes neither another
-   * lookup of it nor another row. `counted`: it is one of its lookups already.
-   */
-  #find(scope: number, key: string, hash: number): { id: number; answer: LedgerAnswer; counted: boolean } | null {
-    let spare: { id: number; answer: LedgerAnswer; counted: boolean } | null = null;
-    for (const id of this.#places.idsOf(hash)) {
-      const row = this.#read.get(id) as unknown as Row | undefined;
-      if (row === undefined || row[5] !== scope || row[6] !== key) continue;
-      const [run, at, kind, body, job] = row;
-      const answer = decode(kind, body);
-      const counted = run === this.#runId || this.#used.has(id);
-      if (counted && answer.kind === 'failed' && this.#isAskedAgain(id, at)) continue;
-      if (counted) return { id, answer, counted };
-      if (spare === null && maySpare(answer.kind, at, job, this.#options)) spare = { id, answer, counted };
-    }
-    return spare;
-  }
-
-  /** Whether a failure is one that a retry asks again for. */
-  #isAskedAgain(id: number, at: number): boolean {
-    return (this.#options.failedBy === 'time' ? at : id) <= this.#failedUpTo;
-  }
-
   /** What failed before and is asked again was counted then. */
   #countLookup(scope: number, key: string): void {
     if (this.#failedUpTo > 0 && this.hasFailed(scope, key)) return;
@@ -264,11 +288,7 @@ export class Ledger {
 
   /** Whether it knows of a failure that a retry asks again for. */
   hasFailed(scope: number, key: string): boolean {
-    const isMeant = (id: number): boolean => {
-      const row = this.#read.get(id) as unknown as Row | undefined;
-      return row !== undefined && row[5] === scope && row[6] === key && row[0] === this.#runId && this.#isAskedAgain(id, row[1]) && decode(row[2], row[3]).kind === 'failed';
-    };
-    return this.#guard(() => [...this.#places.idsOf(keyHash(scope, key))].some(isMeant));
+    return this.#guard(() => this.#answers.hasFailed(scope, key));
   }
 
   #readOthers(): void {

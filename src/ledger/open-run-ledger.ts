@@ -1,11 +1,13 @@
-import { Ledger } from './ledger.ts';
+import { ClaimingLedger } from './claims/claiming-ledger.ts';
 import type { LedgerOptions, Teller } from './options.ts';
 import type { LedgerPlace } from './place.ts';
-import { FileLedger, type RunLedger } from './run-ledger.ts';
+import type { RunLedger } from './run-ledger.ts';
 
 export interface RunLedgerOptions extends Omit<LedgerOptions, 'path' | 'failedBy' | 'peek'> {
   /** When this run, or its retry, began, milliseconds since 1970. */
   readonly since: number;
+  /** What tells this execution from others that go on at the same time: of a shard its own name. Left out: `run`. */
+  readonly claimant?: string;
   /** How long a ledger on a network may be away, milliseconds. */
   readonly maxOutageMs: number;
   readonly tell: Teller;
@@ -19,7 +21,7 @@ export async function openRunLedger(place: LedgerPlace, options: RunLedgerOption
   const shared = { ...options, path: place.path, failedBy: 'time' } as const;
   switch (place.kind) {
     case 'file':
-      return new FileLedger(Ledger.open({ ...options, path: place.path }));
+      return ClaimingLedger.open({ ...options, path: place.path, claimant: options.claimant ?? options.run, sharedSince: options.since });
     case 's3': {
       const [{ S3Ledger }, { Segments }] = await Promise.all([import('./s3/s3-ledger.ts'), import('./s3/segments.ts')]);
       return S3Ledger.open({ ...shared, drain: options.drain }, await Segments.at(place.uri, options.abort));

@@ -26,6 +26,13 @@ export interface LedgerOptions {
   readonly peek?: boolean;
   /** Other processes write to it for the same run: its shards. */
   readonly shared?: boolean;
+  /**
+   * Answers that other runs got from then on count for this one as if it had asked, `unknown` and refusals too: milliseconds since 1970.
+   * Left out: only what later runs may use.
+   */
+  readonly sharedSince?: number;
+  /** `get` does not look for what other processes have written; `readOthers` does. */
+  readonly readsOthers?: 'by get' | 'when told';
   /** Asked within each write transaction: throws when the job is another run's by now. One that comes later waits for the transaction. */
   readonly mayWrite?: () => void;
   /** Answers that go into the index together; fewer than usual for tests. */

@@ -5,6 +5,7 @@ import { transaction } from '../sqlite/transaction.ts';
  * answers: only ever added to, and purged. places, new_places: where the answers with a hash stand, up to
  * `placed.up_to`; later ones are found in memory (see `Places`). `placed.purges` counts transactions that purged;
  * `placed.unswept`: places of purged answers are left. used: which answers of earlier runs a run has used (see `UsedAnswers`).
+ * `runs.writes` counts a run's transactions, so that each of them changes a page and reaches the disk. holders: the runs that have the file open now (see `Presence`).
  *
  * Numbered migrations: `user_version` says how many of them a file has had. Never edit one that was released.
  */
@@ -23,6 +24,10 @@ const MIGRATIONS: readonly string[] = [
    CREATE TABLE placed (up_to INTEGER NOT NULL, purges INTEGER NOT NULL, unswept INTEGER NOT NULL) STRICT;
    INSERT INTO placed VALUES (0, 0, 0);
    CREATE TABLE used (run INTEGER NOT NULL, block INTEGER NOT NULL, bits BLOB NOT NULL, PRIMARY KEY (run, block)) STRICT, WITHOUT ROWID;`,
+  `CREATE TABLE holders (
+     id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, job TEXT NOT NULL,
+     process TEXT NOT NULL, renewed_at INTEGER NOT NULL) STRICT;
+   ALTER TABLE runs ADD COLUMN writes INTEGER NOT NULL DEFAULT 0;`,
 ];
 
 /** Stands for no lookup: the scope of a row that a purge has emptied. Scopes are numbered from 1. */
@@ -31,12 +36,15 @@ export const NO_SCOPE = 0;
 /** `PRAGMA application_id`: marks a file as a ledger, so that another SQLite file is never written to. */
 const APPLICATION_ID = 0x4d4c4c47;
 
+/** How long a write waits for another process that is writing, milliseconds. */
+export const BUSY_MS = 15_000;
+
 /** Prepares an opened file; throws when it is somebody else's database or from a newer version. */
 export function prepareLedger(db: DatabaseSync): void {
   // Large pages: answers are 0.3 to 3 kB each, and few large writes cost less than many small ones. What a purge frees can
   // only be given back in small steps when the file was made with that in mind; secure_delete, so that no page that is
   // put to another use keeps what stood there.
-  db.exec('PRAGMA busy_timeout = 15000; PRAGMA page_size = 16384; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = FAST; PRAGMA cache_size = -16384;');
+  db.exec(`PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA page_size = 16384; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = FAST; PRAGMA cache_size = -16384;`);
   if (isCurrent(db)) return;
   transaction(db, () => {
     const version = pragma(db, 'user_version');
@@ -50,7 +58,7 @@ export function prepareLedger(db: DatabaseSync): void {
 
 /** The same for a file that is only read. */
 export function checkLedger(db: DatabaseSync): void {
-  db.exec('PRAGMA busy_timeout = 15000');
+  db.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
   checkOwner(db);
   if (!isCurrent(db)) throw new Error(TOO_NEW);
 }

@@ -1,60 +1,16 @@
 /** Runs that go on at the same time over one ledger in Redis: who asks, and who waits. */
 import { Redis } from 'ioredis';
 import { expect, it } from 'vitest';
-import type { LedgerAnswer } from '../../src/ledger/ledger.ts';
 import { RedisContents } from '../../src/ledger/redis/redis-contents.ts';
-import type { RunLedger } from '../../src/ledger/run-ledger.ts';
 import { describeWith } from '../services/needed.ts';
 import { RedisServer } from '../services/redis.ts';
+import { ask, HIT, scopeOf } from './asking.ts';
 import { freeDatabase, redisSite, START } from './shared.ts';
 
 /** Enough to open it with on a busy machine, and as long as those tests take that wait for it in vain. */
 const PATIENT_MS = 3_000;
-const HIT = { kind: 'hit', text: '{"name":"Ada"}' } as const;
-
-const scopeOf = (ledger: RunLedger): number => ledger.scope('https://api.example', 'enrich', 'by email');
-
-/** Resolves with what the run is told, and says whether it was told yet. */
-function ask(ledger: RunLedger, key: string): { readonly told: Promise<LedgerAnswer | null>; isTold: () => boolean } {
-  let isTold = false;
-  const told = new Promise<LedgerAnswer | null>((resolve) => {
-    ledger.ask(scopeOf(ledger), key, (answer) => {
-      isTold = true;
-      resolve(answer);
-    });
-  });
-  return { told, isTold: () => isTold };
-}
 
 await describeWith('redis', 'claims in Redis', (facts) => {
-  it('one asks, and the others wait for its answer, whatever it is; only then anybody counts it', async () => {
-    const site = redisSite(await freeDatabase(facts));
-    const [a, b, c] = await Promise.all(['a', 'b', 'c'].map((run) => site.open({ job: run, run, machine: run, maxAgeDays: 7 })));
-    if (a === undefined || b === undefined || c === undefined) throw new Error('three were opened');
-    const kinds: readonly LedgerAnswer[] = [HIT, { kind: 'miss' }, { kind: 'suppressed' }, { kind: 'unsettled', text: '{"result":"unknown"}' }, { kind: 'failed', code: 'http_500', attempts: 5, requestId: null }];
-    for (const answer of kinds) {
-      expect(await ask(a, answer.kind).told).toBeNull();
-      const others = [b, c].map((ledger) => ask(ledger, answer.kind));
-      await expect.poll(() => [b.waiting, c.waiting]).toEqual([1, 1]);
-      expect(others.map(({ isTold }) => isTold())).toEqual([false, false]);
-      a.put([{ scope: scopeOf(a), key: answer.kind, answer }]);
-      expect(await Promise.all(others.map(({ told }) => told))).toEqual([answer, answer]);
-    }
-    expect([a, b, c].map((ledger) => ledger.totals())).toEqual([{ lookups: 5, reused: 0 }, { lookups: 5, reused: 5 }, { lookups: 5, reused: 5 }]);
-    expect([b.waiting, c.waiting]).toEqual([0, 0]);
-  });
-
-  it('jobs that keep their answers for themselves neither wait for each other nor see them; runs of one job do', async () => {
-    const site = redisSite(await freeDatabase(facts));
-    const [one, other, shard] = await Promise.all([['one', 'r1'], ['other', 'r2'], ['one', 'r3']].map(([job = '', run = '']) => site.open({ job, run, machine: run })));
-    if (one === undefined || other === undefined || shard === undefined) throw new Error('three were opened');
-    expect(await ask(one, 'k').told).toBeNull();
-    expect(await ask(other, 'k').told).toBeNull();
-    const waits = ask(shard, 'k');
-    one.put([{ scope: scopeOf(one), key: 'k', answer: HIT }]);
-    expect(await waits.told).toEqual(HIT);
-  });
-
   it('what a run that ends has not asked for goes to others at once; what one leaves that dies, when it has not been heard of for a lease', async () => {
     const uri = await freeDatabase(facts);
     const site = redisSite(uri);
@@ -75,32 +31,6 @@ await describeWith('redis', 'claims in Redis', (facts) => {
     await client.pexpire(holder, 1);
     expect(await second.told).toBeNull();
     client.disconnect();
-  });
-
-  it('a run that was killed and is started again holds its own claims at once', async () => {
-    const site = redisSite(await freeDatabase(facts));
-    const killed = await site.open({ run: 'r', machine: 'one' });
-    expect(await ask(killed, 'k').told).toBeNull();
-    const again = await site.open({ run: 'r', machine: 'two' });
-    expect(await ask(again, 'k').told).toBeNull();
-  });
-
-  it('an answer that may not be used any more is asked for anew, by one', async () => {
-    const site = redisSite(await freeDatabase(facts));
-    const old = await site.open({ run: 'old', machine: 'old', maxAgeDays: 7 });
-    expect(await ask(old, 'k').told).toBeNull();
-    old.put([{ scope: scopeOf(old), key: 'k', answer: HIT }]);
-    await old.keep();
-    await old.close();
-    const now = (): number => START + 8 * 86_400_000;
-    const [a, b] = await Promise.all(['a', 'b'].map((run) => site.open({ run, machine: run, maxAgeDays: 7, now, since: now() })));
-    if (a === undefined || b === undefined) throw new Error('two were opened');
-    expect(await ask(a, 'k').told).toBeNull();
-    const waits = ask(b, 'k');
-    await expect.poll(() => b.waiting).toBe(1);
-    const fresh = { kind: 'hit', text: '{"name":"Ada anew"}' } as const;
-    a.put([{ scope: scopeOf(a), key: 'k', answer: fresh }]);
-    expect(await waits.told).toEqual(fresh);
   });
 
   it('a retry asks again for what failed for others and was used, also by shards under names of their own', async () => {
@@ -142,24 +72,6 @@ await describeWith('redis', 'claims in Redis', (facts) => {
     const again = await site.open();
     expect(again.get(scopeOf(again), 'ada@works.example')).toBeNull();
     expect([await ask(again, 'ada@works.example').told, await ask(again, 'bo@works.example').told]).toEqual([null, HIT]);
-  });
-
-  it('asks for thousands without holding all at once, and waits no longer than it must', async () => {
-    const site = redisSite(await freeDatabase(facts));
-    const ledger = await site.open();
-    const scope = scopeOf(ledger);
-    let told = 0;
-    for (let i = 0; i < 5_000; i++) {
-      for (let wait = ledger.room(); wait !== null; wait = ledger.room()) await wait;
-      ledger.ask(scope, `p${i}`, (answer) => {
-        expect(answer).toBeNull();
-        told++;
-        ledger.put([{ scope, key: `p${i}`, answer: HIT }]);
-      });
-      expect(i - told).toBeLessThan(128);
-    }
-    await ledger.keep();
-    expect(ledger.totals()).toEqual({ lookups: 5_000, reused: 0 });
   });
 
   it('Redis that is gone: nothing is called meanwhile; given up in time, with what the run ends with; without it nothing opens', async () => {

@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { onTestFinished } from 'vitest';
-import { Ledger } from '../../src/ledger/ledger.ts';
+import { ClaimingLedger, type ClaimingLedgerOptions } from '../../src/ledger/claims/claiming-ledger.ts';
 import { tellNobody } from '../../src/ledger/options.ts';
 import type { RunLedgerOptions } from '../../src/ledger/open-run-ledger.ts';
 import type { LedgerPlace } from '../../src/ledger/place.ts';
 import { RedisLedger } from '../../src/ledger/redis/redis-ledger.ts';
-import { FileLedger, type RunLedger } from '../../src/ledger/run-ledger.ts';
+import type { RunLedger } from '../../src/ledger/run-ledger.ts';
 import { S3Ledger } from '../../src/ledger/s3/s3-ledger.ts';
 import { Segments } from '../../src/ledger/s3/segments.ts';
 import type { S3Access } from '../../src/s3/objects.ts';
@@ -52,14 +52,24 @@ async function closing<T extends RunLedger>(ledger: Promise<T>): Promise<T> {
   return opened;
 }
 
-export const FILE: SiteKind = {
-  name: 'file',
-  shared: false,
-  make: async () => {
-    const path = join(temporaryFolder(), 'answers.ledger');
-    return { place: { kind: 'file', path }, open: ({ machine: _one, ...options } = {}) => closing(Promise.resolve(new FileLedger(Ledger.open({ ...complete(options), path })))) };
-  },
-};
+export type FileSiteOptions = Partial<ClaimingLedgerOptions & RunLedgerOptions> & { readonly machine?: string };
+
+export interface FileSite {
+  readonly path: string;
+  readonly place: LedgerPlace;
+  readonly open: (options?: FileSiteOptions) => Promise<RunLedger>;
+}
+
+/** One file, used by several runs of this process or of others. */
+export function fileSite(path = join(temporaryFolder(), 'answers.ledger')): FileSite {
+  const open = ({ machine: _one, ...options }: FileSiteOptions = {}): Promise<RunLedger> => {
+    const own = complete(options);
+    return closing(Promise.resolve(ClaimingLedger.open({ claimant: own.run, sharedSince: own.since, ...own, path })));
+  };
+  return { path, place: { kind: 'file', path }, open };
+}
+
+export const FILE: SiteKind = { name: 'file', shared: false, make: async () => fileSite() };
 
 export function s3Site(access: S3Access, bucket: string): Site {
   const folder = temporaryFolder();

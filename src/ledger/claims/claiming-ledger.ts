@@ -1,0 +1,109 @@
+import { ledgerFailure } from '../failure.ts';
+import { keyHash } from '../key-hash.ts';
+import { Ledger } from '../ledger.ts';
+import type { LedgerEntry, LedgerOptions, Teller } from '../options.ts';
+import { FileLedger, type LedgerListener, type Told } from '../run-ledger.ts';
+import { ClaimsFile } from './claims-file.ts';
+import { FileClaims } from './file-claims.ts';
+import { Presence } from './presence.ts';
+
+export interface ClaimingLedgerOptions extends LedgerOptions {
+  /** See `PresenceOptions.name`. */
+  readonly claimant: string;
+  /** Monotonic milliseconds; for tests. */
+  readonly monotonicNow?: () => number;
+  readonly tell: Teller;
+}
+
+/** A ledger file that other runs on this machine may use at the same time: what one of them is asking for, no other asks for. */
+export class ClaimingLedger extends FileLedger {
+  readonly #path: string;
+  readonly #claims: FileClaims;
+  #listener: LedgerListener = { moved: () => undefined, failed: () => undefined };
+
+  private constructor(file: Ledger, presence: Presence, { path, tell }: ClaimingLedgerOptions) {
+    super(file);
+    this.#path = path;
+    let hasShared = false;
+    const shared = (): void => {
+      if (hasShared) return;
+      hasShared = true;
+      const others = [...presence.others.values()].map(({ process: { pid, host } }) => `process ${pid} on ${host}`).join(', ');
+      tell.info('ledger_shared', `another run uses the ledger as well (${others}): this run waits for the answers that it is asking for`);
+    };
+    this.#claims = new FileClaims({
+      path,
+      presence,
+      get: (scope, key) => file.get(scope, key),
+      readOthers: (work) => file.readOthers(work),
+      publish: () => file.publish(),
+      monotonicNow: () => performance.now(),
+      shared,
+      moved: () => this.#listener.moved(),
+      failed: (error) => this.#listener.failed(this.#failure(error)),
+    });
+    file.watchOthers((hash) => this.#claims.arrived(hash));
+  }
+
+  /** @throws ConfigError when the file is no ledger, StorageError when the disk refuses, 75 when another process keeps it locked */
+  static open(options: ClaimingLedgerOptions): ClaimingLedger {
+    const file = Ledger.open({ ...options, readsOthers: 'when told' });
+    try {
+      const presence = new Presence({ ...options, name: options.claimant, monotonicNow: options.monotonicNow ?? (() => performance.now()) });
+      presence.register(() => ClaimsFile.remove(options.path));
+      return new ClaimingLedger(file, presence, options);
+    } catch (error) {
+      file.close();
+      throw ledgerFailure(options.path, error);
+    }
+  }
+
+  override get waiting(): number {
+    return this.#claims.waiting;
+  }
+
+  override listen(listener: LedgerListener): void {
+    this.#listener = listener;
+  }
+
+  override ask(scope: number, key: string, told: Told): void {
+    this.#claims.ask({ scope, key, hash: keyHash(scope, key), told });
+  }
+
+  override put(entries: readonly LedgerEntry[]): void {
+    super.put(entries);
+    this.#claims.answered(entries.map(({ scope, key }) => keyHash(scope, key)));
+  }
+
+  override room(): Promise<void> | null {
+    return this.#claims.room();
+  }
+
+  override mayCall(): true | Promise<void> {
+    try {
+      return this.#claims.mayCall();
+    } catch (error) {
+      throw this.#failure(error);
+    }
+  }
+
+  override async close(): Promise<void> {
+    this.#claims.stop();
+    try {
+      await super.close();
+    } finally {
+      this.#leave();
+    }
+  }
+
+  /** Whoever cannot leave is seen to be gone when the process is. */
+  #leave(): void {
+    try {
+      this.#claims.leave();
+    } catch {}
+  }
+
+  #failure(error: unknown): unknown {
+    return ledgerFailure(this.#path, error);
+  }
+}

@@ -21,6 +21,7 @@ import type { JobParts, RunEnd } from './job-parts.ts';
 import { openCalls } from './open-calls.ts';
 import { sizeOf } from './record-size.ts';
 import { StartTimes } from './start-times.ts';
+import { TOO_LONG } from '../reader/csv-records.ts';
 import { firstRowNotices, type FirstRowNotices } from './first-row-notices.ts';
 import { watchRun } from './wait-sources.ts';
 
@@ -175,6 +176,7 @@ export class RunningJob {
     const number = this.#started++;
     this.lastStarted = record.end;
     if (record.surplus) this.#notices.surplus(record);
+    if (record.bad === TOO_LONG) this.#notices.tooLong(record);
     this.#startTimes.started(number, this.#watermark.watermark, performance.now());
     let size = 0;
     const hold = (bytes: number): void => {

@@ -1,12 +1,15 @@
 /** Framed csv and tsv records as input records: one value for each column of the manifest. */
 import { readQuoted } from './csv-fields.ts';
-import type { FramedRecord } from './framed.ts';
+import { detached, type FramedRecord } from './framed.ts';
 import { MAX_BATCH_CELLS, MAX_RAW_CHARS } from './limits.ts';
 import type { Encoding, InputManifest, InputRecord, KeyColumn } from './types.ts';
 
+/** Why a record is bad of which only the cells within its first 4 MiB are here. */
+export const TOO_LONG = 'longer than 4 MiB';
+
 const NOT_READABLE = {
   unclosed: 'a quote is not closed',
-  overlong: 'longer than 4 MiB',
+  overlong: TOO_LONG,
 } as const;
 
 /** How one file's fields become values: the columns of its own header, and where each stands among the manifest's. */
@@ -68,13 +71,32 @@ export async function* readCsvRecords(framed: readonly FramedRecord[], layout: C
         case 'unclosed':
           return toRecord(record, record.text.split(layout.delimiter, layout.width), layout);
         case 'overlong':
-          // Its first bytes would pass for its values; they are in `raw`.
-          return toRecord(record, [], layout);
+          return toRecord(record, wholeCells(record.text, layout).map(detached), layout);
         default:
           return record.kind satisfies never;
       }
     });
   }
+}
+
+/** The cells that a delimiter ends: what is behind the last one was cut off somewhere, be it in quotes or not. */
+function wholeCells(text: string, { delimiter, width }: Pick<CsvLayout, 'delimiter' | 'width'>): string[] {
+  const cells: string[] = [];
+  let from = 0;
+  while (cells.length < width) {
+    let end = from;
+    if (text[from] === '"') {
+      for (end = text.indexOf('"', from + 1); end !== -1 && text[end + 1] === '"'; end = text.indexOf('"', end + 2));
+      if (end === -1) break;
+      end += 1;
+    }
+    const next = text.indexOf(delimiter, end);
+    if (next === -1) break;
+    const cell = text.slice(from, next);
+    cells.push(end > from && next === end ? cell.slice(1, -1).replaceAll('""', '"') : cell);
+    from = next + delimiter.length;
+  }
+  return cells;
 }
 
 function toRecord(record: FramedRecord, fields: string[], layout: CsvLayout): InputRecord {
@@ -96,7 +118,7 @@ function toRecord(record: FramedRecord, fields: string[], layout: CsvLayout): In
     domain: keyed ? (values[layout.domain] ?? '') : '',
     linkedinUrl: keyed ? (values[layout.linkedinUrl] ?? '') : '',
     bad,
-    raw: keyed ? null : record.text.slice(0, MAX_RAW_CHARS),
+    raw: keyed ? null : kind === 'overlong' ? detached(record.text.slice(0, MAX_RAW_CHARS)) : record.text.slice(0, MAX_RAW_CHARS),
     surplus: keyed && surplus,
   };
 }

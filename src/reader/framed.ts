@@ -8,12 +8,17 @@ import type { Position } from './types.ts';
 
 export interface FramedRecord {
   readonly kind: RecordKind;
-  /** Without the line end; of an overlong record only its head. */
+  /** Without the line end; of an overlong record only its head, 4 MiB at most. */
   readonly text: string;
   /** False: not valid in the file's encoding; what was wrong is U+FFFD in `text`. */
   readonly valid: boolean;
   readonly line: number;
   readonly end: Position;
+}
+
+/** A text that does not keep alive the one of megabytes that it was cut from, as a slice does in V8. */
+export function detached(text: string): string {
+  return Buffer.from(text, 'utf16le').toString('utf16le');
 }
 
 /**

@@ -1,5 +1,5 @@
 /** JSON Lines: one object a line, kept verbatim; its keys, and its values as text for a csv output. */
-import type { FramedRecord } from './framed.ts';
+import { detached, type FramedRecord } from './framed.ts';
 import { MAX_RAW_CHARS } from './limits.ts';
 import type { KeyNames } from './aliases.ts';
 import type { InputRecord } from './types.ts';
@@ -51,7 +51,9 @@ function toRecord(record: FramedRecord, text: string, keys: KeyNames, withObject
   const bad = typeof parsed === 'string' ? parsed : null;
   const object = typeof parsed === 'string' ? null : parsed;
   // Lines end with \n here: what stands before it belongs to the line end where that is \r\n.
-  const line = record.text.endsWith('\r') ? record.text.slice(0, -1) : record.text;
+  // Of a line that is too long its beginning is kept: without its end it is no object.
+  const shown = record.kind === 'overlong' ? detached(record.text.slice(0, MAX_RAW_CHARS)) : record.text;
+  const line = shown.endsWith('\r') ? shown.slice(0, -1) : shown;
   return {
     file: end.file,
     line: record.line,

@@ -2,7 +2,7 @@
 
 /**
  * plain: no quote in it. quoted: its quotes are as RFC 4180 wants them. dirty: some are not, but its end is certain.
- * unclosed: one physical line, with a quote that does not close (within 1 MiB, or before text that cannot follow a closing quote). overlong: too long to hold; only its head is here.
+ * unclosed: one physical line, with a quote that does not close (within 1 MiB, or before text that cannot follow a closing quote). overlong: too long to hold; only its head is here, of which the last cell may be cut.
  */
 export type RecordKind = 'plain' | 'quoted' | 'dirty' | 'unclosed' | 'overlong';
 

@@ -8,7 +8,7 @@
  * Quotes that never close cost no more than the file's own length: see `#doomedUntil`.
  */
 import { CR, HeldLines, LF, NONE, QUOTE } from './held-lines.ts';
-import { MAX_QUOTED_BYTES, MAX_RAW_CHARS, MAX_RECORD_BYTES } from './limits.ts';
+import { MAX_QUOTED_BYTES, MAX_RECORD_BYTES } from './limits.ts';
 import type { RecordKind, SplitterOptions } from './record-kind.ts';
 
 const SPACE = 32;
@@ -44,7 +44,7 @@ export class Splitter extends HeldLines {
   #opener = NONE;
   #openerEol = NONE;
   #openerEols = 0;
-  /** Bytes of this record that were let go because it is too long; its first bytes are in `#head`. */
+  /** Bytes of this record that were let go because it is too long; what fits is in `#head`. */
   #dropped = 0;
   #overlong = false;
   #head: Buffer | null = null;
@@ -220,15 +220,16 @@ export class Splitter extends HeldLines {
     return true;
   }
 
-  /** The first bytes of the record that `next()` found, at most 4 KiB: all there is of an overlong one. */
+  /** The first bytes of the overlong record that `next()` found: as many as a record may have, or its one line where that is shorter. */
   get head(): Buffer {
-    return this.#head ?? this.bytes.subarray(this.start, Math.min(this.end, this.start + MAX_RAW_CHARS));
+    const length = Math.min(this.#maxRecord, this.#dropped + this.end - this.start);
+    return this.#head?.subarray(0, length) ?? this.bytes.subarray(this.start, this.start + length);
   }
 
   /** Drops what is no longer needed of a record that is too long: all but the place where it may turn out to end. */
   protected letGo(): void {
     if (!this.#overlong || this.#state === 'idle') return;
-    this.#head ??= Buffer.from(this.bytes.subarray(this.pos, Math.min(this.length, this.pos + MAX_RAW_CHARS)));
+    this.#head ??= Buffer.from(this.bytes.subarray(this.pos, Math.min(this.length, this.pos + this.#maxRecord)));
     const inQuotes = this.#state === 'quoted' || this.#state === 'quote' || this.#state === 'after';
     // One byte more than was walked stays: a CR there may belong to the LF that follows.
     const keepFrom = Math.max(this.pos, inQuotes && this.#openerEol !== NONE ? this.#openerEol : this.#at - 1);

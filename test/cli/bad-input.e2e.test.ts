@@ -102,6 +102,15 @@ test('a quote that nobody closes in 8 MB: one bad row, and every neighbour is go
   ]);
 });
 
+test('a line over 4 MiB: invalid with the cells that fit, and the run says which line', async () => {
+  const { folder, service, args } = await makeWorld(`email,name,note\nana@works1.example,Ana,${'x'.repeat(5_000_000)}\nbo@works1.example,Bo,\n`);
+  const { code, stderr } = await folder.run(args({ progress: 'log', steps: 'enrich', 'output.fields.Error': 'result.error' }));
+  expect(code).toBe(0);
+  expect(stderr).toContain('in.csv, line 2, is longer than 4 MiB');
+  expect(await folder.read('out.csv')).toBe('email,name,note,Error\nana@works1.example,Ana,,bad_row\nbo@works1.example,Bo,,\n');
+  expect([...service.asked.keys()]).toEqual(['enrich bo@works1.example']);
+});
+
 test('addresses that had to be cleaned: asked for once, named in their rows, counted by plan, and the input stays as it was', async () => {
   const cells = ['ana@works1.example', 'mailto:ana@works1.example', '"Ana <ana@works1.example>"', 'ana@works1.example;', 'ana\uff20works1.example', '\u200bana@works1.example\u00a0', 'ana smith@works1.example'];
   const { folder, service, args } = await makeWorld(`email\n${cells.join('\n')}\n`);

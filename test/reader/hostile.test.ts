@@ -142,6 +142,32 @@ describe('the bounds', () => {
     const records = await read(`email,b\na@x.example,1,${million}\nb@x.example,2\n`);
     expect(values(records)).toEqual([['a@x.example', '1'], ['b@x.example', '2']]);
   });
+
+  it('a line over 4 MiB keeps the cells that end within it, whatever the chunks, and none of its keys is looked up', async () => {
+    const big = 'x'.repeat(5 * MIB);
+    const lines = [
+      `a@x.example,"one, ""two""",${big},after`,
+      `${big},b@x.example,,`,
+      `c@x.example,${'y'.repeat(3 * MIB)},${'z'.repeat(2 * MIB)},after`,
+      `d@x.example,n,"${'w, '.repeat(200_000)}",${big}`,
+      `"e@x.example",${'surplus,'.repeat(600_000)}`,
+    ];
+    const path = await put(folder, 'long-cells.csv', `email,note,big,last\n${lines.join('\r\n')}\r\nlast@x.example,,,\n`);
+    const manifest = await freeze(path);
+    const all = await readAll(manifest);
+    expect(all.map(({ bad, email, raw }) => [bad, email, raw?.length ?? 0])).toEqual([...lines.map(() => ['longer than 4 MiB', '', 4_096]), [null, 'last@x.example', 0]]);
+    expect(all.map(({ values }) => values?.map((value) => (value.length > 20 ? value.length : value)))).toEqual([
+      ['a@x.example', 'one, "two"', '', ''],
+      ['', '', '', ''],
+      ['c@x.example', 3 * MIB, '', ''],
+      ['d@x.example', 'n', 600_000, ''],
+      ['e@x.example', 'surplus', 'surplus', 'surplus'],
+      ['last@x.example', '', '', ''],
+    ]);
+    const again = await readAll(manifest, null, 300_007);
+    expect(again.map(({ values, line, end }) => [line, end.offset, values?.map(({ length }) => length)])).toEqual(all.map(({ values, line, end }) => [line, end.offset, values?.map(({ length }) => length)]));
+    expect((await readAll(manifest, all[2]?.end ?? null)).map(({ line }) => line)).toEqual([5, 6, 7]);
+  });
 });
 
 describe('JSON lines', () => {
@@ -189,5 +215,8 @@ describe('JSON lines', () => {
   it('a line over 4 MiB is one bad record', async () => {
     const records = await kept([`{"email":"a@x.example","s":"${'x'.repeat(5_000_000)}"}`, '{"email":"last@x.example"}']);
     expect(records.map(({ email, bad }) => [email, bad])).toEqual([['first@x.example', null], ['', 'longer than 4 MiB'], ['last@x.example', null]]);
+    const [, long] = records;
+    expect(long?.raw).toMatch(/^\{"email":"a@x\.example","s":"x{4000,}$/);
+    expect(JSON.parse(long?.json ?? '')).toBe(long?.raw);
   });
 });

@@ -172,7 +172,7 @@ describe('Splitter', () => {
     expect(over[0]).toMatchObject({ text: 'a,"', nextLine: 2 });
   });
 
-  it('keeps a line of 4 MiB and skips a longer one without holding it', () => {
+  it('keeps a line of 4 MiB and holds no more of a longer one', () => {
     const lines = (length: number): Buffer => Buffer.from(`${'x'.repeat(length)}\nnext\n`);
     expect(split(lines(2 ** 22), 65_536).map(({ kind }) => kind)).toEqual(['plain', 'plain']);
     expect(split(lines(2 ** 22 + 1), 65_536).map(({ kind }) => kind)).toEqual(['overlong', 'plain']);
@@ -188,7 +188,7 @@ describe('Splitter', () => {
     long.push(Buffer.from('\nnext\n'));
     expect(long.next()).toBe(true);
     expect(long).toMatchObject({ kind: 'overlong', line: 1, nextLine: 2, nextOffset: 13_107_201 });
-    expect(long.head.toString()).toBe('x'.repeat(4096));
+    expect(long.head.equals(Buffer.alloc(2 ** 22, 'x'))).toBe(true);
   });
 
   /** Each line ends inside quotes whether it is begun inside or outside of them: the worst there is. */

@@ -1,5 +1,6 @@
 import { InputError, MillraceError, StorageError, storageHint } from '../errors.ts';
 import type { Spent } from '../limiter/quota-model.ts';
+import type { ExpectedRecords } from '../job/expected-records.ts';
 import type { KeptSlots } from '../job/call-slots.ts';
 import type { Shard } from '../job/types.ts';
 import type { WaitTotals } from '../job/wait-log.ts';
@@ -71,6 +72,8 @@ export interface Checkpoint extends Trust {
   readonly run: string;
   readonly manifest: InputManifest;
   readonly limit: number | null;
+  /** The records of the job, as far as they are known while it runs; left out: not yet. */
+  readonly expected?: ExpectedRecords | null;
   readonly state: JobState;
   readonly startedAt: string;
   readonly updatedAt: string;
@@ -129,7 +132,7 @@ export async function writeCheckpoint(path: string, checkpoint: Checkpoint, fenc
 
 /** What each key holds in a checkpoint of ours, by kind. */
 const KINDS: Readonly<Record<keyof Checkpoint, readonly Kind[]>> = {
-  version: ['number'], job: ['string'], output: ['string'], fingerprint: ['object'], generation: ['number'], run: ['string'], manifest: ['object'], limit: ['number', 'null'], state: ['string'],
+  version: ['number'], job: ['string'], output: ['string'], fingerprint: ['object'], generation: ['number'], run: ['string'], manifest: ['object'], limit: ['number', 'null'], expected: ['object', 'null', 'undefined'], state: ['string'],
   startedAt: ['string'], updatedAt: ['string'], finishedAt: ['string', 'null'], exitCode: ['number', 'null'], mark: ['object'], totals: ['object'], trusted: ['boolean'], held: ['object', 'undefined'], spent: ['object', 'null'], result: ['object', 'null'], callsAtMost: ['number'], retry: ['object', 'null'], shard: ['object', 'null'],
 };
 type Kind = 'string' | 'number' | 'boolean' | 'object' | 'null' | 'undefined';

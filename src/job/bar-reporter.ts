@@ -91,7 +91,7 @@ export function progressLine(name: string, now: Snapshot): string {
   const parts = [
     `${name} [${'█'.repeat(filled)}${'░'.repeat(BAR_WIDTH - filled)}] ${Math.floor(now.share * 100)}%`,
     ...(now.heldUp === null ? [] : [heldUpWords(now.heldUp)]),
-    `${count(now.tally.total)} rows${now.inProgress > 0 ? ` + ${count(now.inProgress)} in progress` : ''}`,
+    `${doneWords(now)}${now.inProgress > 0 ? ` + ${count(now.inProgress)} in progress` : ''}`,
     `${count(Math.round(now.callsPerSecond))} requests/s`,
   ];
   if (now.quotaShare !== null) parts.push(`quota ${Math.round(now.quotaShare * 100)}%`);
@@ -102,6 +102,11 @@ export function progressLine(name: string, now: Snapshot): string {
   if (now.throttled.events > 0) parts.push(`throttled ${count(now.throttled.events)} (${duration(now.throttled.waitedMs)})`);
   if (now.verifyRequests !== undefined) parts.push(`verify ${count(now.verifyRequests.addresses)} a request (${count(now.verifyRequests.tooLarge)} too large)`);
   return parts.join(' · ');
+}
+
+/** Such as `1,024 of 2,500 records`. */
+function doneWords({ done, expected }: Snapshot): string {
+  return `${count(done)}${expected === null ? '' : ` of ${expected.isExact ? '' : 'about '}${count(expected.records)}`} records`;
 }
 
 function heldUpWords(held: HeldUp): string {

@@ -24,6 +24,7 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
   readonly latency: LatencyHistogram;
   /** Calls of this execution alone: for the rate on the progress line. */
   callsNow = 0;
+  readonly #verify = { inFlight: 0, lastSentMs: 0 };
   /** When the last of them was sent, or when the counting began: monotonic milliseconds. */
   lastSentMs: number;
   /** What this execution waited for; none where nobody watches. */
@@ -58,6 +59,13 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
     this.#waitsBefore = from?.waits ?? NO_WAITS;
   }
 
+  /** Requests to verify that are not answered, what one takes (0: none was answered yet), and when the last was sent: monotonic milliseconds. */
+  get verifyNow(): { readonly inFlight: number; readonly latencyMs: number; readonly lastSentMs: number } {
+    const latency = this.meter.steps.get('verify')?.latency;
+    const answers = latency?.counts.reduce((sum, count) => sum + count, 0) ?? 0;
+    return { ...this.#verify, latencyMs: latency === undefined || answers === 0 ? 0 : (latency.sumS * 1_000) / answers };
+  }
+
   get allCalls(): number {
     let sum = 0;
     for (const count of Object.values(this.calls)) sum += count;
@@ -67,12 +75,17 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
   sent(step: Step): void {
     this.calls[step] = (this.calls[step] ?? 0) + 1;
     this.callsNow++;
+    if (step === 'verify') {
+      this.#verify.inFlight++;
+      this.#verify.lastSentMs = this.#now();
+    }
     this.lastSentMs = this.#now();
     this.#series?.sent(this.lastSentMs);
   }
 
   answered(step: Step, result: CallResult<unknown>): void {
     this.credits += result.meta.credits;
+    if (step === 'verify') this.#verify.inFlight--;
     // Where nobody was there it was no call: it can have cost nothing, and `limits.maxCalls` is not to end a job that waits for its service.
     if (wasNeverSent(result)) this.#notSent(step);
     this.meter.answered(step, result.meta);

@@ -24,9 +24,9 @@ export function logReporter(job: CompiledJob, level: string): Reporter {
       const { checkpoint, resumed } = running;
       logger.info({ event: resumed ? 'resumed' : 'started', job: job.name, run: checkpoint.run, files: checkpoint.manifest.files.length, rows: checkpoint.mark.tally.total, keys: checkpoint.manifest.keyName }, resumed ? 'resumed where it stopped' : 'started');
       timer = setInterval(() => {
-        const { tally, share, inProgress, rowsPerSecond, callsPerSecond, quotaShare, etaMs, retries, throttled, concurrency, heldUp, verifyRequests } = snapshot();
+        const { tally, share, expected, inProgress, rowsPerSecond, callsPerSecond, quotaShare, etaMs, retries, throttled, concurrency, heldUp, verifyRequests } = snapshot();
         logger.info({
-          event: 'progress', job: job.name, rows: tally.total, inProgress, ...tally.outcomes, share: round(share, 4), rowsPerSecond: round(rowsPerSecond, 1), callsPerSecond: round(callsPerSecond, 1),
+          event: 'progress', job: job.name, rows: tally.total, inProgress, ...tally.outcomes, share: round(share, 4), records: expected?.records ?? null, rowsPerSecond: round(rowsPerSecond, 1), callsPerSecond: round(callsPerSecond, 1),
           quotaShare: quotaShare === null ? null : round(quotaShare, 3), etaS: etaMs === null ? null : Math.round(etaMs / 1_000), retries, throttled: throttled.events, throttledMs: Math.round(throttled.waitedMs),
           concurrency, heldUpBy: heldUp?.by ?? null, heldUpWhat: heldUp?.what ?? null, heldUpForMs: Math.round(heldUp?.forMs ?? 0), heldUpUntil: untilOf(heldUp), heldUpLeftMs: Math.round(heldUp?.leftMs ?? 0), downMs: heldUp?.by === 'outage' ? Math.round(heldUp.forMs) : 0,
           ...(verifyRequests === undefined ? {} : { verifyAddresses: verifyRequests.addresses, verifyTooLarge: verifyRequests.tooLarge }),

@@ -14,6 +14,7 @@ import { CallBudget } from './call-budget.ts';
 import { CallSeries } from './call-series.ts';
 import { Counters } from './counters.ts';
 import { errorLine } from './error-line.ts';
+import type { ExpectedRecords } from './expected-records.ts';
 import { commitAgain, dropRemains, markFinishing, putInPlace, refuseChangedInput } from './finish.ts';
 import { adoptSpool, dropArriving } from './frozen-input.ts';
 import { holdJob } from './hold-job.ts';
@@ -31,6 +32,7 @@ import { leaveShards } from './shards/in-one-piece.ts';
 import { runShard, type Decide } from './shards/run-shard.ts';
 import { ownRpm } from './shards/shard-job.ts';
 import { serviceOrigin } from './service-origin.ts';
+import { expectedOf } from './snapshot.ts';
 import { SilenceWatch } from './silence.ts';
 import { orClosed, sharedQuotaOf } from './shared-quota.ts';
 import { decideStart, refuseOthersFiles, reopenOutput, type Start, type StartOptions } from './start.ts';
@@ -180,11 +182,12 @@ async function execute(job: CompiledJob, paths: JobPaths, start: Start & { kind:
   // A shard counts its own: the others write to the same ledger.
   const totals = (): RunTotals => (checkpoint.shard === null ? counters.totals(ledger.totals(), checkpoint.retry?.forgotten) : counters.totals(ledger.added(), checkpoint.totals.lookups));
   let latest = checkpoint;
+  let expected: () => ExpectedRecords | null = () => null;
   let writing: Promise<void> = Promise.resolve();
   const write = async (change: Partial<Checkpoint>): Promise<void> => {
     if (lost.aborted) throw lost.reason;
     const { state = latest.state } = change;
-    latest = { ...latest, ...change, updatedAt: new Date().toISOString(), totals: totals(), callsAtMost: state === 'running' ? budget.claim() : budget.sent };
+    latest = { ...latest, ...change, expected: expected() ?? latest.expected ?? null, updatedAt: new Date().toISOString(), totals: totals(), callsAtMost: state === 'running' ? budget.claim() : budget.sent };
     const { callsAtMost } = latest;
     await writeCheckpoint(paths.checkpoint, latest, lock);
     budget.claimedUpTo(callsAtMost);
@@ -222,6 +225,7 @@ async function execute(job: CompiledJob, paths: JobPaths, start: Start & { kind:
         abort,
       }));
       if (checkpoint.retry !== null) reporter.info('retrying', retryWords(checkpoint, start.resumed));
+      expected = () => expectedOf({ checkpoint, running, sink }, job.limits.limit);
       reporter.start({ job, checkpoint, resumed: start.resumed, running, counters, sink });
       const end = await running.run();
       reporter.stop();

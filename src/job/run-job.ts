@@ -89,6 +89,11 @@ export class RunningJob {
       : new RetryProcessor(new RecordProcessor(job, this.#steps, parts.keysOf, { rows: RETRY_GROUP_ROWS, before: parts.checkpoint.mark.position?.finished?.rows ?? 0 }), job.steps, parts.retry.rowOf);
   }
 
+  /** Whether there is no record left to read. */
+  get hasReadAll(): boolean {
+    return this.#readerEnded;
+  }
+
   /** Records read and not yet written. */
   get inProgress(): number {
     return this.#started - this.#watermark.watermark;

@@ -1,8 +1,9 @@
 /** What the progress line shows, taken from the running parts. */
 import type { Checkpoint } from '../checkpoint/checkpoint-file.ts';
-import type { InputManifest, Position } from '../reader/types.ts';
 import type { Tally } from '../writer/tally.ts';
 import type { Counters } from './counters.ts';
+import { Eta } from './eta.ts';
+import { expectedRecords, recordsDone, shareDone, type ExpectedRecords } from './expected-records.ts';
 import type { RowSink } from './job-parts.ts';
 import type { RunningJob } from './run-job.ts';
 import type { SilenceWatch } from './silence.ts';
@@ -14,7 +15,7 @@ export interface Running {
   readonly job: CompiledJob;
   readonly checkpoint: Checkpoint;
   readonly resumed: boolean;
-  readonly running: Pick<RunningJob, 'limiter' | 'pool' | 'lastStarted' | 'lastWritten' | 'lastKept' | 'inProgress' | 'oldestMs'>;
+  readonly running: Pick<RunningJob, 'limiter' | 'pool' | 'lastStarted' | 'lastWritten' | 'lastKept' | 'hasReadAll' | 'inProgress' | 'oldestMs'>;
   readonly counters: Counters;
   readonly sink: Pick<RowSink, 'tally'>;
   /** Tells what the run waits for; left out: nobody watches. */
@@ -36,10 +37,11 @@ export interface Counts {
 }
 
 export interface Snapshot extends Counts {
-  /**
-   * How much of the job is done, 0..1: the mean of what has been read and what has been written. Rows leave in order and
-   * verify requests fill up, so either alone would stand still for long and then jump.
-   */
+  /** Records that are written: of a retry, those that it has come to. */
+  readonly done: number;
+  /** The records of the job; null: nothing can be said yet. */
+  readonly expected: ExpectedRecords | null;
+  /** Of these, how many are written, 0..1: what `millrace status` says as well. */
   readonly share: number;
   /** Rows a second since the last snapshot. */
   readonly rowsPerSecond: number;
@@ -88,80 +90,61 @@ export function countsOf(source: Running): Counts {
   };
 }
 
-/** How much of the remembered rate a new reading replaces: the shown rate and ETA stay calm. */
+/** How much of the remembered rate a new reading replaces: the shown rate stays calm. */
 const SMOOTHING = 0.2;
 
 /** Makes snapshots; each call measures the time since the one before. `now`: monotonic milliseconds. */
 export function snapshots(source: Running, rpm: number | null, limit: number | null, now: () => number): () => Snapshot {
-  let last = { at: now(), rows: rowsOf(source), calls: source.counters.callsNow };
-  const begun = { at: last.at, calls: last.calls, ...sharesOf(source, limit) };
+  const { checkpoint, counters } = source;
+  let last = { at: now(), rows: doneOf(source), calls: counters.callsNow };
+  const doneBefore = last.rows;
+  const callsBefore = last.calls;
+  const eta = new Eta(rpm);
   let rowsPerSecond: number | null = null;
   let callsPerSecond: number | null = null;
   return () => {
     const at = now();
     const seconds = Math.max(0.001, (at - last.at) / 1_000);
     const smooth = (before: number | null, reading: number): number => (before === null ? reading : before + SMOOTHING * (reading - before));
-    const rows = rowsOf(source);
-    rowsPerSecond = smooth(rowsPerSecond, (rows - last.rows) / seconds);
-    callsPerSecond = smooth(callsPerSecond, (source.counters.callsNow - last.calls) / seconds);
-    last = { at, rows, calls: source.counters.callsNow };
-    const { read, written } = sharesOf(source, limit);
-    // While there is something to read, its pace is the calls' pace; after that, what is left is to be written.
-    const [done, before] = read < 1 ? [read, begun.read] : [written, begun.written];
+    const done = doneOf(source);
+    rowsPerSecond = smooth(rowsPerSecond, (done - last.rows) / seconds);
+    callsPerSecond = smooth(callsPerSecond, (counters.callsNow - last.calls) / seconds);
+    last = { at, rows: done, calls: counters.callsNow };
+    const counts = countsOf(source);
+    const expected = expectedOf(source, limit);
+    const { limiter, pool } = source.running;
     return {
-      ...countsOf(source),
-      share: (read + written) / 2,
+      ...counts,
+      done,
+      expected,
+      share: shareDone(done, expected),
       rowsPerSecond,
       callsPerSecond,
       quotaShare: rpm === null ? null : Math.min(1, (callsPerSecond * 60) / rpm),
-      etaMs: done - before > 0.001 ? Math.max(((at - begun.at) / (done - before)) * (1 - done), atPlanMs(source.counters.callsNow - begun.calls, rpm, (1 - done) / (done - before))) : null,
+      etaMs: expected === null ? null : eta.look({
+        nowMs: at,
+        heldUpMs: counts.heldUp !== null && STOPPED_BY.has(counts.heldUp.by) ? (counts.heldUp.leftMs ?? 0) : null,
+        quotaWaitMs: limiter.pausedMs(),
+        burstLeft: checkpoint.shard === null ? limiter.burst : 0,
+        sent: counters.callsNow - callsBefore,
+        queued: pool.waiting,
+        started: done - doneBefore + counts.inProgress,
+        left: Math.max(0, expected.records - done - counts.inProgress),
+        unwritten: expected.records - done,
+        verify: source.job.steps.includes('verify') ? counters.verifyNow : null,
+      }),
     };
   };
 }
 
-/**
- * How long the calls that are left take at the plan's rate, if each part of the input needs as many as those before: a quota that was whole at the start is
- * spent at once, and its pace does not last. @param left how many times what was done is left
- */
-function atPlanMs(calls: number, rpm: number | null, left: number): number {
-  return rpm === null ? 0 : Math.max(0, calls * left * 60_000) / rpm;
+/** Waits during which nothing can be sent, so that they say nothing of how fast the run is. */
+const STOPPED_BY: ReadonlySet<WaitReason> = new Set<WaitReason>(['lock', 'outage', 'throttled', 'redis', 'storage']);
+
+function doneOf({ checkpoint, running, sink }: Running): number {
+  return recordsDone(checkpoint, sink.tally.total, running.lastWritten ?? checkpoint.mark.position);
 }
 
-/** Rows written, of a retry too, whose tally counts all of them from the start. */
-function rowsOf({ checkpoint, running, sink }: Running): number {
-  if (checkpoint.retry === null) return sink.tally.total;
-  return (running.lastWritten ?? checkpoint.mark.position)?.finished?.rows ?? 0;
-}
-
-/** How much of the input is read, and how much of it is written, 0..1 each. */
-function sharesOf(source: Running, limit: number | null): { read: number; written: number } {
-  const { manifest, mark, shard } = source.checkpoint;
-  const { lastStarted, lastWritten, inProgress } = source.running;
-  const rows = source.sink.tally.total;
-  // How many records a shard has is known.
-  if (shard !== null) return { read: shareOf(rows + inProgress, limit), written: shareOf(rows, limit) };
-  const read = shareBefore(manifest, lastStarted ?? mark.position);
-  const written = shareBefore(manifest, lastWritten ?? mark.position);
-  if (limit === null || source.checkpoint.retry !== null) return { read, written };
-  return { read: Math.max(read, Math.min(1, (rows + inProgress) / limit)), written: Math.max(written, Math.min(1, rows / limit)) };
-}
-
-function shareOf(records: number, all: number | null): number {
-  return all === null || all === 0 ? 1 : Math.min(1, records / all);
-}
-
-/** Share of the input's bytes before a position. In archives it goes by frames, and for a single one cannot say. */
-export function shareBefore(manifest: InputManifest, position: Position | null): number {
-  const all = manifest.files.reduce((sum, file) => sum + file.size, 0);
-  return all === 0 ? 1 : Math.min(1, bytesBefore(manifest, position) / all);
-}
-
-/** The same in bytes, as the files have them. */
-export function bytesBefore(manifest: InputManifest, position: Position | null): number {
-  if (position === null) return 0;
-  let before = 0;
-  for (let i = 0; i < position.file; i++) before += manifest.files[i]?.size ?? 0;
-  const file = manifest.files[position.file];
-  if (file !== undefined) before += Math.min(file.size, file.compression === 'none' ? position.offset : (position.frame?.at ?? 0));
-  return before;
+/** @param limit `limits.limit` as it is for this run */
+export function expectedOf({ checkpoint, running, sink }: Pick<Running, 'checkpoint' | 'running' | 'sink'>, limit: number | null): ExpectedRecords | null {
+  return expectedRecords(checkpoint, { records: sink.tally.total + running.inProgress, upTo: running.lastStarted ?? checkpoint.mark.position, isAll: running.hasReadAll, limit });
 }

@@ -1,4 +1,4 @@
-import { readCheckpoint } from '../checkpoint/checkpoint-file.ts';
+import { readCheckpoint, type Checkpoint } from '../checkpoint/checkpoint-file.ts';
 import { currentHolder } from '../checkpoint/job-lock.ts';
 import { EXIT, MillraceError, type ExitCode } from '../errors.ts';
 import type { InputManifest } from '../reader/types.ts';
@@ -6,7 +6,7 @@ import { jobPaths, type JobPaths } from './paths.ts';
 import { buildReport } from './report.ts';
 import { shardsUnderWay } from './shards/in-one-piece.ts';
 import { statusOfShards, type ShardsStatus } from './shards/status.ts';
-import { shareBefore } from './snapshot.ts';
+import { expectedRecords, recordsDone, shareDone, shareWords, type ExpectedRecords } from './expected-records.ts';
 import { newCheckpoint } from './start.ts';
 import { summaryTable } from './summary.ts';
 import type { CompiledJob } from './types.ts';
@@ -30,19 +30,18 @@ export async function statusCommand(job: CompiledJob, options: { json: boolean }
   const holder = await currentHolder(paths.lock, Date.now());
   const state = checkpoint.state === 'finished' ? 'finished' : holder === null ? 'stopped' : 'running';
   const report = buildReport(checkpoint, job.output.uri, job.service.rpm);
-  // A pilot has finished without its input being at its end.
-  const isWhole = state === 'finished' && (checkpoint.limit === null || report.records.total < checkpoint.limit);
-  const share = isWhole ? 1 : shareBefore(checkpoint.manifest, checkpoint.mark.position);
+  const expected = state === 'finished' ? { records: report.records.total, isExact: true } : expectedBy(checkpoint);
+  const share = state === 'finished' ? 1 : shareDone(recordsDone(checkpoint, report.records.total, checkpoint.mark.position), expected);
   const { mark: { position }, retry } = checkpoint;
   const failed = retry?.before.result.tally.outcomes.failed ?? 0;
   if (options.json) {
     const where = position === null ? null : { file: checkpoint.manifest.files[position.file]?.uri ?? null, line: position.line, offset: position.offset };
-    process.stdout.write(`${JSON.stringify({ ...report, state, position: where, share, retry: retry === null ? null : { failed }, updatedAt: checkpoint.updatedAt })}\n`);
+    process.stdout.write(`${JSON.stringify({ ...report, state, position: where, share, expected, retry: retry === null ? null : { failed }, updatedAt: checkpoint.updatedAt })}\n`);
     return EXIT.ok;
   }
   const held = state === 'running' && holder !== null ? ` by process ${holder.pid} on ${holder.host} since ${holder.since}` : '';
   const what = retry === null ? `${count(report.records.total)} rows written` : `retrying ${count(failed)} failed records (the output stays as it was until then)`;
-  process.stdout.write(`${job.name}: ${state}${held}, ${Math.floor(share * 100)} % of the input, ${what}, checkpoint of ${checkpoint.updatedAt}\n`);
+  process.stdout.write(`${job.name}: ${state}${held}, ${shareWords(share, expected)}, ${what}, checkpoint of ${checkpoint.updatedAt}\n`);
   process.stdout.write(`${summaryTable(report, state === 'finished' ? paths : null)}\n`);
   return EXIT.ok;
 }
@@ -50,20 +49,27 @@ export async function statusCommand(job: CompiledJob, options: { json: boolean }
 /** The same for a job whose shards are not joined yet: all of them together, and `shards` one by one. */
 function inShards(job: CompiledJob, { shards, checkpoint, state, share }: ShardsStatus, options: { json: boolean }): ExitCode {
   const report = buildReport(checkpoint, job.output.uri, job.service.rpm);
+  const expected: ExpectedRecords = { records: shards.reduce((sum, { of }) => sum + of, 0), isExact: true };
   if (options.json) {
-    process.stdout.write(`${JSON.stringify({ ...report, state, position: null, share, retry: null, updatedAt: checkpoint.updatedAt, shards })}\n`);
+    process.stdout.write(`${JSON.stringify({ ...report, state, position: null, share, expected, retry: null, updatedAt: checkpoint.updatedAt, shards })}\n`);
     return EXIT.ok;
   }
-  process.stdout.write(`${job.name}: ${state}, in ${shards.length} shards, ${Math.floor(share * 100)} % of the records, ${count(report.records.total)} rows written, checkpoint of ${checkpoint.updatedAt}\n`);
+  process.stdout.write(`${job.name}: ${state}, in ${shards.length} shards, ${shareWords(share, expected)}, ${count(report.records.total)} rows written, checkpoint of ${checkpoint.updatedAt}\n`);
   for (const { shard, state, rows, of } of shards) process.stdout.write(`  ${shard}  ${state.replace('_', ' ').padEnd(11)}  ${count(rows)} of ${count(of)} rows\n`);
   process.stdout.write(`${summaryTable(report, null)}\n`);
   return EXIT.ok;
 }
 
+/** What the run has said last; before its first checkpoint of that kind: by the rows that are written. */
+function expectedBy(checkpoint: Checkpoint): ExpectedRecords | null {
+  const { mark, limit } = checkpoint;
+  return checkpoint.expected ?? expectedRecords(checkpoint, { records: mark.tally.total, upTo: mark.position, isAll: false, limit });
+}
+
 /** The same shape, with nothing in it. */
 function notStarted(job: CompiledJob, paths: JobPaths): Record<string, unknown> {
   const nothing = newCheckpoint(job, paths, NO_INPUT, 1, new Date(0));
-  return { ...buildReport(nothing, job.output.uri, job.service.rpm), startedAt: null, state: 'not_started', position: null, share: 0, retry: null, updatedAt: null };
+  return { ...buildReport(nothing, job.output.uri, job.service.rpm), startedAt: null, state: 'not_started', position: null, share: 0, expected: null, retry: null, updatedAt: null };
 }
 
 const NO_KEY = { email: null, domain: null, linkedin_url: null };

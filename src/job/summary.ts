@@ -7,7 +7,7 @@ export function summaryTable(report: Report, paths: Pick<JobPaths, 'report' | 'e
   const { records, calls } = report;
   const share = (n: number): string => (records.total === 0 ? '' : `${((n / records.total) * 100).toFixed(1)} %`);
   const rows: [string, string, string][] = [
-    ['records', count(records.total), ''],
+    ['records', count(records.total), records.total === 0 ? '' : paths === null ? 'written so far; the shares are of these' : 'the shares are of these'],
     ...(['matched', 'no_match', 'invalid', 'suppressed', 'failed'] as const).map((name): [string, string, string] => [`  ${name}`, count(records[name]), share(records[name])]),
     ...Object.entries(report.verification).map(([name, n]): [string, string, string] => [`  ${printable(name)}`, count(n), share(n)]),
     ['requests', count(Object.values(calls).reduce((sum, n) => sum + n, 0)), Object.entries(calls).map(([step, n]) => `${step} ${count(n)}`).join(', ')],

@@ -134,6 +134,12 @@ export class Limiter {
     return this.#model.waiting(this.#options.monotonicNow());
   }
 
+  /** Calls that may start at once; 0 where nothing bounds them, or others share the quota. */
+  get burst(): number {
+    const permits = this.#model instanceof SharedQuota || this.throttledMs() > 0 ? 0 : this.#model.permits(this.#options.monotonicNow());
+    return Number.isFinite(permits) ? permits : 0;
+  }
+
   /** What the newest answer with quota headers has said, as far as it says it; null: there was none. */
   get stated(): Pick<RateReading, 'limit' | 'remaining'> | null {
     return this.#stated;

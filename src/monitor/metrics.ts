@@ -48,7 +48,7 @@ export const METRICS: Readonly<Record<string, Metric>> = {
   millrace_lag_records: { type: 'gauge', help: 'Records that were read and are not written.', of: ({ lag }) => one(lag.records) },
   millrace_lag_oldest_seconds: { type: 'gauge', help: 'How long ago the oldest of them was read.', of: ({ lag }) => one(lag.oldestMs / 1_000) },
   millrace_checkpoint_age_seconds: { type: 'gauge', help: 'Time since the last durable checkpoint: what a crash would repeat. Absent where there is none.', of: ({ checkpointAgeMs }) => one(checkpointAgeMs === null ? null : checkpointAgeMs / 1_000) },
-  millrace_progress_ratio: { type: 'gauge', help: 'How much of the job is done, 0 to 1.', of: ({ snapshot }) => one(snapshot.share) },
+  millrace_progress_ratio: { type: 'gauge', help: 'Share of the records of the job that are written, 0 to 1.', of: ({ snapshot }) => one(snapshot.share) },
   millrace_input_bytes_total: { type: 'counter', help: 'Bytes of the input files that were read; of a single-member archive all at once, when it is through.', of: ({ bytes }) => one(bytes.read) },
   millrace_output_bytes_total: { type: 'counter', help: 'Bytes of the output file that are durable.', of: ({ bytes }) => one(bytes.written) },
 };

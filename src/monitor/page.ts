@@ -56,7 +56,7 @@ const show = (now) => {
   say('rows', count(now.rows), Object.entries(now.outcomes).filter(([, n]) => n > 0).map(([name, n]) => name + ' ' + count(n)).join(', '));
   say('requests', rate(now.requestsPerSecond), count(now.rowsPerSecond) + ' rows a second');
   say('quota', now.rpm === null ? 'unlimited' : Math.round(now.quota.usedShare * 100) + ' %', now.quota.remaining === null ? '' : count(now.quota.remaining) + ' of ' + (now.quota.limit === null ? '?' : count(now.quota.limit)) + ' left, says the service');
-  say('eta', now.etaMs === null ? '-' : duration(now.etaMs), Math.floor(now.share * 100) + ' % done');
+  say('eta', now.etaMs === null ? '-' : duration(now.etaMs), !now.records ? '' : Math.floor(now.share * 100) + ' % of ' + (now.records.isExact ? '' : 'about ') + count(now.records.records) + ' records are written');
   say('flight', count(now.inFlight), 'of ' + count(now.inFlightLimit) + ' at most, ' + count(now.waiting) + ' wait');
   say('latency', ms(now.latencyMs.p50), '95 %: ' + ms(now.latencyMs.p95) + ', 99 %: ' + ms(now.latencyMs.p99));
   say('lag', count(now.lag.records), now.lag.records === 0 ? '' : 'the oldest for ' + duration(now.lag.oldestMs));

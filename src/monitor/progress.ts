@@ -10,6 +10,7 @@ export function progressOf(job: string, state: MonitorState, view: RunView | nul
     job,
     state,
     share: snapshot.share,
+    records: snapshot.expected,
     etaMs: snapshot.etaMs,
     rows: snapshot.tally.total,
     outcomes: snapshot.tally.outcomes,

@@ -2,7 +2,8 @@
 import type { Meter } from '../job/meter.ts';
 import type { WaitTotals } from '../job/wait-log.ts';
 import { ownRpm } from '../job/shards/shard-job.ts';
-import { bytesBefore, countsOf, snapshots, type HeldUp, type Running, type Snapshot } from '../job/snapshot.ts';
+import { bytesBefore } from '../job/expected-records.ts';
+import { countsOf, snapshots, type HeldUp, type Running, type Snapshot } from '../job/snapshot.ts';
 
 /** Rates are taken over at least so long, however many look. */
 const SNAPSHOT_EVERY_MS = 500;

@@ -51,6 +51,38 @@ test('--monitor: what a run has done and is doing, as Prometheus reads it; the p
   await expect(fetch(url)).rejects.toThrow();
 });
 
+test('the live page, the status and the report agree on what is done, and of how many records', async () => {
+  const { folder, service, args } = await makeWorld(toCsv(leads(60, 7).filter(({ key }) => key !== null)));
+  service.script = (asked, _response, reply, usual) => {
+    if (asked.number <= 20) reply(usual());
+  };
+  const port = await freePort();
+  const job = { steps: 'enrich', concurrency: '2', 'max-errors': '100%' };
+  const run = folder.start(args({ ...job, monitor: String(port) }));
+  await service.when(() => service.answered === 20 && service.unanswered.size > 0);
+  interface Done { readonly state: string; readonly share: number; readonly rows: number; readonly records: unknown }
+  const page = async (): Promise<Done> => (await (await fetch(`http://127.0.0.1:${port}/progress.json`)).json()) as Done;
+  const status = async (): Promise<Done> => {
+    const { state, share, records, expected } = JSON.parse((await folder.run(['status', ...args({ ...job, json: true }).slice(1)])).stdout) as Omit<Done, 'rows'> & { records: { total: number }; expected: unknown };
+    return { state, share, rows: records.total, records: expected };
+  };
+  // The run stands still, so that its checkpoint and its page, which is taken twice a second, come to say the same.
+  let [shown, kept] = [await page(), await status()];
+  while (shown.rows !== kept.rows || shown.share !== kept.share) [shown, kept] = [await page(), await status()];
+  expect(kept).toEqual({ state: 'running', share: shown.share, rows: shown.rows, records: shown.records });
+  expect(kept.share).toBeGreaterThan(0);
+  const words = (await folder.run(['status', ...args(job).slice(1)])).stdout;
+  expect(words).toMatch(new RegExp(`, ${Math.floor(kept.share * 100)} % of (?:about )?\\d+ records, ${kept.rows} rows written, `));
+  run.kill('SIGTERM');
+  run.kill('SIGINT');
+  expect((await run.ended).code).toBe(75);
+  expect(await status()).toEqual({ ...kept, state: 'stopped' });
+  service.script = (_asked, _response, reply, usual) => reply(usual());
+  expect((await folder.run(args(job))).code).toBe(0);
+  const { records } = (await folder.json('out.csv.report.json')) as { records: { total: number } };
+  expect(await status()).toEqual({ state: 'finished', share: 1, rows: records.total, records: { records: records.total, isExact: true } });
+});
+
 test('a port that is taken ends the run before it has touched anything', async () => {
   const { folder, service, args } = await makeWorld(toCsv(leads(3, 8)));
   const ended = await folder.run(args({ monitor: String(service.port) }));

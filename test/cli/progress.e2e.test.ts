@@ -36,7 +36,7 @@ test('--progress bar: a summary, where the result is, and its first rows', async
   const { folder, args } = await makeWorld(toCsv(ROWS));
   const { code, stderr, stdout } = await folder.run(args({ progress: 'bar', 'max-errors': '100%' }));
   expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
-  expect(stderr).toMatch(/^records +120$[\s\S]*^ {2}matched +\d+ +[\d.]+ %$[\s\S]*^requests +\d+ +enrich \d+, verify 1$[\s\S]*^Result: out\.csv\nReport: out\.csv\.report\.html \(\.report\.json for programs\)\nErrors: out\.csv\.errors\.jsonl\nTo ask again for the failed ones, [^\n]*\n\nWork Email +result\.outcome .*\nperson61-0@works35\.example +matched /m);
+  expect(stderr).toMatch(/^records +120  the shares are of these$[\s\S]*^ {2}matched +\d+ +[\d.]+ %$[\s\S]*^requests +\d+ +enrich \d+, verify 1$[\s\S]*^Result: out\.csv\nReport: out\.csv\.report\.html \(\.report\.json for programs\)\nErrors: out\.csv\.errors\.jsonl\nTo ask again for the failed ones, [^\n]*\n\nWork Email +result\.outcome .*\nperson61-0@works35\.example +matched /m);
 });
 
 test.runIf(spawnSync('script', ['--version']).status === 0)('on a terminal: a bar that is redrawn in place, and no JSON', async () => {
@@ -57,7 +57,7 @@ test.runIf(spawnSync('script', ['--version']).status === 0)('on a terminal: a ba
     finish = () => undefined;
   }
   expect(terminal.exitCode ?? 0).toBe(0);
-  expect(seen).toMatch(/\r\u001b\[2Kout \[[█░]{24}\] \d+% · [\d,]+ rows/);
+  expect(seen).toMatch(/\r\u001b\[2Kout \[[█░]{24}\] \d+% · [\d,]+ (?:of (?:about )?[\d,]+ )?records/);
   expect(seen).toContain('Result: out.csv');
   expect(seen).not.toContain('{"level"');
 });

@@ -216,7 +216,7 @@ test('a signal drains it: 75, the old output in place, status knows, and the sam
   const inFlight = [...service.unanswered.keys()];
   expect(await started.ended).toMatchObject({ code: 75 });
   expect(await folder.read('out.csv')).toBe(old);
-  expect((await folder.run(line('status'))).stdout).toMatch(new RegExp(`^out: stopped, \\d+ % of the input, retrying ${records.failed} failed records`));
+  expect((await folder.run(line('status'))).stdout).toMatch(new RegExp(`^out: stopped, \\d+ % of [\\d,]+ records, retrying ${records.failed} failed records`));
 
   expect(await folder.run(line('retry', { 'max-errors': '100%' }))).toMatchObject({ code: 0, stderr: expect.stringContaining('a retry was under way and goes on') });
   expect([...service.asked].filter(([, times]) => times > 1).map(([name]) => name).sort()).toEqual(inFlight.sort());

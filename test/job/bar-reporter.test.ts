@@ -9,19 +9,19 @@ import type { WaitReason } from '../../src/waits.ts';
 import { EMPTY_TALLY } from '../../src/writer/tally.ts';
 import { CHECKPOINT } from '../checkpoint/samples.ts';
 
-const NOTHING_YET: Snapshot = { tally: EMPTY_TALLY, share: 0, inProgress: 0, rowsPerSecond: 0, callsPerSecond: 0, quotaShare: null, etaMs: null, retries: 0, throttled: { events: 0, waitedMs: 0 }, concurrency: 16, heldUp: null };
+const NOTHING_YET: Snapshot = { tally: EMPTY_TALLY, done: 0, expected: null, share: 0, inProgress: 0, rowsPerSecond: 0, callsPerSecond: 0, quotaShare: null, etaMs: null, retries: 0, throttled: { events: 0, waitedMs: 0 }, concurrency: 16, heldUp: null };
 const heldUp = (by: WaitReason, leftMs: number | null, forMs = 0): HeldUp => ({ by, what: 'what it is', forMs, leftMs });
 const line = (now: Partial<Snapshot>): string => progressLine('nightly', { ...NOTHING_YET, ...now });
 
 describe('the progress line', () => {
   it('before the first answer: no ETA, no quota, no outcomes', () => {
-    expect(line({})).toBe(`nightly [${'░'.repeat(24)}] 0% · 0 rows · 0 requests/s`);
+    expect(line({})).toBe(`nightly [${'░'.repeat(24)}] 0% · 0 records · 0 requests/s`);
   });
 
   it('in full', () => {
     const tally = { ...EMPTY_TALLY, total: 12_345, outcomes: { ...EMPTY_TALLY.outcomes, matched: 12_000, failed: 345 } };
-    expect(line({ tally, share: 0.5, inProgress: 1_000, callsPerSecond: 83.4, quotaShare: 0.996, etaMs: 125_000, retries: 7 })).toBe(
-      `nightly [${'█'.repeat(12)}${'░'.repeat(12)}] 50% · 12,345 rows + 1,000 in progress · 83 requests/s · quota 100% · ETA 2 min 5 s · matched 12,000 failed 345 · retries 7`,
+    expect(line({ tally, done: 12_345, expected: { records: 24_690, isExact: false }, share: 0.5, inProgress: 1_000, callsPerSecond: 83.4, quotaShare: 0.996, etaMs: 125_000, retries: 7 })).toBe(
+      `nightly [${'█'.repeat(12)}${'░'.repeat(12)}] 50% · 12,345 of about 24,690 records + 1,000 in progress · 83 requests/s · quota 100% · ETA 2 min 5 s · matched 12,000 failed 345 · retries 7`,
     );
   });
 
@@ -53,9 +53,9 @@ describe('the progress line', () => {
     const late = { etaMs: 60_000, share: 0.5 };
     expect(line(late)).toMatch(/ETA 1 min 0 s$/);
     const bar = '\\] 50% · ';
-    expect(line({ ...late, heldUp: heldUp('outage', 3_500, 65_000) })).toMatch(new RegExp(`${bar}SERVICE DOWN, next probe in 4 s \\(for 1 min 5 s\\) · 0 rows · 0 requests/s$`));
+    expect(line({ ...late, heldUp: heldUp('outage', 3_500, 65_000) })).toMatch(new RegExp(`${bar}SERVICE DOWN, next probe in 4 s \\(for 1 min 5 s\\) · 0 records · 0 requests/s$`));
     expect(line({ ...late, heldUp: heldUp('outage', 0, 900) })).toMatch(new RegExp(`${bar}SERVICE DOWN, probing \\(for 1 s\\) · `));
-    expect(line({ ...late, heldUp: heldUp('throttled', 4_100) })).toMatch(new RegExp(`${bar}THROTTLED, 5 s left · 0 rows · 0 requests/s$`));
+    expect(line({ ...late, heldUp: heldUp('throttled', 4_100) })).toMatch(new RegExp(`${bar}THROTTLED, 5 s left · 0 records · 0 requests/s$`));
     expect(line({ ...late, heldUp: heldUp('quota', 61_000) })).toMatch(new RegExp(`${bar}quota used up, 1 min 1 s left · `));
     expect(line({ ...late, heldUp: heldUp('answers', null) })).toMatch(new RegExp(`${bar}waiting for what it is · `));
     expect(line({ ...late, heldUp: heldUp('verify', 12_000) })).toMatch(new RegExp(`${bar}waiting for what it is, 12 s left · `));
@@ -64,7 +64,7 @@ describe('the progress line', () => {
 });
 
 describe('the bar', () => {
-  const job = { name: 'nightly', service: { rpm: null }, limits: { limit: null }, input: { columns: {} }, output: { format: 'csv' } } as unknown as CompiledJob;
+  const job = { name: 'nightly', steps: ['enrich'], service: { rpm: null }, limits: { limit: null }, input: { columns: {} }, output: { format: 'csv' } } as unknown as CompiledJob;
   const REPORT = buildReport(CHECKPOINT, 'out.csv', null);
   let written: string[] = [];
   const terminal = (more: { isTTY?: boolean; columns?: number } = {}) => ({ write: (text: string) => written.push(text), ...more });
@@ -73,7 +73,7 @@ describe('the bar', () => {
     checkpoint: { ...CHECKPOINT, totals: { ...CHECKPOINT.totals, lookups: { unique: 3_000, fromLedger: 0 } }, mark: { ...CHECKPOINT.mark, tally: { ...EMPTY_TALLY, total: 1_234 } } },
     resumed,
     counters: new Counters(null, () => 0),
-    running: { limiter: { pausedMs: () => 0, throttledMs: () => 0 }, pool: { outage: null, concurrency: 16 }, lastStarted: null, lastWritten: null, inProgress: 0 },
+    running: { limiter: { pausedMs: () => 0, throttledMs: () => 0, burst: 0 }, pool: { outage: null, concurrency: 16, waiting: 0 }, lastStarted: null, lastWritten: null, inProgress: 0 },
     sink: { tally: EMPTY_TALLY },
   }) as unknown as Running;
 

@@ -16,14 +16,14 @@ vi.mock('pino', async (original) => {
   return { pino: kept };
 });
 
-const job = { name: 'nightly', service: { rpm: 600 }, limits: { limit: null } } as unknown as CompiledJob;
+const job = { name: 'nightly', steps: ['enrich'], service: { rpm: 600 }, limits: { limit: null } } as unknown as CompiledJob;
 const REPORT = buildReport(CHECKPOINT, 'out.csv', 600);
 const parsed = (): Record<string, unknown>[] => lines.map((text) => JSON.parse(text) as Record<string, unknown>);
 
 function running(more: Partial<Running> = {}): Running {
   return {
     job, checkpoint: CHECKPOINT, resumed: false, counters: new Counters(null, () => 0),
-    running: { limiter: { pausedMs: () => 0, throttledMs: () => 0 }, pool: { outage: { forMs: 12_345.6, probeInMs: 1_234.5 }, concurrency: 16 }, lastStarted: null, lastWritten: null, inProgress: 5 },
+    running: { limiter: { pausedMs: () => 0, throttledMs: () => 0, burst: 0 }, pool: { outage: { forMs: 12_345.6, probeInMs: 1_234.5 }, concurrency: 16, waiting: 0 }, lastStarted: null, lastWritten: null, inProgress: 5 },
     sink: { tally: { ...EMPTY_TALLY, total: 7, outcomes: { ...EMPTY_TALLY.outcomes, matched: 7 } } },
     ...more,
   } as unknown as Running;
@@ -61,8 +61,8 @@ describe('the log', () => {
     vi.advanceTimersByTime(60_000);
     const progress = parsed().filter(({ event }) => event === 'progress');
     expect(progress).toHaveLength(3);
-    // No rate yet, so no ETA; what is held up is said.
-    expect(progress[0]).toMatchObject({ rows: 7, matched: 7, failed: 0, inProgress: 5, share: expect.any(Number), rowsPerSecond: 0, callsPerSecond: 0, quotaShare: 0, etaS: null, retries: 0, throttled: 0, throttledMs: 0, concurrency: 16, heldUpBy: 'outage', heldUpLeftMs: 1_235, downMs: 12_346 });
+    // All is read and nothing was sent: what is left is the wait for the next probe.
+    expect(progress[0]).toMatchObject({ rows: 7, matched: 7, failed: 0, inProgress: 5, share: expect.any(Number), rowsPerSecond: 0, callsPerSecond: 0, quotaShare: 0, etaS: 1, retries: 0, throttled: 0, throttledMs: 0, concurrency: 16, heldUpBy: 'outage', heldUpLeftMs: 1_235, downMs: 12_346 });
     expect(vi.getTimerCount()).toBe(0);
   });
 

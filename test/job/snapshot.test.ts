@@ -2,7 +2,8 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Checkpoint } from '../../src/checkpoint/checkpoint-file.ts';
 import { Counters } from '../../src/job/counters.ts';
-import { shareBefore, snapshots, type Running, type Snapshot } from '../../src/job/snapshot.ts';
+import { expectedRecords, shareBefore, shareWords } from '../../src/job/expected-records.ts';
+import { snapshots, type Running, type Snapshot } from '../../src/job/snapshot.ts';
 import type { Compression, InputFile, InputManifest, Position } from '../../src/reader/types.ts';
 import { CHECKPOINT } from '../checkpoint/samples.ts';
 
@@ -14,15 +15,17 @@ const manifest = (...files: InputFile[]): InputManifest => ({ ...CHECKPOINT.mani
 function stand(options: { files?: InputFile[]; rpm?: number | null; limit?: number | null; from?: Position; rows?: number; shard?: Checkpoint['shard'] } = {}) {
   const { files = [file(1_000)], rpm = null, limit = null, from = null, rows = 0, shard = null } = options;
   const mark = { ...CHECKPOINT.mark, position: from, tally: { ...CHECKPOINT.mark.tally, total: rows } };
-  const state = { ms: 5_000, read: null as Position | null, written: null as Position | null, inProgress: 0, rows, pausedMs: 0, throttledMs: 0, outage: null as { forMs: number; probeInMs: number } | null };
+  const state = { ms: 5_000, read: null as Position | null, written: null as Position | null, inProgress: 0, rows, waiting: 0, isAll: false, pausedMs: 0, throttledMs: 0, outage: null as { forMs: number; probeInMs: number } | null };
   const counters = new Counters(null, () => state.ms);
   const source = {
+    job: { steps: ['enrich'] },
     checkpoint: { ...CHECKPOINT, manifest: manifest(...files), mark, shard },
     resumed: from !== null,
     counters,
     running: {
-      limiter: { pausedMs: () => state.pausedMs, throttledMs: () => state.throttledMs },
-      pool: { concurrency: 24, get outage() { return state.outage; } },
+      limiter: { pausedMs: () => state.pausedMs, throttledMs: () => state.throttledMs, burst: 0 },
+      pool: { concurrency: 24, get waiting() { return state.waiting; }, get outage() { return state.outage; } },
+      get hasReadAll(): boolean { return state.isAll; },
       get lastStarted(): Position | null { return state.read; },
       get lastWritten(): Position | null { return state.written; },
       get inProgress(): number { return state.inProgress; },
@@ -52,7 +55,7 @@ describe('how much of the input is done', () => {
     const { state, look } = stand({ limit: 200, from: at(900), rows: 20, shard: { index: 3, of: 4, from: at(900), before: 600, records: 200 } });
     state.rows = 50;
     state.inProgress = 50;
-    expect(look().share).toBe((0.5 + 0.25) / 2);
+    expect(look()).toMatchObject({ share: 0.25, expected: { records: 200, isExact: true } });
   });
 
   it('nothing yet, nothing at all, and archives', () => {
@@ -66,6 +69,25 @@ describe('how much of the input is done', () => {
   });
 });
 
+describe('the records of a job', () => {
+  const checkpoint = { ...CHECKPOINT, manifest: manifest(file(1_000)) };
+
+  it('are never fewer than were read, and exact at the end, with a limit reached, in a shard and in a retry', () => {
+    fc.assert(
+      fc.property(fc.nat({ max: 5_000 }), fc.nat({ max: 1_200 }), fc.boolean(), fc.option(fc.integer({ min: 1, max: 6_000 })), (records, offset, isAll, limit) => {
+        const read = limit === null ? records : Math.min(records, limit);
+        const expected = expectedRecords(checkpoint, { records: read, upTo: at(offset), isAll, limit });
+        if (expected === null) expect(isAll || (limit !== null)).toBe(false);
+        else expect(expected.records).toBeGreaterThanOrEqual(read);
+        if (isAll) expect(expected).toEqual({ records: read, isExact: true });
+      }),
+    );
+    expect(expectedRecords(checkpoint, { records: 0, upTo: null, isAll: false, limit: null })).toBeNull();
+    expect(shareWords(0.416, { records: 2_500, isExact: true })).toBe('41 % of 2,500 records');
+    expect(shareWords(0.5, { records: 2, isExact: false })).toBe('50 % of about 2 records');
+  });
+});
+
 describe('a snapshot', () => {
   it('has no ETA before anything has moved', () => {
     const { state, look } = stand();
@@ -74,45 +96,42 @@ describe('a snapshot', () => {
     expect(look().etaMs).toBeNull();
   });
 
-  it('the ETA is the time so far, times what is left of what was done in it', () => {
-    fc.assert(
-      fc.property(fc.integer({ min: 1, max: 1_000_000 }), fc.integer({ min: 10, max: 999 }), (ms, read) => {
-        const { state, look } = stand();
-        state.ms += ms;
-        state.read = at(read);
-        expect(look().etaMs).toBeCloseTo((ms / read) * (1_000 - read), 3);
-      }),
-    );
+  it('the share is of the records that are written: estimated by bytes at first, exact once all are read', () => {
+    const { state, look } = stand();
+    state.ms += 1_000;
+    state.read = at(250);
+    state.rows = 10;
+    state.inProgress = 15;
+    expect(look()).toMatchObject({ done: 10, expected: { records: 100, isExact: false }, share: 0.1 });
+    state.read = at(990);
+    state.isAll = true;
+    state.rows = 40;
+    state.inProgress = 60;
+    expect(look()).toMatchObject({ expected: { records: 100, isExact: true }, share: 0.4 });
+    state.rows = 100;
+    state.inProgress = 0;
+    expect(look()).toMatchObject({ share: 1, etaMs: 0 });
   });
 
-  it('the ETA is not shorter than what is left takes at the plan\'s rate: a burst at the start does not last', () => {
+  it('the ETA counts the calls that are left at the rate of the plan', () => {
     const { state, counters, look } = stand({ rpm: 600 });
-    state.ms += 1_000;
+    look();
+    state.ms += 10_000;
     state.read = at(100);
-    for (let call = 0; call < 600; call++) counters.sent('enrich');
-    // A tenth of the input took 600 calls: 5,400 are left, ten a second.
-    expect(look().etaMs).toBeCloseTo(540_000, 3);
+    state.inProgress = 1_000;
+    for (let call = 0; call < 1_000; call++) counters.sent('enrich');
+    // A tenth of the input took 1,000 calls: 9,000 are left, ten a second.
+    expect(look().etaMs).toBeCloseTo(900_000, 3);
   });
 
   it('a resume does not count what was done before it', () => {
-    const { state, look } = stand({ from: at(500), rows: 50 });
+    const { state, counters, look } = stand({ from: at(500), rows: 50 });
     expect(look()).toMatchObject({ etaMs: null, share: 0.5, rowsPerSecond: 0 });
     state.ms += 10_000;
     state.read = at(600);
+    state.rows = 60;
+    for (let call = 0; call < 10; call++) counters.sent('enrich');
     expect(look().etaMs).toBeCloseTo(40_000, 3);
-  });
-
-  it('goes by what is written once all is read, and the share is the mean of both', () => {
-    const { state, look } = stand();
-    state.ms += 10_000;
-    state.read = at(1_000);
-    expect(look()).toMatchObject({ share: 0.5, etaMs: null });
-    state.written = at(500);
-    const half = look();
-    expect(half.share).toBe(0.75);
-    expect(half.etaMs).toBeCloseTo(10_000, 3);
-    state.written = at(1_000);
-    expect(look()).toMatchObject({ share: 1, etaMs: 0 });
   });
 
   it('with a limit, the limit is the end', () => {
@@ -121,9 +140,7 @@ describe('a snapshot', () => {
     state.read = at(30);
     state.rows = 20;
     state.inProgress = 30;
-    const now = look();
-    expect(now.share).toBeCloseTo((0.5 + 0.2) / 2);
-    expect(now.etaMs).toBeCloseTo(1_000, 3);
+    expect(look()).toMatchObject({ share: 0.2, expected: { records: 100, isExact: false } });
   });
 
   it('rates are calm, come to what they are, and are never negative', () => {

@@ -20,7 +20,7 @@ const FULL: Report = {
 describe('the summary', () => {
   it('in full, in columns', () => {
     expect(summaryTable(FULL, PATHS)).toBe(`
-records              12,345
+records              12,345  the shares are of these
   matched            10,000  81.0 %
   no_match            2,000  16.2 %
   invalid               300  2.4 %

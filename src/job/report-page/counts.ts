@@ -31,13 +31,13 @@ export function outcomes({ report: { records } }: PageData): string {
   const said = OUTCOMES.filter(([name]) => records[name] > 0).map(([name]) => `${name} ${share(records[name], total)}`).join(', ');
   const chart = total === 0 ? '<p>The input has no records.</p>' : `<svg class="stack" viewBox="0 0 100 1" preserveAspectRatio="none" role="img" aria-label="Records by outcome: ${said}">${parts.join('')}</svg>`;
   const rows = OUTCOMES.map(([name, meaning]) => [`${key(name)} ${code(name)} ${meaning}`, count(records[name]), share(records[name], total)]);
-  return `${chart}${numbers(['Outcome', 'Records', 'Share'], [...rows, ['All', count(total), '']])}`;
+  return `${chart}${numbers(['Outcome', 'Records', `Share of ${count(total)} records`], [...rows, ['All', count(total), '']])}`;
 }
 
-export function verdicts({ report: { verification } }: PageData): string {
+export function verdicts({ report: { verification, records } }: PageData): string {
   const all = sumOf(verification);
   if (all === 0) return '<p>No address was verified.</p>';
-  return numbers(['Verdict', 'Records', 'Share'], inOrder(verification).map(([name, n]) => [code(name), count(n), share(n, all)]));
+  return numbers(['Verdict', 'Records', `Share of ${count(records.total)} records`], inOrder(verification).map(([name, n]) => [code(name), count(n), share(n, records.total)]));
 }
 
 export function errors({ report: { records, output }, errors: counted }: PageData): string {
@@ -50,7 +50,7 @@ export function errors({ report: { records, output }, errors: counted }: PageDat
   });
   const unknown = all - sumOf(counted);
   const note = unknown > 0 ? `<p class="note">Of ${count(unknown)} more the code is not counted: an earlier version of Millrace wrote them.</p>` : '';
-  return `<p>Failed and invalid records by step and code (${code('input')}: nothing was asked for the record). ${linkBeside(`${output.uri}.errors.jsonl`)} has each of them, with its line.</p>${numbers(['Step and code', 'Records', 'Share of all'], rows)}${note}`;
+  return `<p>Failed and invalid records by step and code (${code('input')}: nothing was asked for the record). ${linkBeside(`${output.uri}.errors.jsonl`)} has each of them, with its line.</p>${numbers(['Step and code', 'Records', `Share of ${count(records.total)} records`], rows)}${note}`;
 }
 
 export function cost({ report: { credits, calls, lookups, retries, throttled, verifyRequests } }: PageData): string {

@@ -1,0 +1,126 @@
+/** When a run will be through, by what is left to ask for and what the quota permits. Pure: time is passed in. */
+
+/** What is so now. Times in milliseconds; `nowMs` is monotonic. */
+export interface EtaReading {
+  readonly nowMs: number;
+  /** Nothing is sent because of an outage, a pause that the service asked for, or the like; until when, as far as it is known; null: it is not held up. */
+  readonly heldUpMs: number | null;
+  /** How long the quota permits nothing; 0: it does, or it is a matter of pacing. */
+  readonly quotaWaitMs: number;
+  /** Calls that the service is known to permit at once. */
+  readonly burstLeft: number;
+  /** Calls of this execution. */
+  readonly sent: number;
+  /** Calls that wait for a slot or a permit. */
+  readonly queued: number;
+  /** Records that this execution has read, and those that it has not. */
+  readonly started: number;
+  readonly left: number;
+  readonly unwritten: number;
+  /** Requests to verify, which each settle many rows; null: there are none. */
+  readonly verify: { readonly inFlight: number; readonly latencyMs: number; readonly lastSentMs: number } | null;
+}
+
+interface Sample {
+  /** Time during which calls could be sent. */
+  readonly activeMs: number;
+  readonly sent: number;
+  readonly started: number;
+  /** Calls that the records read so far have asked for. */
+  readonly asked: number;
+}
+
+const MINUTE_MS = 60_000;
+/** Rates are those of the last part of the active time, and of this much at least. */
+const RECENT_SHARE = 0.3;
+const LEAST_RECENT_MS = 10_000;
+/** Fewer records say nothing of how many calls one needs. */
+const LEAST_RECORDS = 100;
+const MOST_SAMPLES = 600;
+/** A wait that long is the end of a window; in a bucket permits come back one by one. */
+const WINDOW_WAIT_MS = 5_000;
+const PACING_MS = 1_000;
+
+export class Eta {
+  readonly #rpm: number | null;
+  #samples: Sample[] = [];
+  #activeMs = 0;
+  #lastMs: number | null = null;
+  #inWindows = false;
+  #waiting = false;
+  #window = { fromMs: 0, sent: 0 };
+
+  /** @param rpm requests a minute that are the run's own; null: unlimited */
+  constructor(rpm: number | null) {
+    this.#rpm = rpm;
+  }
+
+  /** Milliseconds until the last row is written; null: nothing has moved yet. */
+  look(now: EtaReading): number | null {
+    this.#clock(now);
+    this.#minding(now);
+    const asked = now.sent + now.queued;
+    const latest: Sample = { activeMs: this.#activeMs, sent: now.sent, started: now.started, asked };
+    const before = this.#recent();
+    this.#keep(latest);
+    if (now.unwritten <= 0) return 0;
+    if (now.started === 0) return null;
+    const first = this.#samples[0] ?? latest;
+    const base = latest.started - before.started >= LEAST_RECORDS ? before : first;
+    const records = latest.started - base.started;
+    const callsLeft = now.queued + (records > 0 ? ((asked - base.asked) / records) * now.left : 0);
+    const seconds = latest.activeMs - before.activeMs;
+    const pace = seconds > 0 ? (latest.sent - before.sent) / seconds : 0;
+    const quotaMs = this.#quotaMs(callsLeft, now);
+    const paceMs = callsLeft < 1 ? 0 : pace > 0 ? callsLeft / pace : quotaMs > 0 ? quotaMs : null;
+    if (paceMs === null) return null;
+    // Records that need no call are read at the reader's pace.
+    const readMs = now.left > 0 && latest.started > before.started ? (now.left / (latest.started - before.started)) * seconds : 0;
+    const calling = Math.max(quotaMs, paceMs, callsLeft < 1 ? readMs : 0);
+    return (now.heldUpMs ?? 0) + calling + verifyMs(now, callsLeft);
+  }
+
+  /** Time counts while calls may be sent. */
+  #clock({ nowMs, heldUpMs, quotaWaitMs }: EtaReading): void {
+    const since = this.#lastMs === null ? 0 : nowMs - this.#lastMs;
+    this.#lastMs = nowMs;
+    if (heldUpMs === null && quotaWaitMs < PACING_MS) this.#activeMs += since;
+  }
+
+  /** Whether the quota comes back window by window. */
+  #minding({ nowMs, quotaWaitMs, sent }: EtaReading): void {
+    if (quotaWaitMs >= WINDOW_WAIT_MS) this.#inWindows = true;
+    if (this.#waiting && quotaWaitMs < PACING_MS) this.#window = { fromMs: nowMs, sent };
+    this.#waiting = quotaWaitMs >= PACING_MS;
+  }
+
+  #quotaMs(calls: number, { nowMs, quotaWaitMs, burstLeft, sent }: EtaReading): number {
+    if (this.#rpm === null || calls < 1) return 0;
+    const windowsMs = (left: number): number => Math.floor(Math.max(0, left - 1) / (this.#rpm ?? 1)) * MINUTE_MS;
+    if (quotaWaitMs >= PACING_MS) return quotaWaitMs + windowsMs(calls);
+    // A window gives its whole quota back, if not at once: in a sliding one as fast as it was spent.
+    const left = calls - Math.max(burstLeft, this.#inWindows ? this.#rpm - (sent - this.#window.sent) : 0);
+    if (left <= 0) return 0;
+    if (this.#inWindows) return Math.max(0, this.#window.fromMs + MINUTE_MS - nowMs) + windowsMs(left);
+    return (left / this.#rpm) * MINUTE_MS;
+  }
+
+  /** The sample where the recent part of the time begins. */
+  #recent(): Sample {
+    const from = this.#activeMs - Math.max(LEAST_RECENT_MS, RECENT_SHARE * this.#activeMs);
+    return this.#samples.findLast(({ activeMs }) => activeMs <= from) ?? this.#samples[0] ?? { activeMs: 0, sent: 0, started: 0, asked: 0 };
+  }
+
+  /** Of many samples every second one says enough. */
+  #keep(sample: Sample): void {
+    this.#samples.push(sample);
+    if (this.#samples.length > MOST_SAMPLES) this.#samples = this.#samples.filter((_, index) => index % 2 === 0 || index === this.#samples.length - 1);
+  }
+}
+
+/** What the requests to verify take after the last other call: the one that goes out then, or what is left of those in flight. */
+function verifyMs({ verify, nowMs, left, queued }: EtaReading, callsLeft: number): number {
+  if (verify === null) return 0;
+  if (left > 0 || queued > 0 || callsLeft >= 1 || verify.inFlight === 0) return verify.latencyMs;
+  return Math.max(0, verify.latencyMs - (nowMs - verify.lastSentMs));
+}

@@ -133,11 +133,11 @@ test('status before, while running, stopped and finished', async () => {
   expect(await status(folder)).toMatchObject({ state: 'stopped', finishedAt: null });
   expect((await folder.json('out.csv.checkpoint.json'))['state']).toBe('stopped');
   expect((await folder.run(args(enrich))).code).toBe(0);
-  const { state, position, share, updatedAt, retry, ...rest } = await status(folder);
-  expect({ state, share }).toEqual({ state: 'finished', share: 1 });
+  const { state, position, share, expected, updatedAt, retry, ...rest } = await status(folder);
+  expect({ state, share, expected }).toEqual({ state: 'finished', share: 1, expected: { records: ROWS.length, isExact: true } });
   expect([position, updatedAt, retry]).toEqual([expect.anything(), expect.any(String), null]);
   expect(rest).toEqual(await folder.json('out.csv.report.json'));
-  expect(Object.keys(rest).sort()).toEqual(Object.keys(before).filter((key) => !['state', 'position', 'share', 'updatedAt', 'retry'].includes(key)).sort());
+  expect(Object.keys(rest).sort()).toEqual(Object.keys(before).filter((key) => !['state', 'position', 'share', 'expected', 'updatedAt', 'retry'].includes(key)).sort());
 });
 
 test('a signal while the service is down, throttles, or before the first call: 75 at once, and the job resumes', async () => {

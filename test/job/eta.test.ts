@@ -61,12 +61,13 @@ function simulate(shape: Shape): { looks: Look[]; endMs: number } {
       else toVerify += call.rows;
     }
     flying = flying.filter(({ untilMs }) => untilMs > nowMs);
-    while (started < records && queued < 2 * atOnce && started - written < 16_384 && !down) {
+    const most = down ? 0 : atOnce;
+    while (started < records && queued < 2 * most && started - written < 16_384) {
       if (!known(started++)) queued++;
       else if (verifyMs === null) written++;
       else toVerify++;
     }
-    while (!down && flying.length < atOnce && permits(nowMs) >= 1) {
+    while (flying.length < most && permits(nowMs) >= 1) {
       const calling = flying.some(({ verify }) => !verify);
       const rows = toVerify >= 1_000 ? 1_000 : started === records && queued === 0 && !calling ? toVerify : 0;
       if (rows > 0) {

@@ -1,5 +1,5 @@
 import type { RequestPace } from '../processor/context.ts';
-import { RequestSize, type KeptSize } from '../processor/request-size.ts';
+import { RequestSize } from '../processor/request-size.ts';
 import { VERIFY_BATCH } from '../processor/verify.ts';
 import type { Counters } from './counters.ts';
 import type { Notices } from './notices.ts';
@@ -20,15 +20,15 @@ export interface RequestPaceOptions {
 /** How large a run's verify requests are: the progress and the report show it, and the checkpoint keeps it. */
 export function requestPace({ timeoutMs, counters, notices, keepAnswers, keepTotals, onFatal }: RequestPaceOptions): RequestPace {
   const sizes = new RequestSize({ largest: VERIFY_BATCH, limitMs: timeoutMs, from: counters.verifySize });
-  let told: KeptSize = sizes.kept;
-  const note = (): void => {
-    if (sizes.size > told.size) notices.largerRequests(sizes.size);
-    told = sizes.kept;
-    counters.verifySize = told;
+  let told = sizes.size;
+  const note = (isDone: boolean): void => {
+    if (sizes.size > told && counters.verifyTooLarge > 0) notices.largerRequests(sizes.size);
+    told = sizes.size;
+    counters.verifySize = isDone && sizes.isGuess ? null : sizes.kept;
   };
   const keep = async (withAnswers: boolean): Promise<void> => {
     if (withAnswers) await keepAnswers();
-    note();
+    note(false);
     await keepTotals();
   };
   return {

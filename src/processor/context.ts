@@ -27,6 +27,6 @@ export interface RequestPace {
   readonly tooLarge: (why: string, isSmaller: boolean) => void;
   /** Makes a resume begin with the size of now, then calls `then`. @param withAnswers the ledger must have all answers first */
   readonly keep: (withAnswers: boolean, then: () => void) => void;
-  /** The run is being stopped: its last checkpoint is to have the size of now. */
-  readonly note: () => void;
+  /** The run is being stopped: its last checkpoint is to have the size of now. @param isDone all was answered, so a size that is just a guess is forgotten */
+  readonly note: (isDone: boolean) => void;
 }

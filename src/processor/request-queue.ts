@@ -93,12 +93,14 @@ export class RequestQueue {
   /** Nothing is sent any more; the run's last checkpoint has the size of now. */
   stop(): void {
     this.#isStopped = true;
-    if (this.#news !== null) this.#options.pace?.note();
+    const isDone = this.#inFlight === 0 && this.size === 0;
+    if (this.#news !== null || isDone) this.#options.pace?.note(isDone);
   }
 
   sendNext(): void {
     const { batch, pace, send } = this.#options;
-    if (this.#news !== null) this.#keep();
+    // Where nothing waits, nothing needs it: the run may be about to end, and its last checkpoint has the size as well.
+    if (this.#news !== null && this.size > 0) this.#keep();
     if (this.#news !== null || this.#isKeeping) return;
     for (let next = this.#addresses.next; next !== null && pace?.sizes.mayGo(this.#inFlight) !== false; next = this.#addresses.next) {
       const { waiting, isClosed } = next;
@@ -111,7 +113,7 @@ export class RequestQueue {
   #hear(news: SizeChange): void {
     if (news === null) return;
     if (this.#news !== 'size') this.#news = news;
-    if (this.#isStopped) this.#options.pace?.note();
+    if (this.#isStopped) this.#options.pace?.note(false);
   }
 
   #keep(): void {

@@ -17,7 +17,7 @@ const QUICK = 1 / 16;
 /** Answers in a row before a larger size is tried; twice as many after each time that this failed. */
 const GROW_AFTER = 8;
 /** Answers in a row before one more request is let out, where it may slow the others down too much. */
-const WIDEN_AFTER = 4;
+const WIDEN_AFTER = 2;
 /** The first request of an input that fits into one holds this part of a full request. */
 const FIRST_PART = 4;
 
@@ -79,8 +79,15 @@ export class RequestSize {
     return this.#size;
   }
 
-  get kept(): KeptSize {
+  /** Null: nothing is known of the service. */
+  get kept(): KeptSize | null {
+    if (!this.#isKnown && this.#size === this.#largest) return null;
     return { size: this.#size, most: this.#most === Infinity ? null : this.#most };
+  }
+
+  /** Whether the size is below a full one although nothing was too large: a short input began with a part. */
+  get isGuess(): boolean {
+    return this.#size < this.#largest && this.#failedAt === Infinity;
   }
 
   /** Whether a request of so many addresses was too large before. */
@@ -108,12 +115,13 @@ export class RequestSize {
     const fullMs = (latencyMs * this.#size) / Math.min(addresses, this.#size);
     // A part tells nothing of a full request, unless it was quick and no full one has failed.
     if (addresses < this.#size && (fullMs > QUICK * this.#limitMs || this.hasFailed(this.#size))) return null;
-    if (addresses >= this.#failedAt) this.#failedAt = Infinity;
+    if (addresses >= this.#failedAt) this.#failedAt = addresses >= this.#largest ? Infinity : this.#stepWithin(2 * addresses + 1);
     this.#streak++;
     this.#sinceWiden++;
     this.#slowestMs = Math.max(this.#slowestMs, fullMs);
     this.#widen(fullMs);
-    if (this.#streak < this.#growAfter) return null;
+    // Where nothing has failed, a size below a full one comes from a short input alone.
+    if (this.#streak < (this.isGuess ? 1 : this.#growAfter)) return null;
     const hasRoom = 2 * this.#slowestMs <= ROOM * this.#limitMs;
     this.#streak = 0;
     this.#slowestMs = 0;

@@ -147,6 +147,13 @@ describe('verify requests at a service whose speed is not known', () => {
   });
 });
 
+it('a part that a short input began with is a guess: the next answers make the requests full again', () => {
+  const sizes = new RequestSize({ largest: FULL, limitMs: LIMIT_MS, from: null });
+  expect(sizes.kept).toBeNull();
+  expect([sizes.answered(250, 100), sizes.size, sizes.isGuess]).toEqual(['size', 500, true]);
+  expect([sizes.answered(500, 200), sizes.size, sizes.isGuess]).toEqual(['size', FULL, false]);
+});
+
 it('of requests that were too large at the same moment only the first changes the size', () => {
   const sizes = new RequestSize({ largest: FULL, limitMs: LIMIT_MS, from: { size: FULL, most: null } });
   expect([sizes.tooLarge(FULL, 8), sizes.tooLarge(FULL, 7), sizes.size]).toEqual([true, false, 500]);

@@ -246,7 +246,7 @@ function paced(options: { from?: KeptSize | null; patienceMs?: number } = {}) {
     sizes,
     limitMs: 30_000,
     tooLarge: (why, isSmaller) => said.push(`${why}: ${isSmaller ? sizes.size : 'as before'}`),
-    note: () => said.push(`noted ${sizes.size}`),
+    note: (isDone) => said.push(`noted ${sizes.size}${isDone ? ', done' : ''}`),
     keep: (withAnswers, then) => {
       said.push(`kept ${sizes.size}${withAnswers ? ' with answers' : ''}`);
       keeping.push(then);
@@ -342,6 +342,16 @@ describe('VerifyStep at a slow service', () => {
     } finally {
       vi.useRealTimers();
     }
+  });
+
+  it('what is learned from the last answer goes into the last checkpoint, and no other is written for it', () => {
+    const { bench, step, said, all } = paced();
+    all(300);
+    step.flush();
+    answerAll(bench, (emails) => verdicts(emails));
+    expect([said, step.callsPending]).toEqual([[], 0]);
+    step.stop();
+    expect(said).toEqual(['noted 500, done']);
   });
 
   it('a run that is stopped leaves the size of now to the next one', () => {

@@ -106,7 +106,7 @@ const service = z.strictObject({
   timeoutMs: key(
     z.int().min(BOUNDS.timeoutMs[0]).max(BOUNDS.timeoutMs[1]).default(30_000),
     `milliseconds, a whole number from ${BOUNDS.timeoutMs[0]} to ${BOUNDS.timeoutMs[1]}`,
-    'Longest wait for one answer, in milliseconds.',
+    'Longest wait for one answer, in milliseconds; a verify request that takes longer is halved.',
   ),
   quota: key(uri.nullable().default(null), 'redis://host:port/database (rediss:// for TLS), or null', 'One quota for all runs that name the same Redis server, and have the same service and key. null: each run has the whole plan.'),
   fields: z

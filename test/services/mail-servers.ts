@@ -2,13 +2,13 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { Resolver } from 'node:dns/promises';
-import { mkdtempSync, openSync } from 'node:fs';
-import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { openSync } from 'node:fs';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CERTIFICATE, KEY } from '../verification/certificate.ts';
 import { freePort } from './free-port.ts';
+import { makePublicFolder } from './public-folder.ts';
 
 export interface MailServers {
   /** `HOST:PORT` of BIND. */
@@ -23,8 +23,8 @@ const HOSTS = { plain: '127.0.53.10', blocking: '127.0.53.11', encrypted: '127.0
 const STARTED_WITHIN_MS = 120_000;
 
 export async function startMailServers(): Promise<MailServers> {
-  const folder = mkdtempSync(join(tmpdir(), 'millrace-mail-'));
-  await chmod(folder, 0o755);
+  // postgrey and Postfix work as users of their own.
+  const folder = await makePublicFolder('millrace-mail-');
   const log = openSync(join(folder, 'servers.log'), 'a');
   const children: ChildProcess[] = [];
   const end = async (): Promise<void> => {

@@ -1,8 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { chmod, chown, mkdir, open, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { writeWhole } from '../../../src/service/export/whole-file.ts';
+import { makePublicFolder } from '../../services/public-folder.ts';
+import { cleanUp } from '../../support/clean-up.ts';
 import { temporaryFolder } from '../harness.ts';
 
 describe('a file that is written whole', () => {
@@ -61,16 +63,17 @@ describe('a file that is written whole', () => {
   });
 
   it('is written into a folder that may not be read, such as one where others drop what is for somebody, which nobody can flush', async () => {
-    const folder = await temporaryFolder();
+    const folder = await makePublicFolder('millrace-drop-');
+    cleanUp(() => rm(folder, { recursive: true }));
     await mkdir(join(folder, 'drop'));
-    // Root may read any.
+    // Root may read any. It becomes somebody else once everything is loaded: only root may be able to enter the checkout.
     const isRoot = process.getuid?.() === 0;
-    const nobody = isRoot ? { uid: 65_534, gid: 65_534 } : {};
+    const becomeNobody = isRoot ? 'process.setgroups([]); process.setgid(65_534); process.setuid(65_534);' : '';
     if (isRoot) for (const path of [folder, join(folder, 'drop')]) await chown(path, 65_534, 65_534);
     await chmod(join(folder, 'drop'), 0o300);
     const module = new URL('../../../src/service/export/whole-file.ts', import.meta.url).href;
-    const script = `const { writeWhole } = await import(${JSON.stringify(module)}); const { writeFile } = await import('node:fs/promises'); await writeWhole('drop/out', (partial) => writeFile(partial, 'whole'));`;
-    expect(spawnSync(process.execPath, ['--input-type=module', '-e', script], { cwd: folder, ...nobody, encoding: 'utf8' })).toMatchObject({ status: 0, stderr: '' });
+    const script = `const { writeWhole } = await import(${JSON.stringify(module)}); const { writeFile } = await import('node:fs/promises'); ${becomeNobody} await writeWhole('drop/out', (partial) => writeFile(partial, 'whole'));`;
+    expect(spawnSync(process.execPath, ['--input-type=module', '-e', script], { cwd: folder, encoding: 'utf8' })).toMatchObject({ status: 0, stderr: '' });
     await chmod(join(folder, 'drop'), 0o700);
     expect(await readFile(join(folder, 'drop', 'out'), 'utf8')).toBe('whole');
   });

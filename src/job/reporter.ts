@@ -42,4 +42,8 @@ export async function openReporter(job: CompiledJob, options: RunOptions): Promi
 
 const nothing = (): void => undefined;
 
-const silent: Reporter = { detail: nothing, info: nothing, warn: nothing, start: nothing, stop: nothing, stopped: nothing, finished: nothing, done: nothing, close: async () => undefined };
+/** No progress, but nothing that somebody must know is lost. */
+const silent: Reporter = {
+  detail: nothing, info: nothing, warn: (_event, text) => process.stderr.write(`warning: ${text}\n`),
+  start: nothing, stop: nothing, stopped: nothing, finished: nothing, done: nothing, close: async () => undefined,
+};

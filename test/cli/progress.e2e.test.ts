@@ -1,4 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { CLI, type Folder } from '../support/cli.ts';
 import { leads, toCsv } from '../support/leads.ts';
@@ -30,6 +31,19 @@ test('--progress log of a run that stops: the lines are JSON but for the words a
   expect(lines.slice(-2)).toEqual(['millrace: stopped by SIGTERM', '  Run the same command: the job resumes where it stopped.']);
   const again = await folder.run(args({ progress: 'log', 'max-errors': '100%' }));
   expect(again.stderr.split('\n').filter((line) => line !== '').map((line) => (JSON.parse(line) as { event: string }).event)).toEqual(['resumed', 'finished']);
+});
+
+test('--progress none: nothing of a run that has nothing to warn of; warnings and errors all the same', async () => {
+  const { folder, service, args } = await makeWorld(toCsv(ROWS));
+  await writeFile(folder.at('in.csv'), 'email\nana@works.example,surplus\n');
+  const line = args({ steps: 'enrich', progress: 'none', 'limits.maxOutageMs': '500' });
+  service.script = (_asked, _response, reply) => reply({ status: 503, body: '' });
+  const down = await folder.run(line);
+  expect(down.code).toBe(69);
+  expect(down.stderr).toMatch(/^warning: .*has more fields than the header.*\nwarning: the service is down \(http_503.*\nmillrace: the service has been unavailable for .*\n {2}Run the same command when it is back: the job resumes\.\n$/);
+  service.script = (_asked, _response, reply, usual) => reply(usual());
+  expect(await folder.run(line)).toMatchObject({ code: 0, stdout: '', stderr: expect.not.stringContaining('service') });
+  expect(await folder.run(line)).toMatchObject({ code: 0, stdout: '', stderr: '' });
 });
 
 test('--progress bar: a summary, where the result is, and its first rows', async () => {

@@ -21,7 +21,7 @@ export const RUN_FLAG_NOTES: Readonly<Record<string, { expected: string; default
   date: { expected: "a day written YYYY-MM-DD, or the name of a Kubernetes Job that ends in its day or its CronJob's minute", default: 'today (UTC)', description: 'What {date} stands for.' },
   shard: { expected: 'I/N, counted from 0, such as 0/4', default: 'none; in an Indexed Job of Kubernetes `JOB_COMPLETION_INDEX` of `MILLRACE_SHARD_COUNT`', description: 'Which part of the job this process does, of how many: docs/shards.md.' },
   scratch: { expected: 'a folder', default: 'beside the ledger, else the temporary directory', description: 'Where state that grows with the input is kept.' },
-  progress: { expected: PROGRESS.join(', '), default: 'auto', description: 'auto: a bar on a terminal, log lines otherwise.' },
+  progress: { expected: PROGRESS.join(', '), default: 'auto', description: 'auto: a bar on a terminal, log lines otherwise. none: warnings and errors alone.' },
   monitor: { expected: 'a port, or HOST:PORT', default: '-', description: 'Serve /healthz, /readyz, /metrics and a live page there. A port alone: on 127.0.0.1, in a pod of Kubernetes on every address; 0: any free one.' },
   'log-level': { expected: LOG_LEVELS.join(', '), default: 'info', description: 'The least severe log line to write.' },
 };

@@ -10,6 +10,9 @@ import type { Redactor } from './redactor.ts';
 import { parseRetryAfter } from './retry-after.ts';
 import type { CallMeta, CallResult } from './types.ts';
 
+/** What nginx, Go and Apache say of plain HTTP at a TLS port. */
+const PLAIN_TO_TLS = /plain HTTP request was sent to HTTPS port|sent an HTTP request to an HTTPS server|speaking plain HTTP to an SSL-enabled server port/i;
+
 /** What a call that brought no record came to. */
 export type Unsuccessful = Exclude<CallResult<never>, { kind: 'ok' }>;
 
@@ -39,6 +42,9 @@ export function classify(answer: Answer, options: ClassifyOptions): Unsuccessful
 
   const code = says.problem.code ?? `http_${status}`;
   const detail = says.problem.detail || `HTTP ${status}`;
+  if (status === 400 && PLAIN_TO_TLS.test(answer.text.slice(0, 4096))) {
+    return { kind: 'wrong_address', detail: `${options.call} met a port that speaks TLS: write https:// in --base-url`, meta: says.meta };
+  }
   switch (status) {
     case 401:
     case 402:
@@ -67,13 +73,24 @@ export function classify(answer: Answer, options: ClassifyOptions): Unsuccessful
       return retryAfterMs === null ? retryable(answer, says, code, detail, options) : { kind: 'throttled', retryAfterMs, meta: says.meta };
     }
     default:
-      return status < 500 ? { kind: 'rejected', code, detail, meta: says.meta } : retryable(answer, says, code, detail, options);
+      return status < 500 ? { kind: 'rejected', code, detail, meta: says.meta, ...pageOf(answer) } : retryable(answer, says, code, detail, options);
   }
 }
 
 /** An unreadable success: worth another attempt. */
 export function badBody(answer: Answer, detail: string): Unsuccessful {
-  return { kind: 'retryable', code: 'bad_body', detail, retryAfterMs: null, meta: answer.meta };
+  const words = isPage(answer) ? 'the answer is an HTML page' : detail;
+  return { kind: 'retryable', code: 'bad_body', detail: words, retryAfterMs: null, meta: answer.meta, ...pageOf(answer) };
+}
+
+/** Whether the body is an HTML page, by its type or its first words: some services serve one as JSON. */
+function isPage({ text, meta }: Answer): boolean {
+  const type = headerOf(meta.headers, 'content-type') ?? '';
+  return /^(?:text\/html|application\/xhtml\+xml)\b/i.test(type) || /^\s*<(?:!doctype\s+html|html)\b/i.test(text.slice(0, 1024));
+}
+
+function pageOf(answer: Answer): { page?: true } {
+  return isPage(answer) ? { page: true } : {};
 }
 
 interface Said {
@@ -143,5 +160,7 @@ function retryAfter(answer: Answer, { clock }: ClassifyOptions): number | null {
 
 function retryable(answer: Answer, says: Said, code: string, detail: string, options: ClassifyOptions): Unsuccessful {
   const words = oneLine(options.redactor.words(detail));
-  return { kind: 'retryable', code, detail: words, retryAfterMs: retryAfter(answer, options), meta: says.meta };
+  const fault = answer.failure?.fault ?? null;
+  const more = { ...(fault === null ? {} : { fault }), ...pageOf(answer) };
+  return { kind: 'retryable', code, detail: words, retryAfterMs: retryAfter(answer, options), meta: says.meta, ...more };
 }

@@ -3,12 +3,15 @@
  * It knows HTTP but not the service. It never rejects; what went wrong is in `failure`.
  */
 import type { Dispatcher } from 'undici';
+import { messageOf, type ConnectionFault } from './connection-fault.ts';
 import type { ResponseHeaders } from './types.ts';
 
 /** Why no whole answer came. */
 export interface Failure {
   readonly code: 'timeout' | 'network' | 'aborted' | 'bad_body';
   readonly detail: string;
+  /** Of `network`: a fault that waiting does not mend; null or left out: it may pass. */
+  readonly fault?: ConnectionFault | null;
 }
 
 /** What of an error answer is read: more than any of them says. */
@@ -28,6 +31,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   status = 0;
   headers: ResponseHeaders = NO_HEADERS;
   failure: Failure | null = null;
+  /** What undici or the system said of a connection that failed; null: it did not. */
+  networkError: Error | null = null;
   /** Monotonic milliseconds: when it was handed over, and from the moment it goes onto a socket, that. */
   startedAt = performance.now();
   sent = false;
@@ -137,6 +142,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (code === 'UND_ERR_INVALID_ARG' && controller === null) this.#reject(error);
     this.#drop();
     this.failure = describe(error, code, this.status);
+    if (this.failure.code === 'network') this.networkError = error;
     this.#settle();
   }
 
@@ -178,20 +184,14 @@ function describe(error: Error, code: string, status: number): Failure {
     case 'UND_ERR_BODY_TIMEOUT':
       return { code: 'timeout', detail: 'the answer stopped arriving' };
     case 'ETIMEDOUT':
-      return { code: 'timeout', detail: messageOf(error, code) };
+      return { code: 'timeout', detail: messageOf(error) };
     case 'UND_ERR_DESTROYED':
     case 'UND_ERR_CLOSED':
       return { code: 'aborted', detail: 'the client is closed' };
     default:
       // Headers of a success came, its body did not: truncated.
       return status >= 200 && status < 300
-        ? { code: 'bad_body', detail: `the answer broke off: ${messageOf(error, code)}` }
-        : { code: 'network', detail: messageOf(error, code) };
+        ? { code: 'bad_body', detail: `the answer broke off: ${messageOf(error)}` }
+        : { code: 'network', detail: messageOf(error) };
   }
-}
-
-/** Connecting to several addresses fails with an AggregateError, whose own message is empty. */
-function messageOf(error: Error, code: string): string {
-  const inner: unknown = error instanceof AggregateError ? error.errors[0] : undefined;
-  return error.message || (inner instanceof Error ? inner.message : '') || code || error.name;
 }

@@ -1,10 +1,12 @@
 /** Sends one request and brings back what came of it. No retry, no pacing, no redirect, and no opinion on what an answer means. */
 import type { Dispatcher } from 'undici';
 import type { BaseUrl } from './base-url.ts';
-import { openDispatcher } from './dispatcher.ts';
+import { explain } from './connection-fault.ts';
+import { openDispatcher, proxyFor } from './dispatcher.ts';
 import { Exchange } from './exchange.ts';
 import { InFlight } from './in-flight.ts';
 import type { RotatingKey } from './rotating-key.ts';
+import { speaksTls } from './speaks-tls.ts';
 
 export interface TransportOptions {
   readonly base: BaseUrl;
@@ -22,15 +24,21 @@ export interface SendOptions {
 
 const CONNECT_TIMEOUT_MS = 10_000;
 
+/** The other side closed the connection before it answered. */
+const CLOSED: ReadonlySet<string> = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
+const HTTP_PORT = 80;
+
 /** A call as a whole may take this many times `timeoutMs`: a body that dribbles must not live for ever. */
 const TOTAL_FACTOR = 2;
 
 export class Transport {
   readonly #dispatcher: Dispatcher;
   readonly #inFlight: InFlight;
-  readonly #origin: string;
+  readonly #base: BaseUrl;
   #headers: { readonly get: string[]; readonly post: string[] } = { get: [], post: [] };
   readonly #maxBytes: number;
+  /** A server has answered: what it speaks is known. */
+  #answered = false;
   #closing: Promise<void> | null = null;
   #destroyed: Promise<void> | null = null;
 
@@ -39,7 +47,7 @@ export class Transport {
     this.#inFlight = new InFlight({ totalMs, unsentMs: totalMs + CONNECT_TIMEOUT_MS });
     const { connections, timeoutMs } = options;
     this.#dispatcher = openDispatcher(options.base, { connections, timeoutMs, connectTimeoutMs: CONNECT_TIMEOUT_MS }, process.env);
-    this.#origin = options.base.origin;
+    this.#base = options.base;
     this.#maxBytes = options.maxResponseBytes;
     this.#carry(null, options.userAgent);
     options.apiKey.listen((key) => this.#carry(key, options.userAgent));
@@ -82,7 +90,7 @@ export class Transport {
   /** @param body null: a GET */
   #send(path: string, body: string | null, options: SendOptions | undefined): Promise<Exchange> {
     return new Promise((resolve, reject) => {
-      const exchange = new Exchange(this.#inFlight, this.#maxBytes, resolve, reject);
+      const exchange = new Exchange(this.#inFlight, this.#maxBytes, (done) => this.#settle(done, resolve), reject);
       this.#inFlight.add(exchange);
       if (this.#closing !== null || this.#destroyed !== null) exchange.fail({ code: 'aborted', detail: 'the client is closed' });
       if (options?.signal !== undefined) exchange.watch(options.signal);
@@ -90,11 +98,28 @@ export class Transport {
     });
   }
 
+  /** A call whose connection failed is explained first. */
+  #settle(exchange: Exchange, resolve: (exchange: Exchange) => void): void {
+    if (exchange.status > 0) this.#answered = true;
+    if (exchange.networkError === null) resolve(exchange);
+    else void this.#explain(exchange, exchange.networkError).then(() => resolve(exchange));
+  }
+
+  async #explain(exchange: Exchange, error: Error): Promise<void> {
+    const { origin, hostname, protocol } = this.#base;
+    const explained = explain(error, this.#base);
+    exchange.failure = { code: 'network', ...explained };
+    const closed = CLOSED.has((error as NodeJS.ErrnoException).code ?? '');
+    if (!closed || this.#answered || protocol === 'https:' || proxyFor(this.#base, process.env) !== null) return;
+    const { port } = new URL(origin);
+    if (await speaksTls(hostname, Number(port || HTTP_PORT))) exchange.failure = { code: 'network', fault: 'needs_tls', detail: `${origin} speaks TLS` };
+  }
+
   #dispatch(path: string, body: string | null, idempotencyKey: string | undefined, exchange: Exchange): void {
     const usual = body === null ? this.#headers.get : this.#headers.post;
     const headers = idempotencyKey === undefined ? usual : [...usual, 'idempotency-key', idempotencyKey];
     try {
-      this.#dispatcher.dispatch({ origin: this.#origin, path, method: body === null ? 'GET' : 'POST', headers, body }, exchange);
+      this.#dispatcher.dispatch({ origin: this.#base.origin, path, method: body === null ? 'GET' : 'POST', headers, body }, exchange);
     } catch (error) {
       // undici's pools report everything to the handler; its proxy agents throw some of it.
       exchange.onResponseError(null, error as Error);

@@ -1,4 +1,5 @@
 /** The service's records and what one call comes back with. Types only. */
+import type { ConnectionFault } from './connection-fault.ts';
 
 /** Company part of a person record, and the bare company record; unknown fields are kept. */
 export interface CompanyRecord {
@@ -60,7 +61,7 @@ export type CallResult<T> =
   /** 451: the person asked to be removed. */
   | { readonly kind: 'suppressed'; readonly meta: CallMeta }
   /** 400, 413, 422 and other 4xx of this one request: asking again would not help. `code` is the service's own, else `http_<status>`. */
-  | { readonly kind: 'rejected'; readonly code: string; readonly detail: string; readonly meta: CallMeta }
+  | { readonly kind: 'rejected'; readonly code: string; readonly detail: string; readonly meta: CallMeta; readonly page?: true }
   /** 401, 402, 403, 421: key refused or out of credits. `keyVersion`: which key the call carried, where it may change. */
   | { readonly kind: 'denied'; readonly code: string; readonly detail: string; readonly keyVersion?: number; readonly meta: CallMeta }
   /** A 404 that is no miss: this is not such a service. Ends the job. */
@@ -68,4 +69,16 @@ export type CallResult<T> =
   /** 429, or 503 with Retry-After: later, at no cost in retries. `retryAfterMs` null: the service did not say. */
   | { readonly kind: 'throttled'; readonly retryAfterMs: number | null; readonly meta: CallMeta }
   /** Worth another attempt: 408, 409 idempotency_in_flight, 425, 5xx, network errors, timeouts, unreadable success bodies. `code` such as `http_500`, `timeout`, `network`, `bad_body`. */
-  | { readonly kind: 'retryable'; readonly code: string; readonly detail: string; readonly retryAfterMs: number | null; readonly meta: CallMeta };
+  | Retryable;
+
+export interface Retryable {
+  readonly kind: 'retryable';
+  readonly code: string;
+  readonly detail: string;
+  readonly retryAfterMs: number | null;
+  readonly meta: CallMeta;
+  /** Why no connection came about, where waiting does not mend it. */
+  readonly fault?: ConnectionFault;
+  /** The body is an HTML page: it comes from what stands in front of a service, or in its place. Also of a refusal. */
+  readonly page?: true;
+}

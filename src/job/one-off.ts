@@ -110,6 +110,7 @@ class OneOff {
       renewKey: (version) => renewed(apiKey, version, notices),
       limitReached: () => budget.reached(),
       hasAnswered: false,
+      asksAgain: false,
       maxWaitMs,
       maxOutageMs,
       events: { sent: (step) => counters.sent(step), answered: (step, result) => counters.answered(step, result), retrying: () => undefined, wentDown: (code, detail) => notices.wentDown(code, detail), cameBack: (downMs) => notices.cameBack(downMs) },

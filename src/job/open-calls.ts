@@ -59,6 +59,7 @@ export function openCalls(parts: JobParts, onFatal: (error: unknown) => void): C
     renewKey: (version) => renewed(service.apiKey, version, notices),
     limitReached: () => parts.budget.reached(),
     hasAnswered: parts.checkpoint.trusted,
+    asksAgain: parts.retry !== null,
     maxWaitMs: job.limits.maxWaitMs,
     maxOutageMs: job.limits.maxOutageMs,
     events: {

@@ -1,15 +1,14 @@
 import type { KeyRenewal } from '../client/rotating-key.ts';
-import type { CallResult } from '../client/types.ts';
+import type { CallResult, Retryable } from '../client/types.ts';
 import type { MillraceError } from '../errors.ts';
 import type { Limiter, Ticket } from '../limiter/limiter.ts';
 import type { Step } from '../job/types.ts';
 import { AdaptiveConcurrency, boundsWithin } from './adaptive-concurrency.ts';
 import { newTask, type Call, type Task } from './call.ts';
-import { isFromService } from './circuit.ts';
 import { deniedError, outageError, waitError, wrongAddressError } from './fatal-errors.ts';
+import { FirstContact } from './first-contact.ts';
 import { Outage } from './outage.ts';
 import { Patience } from './patience.ts';
-import { Redirects } from './redirects.ts';
 import { RetryLine } from './retry-line.ts';
 import { MAX_ATTEMPTS, retryDelayMs } from './retry-policy.ts';
 import { Slots } from './slots.ts';
@@ -41,6 +40,8 @@ export interface CallPoolOptions {
   readonly renewKey?: (keyVersion: number) => Promise<KeyRenewal | null>;
   /** Whether the service has answered this job in an earlier run, so that it is known to be one. */
   readonly hasAnswered: boolean;
+  /** Every lookup has failed in an earlier run: a retry. */
+  readonly asksAgain: boolean;
   readonly maxWaitMs: number;
   readonly maxOutageMs: number;
   readonly events: PoolEvents;
@@ -64,7 +65,7 @@ export class CallPool {
   readonly #outage: Outage;
   readonly #retries: RetryLine;
   readonly #patience: Patience;
-  readonly #redirects: Redirects;
+  readonly #contact: FirstContact;
   #stopped = false;
   /** Calls that hold a slot and wait for a permit. */
   #atGate = 0;
@@ -78,15 +79,25 @@ export class CallPool {
     this.#options = options;
     this.#auto = concurrency === 'auto' ? new AdaptiveConcurrency({ rpm, bounds: boundsWithin(mostAtOnce) }) : null;
     this.#slots = new Slots(this.#auto?.limit ?? Math.min(Number(concurrency), mostAtOnce));
-    this.#outage = new Outage({ slots: this.#slots, timers: this.#timers, monotonicNow, maxOutageMs, probe: (task) => this.#enqueue(task) });
+    this.#contact = new FirstContact(options.hasAnswered);
+    this.#outage = new Outage({
+      slots: this.#slots, timers: this.#timers, monotonicNow, maxOutageMs,
+      isKnown: () => this.#contact.reached,
+      asksAgain: options.asksAgain,
+      probe: (task) => this.#enqueue(task),
+    });
     this.#retries = new RetryLine({ timers: this.#timers, monotonicNow, free: () => this.#outage.open, go: (task) => this.#retry(task) });
     this.#patience = new Patience(maxWaitMs);
-    this.#redirects = new Redirects(options.hasAnswered);
   }
 
   /** While the service is down: for how long, and when it is asked again (0: just now); else null. */
   get outage(): { readonly forMs: number; readonly probeInMs: number } | null {
     return this.#outage.open ? { forMs: this.#outage.forMs, probeInMs: this.#outage.probeInMs } : null;
+  }
+
+  /** Whether the service has answered this job, in this run or an earlier one. */
+  get hasAnswered(): boolean {
+    return this.#contact.reached;
   }
 
   /** How many calls may be in flight at once. */
@@ -152,16 +163,18 @@ export class CallPool {
       }
       if (!task.sent) {
         task.sent = true;
+        this.#outage.sent(task);
         this.#retries.firstAttempt();
       }
       events.sent(call.step);
       this.#inFlight++;
-      const result = this.#redirects.judge(await call.send());
+      const { result, end } = this.#contact.judge(await call.send());
       this.#dial(result);
       this.#inFlight--;
       limiter.observe({ ticket, headers: result.meta.headers, throttled: result.kind === 'throttled', failed: result.kind === 'retryable', retryAfterMs: 'retryAfterMs' in result ? result.retryAfterMs : null });
       events.answered(call.step, result);
-      this.#act(task, result);
+      if (end === null) this.#act(task, result);
+      else this.#fatal(end);
       // It keeps its slot meanwhile: what went out in its place would be refused as well.
       if (result.kind === 'denied') await this.#denied(task, result);
       this.#answered?.resolve();
@@ -246,21 +259,22 @@ export class CallPool {
     this.#enqueue(task, 'first');
   }
 
-  #failed(task: Task, result: CallResult<unknown> & { kind: 'retryable' }): void {
+  #failed(task: Task, result: Retryable): void {
     // Whoever stopped the pool leaves it to the next run to ask again.
     if (this.#stopped) return;
     const { events, maxOutageMs, maxWaitMs, random } = this.#options;
     if (this.#outage.failed(task, result)) events.wentDown(result.code, result.detail);
     const { open } = this.#outage;
     // Where nothing answers it is the service that is down, not this lookup: its attempt is not held against it.
-    if (!open || isFromService(result)) task.attempts++;
-    if (task.attempts >= MAX_ATTEMPTS || task.call.givesUp?.(result) === true) {
+    if (!open || this.#outage.costsAttempt(task, result)) task.attempts++;
+    if (task.attempts >= MAX_ATTEMPTS || task.call.givesUp?.(result) === true || this.#outage.givesUp(result)) {
       task.call.settle({ kind: 'failed', rejected: false, status: result.meta.status, code: result.code, attempts: task.attempts, requestId: result.meta.requestId });
       return;
     }
     const askedMs = result.retryAfterMs ?? 0;
     events.retrying(task.call.step, result.code);
-    if (open && this.#outage.forMs > maxOutageMs) this.#fatal(outageError(this.#outage.forMs, result.code, result.detail));
+    const { forMs } = this.#outage;
+    if (open && forMs > maxOutageMs) this.#fatal(this.#contact.endOfPages(forMs) ?? outageError(forMs, result.code, result.detail));
     else if (askedMs > maxWaitMs) this.#fatal(waitError(askedMs, 0, maxWaitMs));
     else if (!open) this.#retries.addLater(task, retryDelayMs(task.attempts, askedMs, random()));
     else if (askedMs > 0) this.#retries.addLater(task, askedMs);

@@ -10,6 +10,8 @@ export type Settled<T> =
 
 export interface Call<T> {
   readonly step: Step;
+  /** It asks for several keys, and is asked for again in parts when it fails: its failure loses nothing. */
+  readonly divisible?: boolean;
   /** One attempt; never throws. */
   send(): Promise<CallResult<T>>;
   /** Whether this failed attempt is the last, because something else will be asked instead. Left out: attempts are used up. */
@@ -27,10 +29,12 @@ export interface Task {
   sent: boolean;
   /** When the service first said "later" to it; null: never. */
   throttledSince: number | null;
-  /** Calls that had been answered when it first failed. */
+  /** Calls that had been answered when it was first sent. */
+  answersWhenSent: number;
+  /** The same when it first failed. */
   answersBefore: number;
 }
 
 export function newTask(call: Call<unknown>): Task {
-  return { call, attempts: 0, sent: false, throttledSince: null, answersBefore: 0 };
+  return { call, attempts: 0, sent: false, throttledSince: null, answersWhenSent: 0, answersBefore: 0 };
 }

@@ -2,7 +2,7 @@
  * Tells a service that is down from lookups that fail on their own. Pure: time is passed in.
  *
  * closed -> open: `OPEN_AFTER` different lookups failed for the first time with no answer between them, or, where fewer are
- * left, one found the service unreachable at its last attempt and nothing was answered since its first.
+ * left, one failed at its last attempt and nothing was answered meanwhile (`docs/decisions/outages.md`).
  * open: one probe at a time; open -> closed: any answer that is no failure.
  *
  * While nothing answers (no connection, a timeout, a gateway's 502 to 504), probes come at growing intervals and cost no
@@ -10,7 +10,7 @@
  * to tell: probes go on quickly through those that were not asked yet, and each counts as an attempt. Only when there is no
  * other left, the same ones are asked again until their attempts are used up, in half of the time that an outage may take.
  */
-import type { CallResult } from '../client/types.ts';
+import type { CallResult, Retryable } from '../client/types.ts';
 import { MAX_ATTEMPTS } from './retry-policy.ts';
 
 /** Different lookups that must fail in a row: a few that the service cannot digest must not look like an outage. */
@@ -28,25 +28,17 @@ function isGatewayStatus(status: number): boolean {
   return (status >= 300 && status < 400) || (status >= 502 && status <= 504) || (status >= 520 && status <= 530);
 }
 
-/** What the system says when there is nobody to connect to. */
-const NOBODY_THERE = /\b(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)\b/;
-
-/** Whether nothing was even sent: a lookup may break the connection, or what stands behind a gateway, but never this. */
-export function isUnreachable({ code, detail }: CallResult<unknown> & { kind: 'retryable' }): boolean {
-  return code === 'network' && NOBODY_THERE.test(detail);
-}
-
 /** What a connection that is open never ends with: somebody looked for the service, and nothing was sent. */
 const NEVER_SENT = /\b(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN)\b/;
 
 /** Whether it is certain that no service has heard of a call. */
 export function wasNeverSent(result: CallResult<unknown>): boolean {
-  return result.kind === 'retryable' && result.code === 'network' && NEVER_SENT.test(result.detail);
+  return result.kind === 'retryable' && result.code === 'network' && (result.fault !== undefined || NEVER_SENT.test(result.detail));
 }
 
-/** Whether a failure came from the service itself, which then is up. */
-export function isFromService({ code, meta }: CallResult<unknown> & { kind: 'retryable' }): boolean {
-  return meta.status > 0 && !isGatewayStatus(meta.status) && code !== 'network' && code !== 'timeout';
+/** Whether a failure came from the service itself, which then is up. A page in the place of a record is a gateway's, or a maintenance page. */
+export function isFromService({ code, meta, page }: Retryable): boolean {
+  return !(page === true && meta.status < 300) && meta.status > 0 && !isGatewayStatus(meta.status) && code !== 'network' && code !== 'timeout';
 }
 
 /** How long until the next probe of a service that answers with failures. @param left lookups that have all failed before; 0: there are others */
@@ -76,9 +68,10 @@ export class Circuit {
 
   /**
    * No answer, or 5xx. `lookup` identifies what was asked; null: one that has failed before, which tells nothing new.
-   * `againMs`: when to probe next; null: later each time. `unreachable`: this lookup never found the service, and no other did. Returns true when this opened the circuit.
+   * `againMs`: when to probe next; null: later each time. `alone`: this lookup has used up its attempts, and nothing was
+   * answered meanwhile. Returns true when this opened the circuit.
    */
-  failed(lookup: object | null, nowMs: number, againMs: number | null = null, unreachable = false): boolean {
+  failed(lookup: object | null, nowMs: number, againMs: number | null = null, alone = false): boolean {
     if (this.#openedAt !== null) {
       // What was in flight when it opened is no probe.
       if (nowMs < this.#nextProbeAt) return false;
@@ -87,7 +80,7 @@ export class Circuit {
       return false;
     }
     if (lookup !== null) this.#failing.add(lookup);
-    if (this.#failing.size < OPEN_AFTER && !unreachable) return false;
+    if (this.#failing.size < OPEN_AFTER && !alone) return false;
     this.#openedAt = nowMs;
     this.#nextProbeAt = nowMs + FIRST_PROBE_MS;
     this.#failing.clear();

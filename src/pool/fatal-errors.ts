@@ -1,4 +1,5 @@
 /** The answers that end a run, in words for the person who meets them. */
+import type { ConnectionFault } from '../client/connection-fault.ts';
 import { ConfigError, EXIT, MillraceError } from '../errors.ts';
 
 /** @param found what was in the key's file when it was read again; null: the key came from no file */
@@ -11,6 +12,33 @@ export function deniedError(status: number, code: string, detail: string, found:
 
 export function wrongAddressError(status: number, detail: string): MillraceError {
   return new ConfigError('not_the_service', `this does not look like the data service: ${status}${detail === '' ? '' : ` ${detail}`}`, { hint: 'Check --base-url: it is the part of the address before /v1.' });
+}
+
+/** What mends each fault of the connection. */
+const REMEDIES: Readonly<Record<ConnectionFault, string>> = {
+  untrusted_certificate: 'Set NODE_EXTRA_CA_CERTS to a PEM file with the certificate of the authority that signed it',
+  expired_certificate: 'Have the certificate renewed, or correct the clock of this machine',
+  foreign_certificate: 'Check the host in --base-url, or have a certificate made for this host',
+  no_tls: 'Check the scheme and the port in --base-url: http:// if this port has no TLS',
+  needs_tls: 'Write https:// in --base-url',
+  tls_refused: 'Check the host and the port in --base-url, and which version of TLS and which certificates the server asks for',
+  http2_only: 'Name a port in --base-url that speaks HTTP/1.1, or permit HTTP/1.1 on this one',
+  not_http: 'Check the host and the port in --base-url',
+  no_such_host: 'Check the spelling of the host in --base-url and in the proxy variables, and whether the DNS of this machine knows it',
+  proxy_refused: 'Put the credentials into HTTPS_PROXY or HTTP_PROXY (http://user:password@proxy:3128), permit the host in the proxy, or name it in NO_PROXY',
+};
+
+/** The service was never reached, for a reason that waiting does not mend: 78. */
+export function unreachableError(fault: ConnectionFault, detail: string): MillraceError {
+  return new ConfigError(fault, `the service cannot be reached: ${detail}`, { hint: `${REMEDIES[fault]}, then run the same command.` });
+}
+
+/** Nothing but HTML pages, for as long as an outage may last: 78. */
+export function pagesError(pages: number, forMs: number): MillraceError {
+  const seconds = Math.round(forMs / 1_000);
+  return new ConfigError('not_the_service', `this does not look like the data service: for ${seconds} s it has answered with nothing but HTML pages (${pages})`, {
+    hint: 'Check --base-url: it is the part of the address before /v1.',
+  });
 }
 
 /** @param waitedMs what was waited already, with no answer but "later" */

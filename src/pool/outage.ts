@@ -1,15 +1,22 @@
-import type { CallResult } from '../client/types.ts';
+import type { Retryable } from '../client/types.ts';
 import type { Task } from './call.ts';
-import { Circuit, isFromService, isUnreachable, probeAgainMs } from './circuit.ts';
+import { Circuit, isFromService, probeAgainMs, wasNeverSent } from './circuit.ts';
 import { MAX_ATTEMPTS } from './retry-policy.ts';
 import type { Slots } from './slots.ts';
 import type { Timers } from './timers.ts';
+
+/** The part of the longest outage after which the last lookups of a service that answers, but only with failures, are given up. */
+const FEW_SHARE = 0.2;
 
 export interface OutageOptions {
   readonly slots: Slots;
   readonly timers: Timers;
   readonly monotonicNow: () => number;
   readonly maxOutageMs: number;
+  /** Whether the service has ever answered this job. */
+  readonly isKnown: () => boolean;
+  /** Every lookup has failed in an earlier run, beside others that were answered: it may be these that break the service. */
+  readonly asksAgain: boolean;
   /** Takes a lookup that is to be asked as a probe. */
   readonly probe: (task: Task) => void;
 }
@@ -23,6 +30,8 @@ export class Outage {
   readonly #circuit = new Circuit();
   /** Failed while the circuit was open: probed again when there is nothing else to probe. */
   #parked: Task[] = [];
+  /** The circuit opened because the last lookups failed, and not because many in a row did. */
+  #few = false;
   /** The most that were parked since the circuit opened. */
   #mostParked = 0;
   /** Calls that the service has answered, whatever it said but "later" and "failed". */
@@ -62,15 +71,51 @@ export class Outage {
     return { afterMs, parked };
   }
 
+  /** A lookup goes out for the first time. */
+  sent(task: Task): void {
+    task.answersWhenSent = this.#answers;
+  }
+
   /** A lookup failed. Returns whether the service now counts as down, and did not before. */
-  failed(task: Task, result: CallResult<unknown> & { kind: 'retryable' }): boolean {
+  failed(task: Task, result: Retryable): boolean {
     const first = task.attempts === 0;
     // Only a first failure tells something new: many lookups that the service cannot digest may be left over at the end.
     if (first) task.answersBefore = this.#answers;
-    const unreachable = isUnreachable(result) && task.attempts + 1 >= MAX_ATTEMPTS && task.answersBefore === this.#answers;
-    const opened = this.#circuit.failed(first ? task.call : null, this.#options.monotonicNow(), isFromService(result) ? this.#probeAgainMs() : null, unreachable);
+    const alone = task.attempts + 1 >= MAX_ATTEMPTS && this.#isAlone(task, result);
+    const againMs = isFromService(result) && !this.#waitsForFew() ? this.#probeAgainMs() : null;
+    const opened = this.#circuit.failed(first ? task.call : null, this.#options.monotonicNow(), againMs, alone);
+    if (opened) this.#few = alone;
     if (this.open) this.#probeLater();
     return opened;
+  }
+
+  /**
+   * Whether nothing shows that the service is up and that it is this lookup that fails. A failure of the service itself is
+   * judged by all answers since the lookup was sent: those beside its first attempt count. What a gateway or the network
+   * says is judged by those since its first failure alone: an outage may begin between two answers.
+   */
+  #isAlone({ call, answersWhenSent, answersBefore }: Task, result: Retryable): boolean {
+    const fromService = isFromService(result);
+    if (fromService && call.divisible === true) return false;
+    return this.#answers === (fromService ? answersWhenSent : answersBefore);
+  }
+
+  /** Whether a failure while the service counts as down costs the lookup an attempt. */
+  costsAttempt({ call }: Task, result: Retryable): boolean {
+    if (isFromService(result)) return call.divisible === true || (this.#options.isKnown() && !this.#waitsForFew());
+    // Its parts tell whether one of them breaks what stands in front of the service.
+    return call.divisible === true && this.#few && !this.#waitsForFew() && !wasNeverSent(result);
+  }
+
+  /** Whether a lookup is given up now that the outage has lasted too long, instead of ending the run: it stays as failed as it was. */
+  givesUp(result: Retryable): boolean {
+    const { asksAgain, isKnown, maxOutageMs } = this.#options;
+    return asksAgain && this.#few && isKnown() && !wasNeverSent(result) && this.forMs > maxOutageMs;
+  }
+
+  /** Too few lookups are left to tell, and it is too early to give them up. */
+  #waitsForFew(): boolean {
+    return this.#few && this.forMs < this.#options.maxOutageMs * FEW_SHARE;
   }
 
   park(task: Task): void {
@@ -82,6 +127,7 @@ export class Outage {
   clear(): void {
     this.#parked = [];
     this.#mostParked = 0;
+    this.#few = false;
   }
 
   /** A probe is due: lookups that were not asked yet go first, and when they thin out, the reader brings others. */

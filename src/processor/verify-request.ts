@@ -31,6 +31,7 @@ export function submitVerify(context: Pick<StepContext, 'client' | 'pool'>, requ
   const canBeSmaller = limitMs !== null && emails.length > 1;
   pool.submit<VerifyAnswer>({
     step: 'verify',
+    divisible: canBeSmaller,
     send: async () => {
       const result = await client.callVerify(body, { idempotencyKey });
       latencyMs = result.meta.latencyMs;

@@ -42,7 +42,7 @@ const rows: readonly Row[] = [
   { name: '204', status: 204, enrich: { kind: 'miss' }, verify: { kind: 'retryable', code: 'http_204' } },
   // Successes that cannot be read
   { name: '200 without a body', status: 200, body: '', ...both(badBody('the answer is empty')) },
-  { name: '200 that is not JSON', status: 200, body: '<html>', headers: HTML, ...both(badBody('the answer is not JSON')) },
+  { name: '200 that is not JSON', status: 200, body: '<html>', headers: HTML, ...both(badBody('the answer is an HTML page')) },
   { name: '200 cut short', status: 200, body: PERSON_TEXT.slice(0, -3), ...both(badBody('the answer is not JSON')) },
   { name: '200 with an array', status: 200, body: '[]', enrich: badBody(), verify: { kind: 'ok' } },
   { name: '200 with a text', status: 200, body: '"ok"', ...both(badBody()) },

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { CallPoolOptions } from '../../src/pool/call-pool.ts';
 import { wasNeverSent } from '../../src/pool/circuit.ts';
 import { isPending, stopTime } from '../limiter/virtual.ts';
-import { attemptsOf, DOWN, GONE, later, meta, MISS, OK, pass, readAll, REJECTED, testBed, type Answer, UNREACHABLE } from './scripted.ts';
+import { attemptsOf, CUT, DOWN, GONE, later, meta, MISS, OK, PAGE, pass, readAll, REJECTED, testBed, type Answer, UNREACHABLE } from './scripted.ts';
 
 beforeEach(stopTime);
 afterEach(() => vi.useRealTimers());
@@ -334,17 +334,6 @@ describe('a service that is down', () => {
     expect(bed.pool.outage).toBeNull();
   });
 
-  it('is noticed by a single lookup, when nobody is there to connect to', async () => {
-    const bed = testBed((_, __, at) => (at < 120_000 ? UNREACHABLE : OK));
-    bed.submit(0);
-    await vi.advanceTimersByTimeAsync(119_000);
-    expect(bed.settled.size).toBe(0);
-    expect(bed.events).toContain('open');
-    await vi.advanceTimersByTimeAsync(30_000);
-    expect(bed.settled.get(0)?.kind).toBe('ok');
-    expect(bed.fatal).toEqual([]);
-  });
-
   it('is not taken for down by a lookup that others are answered beside', async () => {
     const bed = testBed((id) => (id === 0 ? UNREACHABLE : OK));
     bed.submit(0);
@@ -365,15 +354,6 @@ describe('a service that is down', () => {
     expect(bed.settled.size).toBe(1_000);
   });
 
-  it('is not taken for down because of a few lookups at the end of the input, which fail', async () => {
-    const bed = testBed(() => DOWN);
-    for (let id = 0; id < 9; id++) bed.submit(id);
-    await pass(MINUTE);
-    expect(bed.events).not.toContain('open');
-    expect([...bed.settled.values()].every((settled) => settled.kind === 'failed' && settled.attempts === 5)).toBe(true);
-    expect(bed.settled.size).toBe(9);
-  });
-
   it('is not taken for down because many lookups that failed before are left over at the end', async () => {
     // Each poisoned lookup takes seconds to fail for good, so they pile up: here fifty of them outlast the last good one.
     const bed = testBed((id) => (id % 8 === 0 ? DOWN : OK), { concurrency: 64, random: () => 0.999 });
@@ -381,6 +361,124 @@ describe('a service that is down', () => {
     await pass(MINUTE);
     expect(bed.settled.size).toBe(400);
     expect(bed.events).not.toContain('open');
+  });
+});
+
+describe('a service that is down when only a few lookups are left', () => {
+  const ways: [string, Answer][] = [['503', GONE], ['an HTML page', PAGE], ['an HTML page with a 503', { ...GONE, page: true } as Answer], ['a refused connection', UNREACHABLE], ['a cut connection', CUT], ['500', DOWN]];
+
+  it.each(ways.flatMap(([name, answer]) => [1, 5, 9].map((lookups) => [name, lookups, answer] as const)))('(%s, %d of them, from the start) is waited for: none fails', async (_, lookups, gone) => {
+    for (const downMs of [40_000, 9 * MINUTE]) {
+      const bed = testBed((__, ___, at) => (at < downMs ? gone : OK));
+      for (let id = 0; id < lookups; id++) bed.submit(id);
+      await pass(downMs - 1);
+      expect([bed.settled.size, bed.fatal]).toEqual([0, []]);
+      expect(bed.pool.outage?.forMs).toBeGreaterThan(30_000);
+      await pass(MINUTE);
+      expect([...bed.settled.values()].map(({ kind }) => kind)).toEqual(Array.from({ length: lookups }, () => 'ok'));
+      expect(bed.events.filter((event) => event === 'open' || event === 'closed')).toEqual(['open', 'closed']);
+      await bed.pool.drain();
+    }
+  });
+
+  it.each(ways)('(%s, after a thousand answers) is waited for: none fails', async (_, gone) => {
+    const beginsAt = 1_000;
+    for (const left of [1, 5]) {
+      const bed = testBed((__, ___, at) => (at >= beginsAt && at < beginsAt + 40_000 ? gone : OK));
+      void readAll(bed, 100);
+      await pass(beginsAt);
+      expect(bed.settled.size).toBe(100);
+      for (let id = 100; id < 100 + left; id++) bed.submit(id);
+      await pass(39_000);
+      expect(bed.settled.size).toBe(100);
+      await pass(MINUTE);
+      expect([...bed.settled.values()].filter(({ kind }) => kind === 'ok')).toHaveLength(100 + left);
+      await bed.pool.drain();
+    }
+  });
+
+  it.each(ways.filter(([name]) => name !== 'an HTML page'))('(%s) for too long ends the run with 69, and fails none', async (_, gone) => {
+    for (const lookups of [1, 5]) {
+      const bed = testBed(() => gone, { maxOutageMs: 60_000 });
+      for (let id = 0; id < lookups; id++) bed.submit(id);
+      await pass(2 * MINUTE);
+      expect(bed.fatal).toEqual([expect.objectContaining({ exitCode: 69, code: 'service_unavailable' })]);
+      expect(bed.settled.size).toBe(0);
+    }
+  });
+
+  it('is asked one at a time, more and more seldom', async () => {
+    const bed = testBed(() => GONE);
+    for (let id = 0; id < 5; id++) bed.submit(id);
+    await pass(10 * MINUTE);
+    // Five attempts each at most, and then a probe every 15 s.
+    expect(bed.sent.length).toBeLessThanOrEqual(25 + 5 + 40);
+  });
+});
+
+describe('a lookup that never works', () => {
+  it.each([1, 2, 16])('beside four that do fails alone within seconds, wherever it is (%d at once)', async (concurrency) => {
+    for (const poisoned of [0, 2, 3]) {
+      const bed = testBed((id) => (id === poisoned ? DOWN : OK), { concurrency });
+      for (let id = 0; id < 5; id++) bed.submit(id);
+      await pass(10_000);
+      expect(bed.settled.get(poisoned)).toMatchObject({ kind: 'failed', code: 'http_500', attempts: 5 });
+      expect(bed.settled.size).toBe(5);
+      expect(bed.events).not.toContain('open');
+    }
+  });
+
+  it('and is the last, with nobody beside it, fails after a fifth of the longest outage', async () => {
+    const bed = testBed((id) => (id === 4 ? DOWN : OK), { concurrency: 1 });
+    for (let id = 0; id < 5; id++) bed.submit(id);
+    await pass(119_000);
+    expect(bed.settled.size).toBe(4);
+    await pass(MINUTE);
+    expect(bed.settled.get(4)).toMatchObject({ kind: 'failed', code: 'http_500' });
+    expect(bed.fatal).toEqual([]);
+  });
+
+  it.each([1, 5, 9])('and is asked again in a later run, with %d like it, fails long before an outage would end the run', async (lookups) => {
+    const bed = testBed(() => DOWN, { hasAnswered: true });
+    for (let id = 0; id < lookups; id++) bed.submit(id);
+    await pass(5 * MINUTE);
+    expect([...bed.settled.values()].filter(({ kind }) => kind === 'failed')).toHaveLength(lookups);
+    expect(bed.fatal).toEqual([]);
+  });
+
+  it.each([1, 5])('for a gateway (502), and is asked again by a retry with %d like it, fails again when an outage would end the run', async (lookups) => {
+    const bed = testBed(() => GONE, { hasAnswered: true, asksAgain: true });
+    for (let id = 0; id < lookups; id++) bed.submit(id);
+    await pass(10 * MINUTE);
+    expect(bed.settled.size).toBe(0);
+    await pass(2 * MINUTE);
+    expect([...bed.settled.values()].filter(({ kind }) => kind === 'failed')).toHaveLength(lookups);
+    expect(bed.fatal).toEqual([]);
+  });
+
+  it('because nobody listens ends a retry with 69', async () => {
+    const bed = testBed(() => UNREACHABLE, { hasAnswered: true, asksAgain: true });
+    bed.submit(0);
+    await pass(11 * MINUTE);
+    expect(bed.fatal).toEqual([expect.objectContaining({ exitCode: 69 })]);
+    expect(bed.settled.size).toBe(0);
+  });
+
+  it('and asks for many keys is given back to be halved, although nothing else was ever answered', async () => {
+    const bed = testBed(() => DOWN);
+    bed.submit(0, { divisible: true });
+    await pass(10_000);
+    expect(bed.settled.get(0)).toMatchObject({ kind: 'failed', attempts: 5 });
+    expect(bed.events).not.toContain('open');
+  });
+
+  it('and asks for many keys, and breaks what stands in front of the service, is given back after a while', async () => {
+    const bed = testBed(() => GONE);
+    bed.submit(0, { divisible: true });
+    await pass(119_000);
+    expect(bed.settled.size).toBe(0);
+    await pass(MINUTE);
+    expect(bed.settled.get(0)).toMatchObject({ kind: 'failed', code: 'http_503' });
   });
 });
 

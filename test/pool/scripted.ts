@@ -2,7 +2,7 @@
 import { vi } from 'vitest';
 import type { CallMeta, CallResult } from '../../src/client/types.ts';
 import { EXIT, MillraceError } from '../../src/errors.ts';
-import { CallPool, type CallPoolOptions, type Settled } from '../../src/pool/call-pool.ts';
+import { CallPool, type Call, type CallPoolOptions, type Settled } from '../../src/pool/call-pool.ts';
 import { makeLimiter } from '../limiter/virtual.ts';
 
 export type Answer = CallResult<string>;
@@ -19,6 +19,9 @@ export const DOWN: Answer = { kind: 'retryable', code: 'http_500', detail: 'oops
 export const GONE: Answer = { kind: 'retryable', code: 'http_503', detail: 'gone', retryAfterMs: null, meta: meta(503) };
 /** Nobody listens. */
 export const UNREACHABLE: Answer = { kind: 'retryable', code: 'network', detail: 'connect ECONNREFUSED 127.0.0.1:9', retryAfterMs: null, meta: meta(0) };
+/** A login page, or that of a site which is no data service. */
+export const PAGE: Answer = { kind: 'retryable', code: 'bad_body', detail: 'the answer is an HTML page', retryAfterMs: null, meta: meta(200), page: true };
+export const CUT: Answer = { kind: 'retryable', code: 'network', detail: 'other side closed', retryAfterMs: null, meta: meta(0) };
 export const later = (retryAfterMs: number | null): Answer => ({ kind: 'throttled', retryAfterMs, meta: meta(429) });
 
 export interface Bed {
@@ -30,7 +33,7 @@ export interface Bed {
   readonly events: string[];
   most: number;
   inFlight: number;
-  submit(id: number): void;
+  submit(id: number, more?: Pick<Call<string>, 'divisible'>): void;
 }
 
 /** @param answer what an attempt (from 1) at lookup `id` comes to, and after how many milliseconds (default 10) */
@@ -48,6 +51,7 @@ export function testBed(answer: (id: number, attempt: number, at: number) => Ans
     mayCall: () => true,
     limitReached: () => new MillraceError(EXIT.refused, 'max_calls', 'limits.maxCalls is reached'),
     hasAnswered: false,
+    asksAgain: false,
     maxWaitMs: 900_000,
     maxOutageMs: 600_000,
     events: {
@@ -70,8 +74,9 @@ export function testBed(answer: (id: number, attempt: number, at: number) => Ans
     events,
     most: 0,
     inFlight: 0,
-    submit: (id) => {
+    submit: (id, more = {}) => {
       pool.submit<string>({
+        ...more,
         step: 'enrich',
         send: async () => {
           const attempt = (attempts.get(id) ?? 0) + 1;

@@ -12,6 +12,7 @@ import { storageOf } from '../storage/storages.ts';
 import type { KeptFiles, Mark } from '../writer/mark.ts';
 import type { Tally } from '../writer/tally.ts';
 import type { Fence } from './fence.ts';
+import { seal, unseal } from './seal.ts';
 
 const VERSION = 1;
 
@@ -61,6 +62,8 @@ export interface Retry {
 
 /** The job's memory between runs: one JSON file beside the output. */
 export interface Checkpoint extends Trust {
+  /** Whether the service has answered a lookup: then its address is known to be right. */
+  readonly answered: boolean;
   readonly version: typeof VERSION;
   readonly job: string;
   /** Absolute path or uri of the output that it belongs to. */
@@ -96,7 +99,13 @@ export interface Checkpoint extends Trust {
 /** A checkpoint of a large glob names many files; more than this is no checkpoint of ours. */
 const LARGEST_BYTES = 256 * 1024 * 1024;
 
-/** Null when there is none. @throws InputError when the file is not a checkpoint this version can read */
+/** What a checkpoint that cannot be read is, as an error's code: one of ours that was damaged, or another file. */
+export const DAMAGED = 'checkpoint_damaged';
+
+/**
+ * Null when there is none.
+ * @throws InputError when this version cannot read the file: `DAMAGED`, `checkpoint_invalid`, `checkpoint_too_new`
+ */
 export async function readCheckpoint(path: string): Promise<Checkpoint | null> {
   let text: string | null;
   try {
@@ -106,21 +115,35 @@ export async function readCheckpoint(path: string): Promise<Checkpoint | null> {
     throw new StorageError('checkpoint_unreadable', `the checkpoint ${path} could not be read: ${(error as Error).message}`, { hint: storageHint(error), cause: error });
   }
   if (text === null) return null;
-  const value = text.length > LARGEST_BYTES ? null : parse(text);
+  const json = text.length > LARGEST_BYTES ? 'null' : unseal(text);
+  const value = json === null ? undefined : parse(json);
+  if (value === undefined && isOurs(text)) {
+    throw new InputError(DAMAGED, `the checkpoint ${path} is damaged: ${json === null ? 'its checksum is wrong' : 'it cannot be read'}`, {
+      hint: 'Start over with millrace run --fresh: what was paid for stays in the ledger.',
+    });
+  }
   if (isNewer(value)) {
     throw new InputError('checkpoint_too_new', `the checkpoint ${path} was written by a newer version of Millrace (its format is ${value.version}, this version knows ${VERSION})`, { hint: 'Resume the job with that version.' });
   }
-  const fault = value === undefined ? 'is damaged: no checkpoint can be read from it' : faultOf(value);
+  const fault = faultOf(value);
   if (fault !== null) {
-    throw new InputError('checkpoint_invalid', `${path} ${fault}`, { hint: 'Move it away to start the job anew; what was paid for is still in the ledger.' });
+    throw new InputError('checkpoint_invalid', `${path} ${fault}`, {
+      hint: 'Name another output or checkpoint. If it belongs to this job, move it away to start over: what was paid for stays in the ledger.',
+    });
   }
   return value as Checkpoint;
+}
+
+/** A job that starts over needs nothing of a checkpoint that is damaged. @throws any other error */
+export function nullIfFresh(error: unknown, fresh: boolean): null {
+  if (fresh && error instanceof InputError && error.code === DAMAGED) return null;
+  throw error;
 }
 
 /** @throws StorageError, or 75 when the job was lost */
 export async function writeCheckpoint(path: string, checkpoint: Checkpoint, fence: Fence): Promise<void> {
   try {
-    await (await storageOf(path)).replaceText(path, `${JSON.stringify(checkpoint)}\n`, fence);
+    await (await storageOf(path)).replaceText(path, `${seal(JSON.stringify(checkpoint))}\n`, fence);
   } catch (error) {
     if (error instanceof MillraceError) throw error;
     throw new StorageError('checkpoint_failed', `the checkpoint ${path} could not be written: ${(error as Error).message}`, {
@@ -133,9 +156,18 @@ export async function writeCheckpoint(path: string, checkpoint: Checkpoint, fenc
 /** What each key holds in a checkpoint of ours, by kind. */
 const KINDS: Readonly<Record<keyof Checkpoint, readonly Kind[]>> = {
   version: ['number'], job: ['string'], output: ['string'], fingerprint: ['object'], generation: ['number'], run: ['string'], manifest: ['object'], limit: ['number', 'null'], expected: ['object', 'null', 'undefined'], state: ['string'],
-  startedAt: ['string'], updatedAt: ['string'], finishedAt: ['string', 'null'], exitCode: ['number', 'null'], mark: ['object'], totals: ['object'], trusted: ['boolean'], held: ['object', 'undefined'], spent: ['object', 'null'], result: ['object', 'null'], callsAtMost: ['number'], retry: ['object', 'null'], shard: ['object', 'null'],
+  startedAt: ['string'], updatedAt: ['string'], finishedAt: ['string', 'null'], exitCode: ['number', 'null'], mark: ['object'], totals: ['object'], trusted: ['boolean'], answered: ['boolean'], held: ['object', 'undefined'], spent: ['object', 'null'], result: ['object', 'null'], callsAtMost: ['number'], retry: ['object', 'null'], shard: ['object', 'null'],
 };
 type Kind = 'string' | 'number' | 'boolean' | 'object' | 'null' | 'undefined';
+
+/** How every checkpoint begins, and keys that no other file has. */
+const BEGINNING = '{"version":';
+const OWN_KEYS = /"(?:fingerprint|manifest|callsAtMost)":/;
+
+/** Whether a text that is no JSON, or does not fit its checksum, was a checkpoint once: cut off, with bits that flipped, or emptied by a power cut. */
+function isOurs(text: string): boolean {
+  return text.startsWith(BEGINNING) || BEGINNING.startsWith(text) || OWN_KEYS.test(text) || /^\0+$/.test(text);
+}
 
 /** Undefined when it is no JSON. */
 function parse(text: string): unknown {

@@ -17,6 +17,9 @@ import type { Counters } from './counters.ts';
 import type { Reporter } from './reporter.ts';
 import type { CompiledJob } from './types.ts';
 
+/** What the next run is to know of the service. `answered`: it has answered a lookup of this job. */
+export type Known = Trust & Pick<Checkpoint, 'answered'>;
+
 /** Where rows go: the partial file, or standard output. */
 export interface RowSink {
   readonly tally: Tally;
@@ -61,7 +64,7 @@ export interface JobParts {
   readonly vouched?: (() => Promise<boolean>) | undefined;
   readonly service: { readonly baseUrl: string; readonly origin: string; readonly apiKey: RotatingKey };
   /** Writes a checkpoint; called every `everyMs` and when the run stops. */
-  readonly keep: (mark: Mark, state: 'running' | 'stopped', trust: Trust, spent: Spent) => Promise<void>;
+  readonly keep: (mark: Mark, state: 'running' | 'stopped', trust: Known, spent: Spent) => Promise<void>;
   /** Writes the checkpoint before once more, with the totals of now; left out: there is none. @throws StorageError, or 75 when the job was lost */
   readonly keepTotals?: () => Promise<void>;
   /** Their reasons are what the run ends with. */
@@ -70,4 +73,4 @@ export interface JobParts {
 }
 
 /** Why a run ended. */
-export type RunEnd = { readonly kind: 'whole'; readonly trust: Trust; readonly spent: Spent } | { readonly kind: 'stopped'; readonly error: unknown };
+export type RunEnd = { readonly kind: 'whole'; readonly trust: Known; readonly spent: Spent } | { readonly kind: 'stopped'; readonly error: unknown };

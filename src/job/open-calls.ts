@@ -58,7 +58,7 @@ export function openCalls(parts: JobParts, onFatal: (error: unknown) => void): C
     mayCall: () => mayCall(parts),
     renewKey: (version) => renewed(service.apiKey, version, notices),
     limitReached: () => parts.budget.reached(),
-    hasAnswered: parts.checkpoint.trusted,
+    hasAnswered: parts.checkpoint.answered,
     asksAgain: parts.retry !== null,
     maxWaitMs: job.limits.maxWaitMs,
     maxOutageMs: job.limits.maxOutageMs,

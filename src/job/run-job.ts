@@ -13,11 +13,11 @@ import { RecordProcessor } from '../processor/process-record.ts';
 import type { RecordResult } from '../processor/result.ts';
 import { RetryProcessor } from '../processor/retry-record.ts';
 import { lookupScopes } from '../processor/scopes.ts';
-import { TrustGate, type Trust } from '../processor/trust-gate.ts';
+import { TrustGate } from '../processor/trust-gate.ts';
 import { readRecords } from '../reader/read-records.ts';
 import type { InputRecord } from '../reader/types.ts';
 import type { Mark } from '../writer/mark.ts';
-import type { JobParts, RunEnd } from './job-parts.ts';
+import type { JobParts, Known, RunEnd } from './job-parts.ts';
 import { openCalls } from './open-calls.ts';
 import { sizeOf } from './record-size.ts';
 import { StartTimes } from './start-times.ts';
@@ -122,14 +122,14 @@ export class RunningJob {
     const { limiter, pool, steps: { verify } } = { limiter: this.limiter, pool: this.pool, steps: this.#steps };
     const leave = watchRun(this.#parts.waits, { limiter, pool, claimed: () => this.#parts.ledger.waiting, pending: () => verify?.addressesPending ?? null, reader: () => this.#readerWaitsFor, now: () => performance.now() });
     try {
-      await this.#keep(checkpoint.mark, 'running', this.#gate.trust);
+      await this.#keep(checkpoint.mark, 'running', this.#known);
       // Only now: on a slow disk the first of these would meet the checkpoint that is still being written.
       keeping = this.#keepEvery(job.checkpoint.everyMs);
       await Promise.race([this.#readAll(), stopped]);
       await this.#drainPool();
       await keeping.end();
       // What is held back still the ledger knew otherwise, and no later run is to hear of it.
-      if (this.#stop === null) return { kind: 'whole', trust: { trusted: this.#gate.trusted, held: [] }, spent: this.limiter.spent() };
+      if (this.#stop === null) return { kind: 'whole', trust: { ...this.#known, held: [] }, spent: this.limiter.spent() };
       await this.#keepNow('stopped');
     } catch (error) {
       this.#stop ??= { error };
@@ -285,17 +285,22 @@ export class RunningJob {
     clearTimeout(timer);
   }
 
+  get #known(): Known {
+    // Whoever is not believed has answered nothing: the address may still be corrected.
+    return { ...this.#gate.trust, answered: this.pool.hasAnswered && !this.#gate.distrusted };
+  }
+
   async #keepNow(state: 'running' | 'stopped'): Promise<void> {
     const { ledger, sink } = this.#parts;
     // All begin now: what the rows' mark counts on is in the ledger, and durable there before the checkpoint says so. What is let go of meanwhile is not.
-    const { trust } = this.#gate;
+    const known = this.#known;
     const [mark] = await Promise.all([sink.sync(), ledger.keep()]);
-    await this.#keep(mark, state, trust);
+    await this.#keep(mark, state, known);
     await sink.settled(mark);
   }
 
-  async #keep(mark: Mark, state: 'running' | 'stopped', trust: Trust): Promise<void> {
-    await this.#parts.keep(mark, state, trust, this.limiter.spent());
+  async #keep(mark: Mark, state: 'running' | 'stopped', known: Known): Promise<void> {
+    await this.#parts.keep(mark, state, known, this.limiter.spent());
     this.lastKept = { mark, atMs: performance.now() };
   }
 

@@ -3,7 +3,7 @@ import type { Checkpoint, FinishedOutput } from '../checkpoint/checkpoint-file.t
 import { ConfigError, InputError } from '../errors.ts';
 import { isShared } from '../ledger/place.ts';
 import { storageOf } from '../storage/storages.ts';
-import { changedDefinition } from './changed-definition.ts';
+import { changedDefinition, type Begun } from './changed-definition.ts';
 import type { JobPaths } from './paths.ts';
 import { isSamePlace } from './same-place.ts';
 import type { CompiledJob } from './types.ts';
@@ -23,7 +23,7 @@ export function refuseOthersOutput(job: CompiledJob, paths: JobPaths, found: Pic
 }
 
 /** @throws ConfigError 78 */
-export function refuseChangedDefinition(job: CompiledJob, paths: JobPaths, found: Pick<Checkpoint, 'job' | 'output' | 'fingerprint' | 'limit' | 'state' | 'retry'>): void {
+export function refuseChangedDefinition(job: CompiledJob, paths: JobPaths, found: Pick<Checkpoint, 'job' | 'output'> & Begun): void {
   const difference = changedName(job, paths, found) ?? changedDefinition(job, found);
   if (difference === null) return;
   const hint = found.job === job.name ? `Put it back to go on with it. ${FRESH_HINT}` : `Say --name ${JSON.stringify(found.job)} to go on with that job, or name another output.`;

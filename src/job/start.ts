@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { readCheckpoint, type Checkpoint } from '../checkpoint/checkpoint-file.ts';
+import { DAMAGED, readCheckpoint, type Checkpoint } from '../checkpoint/checkpoint-file.ts';
 import type { Fence } from '../checkpoint/fence.ts';
 import { InputError, MillraceError, StorageError, storageHint } from '../errors.ts';
 import { compareManifests } from '../reader/freeze.ts';
 import type { InputManifest } from '../reader/types.ts';
+import { addressIn } from './changed-definition.ts';
 import { partialPath } from '../storage/names.ts';
 import { storageOf } from '../storage/storages.ts';
 import { keptFiles, START_MARK, type Mark } from '../writer/mark.ts';
 import { changedSince, freezeJobInput, readsStandardInput, spooledBytes } from './frozen-input.ts';
+import { CHECKPOINT_SUFFIX } from './definition/compile-job.ts';
 import type { JobPaths } from './paths.ts';
 import { beforeRetry, firstMark, resumeRetry } from './retry-start.ts';
 import { isSamePlace } from './same-place.ts';
@@ -41,19 +43,21 @@ export interface StartOptions {
  * @throws InputError 65, ConfigError 78, StorageError 74
  */
 export async function decideStart(job: CompiledJob, paths: JobPaths, options: StartOptions): Promise<Start> {
-  const found = await readCheckpoint(paths.checkpoint);
-  if (found === null) {
+  const before = await readCheckpoint(paths.checkpoint).catch((error: unknown) => damagedOr(error, paths, options));
+  if (before === 'damaged') return freshStart(job, paths, options, (options.generationBefore ?? 0) + 1);
+  if (before === null) {
     await refuseForeignOutput(paths);
     return { ...(await freshStart(job, paths, options, (options.generationBefore ?? 0) + 1)), isFirst: true };
   }
-  refuseForeignCheckpoint(job, paths, found);
+  refuseForeignCheckpoint(job, paths, before);
   if (options.fresh) {
-    refuseOthersOutput(job, paths, found);
-    const isFirst = !isSamePlace(found.output, paths.output);
+    refuseOthersOutput(job, paths, before);
+    const isFirst = !isSamePlace(before.output, paths.output);
     if (isFirst) await refuseForeignOutput(paths);
-    return { ...(await freshStart(job, paths, options, Math.max(found.generation, options.generationBefore ?? 0) + 1)), isFirst };
+    return { ...(await freshStart(job, paths, options, Math.max(before.generation, options.generationBefore ?? 0) + 1)), isFirst };
   }
-  refuseChangedDefinition(job, paths, found);
+  refuseChangedDefinition(job, paths, before);
+  const found = withAddress(job, before);
   switch (found.state) {
     case 'finishing':
       return { kind: 'finish', checkpoint: found };
@@ -65,6 +69,32 @@ export async function decideStart(job: CompiledJob, paths: JobPaths, options: St
     default:
       return found.state satisfies never;
   }
+}
+
+/**
+ * `--fresh` starts over a job whose checkpoint is damaged. That the files are this job's cannot be read from it any more:
+ * its name says it, where that is the output's with a suffix.
+ * @throws the error that the checkpoint was read with, in any other case
+ */
+async function damagedOr(error: unknown, paths: JobPaths, { fresh }: StartOptions): Promise<'damaged'> {
+  if (!(error instanceof InputError)) throw error;
+  const isNamedAfter = paths.checkpoint === `${paths.output}${CHECKPOINT_SUFFIX}`;
+  if (fresh && error.code === DAMAGED && isNamedAfter) return 'damaged';
+  if (error.code !== 'checkpoint_invalid' && (error.code !== DAMAGED || isNamedAfter)) throw error;
+  const left = (await leftOf(paths)).join(', ');
+  const hint = `Name another output or checkpoint. To start this job over, move away ${left}; what was paid for stays in the ledger.`;
+  throw new InputError(error.code, error.message, { hint, cause: error });
+}
+
+/** The checkpoint, and what else stands in the way of a new run. */
+async function leftOf(paths: JobPaths): Promise<string[]> {
+  const left = [paths.checkpoint];
+  for (const path of [paths.output, paths.errors, paths.report, paths.reportPage]) {
+    if (await exists(path)) left.push(path);
+    const unfinished = await (await storageOf(path)).unfinished(path);
+    if (unfinished !== null) left.push(unfinished);
+  }
+  return left;
 }
 
 /** From the beginning, whatever there was before. */
@@ -94,6 +124,7 @@ export function newCheckpoint(job: CompiledJob, paths: JobPaths, manifest: Input
     mark: { ...START_MARK, position: shard?.from ?? null },
     totals: { calls: {}, lookups: { unique: 0, fromLedger: 0 }, retries: 0, throttled: { events: 0, waitedMs: 0 }, waits: NO_WAITS, credits: 0, latency: {}, activeMs: 0 },
     trusted: false,
+    answered: false,
     spent: null,
     result: null,
     callsAtMost: 0,
@@ -115,6 +146,12 @@ export async function refuseForeignOutput(paths: JobPaths): Promise<void> {
       throw new InputError('output_not_ours', `${there} exists, and there is no checkpoint (${paths.checkpoint}) that says it is this job's`, { hint: 'Move it away, or name another output.' });
     }
   }
+}
+
+/** A corrected address is the job's from now on. What another service has said of its quota is not this one's. */
+export function withAddress(job: CompiledJob, found: Checkpoint): Checkpoint {
+  const fingerprint = { ...found.fingerprint, ...addressIn(job.fingerprint) };
+  return JSON.stringify(fingerprint) === JSON.stringify(found.fingerprint) ? found : { ...found, fingerprint, spent: null };
 }
 
 export async function resume(job: CompiledJob, paths: JobPaths, found: Checkpoint, options: StartOptions): Promise<Start> {

@@ -52,13 +52,18 @@ export class TrustGate {
     return this.#trusted;
   }
 
+  /** It has answered with one kind of 4xx alone, and the run ends for it. */
+  get distrusted(): boolean {
+    return this.#distrusted && !this.#trusted;
+  }
+
   get holding(): number {
     return this.#held.length;
   }
 
   /** For the checkpoint. What came from a service that is not believed is asked for again. */
   get trust(): Trust {
-    if (this.#distrusted && !this.#trusted) return { trusted: false, held: [] };
+    if (this.distrusted) return { trusted: false, held: [] };
     return { trusted: this.#trusted, held: [...this.#before.values(), ...this.#held.flatMap(({ doubtful }) => (doubtful === null ? [] : [doubtful]))] };
   }
 

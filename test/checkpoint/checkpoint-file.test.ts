@@ -36,7 +36,8 @@ describe('a checkpoint', () => {
     await writeFile(path, 'older', { mode: 0o644 });
     await writeCheckpoint(path, CHECKPOINT, ALONE);
     expect((await stat(path)).mode & 0o777).toBe(0o600);
-    expect(await readFile(path, 'utf8')).toBe(`${JSON.stringify(CHECKPOINT)}\n`);
+    expect(await readFile(path, 'utf8')).toMatch(/^\{.*\}\n$/);
+    expect(JSON.parse(await readFile(path, 'utf8'))).toEqual({ ...CHECKPOINT, sha256: expect.stringMatching(/^[0-9a-f]{64}$/) });
   });
 
   it('takes its name by a rename: whoever has the older one open reads that to its end', async () => {
@@ -64,9 +65,35 @@ describe('what is no checkpoint: 65, and a sentence of its own', () => {
     await fc.assert(
       fc.asyncProperty(fc.nat({ max: whole.length - 1 }), async (length) => {
         await writeFile(path, whole.slice(0, length));
-        expect(await refusal()).toMatchObject({ exitCode: 65, code: 'checkpoint_invalid', message: `${path} is damaged: no checkpoint can be read from it`, hint: expect.stringContaining('ledger') });
+        expect(await refusal()).toMatchObject({ exitCode: 65, code: 'checkpoint_damaged', message: `the checkpoint ${path} is damaged: it cannot be read`, hint: expect.stringContaining('--fresh') });
       }),
     );
+  });
+
+  it('a bit that flipped anywhere: damaged, or read as it was; never read as something else', async () => {
+    await writeCheckpoint(path, CHECKPOINT, ALONE);
+    const whole = await readFile(path);
+    await fc.assert(
+      fc.asyncProperty(fc.nat({ max: whole.length - 1 }), fc.nat({ max: 7 }), async (at, bit) => {
+        const flipped = Buffer.from(whole);
+        flipped[at] = (flipped[at] as number) ^ (1 << bit);
+        await writeFile(path, flipped);
+        const read = await readCheckpoint(path).catch((error: unknown) => error);
+        if (read instanceof Error) expect(read).toMatchObject({ exitCode: 65, code: 'checkpoint_damaged' });
+        else expect(read).toMatchObject(CHECKPOINT);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it.each([['emptied', ''], ['filled with zeros', '\0'.repeat(512)]])('%s: damaged', async (_, text) => {
+    await writeFile(path, text);
+    expect(await refusal()).toMatchObject({ exitCode: 65, code: 'checkpoint_damaged' });
+  });
+
+  it('text that was never a checkpoint: another file', async () => {
+    await writeFile(path, 'shopping list');
+    expect(await refusal()).toMatchObject({ exitCode: 65, code: 'checkpoint_invalid' });
   });
 
   it.each(['null', '[]', '17', '"checkpoint"', '{}', '{"version":2}', '{"job":"nightly"}', JSON.stringify({ version: 1, run: 'x', mark: null })])('somebody else\'s file %s', async (text) => {
@@ -76,7 +103,7 @@ describe('what is no checkpoint: 65, and a sentence of its own', () => {
   });
 
   it.each(Object.keys(CHECKPOINT))('one without %s, or with something else there', async (key) => {
-    for (const value of [undefined, [undefined], key === 'trusted' ? 1 : true]) {
+    for (const value of [undefined, [undefined], ['trusted', 'answered'].includes(key) ? 1 : true]) {
       if (Array.isArray(value) && ['fingerprint', 'result', 'spent', 'retry', 'shard'].includes(key)) continue;
       await writeFile(path, JSON.stringify({ ...CHECKPOINT, [key]: value }));
       expect(await refusal()).toMatchObject({ exitCode: 65, code: 'checkpoint_invalid' });

@@ -21,6 +21,7 @@ export const CHECKPOINT: Checkpoint = {
   mark: START_MARK,
   totals: { calls: {}, lookups: { unique: 0, fromLedger: 0 }, retries: 0, throttled: { events: 0, waitedMs: 0 }, waits: NO_WAITS, credits: 0, latency: {}, activeMs: 0 },
   trusted: false,
+  answered: false,
   spent: null,
   result: null,
   callsAtMost: 0,
@@ -52,6 +53,7 @@ export const checkpoint: fc.Arbitrary<Checkpoint> = fc.record({
   mark,
   retry: fc.option(fc.record({ before: fc.record({ finishedAt: fc.option(word), exitCode: fc.option(n), mark, result: output }), failedUpTo: n, forgotten: fc.record({ unique: n, fromLedger: n }) })),
   trusted: fc.boolean(),
+  answered: fc.boolean(),
   callsAtMost: n,
   result: fc.option(output),
 }).map((some) => ({ ...CHECKPOINT, ...some }));

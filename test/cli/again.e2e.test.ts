@@ -182,7 +182,7 @@ describe(`a pilot (SAMPLE_SEED=${SAMPLE_SEED})`, () => {
 describe(`a stopped job (SAMPLE_SEED=${SAMPLE_SEED})`, () => {
   test('goes on with another rpm, plan, concurrency, timeout and limits, also when an earlier version began it', async () => {
     const { folder, args } = await stopped();
-    const { totals: { series: _, ...totals }, mark: { tally: { errors: __, ...tally }, ...mark }, ...checkpoint } = (await folder.json('out.csv.checkpoint.json')) as unknown as Checkpoint;
+    const { totals: { series: _, ...totals }, mark: { tally: { errors: __, ...tally }, ...mark }, sha256: ___, ...checkpoint } = (await folder.json('out.csv.checkpoint.json')) as unknown as Checkpoint & { sha256: string };
     await writeFile(folder.at('out.csv.checkpoint.json'), JSON.stringify({ ...checkpoint, totals, mark: { ...mark, tally } }));
     const other = { plan: false, rpm: '100000', concurrency: '3', 'timeout-ms': '5000', 'max-calls': '100000', 'limits.maxWaitMs': '1000', 'limits.maxOutageMs': '1000', 'limits.trustMisses': true, progress: 'log', 'log-level': 'warn', 'max-errors': '99%' } as const;
     expect(await folder.run(args(other))).toMatchObject({ code: 0 });

@@ -45,7 +45,7 @@ describe('the exit code of a finished run', () => {
 
 describe('whether a job may go on', () => {
   const job = (fingerprint: Record<string, unknown>, limit: number | null = null) => ({ fingerprint, limits: { limit } as CompiledJob['limits'] });
-  const found = (fingerprint: Record<string, unknown>, state: 'running' | 'stopped' | 'finishing' | 'finished' = 'stopped', limit: number | null = null) => ({ fingerprint, state, limit, retry: null });
+  const found = (fingerprint: Record<string, unknown>, state: 'running' | 'stopped' | 'finishing' | 'finished' = 'stopped', limit: number | null = null) => ({ fingerprint, state, limit, retry: null, answered: true, totals: { credits: 0, lookups: { unique: 0 } } });
   const DATED = { 'input.uri': ['in-1.csv'], [WRITTEN_INPUT]: ['in-{date}.csv'], steps: ['enrich'] };
 
   it('it does when nothing is different, and a difference names its key', () => {
@@ -67,6 +67,19 @@ describe('whether a job may go on', () => {
         else expect(sentence).toBe(`limits.limit was ${before ?? 'not set'} and is now ${now}; it can only be raised`);
       }),
     );
+  });
+
+  it('the address of the service may be corrected until the job has an answer, and nothing else may', () => {
+    const typed = { 'service.baseUrl': 'https://api.exmaple.com', 'service.embedded': false, 'service.fields.domain': 'domain', steps: ['enrich'] };
+    const none = { answered: false, totals: { credits: 0, lookups: { unique: 0 } } };
+    for (const change of [{ 'service.baseUrl': 'https://api.example.com' }, { 'service.baseUrl': null, 'service.embedded': true }, { 'service.fields.domain': 'website' }]) {
+      const now = job({ ...typed, ...change });
+      for (const state of ['running', 'stopped', 'finished'] as const) expect(changedDefinition(now, { ...found(typed, state), ...none })).toBeNull();
+      for (const told of [{ ...none, answered: true }, { ...none, totals: { ...none.totals, credits: 1 } }, { ...none, totals: { ...none.totals, lookups: { unique: 1 } } }]) {
+        expect(changedDefinition(now, { ...found(typed), ...told })).toContain(Object.keys(change)[0]);
+      }
+    }
+    expect(changedDefinition(job({ ...typed, steps: ['verify'] }), { ...found(typed), ...none })).toContain('steps was');
   });
 
   it('another day is another job while it runs, and only another input once it is finished', () => {

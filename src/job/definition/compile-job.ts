@@ -37,6 +37,9 @@ export interface JobSources {
   readonly today: string;
 }
 
+/** What the checkpoint's name adds to that of the output, unless the job says otherwise. */
+export const CHECKPOINT_SUFFIX = '.checkpoint.json';
+
 /** S3's own limit is 1,024 bytes (S3 User Guide, "Object key names"). */
 const LONGEST_KEY = 950;
 const EVERY_MS = { disk: 1_000, s3: 10_000 };
@@ -220,7 +223,7 @@ function compileCheckpoint(raw: RawJob, output: string, scene: Scene): CompiledJ
 
 /** The default lies beside the output. Standard output has no checkpoint, and so no default for either: ''. */
 function compileStateUri(uri: string | null, kind: 'checkpoint' | 'ledger', output: string, scene: Scene): string {
-  if (uri === null) return output === '-' ? '' : `${output}${kind === 'checkpoint' ? '.checkpoint.json' : '.ledger'}`;
+  if (uri === null) return output === '-' ? '' : `${output}${kind === 'checkpoint' ? CHECKPOINT_SUFFIX : '.ledger'}`;
   const origin = scene.originOf(`${kind}.uri`);
   if (output === '-' && kind === 'checkpoint' && origin !== null) {
     throw refusal(origin, 'no_checkpoint', `${nameOf(origin)}: rows that go to standard output have no checkpoint`, 'Leave it out, or write to a file.');

@@ -1,5 +1,5 @@
 /** What a command for the whole job does about shards. */
-import { readCheckpoint } from '../../checkpoint/checkpoint-file.ts';
+import { nullIfFresh, readCheckpoint } from '../../checkpoint/checkpoint-file.ts';
 import type { Fence } from '../../checkpoint/fence.ts';
 import { ConfigError } from '../../errors.ts';
 import type { HoldOptions } from '../hold-job.ts';
@@ -32,11 +32,11 @@ export async function refuseShards(paths: JobPaths): Promise<void> {
  * @throws InputError 65 for those of another job, ConfigError 78 when they are to go on, 75 when one of them is at work
  */
 export async function leaveShards(job: CompiledJob, paths: JobPaths, fresh: boolean, fence: Fence, options: HoldOptions): Promise<number> {
-  const plan = await readShardPlan(paths.shards);
+  const plan = await readShardPlan(paths.shards, fresh);
   if (plan === null) return 0;
   refuseForeignCheckpoint(job, paths, plan);
   if (!fresh) await refuseShards(paths);
-  const found = await readCheckpoint(paths.checkpoint);
+  const found = await readCheckpoint(paths.checkpoint).catch((error: unknown) => nullIfFresh(error, fresh));
   if (!isJoined(plan, found)) await clearUnfinished(paths, fence);
   // The output is made of what the shards have.
   else if (found.state === 'finishing' && !fresh) await finishJoin(job, paths, found, fence);

@@ -30,6 +30,7 @@ export function joinedCheckpoint(job: CompiledJob, paths: JobPaths, plan: ShardP
     },
     totals: addTotals(shards.map(({ totals }) => totals), plan),
     trusted: plan.before?.trusted === true || shards.some(({ trusted }) => trusted),
+    answered: plan.before?.answered === true || shards.some(({ answered }) => answered),
     spent: addSpent(shards),
     callsAtMost: (plan.before?.callsAtMost ?? 0) + sum(({ callsAtMost }) => callsAtMost),
   };

@@ -6,7 +6,7 @@ import { holdJob } from '../hold-job.ts';
 import { jobPaths, type JobPaths } from '../paths.ts';
 import type { Reporter } from '../reporter.ts';
 import { buildReport } from '../report.ts';
-import { go, goOnAfterFinish, newCheckpoint, refuseForeignOutput, refuseOthersFiles, resume, type Start, type StartOptions } from '../start.ts';
+import { go, goOnAfterFinish, newCheckpoint, refuseForeignOutput, refuseOthersFiles, resume, withAddress, type Start, type StartOptions } from '../start.ts';
 import { refuseChangedDefinition, refuseForeignCheckpoint } from '../start-checks.ts';
 import type { CompiledJob, RunOptions, Shard } from '../types.ts';
 import { pathsOf, readParts } from './parts.ts';
@@ -75,16 +75,17 @@ async function decidePart(plan: ShardPlan, index: number, job: CompiledJob, path
   }
   refuseForeignCheckpoint(job, paths, found);
   refuseChangedDefinition(job, paths, found);
-  switch (found.state) {
+  const begun = withAddress(job, found);
+  switch (begun.state) {
     case 'finishing':
-      return { kind: 'finish', checkpoint: found };
+      return { kind: 'finish', checkpoint: begun };
     case 'finished':
-      return goOnAfterFinish(job, paths, found, { kind: 'done', checkpoint: found, because: OVERTAKEN });
+      return goOnAfterFinish(job, paths, begun, { kind: 'done', checkpoint: begun, because: OVERTAKEN });
     case 'running':
     case 'stopped':
-      return resume(job, paths, found, options);
+      return resume(job, paths, begun, options);
     default:
-      return found.state satisfies never;
+      return begun.state satisfies never;
   }
 }
 
@@ -93,8 +94,8 @@ function beginning(plan: ShardPlan, index: number, job: CompiledJob, paths: JobP
   const { of, before, run, startedAt } = plan;
   const shard = { index, of, ...rangeOf(plan.ranges, index) };
   // Of what the run before has spent of the last minute, each shard takes its part.
-  const { trusted = false, spent = null } = before ?? {};
-  return { ...newCheckpoint(job, paths, plan.manifest, plan.generation, now(), shard), run, startedAt, trusted, spent: spent === null ? null : { ...spent, calls: Math.ceil(spent.calls / of) } };
+  const { trusted = false, answered = false, spent = null } = before ?? {};
+  return { ...newCheckpoint(job, paths, plan.manifest, plan.generation, now(), shard), run, startedAt, trusted, answered, spent: spent === null ? null : { ...spent, calls: Math.ceil(spent.calls / of) } };
 }
 
 /** Whether some shard knows the service to be one. What another has just learnt is in its next checkpoint: it is given the time. */

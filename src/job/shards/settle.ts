@@ -1,6 +1,6 @@
 /** What there is to do for a shard. Asked when it begins and when it is through, under the lock of the whole job. */
 import { randomUUID } from 'node:crypto';
-import { readCheckpoint, type Checkpoint } from '../../checkpoint/checkpoint-file.ts';
+import { nullIfFresh, readCheckpoint, type Checkpoint } from '../../checkpoint/checkpoint-file.ts';
 import type { JobLock } from '../../checkpoint/job-lock.ts';
 import { ConfigError } from '../../errors.ts';
 import { findCuts } from '../../reader/cuts.ts';
@@ -14,7 +14,9 @@ import { FRESH_HINT, refuseChangedDefinition, refuseForeignCheckpoint } from '..
 import type { CompiledJob, Shard } from '../types.ts';
 import { count } from '../words.ts';
 import { clearShards, clearUnfinished } from './clear.ts';
+import { addressIn } from '../changed-definition.ts';
 import { finishJoin, join } from './join.ts';
+import { joinedCheckpoint } from './merge.ts';
 import { readParts, type Part } from './parts.ts';
 import { shardName } from './shard-job.ts';
 import { newShardPlan, readShardPlan, writeShardPlan, type ShardPlan } from './shard-plan.ts';
@@ -39,8 +41,8 @@ export interface SettleOptions extends StartOptions, HoldOptions {
  * @throws ConfigError 78 when the job is under way in another way, and as `decideStart` and `join`
  */
 export async function settle(job: CompiledJob, paths: JobPaths, shard: Shard, lock: JobLock, options: SettleOptions): Promise<Settled> {
-  const plan = await readShardPlan(paths.shards);
-  const found = await readCheckpoint(paths.checkpoint);
+  const plan = await readShardPlan(paths.shards, options.fresh);
+  const found = await readCheckpoint(paths.checkpoint).catch((error: unknown) => nullIfFresh(error, options.fresh));
   if (plan !== null) refuseForeignCheckpoint(job, paths, plan);
   if (plan !== null && isJoined(plan, found)) {
     // Started over, it need not be possible any more.
@@ -51,8 +53,12 @@ export async function settle(job: CompiledJob, paths: JobPaths, shard: Shard, lo
   }
   if (plan === null && options.done !== null && found?.run === options.done) return { kind: 'through', waitsFor: [] };
   if (plan === null || options.fresh) return begin(job, paths, shard, plan, found, lock, options);
-  refuseOtherPlan(job, paths, shard, plan);
   const parts = await readParts(job, plan);
+  refuseOtherPlan(job, paths, shard, plan, parts);
+  const address = addressIn(job.fingerprint);
+  if (JSON.stringify(addressIn(plan.fingerprint)) !== JSON.stringify(address)) {
+    await writeShardPlan(paths.shards, { ...plan, fingerprint: { ...plan.fingerprint, ...address } }, lock);
+  }
   if (parts[shard.index]?.finished !== true) return { kind: 'run', plan };
   const unfinished = parts.flatMap((part, index) => (part.finished ? [] : [shardName({ index, of: plan.of })]));
   if (unfinished.length > 0) return { kind: 'through', waitsFor: unfinished };
@@ -109,8 +115,8 @@ async function shareOut(job: CompiledJob, { output }: JobPaths, of: number, foun
 }
 
 /** The same run: what it was told, `unknown` and failures too, is not asked for again, and what it has cost counts. */
-function beforeShards({ run, startedAt, totals, callsAtMost, trusted, spent, finishedAt }: Checkpoint): Pick<ShardPlan, 'run' | 'startedAt' | 'before'> {
-  return { run, startedAt, before: { totals, callsAtMost, trusted, spent, finishedAt } };
+function beforeShards({ run, startedAt, totals, callsAtMost, trusted, answered, spent, finishedAt }: Checkpoint): Pick<ShardPlan, 'run' | 'startedAt' | 'before'> {
+  return { run, startedAt, before: { totals, callsAtMost, trusted, answered, spent, finishedAt } };
 }
 
 /**
@@ -122,7 +128,7 @@ export async function look(job: CompiledJob, paths: JobPaths, shard: Shard, opti
   const found = await readCheckpoint(paths.checkpoint);
   if (plan !== null && !isJoined(plan, found)) {
     refuseForeignCheckpoint(job, paths, plan);
-    refuseOtherPlan(job, paths, shard, plan);
+    refuseOtherPlan(job, paths, shard, plan, await readParts(job, plan));
     return plan;
   }
   if (found !== null) refuseInOnePiece(job, paths, found);
@@ -131,8 +137,9 @@ export async function look(job: CompiledJob, paths: JobPaths, shard: Shard, opti
 }
 
 /** @throws ConfigError 78 */
-function refuseOtherPlan(job: CompiledJob, paths: JobPaths, { of }: Shard, plan: ShardPlan): void {
-  refuseChangedDefinition(job, paths, { ...plan, limit: job.limits.limit, state: 'running', retry: null });
+function refuseOtherPlan(job: CompiledJob, paths: JobPaths, { of }: Shard, plan: ShardPlan, parts: readonly Part[]): void {
+  const { answered, totals } = joinedCheckpoint(job, paths, plan, parts.flatMap(({ checkpoint }) => (checkpoint === null ? [] : [checkpoint])));
+  refuseChangedDefinition(job, paths, { ...plan, limit: job.limits.limit, state: 'running', retry: null, answered, totals });
   if (plan.of === of) return;
   throw new ConfigError('job_in_shards', `this job is under way in ${plan.of} shards, and is to go on in ${of}`, { hint: `Go on with --shard I/${plan.of}; or start over with --shard 0/${of} --fresh, and then the others: what was paid for stays in the ledger.` });
 }

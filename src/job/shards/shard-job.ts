@@ -5,7 +5,7 @@ import { SHARD_MARK } from '../paths.ts';
 import type { CompiledJob, Shard } from '../types.ts';
 
 /** What a run had come to when it was shared out with a higher limit: its checkpoint then. */
-export type Before = Pick<Checkpoint, 'totals' | 'callsAtMost' | 'trusted' | 'spent' | 'finishedAt'>;
+export type Before = Pick<Checkpoint, 'totals' | 'callsAtMost' | 'trusted' | 'answered' | 'spent' | 'finishedAt'>;
 
 /** What the shards of a job have in common. */
 export interface Sharing {

@@ -34,8 +34,8 @@ export function isSamePlan(one: ShardPlan, other: ShardPlan): boolean {
   return one.run === other.run && one.before?.finishedAt === other.before?.finishedAt;
 }
 
-/** Null: the job is not being done in shards. @throws InputError when the file is none of ours, StorageError */
-export async function readShardPlan(path: string): Promise<ShardPlan | null> {
+/** Null: the job is not being done in shards, or starts over and the file cannot be read. @throws InputError when the file is none of ours, StorageError */
+export async function readShardPlan(path: string, fresh = false): Promise<ShardPlan | null> {
   let text: string | null;
   try {
     text = await (await storageOf(path)).readText(path, LARGEST_BYTES);
@@ -45,8 +45,10 @@ export async function readShardPlan(path: string): Promise<ShardPlan | null> {
   }
   if (text === null) return null;
   const plan = parse(text);
-  if (plan !== null) return plan;
-  throw new InputError('checkpoint_invalid', `${path} is not how this version of Millrace shares out a job`, { hint: 'Move it away, with the files of the shards, to start the job anew; what was paid for is still in the ledger.' });
+  if (plan !== null || fresh) return plan;
+  throw new InputError('checkpoint_invalid', `${path} is not how this version of Millrace shares out a job`, {
+    hint: 'Start over with millrace run --fresh (shard 0 first): what was paid for stays in the ledger.',
+  });
 }
 
 /** @throws StorageError, or 75 when the job was lost */

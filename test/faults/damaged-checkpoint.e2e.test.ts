@@ -1,0 +1,77 @@
+/** A checkpoint that was damaged: the message says what to do, and doing just that finishes the job without paying twice. */
+import { readFile, rename, truncate, writeFile } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { expect, test } from 'vitest';
+import { makeWorld, type World } from '../support/world.ts';
+import { expectAllFound, people } from './people.ts';
+
+const RECORDS = 60;
+
+type Damage = (path: string) => Promise<unknown>;
+
+const DAMAGES: Readonly<Record<string, Damage>> = {
+  'cut off': async (path) => truncate(path, 100),
+  'emptied': async (path) => truncate(path, 0),
+  'filled with zeros': async (path) => writeFile(path, Buffer.alloc(4_096)),
+  // The rows would go on at another place of the output.
+  'changed by a bit in a number': async (path) => writeFile(path, (await readFile(path, 'utf8')).replace(/"bytes":(\d)/, (_, digit: string) => `"bytes":${Number(digit) ^ 1}`)),
+  'changed by a bit in its first byte': async (path) => writeFile(path, (await readFile(path, 'utf8')).replace('{', 'z')),
+  'replaced by other JSON': async (path) => writeFile(path, '{"name":"somebody else"}'),
+};
+
+/** A run that stopped in the middle, with everything durable. */
+async function stopped({ folder, service, args }: World, more: Record<string, string>): Promise<void> {
+  service.script = ({ number }, _response, reply, usual) => {
+    if (number <= 25) reply(usual());
+  };
+  const run = folder.start(args({ steps: 'enrich', ...more }));
+  await service.when(() => service.answered === 25 && service.unanswered.size > 0);
+  run.kill('SIGTERM');
+  run.kill('SIGINT');
+  expect((await run.ended).code).toBe(75);
+  service.script = (_asked, _response, reply, usual) => reply(usual());
+  // What was in flight was never answered, and costs nothing.
+  service.forget();
+}
+
+/** Does what the message says, to the letter. */
+async function follow(stderr: string, { folder, args }: World, more: Record<string, string>): Promise<number | null> {
+  if (stderr.includes('millrace run --fresh')) return (await folder.run(args({ steps: 'enrich', ...more, fresh: true }))).code;
+  const files = /move away (.*); what was paid for stays in the ledger/.exec(stderr)?.[1]?.split(', ') ?? [];
+  expect(files).not.toEqual([]);
+  for (const file of files) await rename(file, `${file}.away`);
+  return (await folder.run(args({ steps: 'enrich', ...more }))).code;
+}
+
+test.each(Object.keys(DAMAGES).flatMap((name) => [[name, 'out.csv.checkpoint.json'], [name, 'elsewhere.json']] as const))('%s (%s): the advice works, for a job that stopped and for one that finished', async (name, checkpoint) => {
+  const damage = DAMAGES[name] as Damage;
+  const more: Record<string, string> = checkpoint === 'elsewhere.json' ? { checkpoint } : {};
+  const world = await makeWorld(people(RECORDS));
+  const { folder, service, args } = world;
+  await stopped(world, more);
+  for (const asked of [RECORDS - 25, 0]) {
+    service.forget();
+    await damage(folder.at(checkpoint));
+    const refused = await folder.run(args({ steps: 'enrich', ...more }));
+    expect(refused).toMatchObject({ code: 65, stderr: expect.stringContaining(basename(checkpoint)) });
+    expect(await follow(refused.stderr, world, more)).toBe(0);
+    await expectAllFound(folder, RECORDS);
+    expect(service.requests.length).toBe(asked);
+  }
+});
+
+test('of a shard: shard 0 with --fresh starts over, and what was paid for is not asked for again', async () => {
+  const world = await makeWorld(people(RECORDS));
+  const { folder, service, args } = world;
+  const shard = (index: number, more: Record<string, string | boolean> = {}): Promise<{ code: number | null; stderr: string }> => folder.run(args({ steps: 'enrich', shard: `${index}/2`, ...more }));
+  expect((await shard(0)).code).toBe(0);
+  const [part = ''] = (await folder.files()).filter((file) => file.endsWith('checkpoint.json.shard-0-of-2'));
+  for (const damaged of [part, 'out.csv.checkpoint.json.shards']) {
+    await truncate(folder.at(damaged), 100);
+    expect(await shard(1)).toMatchObject({ code: 65, stderr: expect.stringContaining('millrace run --fresh') });
+    expect((await shard(0, { fresh: true })).code).toBe(0);
+  }
+  expect((await shard(1)).code).toBe(0);
+  await expectAllFound(folder, RECORDS);
+  expect(service.repeated).toBe(0);
+});

@@ -23,7 +23,7 @@ export function ledgerFailure(path: string, error: unknown): MillraceError {
     return new ConfigError('ledger_unreadable', `the ledger ${path} cannot be used: ${message}`, { hint: 'Move it away and run the same command again, or name another file with --ledger and start over with --fresh.', cause: error });
   }
   if (isBusy(error)) {
-    return new MillraceError(EXIT.stopped, 'ledger_busy', `another process keeps the ledger ${path} locked: it may be paused in the middle of writing`, { hint: 'End or wake it, then run the same command: the job resumes.', cause: error });
+    return busyFailure(path, error);
   }
   if (resultCode === CORRUPT) {
     // What was paid for is in it: nobody should move it away because of a disk that failed once.
@@ -31,4 +31,12 @@ export function ledgerFailure(path: string, error: unknown): MillraceError {
   }
   if (resultCode === 0 && typeof (error as { code?: unknown }).code !== 'string') throw error;
   return new StorageError('ledger_failed', `the ledger ${path} could not be read or written: ${message}`, { hint: storageHint({ code: systemCodeOf(error) }), cause: error });
+}
+
+/** Another process keeps the ledger locked for longer than a run waits. */
+export function busyFailure(path: string, cause?: unknown): MillraceError {
+  return new MillraceError(EXIT.stopped, 'ledger_busy', `another process keeps the ledger ${path} locked: it may be paused in the middle of writing`, {
+    hint: 'End or wake it, then run the same command: the job resumes.',
+    cause,
+  });
 }

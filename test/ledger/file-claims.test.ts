@@ -186,6 +186,22 @@ it('a run goes on when another process that was writing is through', async () =>
   expect(await waits.told).toEqual(HIT);
 });
 
+it('a process that keeps the claims locked ends the run that waits for it with 75, which can be resumed', async () => {
+  const { open, path } = fileSite();
+  const clock = { b: 0 };
+  const [a, b] = [await open(run('a')), await open(run('b', { monotonicNow: () => clock.b }))];
+  expect([await ask(a, 'k').told, await ask(b, 'l').told]).toEqual([null, null]);
+  const failure = new Promise((resolve) => b.listen({ moved: () => undefined, failed: resolve }));
+  const paused = new DatabaseSync(`${path}-claims`);
+  onTestFinished(() => paused.close());
+  paused.exec('PRAGMA busy_timeout = 5000; BEGIN IMMEDIATE');
+  const never = ask(b, 'm');
+  await new Promise((resolve) => setImmediate(resolve));
+  clock.b = 15_001;
+  expect(await failure).toMatchObject({ exitCode: 75, code: 'ledger_busy' });
+  expect(never.isTold()).toBe(false);
+});
+
 it('a purge takes out what another run has answered while this one waited for something else', async () => {
   const { open, path } = fileSite();
   const [a, b] = [await open(run('a')), await open(run('b'))];

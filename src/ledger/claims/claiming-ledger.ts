@@ -15,13 +15,15 @@ export interface ClaimingLedgerOptions extends LedgerOptions {
   readonly tell: Teller;
 }
 
+const realNow = (): number => performance.now();
+
 /** A ledger file that other runs on this machine may use at the same time: what one of them is asking for, no other asks for. */
 export class ClaimingLedger extends FileLedger {
   readonly #path: string;
   readonly #claims: FileClaims;
   #listener: LedgerListener = { moved: () => undefined, failed: () => undefined };
 
-  private constructor(file: Ledger, presence: Presence, { path, tell }: ClaimingLedgerOptions) {
+  private constructor(file: Ledger, presence: Presence, { path, tell, monotonicNow = realNow }: ClaimingLedgerOptions) {
     super(file);
     this.#path = path;
     let hasShared = false;
@@ -37,7 +39,7 @@ export class ClaimingLedger extends FileLedger {
       get: (scope, key) => file.get(scope, key),
       readOthers: (work) => file.readOthers(work),
       publish: () => file.publish(),
-      monotonicNow: () => performance.now(),
+      monotonicNow,
       shared,
       moved: () => this.#listener.moved(),
       failed: (error) => this.#listener.failed(this.#failure(error)),
@@ -49,7 +51,7 @@ export class ClaimingLedger extends FileLedger {
   static open(options: ClaimingLedgerOptions): ClaimingLedger {
     const file = Ledger.open({ ...options, readsOthers: 'when told' });
     try {
-      const presence = new Presence({ ...options, name: options.claimant, monotonicNow: options.monotonicNow ?? (() => performance.now()) });
+      const presence = new Presence({ ...options, name: options.claimant, monotonicNow: options.monotonicNow ?? realNow });
       presence.register(() => ClaimsFile.remove(options.path));
       return new ClaimingLedger(file, presence, options);
     } catch (error) {

@@ -7,7 +7,7 @@ import { rollback } from '../../sqlite/transaction.ts';
  * claims: which lookup (by its key's hash) which run is asking for. members: runs that write their claims here.
  * Nothing is flushed to the disk: no claim outlives the machine.
  */
-const TABLES = `PRAGMA busy_timeout = 1000; PRAGMA page_size = 4096; PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;
+const TABLES = `PRAGMA busy_timeout = 20; PRAGMA page_size = 4096; PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;
   CREATE TABLE IF NOT EXISTS claims (hash INTEGER NOT NULL, holder INTEGER NOT NULL, PRIMARY KEY (hash, holder)) STRICT, WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS members (holder INTEGER PRIMARY KEY) STRICT;
   PRAGMA busy_timeout = 0;`;
@@ -30,7 +30,7 @@ export class ClaimsFile {
     this.#release = db.prepare('DELETE FROM claims WHERE hash = ? AND holder = ?');
   }
 
-  /** Null: another process has it for longer than a second. */
+  /** Null: another process is writing. */
   static open(ledger: string): ClaimsFile | null {
     const db = new DatabaseSync(pathOf(ledger));
     try {

@@ -1,7 +1,10 @@
+import { busyFailure } from '../failure.ts';
 import type { LedgerAnswer } from '../ledger.ts';
-import type { Told } from '../run-ledger.ts';
+import { BUSY_MS } from '../schema.ts';
 import { ClaimsFile } from './claims-file.ts';
 import type { Presence } from './presence.ts';
+import { Publisher, TRY_AGAIN_MS } from './publisher.ts';
+import { WaitingAsks, type Ask } from './waiting-asks.ts';
 
 /** Lookups that may wait for their claim before the reader waits. */
 const ASKED_AT_ONCE = 64;
@@ -13,21 +16,6 @@ const LOOKS_BETWEEN_CHECKS = 8;
 const ASKED_AGAIN_AT_ONCE = 512;
 /** Of those that ask, so many in one transaction: about a millisecond. */
 const EXCHANGED_AT_ONCE = 256;
-/** An answer is shown to others after so long, or together with so many. */
-const PUBLISH_EVERY_MS = 10;
-const PUBLISHED_AT_ONCE = 128;
-/** Publishing takes at most this part of the time, one in so many, on a slow disk: then answers are shown later. */
-const PUBLISHING_SHARE = 20;
-/** Another process is writing: a transaction takes a millisecond or less, one that is flushed to the disk some tens. */
-const TRY_AGAIN_MS = 2;
-
-export interface Ask {
-  readonly scope: number;
-  readonly key: string;
-  readonly hash: number;
-  readonly told: Told;
-}
-
 export interface FileClaimsOptions {
   readonly path: string;
   readonly presence: Presence;
@@ -60,23 +48,24 @@ export class FileClaims {
   /** Told to ask, and not published: by the key's hash. */
   readonly #own = new Set<number>();
   #asked: Ask[] = [];
-  readonly #waiting = new Map<number, Ask[]>();
-  #waitingAsks = 0;
+  readonly #waiting = new WaitingAsks();
   /** Of those that wait, others have written an answer. */
   #arrived: number[] = [];
-  #answered: number[] = [];
+  readonly #publisher: Publisher;
   #released: number[] = [];
   #looks = 0;
   readonly #timer: NodeJS.Timeout;
-  #publishing: NodeJS.Timeout | null = null;
-  #publishEveryMs = PUBLISH_EVERY_MS;
   #exchanging: NodeJS.Timeout | 'soon' | null = null;
   #room: (() => void)[] = [];
   #settled: (() => void)[] = [];
+  /** Since when another process has the claims file locked; null: nobody has. */
+  #busySinceMs: number | null = null;
   #closed = false;
 
   constructor(options: FileClaimsOptions) {
     this.#options = options;
+    const { publish, monotonicNow } = options;
+    this.#publisher = new Publisher({ publish, monotonicNow, published: (hashes) => this.#published(hashes), failed: (error) => this.#fail(error) });
     this.#timer = setInterval(() => this.#guard(() => this.#look()), LOOK_EVERY_MS);
     this.#timer.unref();
     if (options.presence.others.size > 0) this.#join();
@@ -84,7 +73,7 @@ export class FileClaims {
 
   /** Lookups that others are asking for. */
   get waiting(): number {
-    return this.#waitingAsks;
+    return this.#waiting.size;
   }
 
   ask(ask: Ask): void {
@@ -103,10 +92,7 @@ export class FileClaims {
       for (const hash of hashes) this.#own.delete(hash);
       return;
     }
-    for (const hash of hashes) if (this.#own.has(hash)) this.#answered.push(hash);
-    if (this.#answered.length === 0) return;
-    if (this.#answered.length >= PUBLISHED_AT_ONCE) this.#publishAfter(0);
-    else if (this.#publishing === null) this.#publishAfter(this.#publishEveryMs);
+    this.#publisher.answered(hashes.filter((hash) => this.#own.has(hash)));
   }
 
   /** Another process has written an answer. */
@@ -144,7 +130,7 @@ export class FileClaims {
   stop(): void {
     this.#closed = true;
     clearInterval(this.#timer);
-    if (this.#publishing !== null) clearTimeout(this.#publishing);
+    this.#publisher.stop();
     if (typeof this.#exchanging === 'object' && this.#exchanging !== null) clearTimeout(this.#exchanging);
     this.#makeRoom();
     this.#settle();
@@ -202,10 +188,10 @@ export class FileClaims {
     const { presence, publish, path, shared } = this.#options;
     // What is answered already must be seen before the claim for it could be missed.
     if (!publish()) return;
-    this.#file ??= ClaimsFile.open(path);
+    this.#file ??= this.#unlessBusy(ClaimsFile.open(path));
     if (this.#file === null) return;
-    if (!this.#isMember && this.#file.join(presence.id, this.#own) === null) return;
-    this.#isMember = true;
+    this.#isMember ||= this.#unlessBusy(this.#file.join(presence.id, this.#own)) !== null;
+    if (!this.#isMember) return;
     const members = this.#file.members();
     if ([...presence.others.keys()].some((id) => !members.has(id))) return;
     this.#state = 'shared';
@@ -229,12 +215,10 @@ export class FileClaims {
   #isAlone(): void {
     this.#state = 'alone';
     this.#timer.unref();
-    for (const hash of this.#answered) this.#own.delete(hash);
-    [this.#answered, this.#released, this.#arrived] = [[], [], []];
-    const asks = [...this.#asked, ...[...this.#waiting.values()].flat()];
+    for (const hash of this.#publisher.stop()) this.#own.delete(hash);
+    [this.#released, this.#arrived] = [[], []];
+    const asks = [...this.#asked, ...this.#waiting.takeLongest(Infinity)];
     this.#asked = [];
-    this.#waiting.clear();
-    this.#waitingAsks = 0;
     for (const [ask, answer] of this.#answersOf(asks)) {
       if (answer === null) this.ask(ask);
       else ask.told(answer);
@@ -261,7 +245,7 @@ export class FileClaims {
       return;
     }
     const asks = this.#asked.slice(0, EXCHANGED_AT_ONCE);
-    const claimed = holds === null ? null : this.#file.exchange(presence.id, this.#released, asks.map(({ hash }) => hash), (id) => presence.isWaitedFor(id));
+    const claimed = holds === null ? null : this.#unlessBusy(this.#file.exchange(presence.id, this.#released, asks.map(({ hash }) => hash), (id) => presence.isWaitedFor(id)));
     if (claimed === null) {
       this.#exchanging = setTimeout(() => this.#guard(() => this.#exchange()), TRY_AGAIN_MS);
       return;
@@ -277,7 +261,7 @@ export class FileClaims {
         this.#own.add(ask.hash);
         ask.told(null);
       } else {
-        this.#wait(ask);
+        this.#waiting.add(ask);
       }
     }
     if (this.#asked.length > 0) this.#exchanging ??= setTimeout(() => this.#guard(() => this.#exchange()), 0);
@@ -286,16 +270,17 @@ export class FileClaims {
     moved();
   }
 
+  /** The same. @throws 75 where the claims file has been locked for longer than a write to the ledger waits */
+  #unlessBusy<T>(result: T | null): T | null {
+    const { path, monotonicNow } = this.#options;
+    this.#busySinceMs = result === null ? (this.#busySinceMs ?? monotonicNow()) : null;
+    if (this.#busySinceMs !== null && monotonicNow() - this.#busySinceMs > BUSY_MS) throw busyFailure(path);
+    return result;
+  }
+
   #answersOf(asks: readonly Ask[]): (readonly [Ask, LedgerAnswer | null])[] {
     const { readOthers, get } = this.#options;
     return readOthers(() => asks.map((ask) => [ask, get(ask.scope, ask.key)] as const));
-  }
-
-  #wait(ask: Ask): void {
-    const others = this.#waiting.get(ask.hash);
-    if (others === undefined) this.#waiting.set(ask.hash, [ask]);
-    else others.push(ask);
-    this.#waitingAsks++;
   }
 
   #settleArrived(): void {
@@ -303,7 +288,7 @@ export class FileClaims {
     const found = readOthers(() => {
       const arrived = this.#arrived;
       this.#arrived = [];
-      return arrived.flatMap((hash) => this.#stopWaiting(hash)).map((ask) => [ask, get(ask.scope, ask.key)] as const);
+      return arrived.flatMap((hash) => this.#waiting.take(hash)).map((ask) => [ask, get(ask.scope, ask.key)] as const);
     });
     if (found.length === 0) return;
     for (const [ask, answer] of found) {
@@ -315,41 +300,15 @@ export class FileClaims {
     moved();
   }
 
-  #stopWaiting(hash: number): readonly Ask[] {
-    const asks = this.#waiting.get(hash) ?? [];
-    this.#waiting.delete(hash);
-    this.#waitingAsks -= asks.length;
-    return asks;
-  }
-
-  /** The longest waiting first. */
+  /** Others may have let go of what waits, without an answer. The longest waiting first. */
   #askAgain(most: number): void {
-    let left = most;
-    for (const hash of this.#waiting.keys()) {
-      if (left-- <= 0) break;
-      this.#asked.push(...this.#stopWaiting(hash));
-    }
+    this.#asked.push(...this.#waiting.takeLongest(most));
     if (this.#asked.length > 0) this.#exchangeSoon();
   }
 
-  #publishAfter(ms: number): void {
-    if (this.#closed) return;
-    if (this.#publishing !== null) clearTimeout(this.#publishing);
-    this.#publishing = setTimeout(() => this.#guard(() => this.#publish()), ms);
-  }
-
-  #publish(): void {
-    this.#publishing = null;
-    const { publish, monotonicNow } = this.#options;
-    const began = monotonicNow();
-    if (!publish()) {
-      this.#publishAfter(TRY_AGAIN_MS);
-      return;
-    }
-    this.#publishEveryMs = Math.max(PUBLISH_EVERY_MS, (monotonicNow() - began) * PUBLISHING_SHARE);
-    for (const hash of this.#answered) this.#own.delete(hash);
-    this.#released.push(...this.#answered);
-    this.#answered = [];
+  #published(hashes: readonly number[]): void {
+    for (const hash of hashes) this.#own.delete(hash);
+    this.#released.push(...hashes);
     this.#exchangeSoon();
   }
 
@@ -377,8 +336,12 @@ export class FileClaims {
     try {
       work();
     } catch (error) {
-      this.stop();
-      this.#options.failed(error);
+      this.#fail(error);
     }
+  }
+
+  #fail(error: unknown): void {
+    this.stop();
+    this.#options.failed(error);
   }
 }

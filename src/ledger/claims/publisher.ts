@@ -1,0 +1,71 @@
+/** An answer is shown to others after so long, or together with so many. */
+const PUBLISH_EVERY_MS = 10;
+const PUBLISHED_AT_ONCE = 128;
+/** Publishing takes at most this part of the time, one in so many, on a slow disk: then answers are shown later. */
+const PUBLISHING_SHARE = 20;
+/** Another process is writing: a transaction takes a millisecond or less, one that is flushed to the disk some tens. */
+export const TRY_AGAIN_MS = 2;
+
+export interface PublisherOptions {
+  /** Shows all answers to the other runs. False: another process is writing. */
+  readonly publish: () => boolean;
+  /** Those with these hashes can be seen. */
+  readonly published: (hashes: readonly number[]) => void;
+  readonly failed: (error: unknown) => void;
+  /** Monotonic milliseconds. */
+  readonly monotonicNow: () => number;
+}
+
+/** Shows answers to the other runs soon after they come, several together. */
+export class Publisher {
+  readonly #options: PublisherOptions;
+  #answered: number[] = [];
+  #timer: NodeJS.Timeout | null = null;
+  #everyMs = PUBLISH_EVERY_MS;
+
+  constructor(options: PublisherOptions) {
+    this.#options = options;
+  }
+
+  /** Answers with these hashes are in the ledger, and not shown yet. */
+  answered(hashes: readonly number[]): void {
+    this.#answered.push(...hashes);
+    if (this.#answered.length === 0) return;
+    if (this.#answered.length >= PUBLISHED_AT_ONCE) this.#after(0);
+    else if (this.#timer === null) this.#after(this.#everyMs);
+  }
+
+  /** Nobody is there to be shown anything. Returns what was not shown. */
+  stop(): readonly number[] {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    const answered = this.#answered;
+    this.#answered = [];
+    return answered;
+  }
+
+  #after(ms: number): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      try {
+        this.#publish();
+      } catch (error) {
+        this.#options.failed(error);
+      }
+    }, ms);
+  }
+
+  #publish(): void {
+    this.#timer = null;
+    const { publish, published, monotonicNow } = this.#options;
+    const beganMs = monotonicNow();
+    if (!publish()) {
+      this.#after(TRY_AGAIN_MS);
+      return;
+    }
+    this.#everyMs = Math.max(PUBLISH_EVERY_MS, (monotonicNow() - beganMs) * PUBLISHING_SHARE);
+    const hashes = this.#answered;
+    this.#answered = [];
+    published(hashes);
+  }
+}

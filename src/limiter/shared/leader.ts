@@ -30,6 +30,8 @@ type Model = QuotaModel | PlanShare;
 interface Out { readonly ticket: number; readonly pod: string; readonly model: Model; readonly call: Call }
 /** A call that a window may hold. `answeredMs` null: it is not answered yet. `counted`: the service has surely counted it. */
 interface Call { readonly pod: string; readonly sentMs: number; answeredMs: number | null; counted: boolean }
+/** Pods that went missing together, and whether anybody is seen to use what is left to them. */
+interface Watch { readonly pods: ReadonlySet<string>; readonly share: number; readonly unused: Unused }
 interface Quiet { readonly sinceMs: number; readonly settleMs: number; readonly mustFit: boolean }
 
 export class Leader {
@@ -40,7 +42,13 @@ export class Leader {
   #model: Model;
   /** The part of the plan that is not left to missing pods. */
   #part = 1;
-  #unused: Unused | null = null;
+  /** In the order in which the pods went missing. */
+  #watches: readonly Watch[] = [];
+  /** Missing pods that were seen to be gone. */
+  #gone = new Set<string>();
+  /** The part before the one of now, and when that began: who has more by now needs a minute to use it. */
+  #partBefore = 1;
+  #dividedMs = -Infinity;
   #recent: Call[] = [];
   #unit = new ResetUnit();
   #out = new Map<string, Out>();
@@ -110,9 +118,11 @@ export class Leader {
     return this.#quiet === null ? [...begins, ...this.#grant(pods, now)] : begins;
   }
 
-  /** Whether nobody is seen to use what is left to missing pods, though all else is used. */
-  unused(nowMs: number): boolean {
-    return this.#unused?.isCertain(nowMs) ?? false;
+  /** Missing pods of whose part nobody is seen to use anything, though all else is used: they are gone. */
+  unused(nowMs: number): readonly string[] {
+    const gone = this.#watches.filter(({ unused }) => unused.isCertain(nowMs)).flatMap(({ pods }) => [...pods]);
+    for (const pod of gone) this.#gone.add(pod);
+    return gone;
   }
 
   /** A new account where one is due: by a part of the plan while pods are missing, at once, because they may begin any moment; and of all of it when they are back. */
@@ -179,7 +189,7 @@ export class Leader {
     const reading = says ? readRateHeaders(headers, now, this.#unit.read(headers, now)) : null;
     out.call.counted = reading !== null && !throttled;
     out.model.answered(out.ticket, now, reading, throttled, waitMs, failed, itselfMs);
-    if (reading !== null) this.#unused?.told(throttled ? 0 : reading.remaining, this.#model.spent(now), now);
+    if (reading !== null) this.#watch(throttled ? 0 : reading.remaining, now);
   }
 
   /** A permit that was surely not used. */
@@ -214,7 +224,21 @@ export class Leader {
     this.#out = new Map();
     this.#quiet = null;
     this.#part = 1;
-    this.#unused = null;
+    this.#watches = [];
+    this.#gone.clear();
+  }
+
+  #watch(remaining: number | null, now: number): void {
+    if (this.#watches.length === 0) return;
+    const part = now - this.#dividedMs < 2 * MINUTE_MS ? Math.min(this.#part, this.#partBefore) : this.#part;
+    for (const [i, { unused }] of this.#watches.entries()) unused.told(remaining, this.#model.spent(now), now, part, this.#leftBy(this.#watches.slice(i + 1), now));
+  }
+
+  /** Permits that pods leave over, which had a share of the plan each and have sent some of it within the last minute. */
+  #leftBy(watches: readonly Watch[], now: number): number {
+    if (watches.length === 0) return 0;
+    const lately = this.#lately(now);
+    return watches.reduce((left, { pods, share }) => left + Math.max(0, share * this.#rpm - lately.filter(({ pod }) => pods.has(pod)).length), 0);
   }
 
   /**
@@ -229,9 +253,21 @@ export class Leader {
       part.restore(1, now - (answeredMs ?? now), now);
     }
     this.#model = part;
+    this.#watchFor(of, without, now);
+    this.#partBefore = this.#part;
+    this.#dividedMs = now;
     this.#part = of;
     this.#quiet = null;
-    this.#unused = new Unused(this.#rpm, of, now);
+  }
+
+  /** What is known of pods that are still missing stays known, unless one of them came back: then all begins anew. */
+  #watchFor(of: number, without: ReadonlySet<string>, now: number): void {
+    const before = this.#watches.filter(({ pods }) => ![...pods].every((pod) => this.#gone.has(pod)));
+    const isBack = before.some(({ pods }) => [...pods].some((pod) => !without.has(pod)));
+    const watched = isBack ? [] : before;
+    const fresh = new Set([...without].filter((pod) => !watched.some(({ pods }) => pods.has(pod))));
+    const share = 1 - of - watched.reduce((sum, watch) => sum + watch.share, 0);
+    this.#watches = fresh.size === 0 ? watched : [...watched, { pods: fresh, share, unused: new Unused(this.#rpm, of, now, share) }];
   }
 
   #goesOut(id: string, pod: string, ticket: number, now: number): void {

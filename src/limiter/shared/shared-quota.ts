@@ -191,7 +191,7 @@ export class SharedQuota {
         const leader = (this.#leader ??= new Leader(rpm, token, history, nowMs));
         for (const event of reply.events) leader.apply(event, nowMs);
         events = leader.decide(reply.pods, reply.missing, nowMs);
-        forget = leader.unused(nowMs) ? reply.missing.map(({ pod }) => pod) : [];
+        forget = leader.unused(nowMs);
         freeAtMs = leader.freeAtMs(nowMs);
         if (events.length > 0) continue;
         const idle = reply.pods.every(({ want, inFlight }) => want === 0 && inFlight === 0);

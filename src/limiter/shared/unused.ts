@@ -19,32 +19,37 @@ const BUSY = 0.9;
 export class Unused {
   readonly #rpm: number;
   readonly #part: number;
+  readonly #share: number;
   #sinceMs: number;
   #least = Infinity;
   #toldMs: number;
 
-  /** @param part of the plan that the others have, since `nowMs` */
-  constructor(rpm: number, part: number, nowMs: number) {
+  /** @param part of the plan that the others have, since `nowMs` @param share of the plan that is left to the missing pods that are meant */
+  constructor(rpm: number, part: number, nowMs: number, share = 1 - part) {
     this.#rpm = rpm;
     this.#part = part;
+    this.#share = share;
     this.#sinceMs = nowMs + FIRST_MS;
     this.#toldMs = nowMs;
   }
 
-  /** An answer said how many permits are left. @param spent by the others within the last minute */
-  told(remaining: number | null, spent: number, nowMs: number): void {
+  /**
+   * An answer said how many permits are left. @param spent by the others within the last minute
+   * @param part of the plan that the others have by now @param byLater permits that pods leave over which went missing later: they say nothing of these
+   */
+  told(remaining: number | null, spent: number, nowMs: number, part = this.#part, byLater = 0): void {
     if (remaining === null) return;
     // Between two answers there may have been less: what can be used, evenly, in that time.
     const unseen = (this.#rpm * (nowMs - this.#toldMs)) / MINUTE_MS;
     this.#toldMs = nowMs;
     if (nowMs < this.#sinceMs) return;
-    this.#least = Math.min(this.#least, remaining - unseen);
-    if (this.#least >= LEFT * this.#rpm && spent + 1 >= BUSY * callsOfPart(this.#rpm, this.#part)) return;
+    this.#least = Math.min(this.#least, remaining - unseen - byLater);
+    if (this.#least >= LEFT * this.#rpm && spent + 1 >= BUSY * callsOfPart(this.#rpm, part)) return;
     this.#sinceMs = nowMs;
     this.#least = Infinity;
   }
 
   isCertain(nowMs: number): boolean {
-    return 1 - this.#part >= LEAST_PART && this.#least < Infinity && nowMs - this.#sinceMs >= LOOK_MS;
+    return this.#share >= LEAST_PART - 1e-9 && this.#least < Infinity && nowMs - this.#sinceMs >= LOOK_MS;
   }
 }

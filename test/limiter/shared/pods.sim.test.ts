@@ -59,6 +59,8 @@ const isTiny = ({ kind, burst, rpm }: PodScenario): boolean => (kind === 'bucket
 const LEAST_SHARE = 0.7;
 /** With half a minute more of it, and as long until all that were sent apart are forgotten. */
 const LEAST_SHARE_JOINED = 0.6;
+/** Two faults at once: what each of them costs by itself, and one more where they meet. */
+const MOST_OF_BOTH = 3;
 /** Until it is seen that nobody uses the part of a missing pod, where that can be seen. */
 const UNUSED_AFTER_MS = 4 * MINUTE;
 const within = fc.integer({ min: 70_000, max: 200_000 });
@@ -139,6 +141,31 @@ describe(`pods that share a quota, seed ${SEED}`, { timeout: 300_000 }, () => {
     await holds(alone, (outcome, { rpm }) => {
       expect(flocks(outcome), whyOf(outcome)).toBe(0);
       expect(outcome.byPod[1], JSON.stringify(outcome.minutes)).toBeGreaterThan(2 * rpm);
+    });
+  });
+
+  /** Kinds of limiter from which it can be seen that a part is left over. */
+  const seen = { kind: fc.constantFrom('fixed', 'sliding', 'bucket'), burst: fc.constant('whole'), pods: fc.constant(3), windows: fc.constant(8) } as const;
+  const goneAt = 100_000;
+
+  it('have the part of each that dies two and a half minutes later, however soon another one dies after it', async () => {
+    const deaths = fc.constantFrom(60_000, 120_000).map((gapMs): Fault[] => [goneAt, goneAt + gapMs].map((atMs, pod) => ({ kind: 'kill', atMs, pod, againAfterMs: null })));
+    await holds(scenarios({ ...seen, happens: deaths }), (outcome, scenario) => {
+      expect(flocks(outcome), whyOf(outcome)).toBe(0);
+      const admitted = (from: number): number => (outcome.minutes[from] ?? 0) / scenario.rpm;
+      // Two of three parts in the minute that begins 200 s after the first death, all three in the one 320 s after it.
+      expect(admitted(5), JSON.stringify([scenario, outcome.minutes])).toBeGreaterThan(0.6);
+      expect(admitted(7), JSON.stringify([scenario, outcome.minutes])).toBeGreaterThan(0.95);
+    });
+  });
+
+  it('meet seldom when one is cut off and another one dies: neither is taken for gone because the other one is', async () => {
+    const both = fc.record({ gapMs: fc.constantFrom(2_000, 3_500), first: aPod }).map(({ gapMs, first }): Fault[] => [
+      { kind: 'away', atMs: goneAt + (first === 0 ? 0 : gapMs), pods: [0], forMs: 300_000, forgets: false },
+      { kind: 'kill', atMs: goneAt + (first === 0 ? gapMs : 0), pod: 1, againAfterMs: null },
+    ]);
+    await holds(scenarios({ ...seen, kind: fc.constant('sliding'), latencyMs: fc.integer({ min: 5, max: 60 }), jitterMs: fc.integer({ min: 0, max: 40 }), happens: both }), (outcome) => {
+      expect(flocks(outcome), whyOf(outcome)).toBeLessThanOrEqual(MOST_OF_BOTH);
     });
   });
 

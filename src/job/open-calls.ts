@@ -10,7 +10,7 @@ import type { JobParts } from './job-parts.ts';
 import { Notices } from './notices.ts';
 import { connectionsAllowed } from './open-files.ts';
 import { requestPace } from './request-pace.ts';
-import { ownRpm } from './shards/shard-job.ts';
+import { ownRpm, ownWindows } from './shards/shard-job.ts';
 
 export interface Calls {
   readonly client: DataServiceClient;
@@ -44,6 +44,7 @@ export function openCalls(parts: JobParts, onFatal: (error: unknown) => void): C
     spent: spentBefore(parts),
     shared: parts.quota,
     share: parts.share ?? 1,
+    windows: ownWindows(job, parts.checkpoint),
     onThrottled: (wait) => {
       counters.throttled(wait);
       notices.throttled(wait);

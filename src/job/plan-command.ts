@@ -16,7 +16,7 @@ import { planTimes, timeWords, type PlanTimes } from './plan-times.ts';
 import { scratchFolder } from './scratch.ts';
 import { refuseShards } from './shards/in-one-piece.ts';
 import { howShardWouldStart } from './shards/run-shard.ts';
-import { ownRpm, shardName } from './shards/shard-job.ts';
+import { ownWindows, ownRpm, shardName } from './shards/shard-job.ts';
 import { serviceOrigin } from './service-origin.ts';
 import { decideStart, freshStart, type Start } from './start.ts';
 import type { Step } from './steps.ts';
@@ -119,7 +119,7 @@ async function planIn(scratch: string, whole: CompiledJob, serviceOrigin: string
       lookups: { unique: counting.unique, fromLedger: counting.fromLedger },
       requests,
       rpm,
-      ...planTimes(requests.total, rpm, start.checkpoint.shard === null || job.service.quota !== null),
+      ...planTimes(requests.total, rpm, start.checkpoint.shard === null || job.service.quota !== null, ownWindows(job, start.checkpoint)),
       apiKey: apiKey.state,
     };
   } finally {
@@ -163,7 +163,7 @@ function describe(plan: Plan, { steps, service }: Pick<CompiledJob, 'steps' | 's
     ['unique lookups', count(lookups.unique)],
     ['already in the ledger', count(lookups.fromLedger)],
     ['requests needed', `${count(requests.total)} (${steps.map((step) => `${step} ${count(requests[step])}`).join(', ')})`],
-    ['time', timeWords(plan, requests.total, plan.rpm, service.embedded)],
+    ['time', timeWords(plan, requests.total, plan.rpm, service.embedded, service.windows)],
     ['millrace run', 'problem' in apiKey ? `would end with ${EXIT.config}: ${printable(apiKey.problem)}` : whatRunDoes(plan)],
     ...('problem' in apiKey ? [['', apiKey.hint] satisfies [string, string]] : []),
   ];

@@ -1,4 +1,6 @@
 /** How long a run's requests take at the plan's rate, with and without a burst at the start. Pure. */
+import { windowWords } from '../limiter/long-window.ts';
+import type { StatedWindow } from '../limiter/quota-windows.ts';
 import { count, duration } from './words.ts';
 
 export interface PlanTimes {
@@ -8,15 +10,19 @@ export interface PlanTimes {
   readonly secondsWithBurst: number | null;
 }
 
-/** @param rpm requests a minute; null: unlimited. @param mayBurst false: the run paces itself from the first request on, as a shard does */
-export function planTimes(requests: number, rpm: number | null, mayBurst: boolean): PlanTimes {
-  if (rpm === null) return { seconds: null, secondsWithBurst: null };
-  const secondsFor = (paced: number): number => Math.ceil((paced / rpm) * 60);
+/** @param rpm requests a minute; null: unlimited. @param mayBurst false: the run paces itself from the first request on, as a shard does. @param windows that the job states: the tightest counts */
+export function planTimes(requests: number, rpm: number | null, mayBurst: boolean, windows: readonly StatedWindow[] = []): PlanTimes {
+  // So many requests fill all windows but the last, which need not pass.
+  const leastSeconds = Math.max(0, ...windows.map(({ limit, periodMs }) => Math.floor(Math.max(0, requests - 1) / limit) * (periodMs / 1_000)));
+  if (rpm === null) return leastSeconds === 0 ? { seconds: null, secondsWithBurst: null } : { seconds: leastSeconds, secondsWithBurst: leastSeconds };
+  const secondsFor = (paced: number): number => Math.max(Math.ceil((paced / rpm) * 60), leastSeconds);
   return { seconds: secondsFor(requests), secondsWithBurst: secondsFor(mayBurst ? Math.max(0, requests - rpm) : requests) };
 }
 
 /** The same for people. @param embedded the service is the run's own, so its bucket is full */
-export function timeWords({ seconds, secondsWithBurst }: PlanTimes, requests: number, rpm: number | null, embedded: boolean): string {
+export function timeWords({ seconds, secondsWithBurst }: PlanTimes, requests: number, rpm: number | null, embedded: boolean, windows: readonly StatedWindow[] = []): string {
+  const plain = planTimes(requests, rpm, false).seconds ?? 0;
+  if (requests > 0 && seconds !== null && seconds > plain) return `${duration(seconds * 1_000)}: by service.windows, of which ${tightest(requests, windows)} takes longest`;
   if (requests === 0) return 'none: nothing is left to ask for';
   if (rpm === null || seconds === null || secondsWithBurst === null) return 'no limit: as fast as the service answers';
   const rate = `at ${count(rpm)} requests a minute`;
@@ -25,4 +31,10 @@ export function timeWords({ seconds, secondsWithBurst }: PlanTimes, requests: nu
   const atOnce = secondsWithBurst === 0 ? '' : ` (${count(rpm)} at once)`;
   if (embedded) return `${burst}: the bucket of the embedded service's key is full at the start${atOnce}`;
   return `${burst} when the key's bucket is full${atOnce}, else ${duration(seconds * 1_000)}${secondsWithBurst === 0 ? ` ${rate}` : ''}`;
+}
+
+function tightest(requests: number, windows: readonly StatedWindow[]): string {
+  const periods = ({ limit, periodMs }: StatedWindow): number => Math.floor((requests - 1) / limit) * periodMs;
+  const [first] = windows.toSorted((one, other) => periods(other) - periods(one));
+  return first === undefined ? '' : `the ${windowWords(first)}`;
 }

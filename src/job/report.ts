@@ -24,7 +24,12 @@ export interface Report {
   readonly verifyRequests?: { readonly addresses: number; readonly tooLarge: number };
   readonly credits: number;
   /** `rpm` null: unlimited. `usedShare`: calls made of those the plan allowed while the job ran; 1 as well where a quota that was whole at the start let more through. */
-  readonly quota: { readonly rpm: number | null; readonly usedShare: number | null };
+  readonly quota: {
+    readonly rpm: number | null;
+    readonly usedShare: number | null;
+    /** When the service lets the job go on, RFC 3339, while a quota window is used up or the service asked to wait; null: nothing is known to hold it. */
+    readonly goesOnAt: string | null;
+  };
   readonly latencyMs: { readonly p50: number | null; readonly p95: number | null; readonly p99: number | null };
   readonly output: { readonly uri: string; readonly rows: number; readonly bytes: number; readonly sha256: string | null };
 }
@@ -51,7 +56,7 @@ export function buildReport(checkpoint: Checkpoint, uri: string, rpm: number | n
     waits: totals.waits,
     ...verifyRequestsOf(totals),
     credits: totals.credits,
-    quota: { rpm, usedShare: rpm === null || totals.activeMs < 1_000 ? null : Math.min(1, Math.round((calls / ((rpm * totals.activeMs) / MINUTE_MS)) * 1_000) / 1_000) },
+    quota: { rpm, usedShare: rpm === null || totals.activeMs < 1_000 ? null : Math.min(1, Math.round((calls / ((rpm * totals.activeMs) / MINUTE_MS)) * 1_000) / 1_000), goesOnAt: goesOnAt(checkpoint) },
     latencyMs: { p50: latency.percentile(0.5), p95: latency.percentile(0.95), p99: latency.percentile(0.99) },
     output: { uri, rows: tally.total, bytes: result?.bytes ?? mark.bytes, sha256: result?.sha256 ?? null },
   };
@@ -60,6 +65,14 @@ export function buildReport(checkpoint: Checkpoint, uri: string, rpm: number | n
 function verifyRequestsOf({ verifyRequests }: RunTotals): Pick<Report, 'verifyRequests'> {
   if (verifyRequests === undefined || verifyRequests.tooLarge === 0) return {};
   return { verifyRequests: { addresses: verifyRequests.size, tooLarge: verifyRequests.tooLarge } };
+}
+
+/** The latest of what a job that is not finished waits for. */
+function goesOnAt({ state, spent }: Checkpoint): string | null {
+  if (spent === null || state === 'finished' || state === 'finishing') return null;
+  const windows = (spent.windows ?? []).flatMap(({ left, resetAtMs }) => (left !== null && left <= 0 && resetAtMs !== null ? [resetAtMs] : []));
+  const atMs = Math.max(spent.later?.untilMs ?? 0, ...windows);
+  return atMs > spent.lastAtMs ? new Date(atMs).toISOString() : null;
 }
 
 /** Both forms of the report: `report.json`, then the page. @throws StorageError, or 75 when the job was lost */

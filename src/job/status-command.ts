@@ -10,7 +10,7 @@ import { expectedRecords, recordsDone, shareDone, shareWords, type ExpectedRecor
 import { newCheckpoint } from './start.ts';
 import { summaryTable } from './summary.ts';
 import type { CompiledJob } from './types.ts';
-import { count } from './words.ts';
+import { count, clockWords } from './words.ts';
 
 /**
  * Progress of a running, stopped or finished job, from its checkpoint. `--json`: the report's shape plus `state`
@@ -41,7 +41,9 @@ export async function statusCommand(job: CompiledJob, options: { json: boolean }
   }
   const held = state === 'running' && holder !== null ? ` by process ${holder.pid} on ${holder.host} since ${holder.since}` : '';
   const what = retry === null ? `${count(report.records.total)} rows written` : `retrying ${count(failed)} failed records (the output stays as it was until then)`;
-  process.stdout.write(`${job.name}: ${state}${held}, ${shareWords(share, expected)}, ${what}, checkpoint of ${checkpoint.updatedAt}\n`);
+  const { goesOnAt } = report.quota;
+  const until = goesOnAt === null || Date.parse(goesOnAt) <= Date.now() ? '' : `, the service lets it go on at ${clockWords(Date.parse(goesOnAt), Date.now())}`;
+  process.stdout.write(`${job.name}: ${state}${held}${until}, ${shareWords(share, expected)}, ${what}, checkpoint of ${checkpoint.updatedAt}\n`);
   process.stdout.write(`${summaryTable(report, state === 'finished' ? paths : null)}\n`);
   return EXIT.ok;
 }

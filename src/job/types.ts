@@ -1,5 +1,6 @@
 /** The compiled job: validated, with defaults, frozen, units in every name. Types only. */
 import type { MonitorAddress } from '../monitor/address.ts';
+import type { StatedWindow } from '../limiter/quota-windows.ts';
 import type { InputFormat } from '../reader/types.ts';
 import type { Step } from './steps.ts';
 
@@ -29,6 +30,8 @@ export interface CompiledJob {
     readonly plan: 'growth' | 'scale' | 'enterprise' | null;
     readonly concurrency: number | 'auto';
     readonly timeoutMs: number;
+    /** Further windows that the service keeps beside the plan's minute. */
+    readonly windows: readonly StatedWindow[];
     /** `redis://` or `rediss://`, with its password: where pods share the quota; null: nowhere. */
     readonly quota: string | null;
     /** The name under which /v1/enrich takes a domain. */

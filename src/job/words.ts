@@ -16,11 +16,11 @@ export function duration(ms: number): string {
 /** `until 14:03:22 UTC (in 3 min 5 s)`, with the day where that is not today's. @param leftMs milliseconds from `nowMs`, wall clock */
 export function untilWords(leftMs: number, nowMs: number): string {
   if (leftMs <= 0) return 'about to end';
-  return `until ${timeWords(nowMs + leftMs, nowMs)} (in ${duration(leftMs)})`;
+  return `until ${clockWords(nowMs + leftMs, nowMs)} (in ${duration(leftMs)})`;
 }
 
 /** `14:03:22 UTC`, or `2026-11-24 00:00:00 UTC` on another day than that of `nowMs`. */
-export function timeWords(atMs: number, nowMs: number): string {
+export function clockWords(atMs: number, nowMs: number): string {
   const [day, time] = [0, 1].map((part) => new Date(atMs).toISOString().slice(0, 19).split('T')[part]) as [string, string];
   return day === new Date(nowMs).toISOString().slice(0, 10) ? `${time} UTC` : `${day} ${time} UTC`;
 }

@@ -1,4 +1,5 @@
 /** What a limiter is told when it is made. Types only. */
+import type { StatedWindow } from './quota-windows.ts';
 import type { Spent } from './quota-model.ts';
 import type { SharedQuota } from './shared/shared-quota.ts';
 
@@ -15,6 +16,8 @@ export interface LimiterOptions {
   readonly shared?: SharedQuota | null;
   /** The part of the plan that is this run's, 0 < share <= 1: one of several that use it at once and do not share a quota. */
   readonly share?: number;
+  /** Windows that the job states, beside the plan: of a shard its part. */
+  readonly windows?: readonly StatedWindow[];
   /** The service said later, and everything waits, or waits longer than before. */
   readonly onThrottled?: (wait: ThrottledWait) => void;
   /** What `X-RateLimit-Reset` counts is known now: told once. */

@@ -2,8 +2,10 @@ import Bottleneck from 'bottleneck';
 import type { LimiterOptions } from './limiter-options.ts';
 import { QuotaModel, type Later, type Spent } from './quota-model.ts';
 import { PlanShare } from './plan-share.ts';
-import { readRateHeaders, type Headers, type RateReading } from './rate-headers.ts';
-import { ResetUnit } from './reset-unit.ts';
+import { AnswerReader } from './answer-reader.ts';
+import { windowWords } from './long-window.ts';
+import { QuotaWindows } from './quota-windows.ts';
+import type { Headers, RateReading } from './rate-headers.ts';
 import { SharedQuota } from './shared/shared-quota.ts';
 import type { Wait } from '../waits.ts';
 
@@ -50,9 +52,11 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 export class Limiter {
   readonly #options: LimiterOptions;
   readonly #model: QuotaModel | PlanShare | SharedQuota;
-  readonly #unit = new ResetUnit();
-  #unitTold = false;
-  #stated: RateReading | null = null;
+  readonly #reader: AnswerReader;
+  /** Windows beside the model's: seconds, hours, days. */
+  readonly #windows: QuotaWindows;
+  /** When calls in flight were sent, while there are windows to keep. */
+  readonly #sentAt = new Map<Ticket, number>();
   /** None on an unlimited plan, until the service's headers ask for one. */
   #gate: Bottleneck | null;
   readonly #leaseSize: number;
@@ -79,12 +83,15 @@ export class Limiter {
 
   constructor(options: LimiterOptions) {
     this.#options = options;
-    const { spent = null, shared = null, share = 1 } = options;
+    const { spent = null, shared = null, share = 1, windows = [] } = options;
+    this.#reader = new AnswerReader(options);
+    this.#windows = new QuotaWindows(windows);
     const part = options.rpm !== null && shared === null && share < 1 ? new PlanShare({ rpm: options.rpm, part: share }) : null;
     const rpm = part?.rpm ?? options.rpm;
     this.#leaseSize = rpm !== null && rpm <= EXACT_UP_TO_RPM ? 1 : Math.max(1, Math.floor((rpm ?? MOST_RPM) / 60 / LEASES_PER_SECOND));
     this.#model = shared ?? part ?? new QuotaModel({ rpm });
-    this.#gate = rpm === null ? null : newGate();
+    if (spent?.windows !== undefined) this.#windows.restore(spent.windows, options.monotonicNow(), options.wallNow());
+    this.#gate = rpm === null && !this.#windows.active ? null : newGate();
     this.#wallOffset = options.wallNow() - options.monotonicNow();
     // A clock that was set back since must not make the calls older than they are.
     if (spent !== null) this.#model.restore(spent.calls, Math.max(0, options.wallNow() - spent.lastAtMs), options.monotonicNow());
@@ -105,19 +112,23 @@ export class Limiter {
   /** Every answered call reports here, whatever it came to. */
   observe(answer: ObservedAnswer): void {
     const now = this.#options.monotonicNow();
-    const reading = this.#read(answer.headers, now);
-    const throttleMs = answer.throttled ? Math.max(SHORTEST_THROTTLE_MS, answer.retryAfterMs ?? reading?.resetMs ?? DEFAULT_THROTTLE_MS) : null;
-    if (this.#model instanceof SharedQuota) this.#model.answered(answer, now, reading, throttleMs);
+    const { headers, reading, windows } = this.#reader.read(answer, now);
+    this.#windows.answered(answer.ticket, this.#sentAt.get(answer.ticket) ?? null, windows, now);
+    this.#sentAt.delete(answer.ticket);
+    const usedUp = answer.throttled ? this.#windows.usedUpBy(windows) : null;
+    const throttleMs = answer.throttled ? Math.max(SHORTEST_THROTTLE_MS, answer.retryAfterMs ?? usedUp ?? reading?.resetMs ?? DEFAULT_THROTTLE_MS) : null;
+    if (this.#model instanceof SharedQuota) this.#model.answered({ ...answer, headers }, now, reading, throttleMs);
     else this.#model.answered(answer.ticket, now, reading, answer.throttled, throttleMs, answer.failed ?? false);
     if (answer.ticket === this.#scout) this.#scout = null;
     if (throttleMs !== null) this.#pause(throttleMs, answer.ticket);
-    if (this.#gate === null && this.#model.limited) this.#gate = newGate();
+    if (this.#gate === null && (this.#model.limited || this.#windows.active)) this.#gate = newGate();
     this.#serve();
   }
 
   /** Milliseconds until calls may start again; 0 when they may, or when it is only a matter of pacing. */
   pausedMs(): number {
-    const waitMs = this.#model.waitMs(this.#options.monotonicNow());
+    const now = this.#options.monotonicNow();
+    const waitMs = Math.max(this.#model.waitMs(now), (this.usedUp()?.untilMs ?? now) - now);
     return Math.max(this.throttledMs(), waitMs < SHORTEST_PAUSE_MS ? 0 : waitMs);
   }
 
@@ -126,12 +137,21 @@ export class Limiter {
     return Math.max(0, this.#pausedUntil - this.#options.monotonicNow());
   }
 
+  /** The window that is used up, in words, and until when (monotonic milliseconds); null: each has something left, or an answer may change that. */
+  usedUp(): { readonly what: string; readonly untilMs: number } | null {
+    const usedUp = this.#windows.usedUp(this.#options.monotonicNow());
+    return usedUp === null ? null : { what: windowWords(usedUp), untilMs: usedUp.untilMs };
+  }
+
   /** What its callers wait for; null: none waits, or only for the answer to a call that is under way. */
   waiting(): Wait | null {
     if (this.#stopped || this.#head === this.#waiters.length) return null;
     if (this.#pauseTimer !== null) return { reason: 'throttled', what: 'the end of the pause that the service asked for', untilMs: this.#pausedUntil };
     if (this.#scout !== null && this.#scout > 0) return null;
-    return this.#model.waiting(this.#options.monotonicNow());
+    const wait = this.#model.waiting(this.#options.monotonicNow());
+    const usedUp = this.usedUp();
+    if (usedUp === null || (wait?.untilMs ?? 0) > usedUp.untilMs) return wait;
+    return { reason: 'quota', what: `the ${usedUp.what}, which is used up`, untilMs: usedUp.untilMs };
   }
 
   /** Calls that may start at once; 0 where nothing bounds them, or others share the quota. */
@@ -142,14 +162,15 @@ export class Limiter {
 
   /** What the newest answer with quota headers has said, as far as it says it; null: there was none. */
   get stated(): Pick<RateReading, 'limit' | 'remaining'> | null {
-    return this.#stated;
+    return this.#reader.stated;
   }
 
   /** What the last window has spent, and what wait is not known to be over, to be given to the next run. */
   spent(): Spent {
     const [now, lastAtMs] = [this.#options.monotonicNow(), this.#options.wallNow()];
     const later = this.#scout === null ? {} : { later: { untilMs: lastAtMs + this.#pausedUntil - now, forMs: this.#pausedForMs } };
-    return { calls: this.#model.spent(now), lastAtMs, ...later };
+    const windows = this.#windows.keep(now, lastAtMs);
+    return { calls: this.#model.spent(now), lastAtMs, ...later, ...(windows.length === 0 ? {} : { windows }) };
   }
 
   /** After `stop`, when every call was answered: what is shared is told, and let go of. */
@@ -172,26 +193,23 @@ export class Limiter {
     await this.#gate?.stop({ dropWaitingJobs: true });
   }
 
-  /** Null where there is nothing to read, which is told at a glance: this is asked for every answer of an unlimited plan. */
-  #read(headers: Headers, nowMs: number): RateReading | null {
-    if (headers['x-ratelimit-remaining'] === undefined && headers['x-ratelimit-reset'] === undefined) return null;
-    if (this.#options.rpm === null && headers['x-ratelimit-limit'] === '0') return null;
-    const unit = this.#unit.read(headers, nowMs);
-    if (!this.#unitTold && this.#unit.verdict !== null) {
-      this.#unitTold = true;
-      this.#options.onResetUnit?.(this.#unit.verdict);
-    }
-    return (this.#stated = readRateHeaders(headers, this.#options.wallNow(), unit));
-  }
-
   /** The model is asked once more: since the lease began it may have heard of a neighbour. */
   #mayStart(): boolean {
     if (this.#pauseTimer !== null || (this.#scout !== null && this.#scout > 0)) return false;
-    return this.#gate === null || (this.#permits > 0 && this.#model.permits(this.#options.monotonicNow()) >= 1);
+    return this.#gate === null || (this.#permits > 0 && this.#permitted(this.#options.monotonicNow()) >= 1);
+  }
+
+  /** What the model permits, and every window. */
+  #permitted(now: number): number {
+    const permits = this.#model.permits(now);
+    return this.#windows.active ? Math.min(permits, this.#windows.permits(now)) : permits;
   }
 
   #grant(): Ticket {
-    const ticket = this.#model.sent(this.#options.monotonicNow());
+    const now = this.#options.monotonicNow();
+    const ticket = this.#model.sent(now);
+    this.#windows.sent(ticket, now);
+    if (this.#windows.active) this.#sentAt.set(ticket, now);
     this.#lastGranted = ticket;
     if (this.#scout === 0) this.#scout = ticket;
     if (this.#gate !== null && --this.#permits === 0) this.#lease();
@@ -214,7 +232,7 @@ export class Limiter {
   #lease(): void {
     const gate = this.#gate;
     if (gate === null || this.#leaseTimer !== null || this.#stopped) return;
-    const permits = this.#model.permits(this.#options.monotonicNow());
+    const permits = this.#permitted(this.#options.monotonicNow());
     if (permits < 1) {
       this.#lookAgain();
       return;
@@ -248,7 +266,10 @@ export class Limiter {
   }
 
   #lookAgain(): void {
-    const at = this.#model.nextAt;
+    const now = this.#options.monotonicNow();
+    // Whichever of the two binds; each is asked again then.
+    const ofModel = this.#model.permits(now) >= 1 ? now : this.#model.nextAt;
+    const at = this.#windows.active ? Math.max(ofModel, this.#windows.nextAt(now)) : ofModel;
     if (this.#lookTimer !== null && this.#lookAt === at) return;
     this.#lookNoMore();
     if (at === Infinity || this.#head === this.#waiters.length) return;

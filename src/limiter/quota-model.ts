@@ -16,6 +16,7 @@ import { Evidence } from './evidence.ts';
 import { Latencies } from './latencies.ts';
 import { Looks } from './looks.ts';
 import { PlanPace } from './plan-pace.ts';
+import type { KeptWindow } from './quota-windows.ts';
 import type { RateReading } from './rate-headers.ts';
 import { SmallBucket } from './small-bucket.ts';
 import { MINUTE_MS, ToldAnswers, type Told } from './told-answers.ts';
@@ -28,6 +29,8 @@ export interface Spent {
   readonly lastAtMs: number;
   /** The service said "later", and has not answered anything else since. Left out: it has. */
   readonly later?: Later;
+  /** Windows other than the minute's, and what is left of each. */
+  readonly windows?: readonly KeptWindow[];
 }
 
 /** A wait that the service asked for, milliseconds. */
@@ -206,6 +209,11 @@ export class QuotaModel {
       most = this.#rpm * (evidence.planBinds ? 1 : MOST_MINUTES) - log.sentAfter(nowMs - MINUTE_MS);
       if (most <= 0) return this.#wait(log.firstSentAfter(nowMs - MINUTE_MS) + MINUTE_MS, nowMs);
     }
+    const refusalUntilMs = told.refusalUntilMs;
+    if (refusalUntilMs <= nowMs) {
+      this.#byKnowledge = false;
+      return idle ? 1 : this.#wait(Infinity, nowMs);
+    }
     const known = told.known(nowMs, evidence.others(nowMs));
     const kept = this.#looks.kept();
     const free = known === null ? 0 : known - kept;
@@ -223,7 +231,7 @@ export class QuotaModel {
     if (back.permits > keptBack) return trusted > 0 ? Math.min(most, back.permits - keptBack, trusted) : this.#wait(Infinity, nowMs);
     // The stated reset is over, and whatever was said before it: one call asks how things stand.
     if (known === null && idle) return this.#silent > 0 && this.#pace !== null ? this.#byPlan(nowMs) : 1;
-    return this.#wait(Math.min(lookMs, idle ? told.untilMs : Infinity, back.atMs), nowMs);
+    return this.#wait(Math.min(lookMs, idle ? told.untilMs : Infinity, back.atMs, refusalUntilMs), nowMs);
   }
 
   /** For a test's message: what the model goes by. */

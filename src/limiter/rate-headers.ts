@@ -11,7 +11,7 @@ export interface RateReading {
   readonly resetMs: number | null;
   /** How much later than `resetMs` that may be, because the header or the clock it is read against has whole seconds. */
   readonly resetSlackMs: number;
-  /** False: a small delta of which nobody knows yet whether it counts seconds. */
+  /** False: a delta of which nobody knows yet what it counts. */
   readonly resetIsSure: boolean;
   /** Permits a window in all; null when it does not say. */
   readonly limit: number | null;
@@ -31,8 +31,10 @@ const WINDOW_MS = 60_000;
 export const LARGEST_DELTA_SECONDS = (2 * WINDOW_MS) / 1_000;
 const EPOCH_SECONDS_FROM = 1e9;
 const EPOCH_MS_FROM = 1e11;
+/** A delta in an unknown unit is taken for milliseconds, but for no fewer than tell it from seconds when the next answer comes. */
+const SETTLED_AFTER_MS = 3_000;
 /** A reset further away than this is nonsense (a wrong unit or a broken clock) and is not believed. */
-const LONGEST_RESET_MS = 24 * 3_600_000;
+const LONGEST_RESET_MS = 32 * 24 * 3_600_000;
 
 /**
  * Reads `X-RateLimit-Limit`, `-Remaining` and `-Reset`.
@@ -49,7 +51,7 @@ export function readRateHeaders(headers: Headers, localNowMs: number, unit: Delt
     resetMs: readReset(headers, localNowMs, unit),
     // A delta in milliseconds alone is exact, and carries its decimals if it has any.
     resetSlackMs: unit === 'milliseconds' || (delta > LARGEST_DELTA_SECONDS && delta < Infinity) ? 0 : 1_000,
-    resetIsSure: unit !== null || delta > LARGEST_DELTA_SECONDS,
+    resetIsSure: unit !== null || delta === Infinity,
     limit: limit === null || limit < 0 ? null : limit,
     unlimited: limit === 0,
   };
@@ -83,7 +85,7 @@ function readReset(headers: Headers, localNowMs: number, unit: DeltaUnit | null)
   const value = Number(raw);
   if (value >= EPOCH_MS_FROM) return believable(value - serviceNow(headers, localNowMs));
   if (value >= EPOCH_SECONDS_FROM) return believable(value * 1_000 - serviceNow(headers, localNowMs));
-  return believable(unit === 'seconds' || (unit === null && value <= LARGEST_DELTA_SECONDS) ? value * 1_000 : value);
+  return believable(unit === 'seconds' || (unit === null && value <= LARGEST_DELTA_SECONDS) ? value * 1_000 : unit === null ? Math.max(value, SETTLED_AFTER_MS) : value);
 }
 
 function believable(ms: number): number | null {

@@ -69,6 +69,17 @@ export class ToldAnswers {
     return Math.max(least - this.#log.inFlight - this.#lost.length, most);
   }
 
+  /**
+   * When the wait of the last refusal among these is over, where a call sent with it was not refused; Infinity: there is none. What a
+   * refusal said is of then: without an answer to a later call it would hold until the reset that the others state, a minute or more.
+   */
+  get refusalUntilMs(): number {
+    if (this.#told.length < 2 || this.#told[0]?.throttled !== false) return Infinity;
+    let last = -Infinity;
+    for (const { throttled, untilMs } of this.#told) if (throttled) last = Math.max(last, untilMs);
+    return last === -Infinity ? Infinity : last;
+  }
+
   /** Calls that may have been decided after one. */
   after({ sentMs, answeredMs }: Told): number {
     const fromMs = sentMs + this.#latencies.leastMs;

@@ -304,7 +304,10 @@ export class CallPool {
     const pausedMs = this.#options.limiter.pausedMs();
     const now = this.#options.monotonicNow();
     if (!this.#patience.endsWith(pausedMs, now)) return false;
-    this.#fatal(waitError(pausedMs, this.#patience.waitedMs(now), this.#options.maxWaitMs));
+    const usedUp = this.#options.limiter.usedUp();
+    // A pause may be longer than the window that is used up.
+    const isWindow = usedUp !== null && usedUp.untilMs >= now + this.#options.limiter.throttledMs();
+    this.#fatal(waitError(pausedMs, this.#patience.waitedMs(now), this.#options.maxWaitMs, isWindow ? usedUp.what : null));
     return true;
   }
 

@@ -41,13 +41,16 @@ export function pagesError(pages: number, forMs: number): MillraceError {
   });
 }
 
-/** @param waitedMs what was waited already, with no answer but "later" */
-export function waitError(askedMs: number, waitedMs: number, maxWaitMs: number): MillraceError {
+/** @param usedUp the quota window that is used up, in words; null: the service asked to wait. @param waitedMs what was waited already, with no answer but "later" */
+export function waitError(askedMs: number, waitedMs: number, maxWaitMs: number, usedUp: string | null = null): MillraceError {
+  const at = `${new Date(Date.now() + askedMs).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
   const seconds = (ms: number): string => `${Math.ceil(ms / 1_000)} s`;
-  const said = askedMs > maxWaitMs
+  const said = usedUp !== null
+    ? `the ${usedUp} is used up until ${at}: ${seconds(askedMs)} from now, longer than limits.maxWaitMs`
+    : askedMs > maxWaitMs
     ? `the service asks to wait ${seconds(askedMs)}, longer than limits.maxWaitMs`
     : `the service has said nothing but "later" for ${seconds(waitedMs)} and asks to wait another ${seconds(askedMs)}, together longer than limits.maxWaitMs`;
-  return new MillraceError(EXIT.unavailable, 'wait_too_long', said, { hint: 'Run the same command later: the job resumes.' });
+  return new MillraceError(EXIT.unavailable, 'wait_too_long', said, { hint: `Run the same command after ${at}: the job resumes.` });
 }
 
 export function outageError(ms: number, code: string, detail: string): MillraceError {

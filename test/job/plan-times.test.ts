@@ -34,3 +34,11 @@ test('the words name both times, and when each holds', () => {
   expect(words(1_562, null)).toBe('no limit: as fast as the service answers');
   expect(words(0, 1_000)).toBe('none: nothing is left to ask for');
 });
+
+test('a window that the job states counts where it takes longer than the plan', () => {
+  const windows = [{ limit: 10, periodMs: 1_000 }, { limit: 50_000, periodMs: 86_400_000 }];
+  expect(planTimes(100_001, 1_000, true, windows)).toEqual({ seconds: 172_800, secondsWithBurst: 172_800 });
+  expect(planTimes(50_000, 6_000, true, windows)).toEqual({ seconds: 4_999, secondsWithBurst: 4_999 });
+  expect(planTimes(100, null, true, windows)).toEqual({ seconds: 9, secondsWithBurst: 9 });
+  expect(timeWords(planTimes(100_001, 1_000, true, windows), 100_001, 1_000, false, windows)).toBe('48 h 0 min: by service.windows, of which the quota of 50,000 requests a day takes longest');
+});

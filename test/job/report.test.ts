@@ -46,7 +46,7 @@ describe('the report', () => {
     const report = buildReport(CHECKPOINT, 'out.csv', 1_000);
     expect(Object.keys(report)).toEqual(['job', 'startedAt', 'finishedAt', 'exitCode', 'records', 'verification', 'calls', 'lookups', 'retries', 'throttled', 'waits', 'credits', 'quota', 'latencyMs', 'output']);
     expect(Object.keys(report.records)).toEqual(['total', 'matched', 'no_match', 'invalid', 'suppressed', 'failed']);
-    expect([report.lookups, report.throttled, report.quota, report.latencyMs, report.output].map((part) => Object.keys(part))).toEqual([['unique', 'fromLedger'], ['events', 'waitedMs'], ['rpm', 'usedShare'], ['p50', 'p95', 'p99'], ['uri', 'rows', 'bytes', 'sha256']]);
+    expect([report.lookups, report.throttled, report.quota, report.latencyMs, report.output].map((part) => Object.keys(part))).toEqual([['unique', 'fromLedger'], ['events', 'waitedMs'], ['rpm', 'usedShare', 'goesOnAt'], ['p50', 'p95', 'p99'], ['uri', 'rows', 'bytes', 'sha256']]);
   });
 
   it('says how large verify requests were at the end, only where some were too large for the service', () => {
@@ -68,7 +68,7 @@ describe('the report', () => {
         }
         const all = { calls: runs.reduce((sum, run) => sum + run.calls, 0), minutes: runs.reduce((sum, run) => sum + run.ms, 0) / 60_000 };
         expect(buildReport({ ...CHECKPOINT, totals }, 'out.csv', rpm).quota.usedShare).toBeCloseTo(Math.min(1, all.calls / (rpm * all.minutes)), 2);
-        expect(buildReport({ ...CHECKPOINT, totals }, 'out.csv', null).quota).toEqual({ rpm: null, usedShare: null });
+        expect(buildReport({ ...CHECKPOINT, totals }, 'out.csv', null).quota).toEqual({ rpm: null, usedShare: null, goesOnAt: null });
       }),
     );
   });

@@ -56,3 +56,21 @@ describe('QuotaModel', () => {
     expect(sent).toBeGreaterThanOrEqual(890);
   });
 });
+
+describe('a 429 that nobody could foresee, among calls that were answered', () => {
+  it.each([0, 14])('holds for the second that it asks for, not until the reset that the others state (it says that %d are left)', (left) => {
+    const model = new QuotaModel({ rpm: 600 });
+    const told = (remaining: number): RateReading => ({ ...reading(remaining, 60_000, 600), resetIsSure: false, resetSlackMs: 1_000 });
+    model.answered(model.sent(0), 50, told(599));
+    // A bucket that is drained quickly, so that nothing is known of how it comes back.
+    for (let round = 0; round < 39; round++) for (const [i, ticket] of take(model, 100 + 50 * round, 15).entries()) model.answered(ticket, 150 + 50 * round, told(599 - 15 * round - i - 1));
+    const tickets = take(model, 2_100, 15);
+    expect(tickets.length).toBeGreaterThan(1);
+    const [stray, ...others] = tickets as [number, ...number[]];
+    model.answered(stray, 2_150, told(left), true, 1_000);
+    for (const [i, ticket] of others.entries()) model.answered(ticket, 2_150, told(14 - i));
+    expect(model.permits(2_160)).toBe(0);
+    expect(model.nextAt).toBeLessThanOrEqual(4_200);
+    expect(take(model, 4_200, 10)).toHaveLength(1);
+  });
+});

@@ -19,7 +19,7 @@ describe('X-RateLimit-Reset', () => {
     ['a fraction of a second', '0.25', 250],
     ['now', '0', 0],
     ['two windows, still seconds', '120', 120_000],
-    ['beyond two windows: milliseconds', '121', 121],
+    ['beyond two windows and unsettled: milliseconds, for long enough to be settled', '121', 3_000],
     ['delta milliseconds', '45000', 45_000],
     ['epoch seconds', String(NOW / 1_000 + 42), 42_000],
     ['epoch milliseconds', String(NOW + 42_500), 42_500],
@@ -33,7 +33,7 @@ describe('X-RateLimit-Reset', () => {
     expect(resetOf(value)).toBe(expected);
   });
 
-  it.each(['', ' ', 'soon', '-5', '60s', '1m0s', 'in 12 days', '0x10', '1e3', 'Infinity', 'NaN', '5;w=60', '12:00', '9'.repeat(400), '2036-02-30', String(NOW + 2 * DAY), String(NOW / 1_000 + 2 * 86_400), '2036-08-15T12:00:00Z'])('does not believe %j', (value) => {
+  it.each(['', ' ', 'soon', '-5', '60s', '1m0s', 'in 12 days', '0x10', '1e3', 'Infinity', 'NaN', '5;w=60', '12:00', '9'.repeat(400), '2036-02-30', String(NOW + 33 * DAY), String(NOW / 1_000 + 33 * 86_400), '2036-08-18T12:00:00Z'])('does not believe %j', (value) => {
     expect(resetOf(value)).toBeNull();
   });
 
@@ -57,14 +57,14 @@ describe('X-RateLimit-Reset', () => {
     );
   });
 
-  it('never throws, and never asks for a wait that is negative, endless or longer than a day', () => {
+  it('never throws, and never asks for a wait that is negative, endless or longer than a month', () => {
     const header = fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.double().map(String), fc.bigInt().map(String), fc.date({ noInvalidDate: false }).map(String), fc.array(fc.string()));
     fc.assert(
       fc.property(header, header, header, (reset, remaining, date) => {
         const reading = readRateHeaders({ 'x-ratelimit-reset': reset, 'x-ratelimit-remaining': remaining, 'x-ratelimit-limit': remaining, date }, NOW);
         if (reading.resetMs !== null) {
           expect(reading.resetMs).toBeGreaterThanOrEqual(0);
-          expect(reading.resetMs).toBeLessThanOrEqual(DAY);
+          expect(reading.resetMs).toBeLessThanOrEqual(32 * DAY);
         }
         if (reading.remaining !== null) {
           expect(reading.remaining).toBeGreaterThanOrEqual(0);

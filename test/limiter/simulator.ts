@@ -147,7 +147,7 @@ export function simulate(s: Scenario): Outcome {
   const random = randomFrom(s.seed);
   const service = serviceOf(s, random);
   const model = new QuotaModel({ rpm: s.rpm });
-  const unit = new ResetUnit();
+  const unit = new ResetUnit(s.rpm);
   const events = new Events();
   const counted = { admitted: 0, ours: 0, theirs: 0, firstOurs: '' };
   const sends: number[] = [];

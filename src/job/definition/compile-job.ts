@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import { ConfigError, UsageError } from '../../errors.ts';
 import { isShared } from '../../ledger/place.ts';
+import { PERIODS_MS } from '../../limiter/quota-headers.ts';
 import { encodingName } from '../../reader/encoding.ts';
 import { isS3Uri, parseS3Uri } from '../../s3/uri.ts';
 import { STEPS, type Step } from '../steps.ts';
@@ -18,7 +19,7 @@ import { nameOf, refusal, show } from './origin.ts';
 import type { Origin } from './origin.ts';
 import { bareName, checkField, outputShape } from './output-shape.ts';
 import { nearestDate } from './run-date.ts';
-import { jobSchema } from './schema.ts';
+import { jobSchema, statedWindow } from './schema.ts';
 import type { RawJob } from './schema.ts';
 import { expandRedisUri } from './redis-address.ts';
 import { chooseService, dropReplacedChoices } from './service-choice.ts';
@@ -161,7 +162,12 @@ function compile(raw: RawJob, scene: Scene): Omit<CompiledJob, 'fingerprint'> {
 /** Exactly one service, and how it is asked. */
 export function compileService({ service }: RawJob, originOf: Scene['originOf'], warnings: string[]): Omit<CompiledJob['service'], 'quota'> {
   const { baseUrl, embedded, plan, rpm } = chooseService(service, originOf, warnings);
-  return { baseUrl, embedded, rpm, plan, concurrency: service.concurrency, timeoutMs: service.timeoutMs, domainField: service.fields.domain };
+  return { baseUrl, embedded, rpm, plan, concurrency: service.concurrency, timeoutMs: service.timeoutMs, windows: compileWindows(service.windows), domainField: service.fields.domain };
+}
+
+/** `50000/day` is `{limit: 50000, per: day}`. */
+function compileWindows(windows: RawJob['service']['windows']): CompiledJob['service']['windows'] {
+  return windows.map(statedWindow).map(({ limit, per }) => ({ limit, periodMs: PERIODS_MS[per] }));
 }
 
 function compileInput(raw: RawJob, scene: Scene): readonly string[] {

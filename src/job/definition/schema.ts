@@ -28,6 +28,7 @@ export const BOUNDS = {
   concurrency: 1024,
   timeoutMs: [100, 600_000],
   everyMs: [50, 600_000],
+  windowLimit: 999_999_999,
   waitMs: 7 * 24 * 3_600_000,
   ageDays: 3650,
 } as const;
@@ -83,6 +84,17 @@ const input = z.strictObject({
   ifMissing: key(z.enum(['fail', 'succeed']).default('fail'), 'fail or succeed', 'What to do when no file is there: fail (exit 65), or succeed, as there is nothing to do.'),
 });
 
+const PERIODS = ['second', 'minute', 'hour', 'day'] as const;
+const windowObject = z.strictObject({ limit: z.int().min(1).max(BOUNDS.windowLimit), per: z.enum(PERIODS) });
+const WINDOW_TEXT = /^[1-9]\d{0,8}\/(?:second|minute|hour|day)$/;
+
+/** A window as an object, also where it is written `50000/day`. */
+export function statedWindow(window: string | z.output<typeof windowObject>): z.output<typeof windowObject> {
+  if (typeof window !== 'string') return window;
+  const [limit, per] = window.split('/');
+  return { limit: Number(limit), per: per as (typeof PERIODS)[number] };
+}
+
 const service = z.strictObject({
   baseUrl: key(z.string().min(1).max(BOUNDS.uri).nullable().default(null), 'an http or https URL', 'Address of the data service, with a path prefix if it has one. Exactly one of baseUrl, region and embedded.'),
   region: key(z.string().regex(/^[a-z][a-z0-9-]{0,30}$/).nullable().default(null), 'a name that service.regions knows, such as us', 'Which of regions to ask.'),
@@ -107,6 +119,11 @@ const service = z.strictObject({
     z.int().min(BOUNDS.timeoutMs[0]).max(BOUNDS.timeoutMs[1]).default(30_000),
     `milliseconds, a whole number from ${BOUNDS.timeoutMs[0]} to ${BOUNDS.timeoutMs[1]}`,
     'Longest wait for one answer, in milliseconds; a verify request that takes longer is halved.',
+  ),
+  windows: key(
+    z.array(z.union([windowObject, z.string().regex(WINDOW_TEXT)])).max(PERIODS.length).refine((windows) => new Set(windows.map((one) => statedWindow(one).per)).size === windows.length).default([]),
+    { expected: 'a list of windows such as {limit: 50000, per: day}, each of another period (second, minute, hour, day); as text: 10/second,50000/day', split: ',' },
+    "Quota windows of the service beside the plan's minute, each kept at the same time. Where its headers state a window, the headers count too, and tell what others spend; without them only this job's own requests are counted.",
   ),
   quota: key(uri.nullable().default(null), 'redis://host:port/database (rediss:// for TLS), or null', 'One quota for all runs that name the same Redis server, and have the same service and key. null: each run has the whole plan.'),
   fields: z

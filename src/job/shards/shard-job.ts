@@ -3,6 +3,7 @@ import type { Checkpoint } from '../../checkpoint/checkpoint-file.ts';
 import type { InputRange } from '../../reader/cuts.ts';
 import { SHARD_MARK } from '../paths.ts';
 import type { CompiledJob, Shard } from '../types.ts';
+import type { StatedWindow } from '../../limiter/quota-windows.ts';
 
 /** What a run had come to when it was shared out with a higher limit: its checkpoint then. */
 export type Before = Pick<Checkpoint, 'totals' | 'callsAtMost' | 'trusted' | 'answered' | 'spent' | 'finishedAt'>;
@@ -62,4 +63,9 @@ function callsOf(job: CompiledJob, sharing: Sharing, index: number): number | nu
 /** Requests a minute that are a run's own: of a shard its part of the plan, where nothing shares out the whole. Null: unlimited. */
 export function ownRpm({ service: { rpm, quota } }: Pick<CompiledJob, 'service'>, { shard }: Pick<Checkpoint, 'shard'>): number | null {
   return rpm === null || shard === null || quota !== null ? rpm : Math.max(1, Math.floor(rpm / shard.of));
+}
+
+/** Further windows that the service keeps: of a shard its part, as of the plan. */
+export function ownWindows({ service: { windows, quota } }: Pick<CompiledJob, 'service'>, { shard }: Pick<Checkpoint, 'shard'>): readonly StatedWindow[] {
+  return shard === null || quota !== null ? windows : windows.map(({ limit, periodMs }) => ({ limit: Math.max(1, Math.floor(limit / shard.of)), periodMs }));
 }

@@ -50,7 +50,7 @@ export class Leader {
   #partBefore = 1;
   #dividedMs = -Infinity;
   #recent: Call[] = [];
-  #unit = new ResetUnit();
+  #unit: ResetUnit;
   #out = new Map<string, Out>();
   #pausedUntilMs = -Infinity;
   /** Nothing is granted, because a new account is about to begin; null: it has begun. */
@@ -64,6 +64,7 @@ export class Leader {
     this.#rpm = rpm;
     this.#token = token;
     this.#model = new QuotaModel({ rpm });
+    this.#unit = new ResetUnit(rpm);
     if (history.length === 0) this.#quiet = { sinceMs: nowMs, settleMs: SETTLE_MS, mustFit: false };
     for (const { atMs, event } of history) this.apply(event, Math.min(atMs, nowMs));
   }
@@ -186,7 +187,7 @@ export class Leader {
     this.#out.delete(id);
     out.call.answeredMs = now;
     const says = headers['x-ratelimit-remaining'] !== undefined || headers['x-ratelimit-reset'] !== undefined;
-    const reading = says ? readRateHeaders(headers, now, this.#unit.read(headers, now)) : null;
+    const reading = says ? readRateHeaders(headers, now, this.#unit.read(headers, now, { retryAfterMs: throttled ? waitMs : null, throttled })) : null;
     out.call.counted = reading !== null && !throttled;
     out.model.answered(out.ticket, now, reading, throttled, waitMs, failed, itselfMs);
     if (reading !== null) this.#watch(throttled ? 0 : reading.remaining, now);
@@ -220,7 +221,7 @@ export class Leader {
     model.resume(recent.map((call) => ({ ...call, answeredMs: call.answeredMs ?? now })));
     model.restore(Math.max(0, Math.min(spent, this.#rpm) - recent.length), 0, now);
     this.#model = model;
-    this.#unit = new ResetUnit();
+    this.#unit = new ResetUnit(this.#rpm);
     this.#out = new Map();
     this.#quiet = null;
     this.#part = 1;

@@ -9,7 +9,7 @@ test('the least job, with its defaults', () => {
     name: 'leads',
     input: { uris: ['leads.csv'], format: null, delimiter: null, encoding: null, columns: {}, ifMissing: 'fail' },
     steps: ['enrich', 'verify'],
-    service: { baseUrl: null, embedded: true, rpm: null, plan: 'enterprise', concurrency: 'auto', timeoutMs: 30_000, quota: null, domainField: 'domain' },
+    service: { baseUrl: null, embedded: true, rpm: null, plan: 'enterprise', concurrency: 'auto', timeoutMs: 30_000, windows: [], quota: null, domainField: 'domain' },
     verify: { when: 'always', patienceMs: 0 },
     output: { uri: 'out/leads.jsonl.gz', format: 'jsonl', compression: 'gzip', fields: null, escapeFormulas: false },
     checkpoint: { uri: 'out/leads.jsonl.gz.checkpoint.json', everyMs: 1000 },
@@ -112,7 +112,7 @@ test('what may change on resume changes no fingerprint; all else does, by name',
 });
 
 test('every key is in the fingerprint, or may change, or ends in another', () => {
-  const resolved = ['service.region', 'service.regions', 'service.quota'];
+  const resolved = ['service.region', 'service.regions', 'service.quota', 'service.windows'];
   const fingerprint = compiled({ flags: LEAST }).fingerprint;
   for (const { path } of KEYS) {
     const free = MAY_CHANGE.includes(path) || path.startsWith('limits.') || resolved.includes(path);
@@ -123,4 +123,16 @@ test('every key is in the fingerprint, or may change, or ends in another', () =>
 test('the order of output columns is part of what was asked for', () => {
   const flags = (first: string, second: string): Record<string, string | boolean> => ({ ...(LEAST as Record<string, string | boolean>), [`output.fields.${first}`]: 'enrich.a', [`output.fields.${second}`]: 'enrich.a' });
   expect(describeDifference(compiled({ flags: flags('A', 'B') }).fingerprint, compiled({ flags: flags('B', 'A') }).fingerprint)).toMatch(/^output\.fields was/);
+});
+
+test('quota windows: a list of objects in a file, a text in a flag or a variable', () => {
+  const windows = [{ limit: 10, periodMs: 1_000 }, { limit: 50_000, periodMs: 86_400_000 }];
+  const inFile = { service: { windows: [{ limit: 10, per: 'second' }, { limit: 50_000, per: 'day' }] } };
+  expect(compiled({ flags: LEAST, file: inFile }).service.windows).toEqual(windows);
+  expect(compiled({ flags: { ...LEAST, 'service.windows': '10/second, 50000/day' } }).service.windows).toEqual(windows);
+  expect(compiled({ flags: LEAST, env: { MILLRACE_SERVICE_WINDOWS: '10/second,50000/day' } }).service.windows).toEqual(windows);
+});
+
+test.each(['10/week', '0/day', '10', '10/day,20/day', '1e3/hour'])('the quota windows %j are refused', (text) => {
+  expect(() => compiled({ flags: { ...LEAST, 'service.windows': text } })).toThrow(/--service\.windows must be a list of windows such as \{limit: 50000, per: day\}/);
 });

@@ -40,6 +40,7 @@ const SAMPLES: Readonly<Record<string, readonly [unknown, unknown, unknown]>> = 
   'limits.maxOutageMs': [1, 2, 3],
   'limits.trustMisses': [true, false, true],
   'ledger.maxAgeDays': [1, 2, 3],
+  'service.windows': [['1/day'], ['2/second', '3/hour'], ['4/minute']],
   'service.quota': ['redis://a', 'rediss://b:1/2', 'redis://c'],
 };
 /** Tested by themselves: maps merge, and these take one value only or need another key. */

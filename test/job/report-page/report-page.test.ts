@@ -12,7 +12,7 @@ const [SAMPLE = null as unknown as PageData] = fc.sample(pageData, { numRuns: 1,
 const PLAIN: PageData = {
   ...SAMPLE,
   report: {
-    ...SAMPLE.report, job: 'nightly', exitCode: 0, records: { total: 4, matched: 3, no_match: 1, invalid: 0, suppressed: 0, failed: 0 }, calls: { enrich: 7 }, quota: { rpm: 600, usedShare: 0.5 },
+    ...SAMPLE.report, job: 'nightly', exitCode: 0, records: { total: 4, matched: 3, no_match: 1, invalid: 0, suppressed: 0, failed: 0 }, calls: { enrich: 7 }, quota: { rpm: 600, usedShare: 0.5, goesOnAt: null },
     output: { uri: 's3://bucket/a b/out.csv', rows: 4, bytes: 1_234, sha256: null },
   },
   errors: {},
@@ -108,7 +108,7 @@ describe('the page of the report', () => {
 
   it('an unlimited plan has no line to keep to', () => {
     const data = withSlots([100, 3, 0], [101, 7, 0]);
-    const text = requestsOf({ ...data, report: { ...data.report, quota: { rpm: null, usedShare: null } } });
+    const text = requestsOf({ ...data, report: { ...data.report, quota: { rpm: null, usedShare: null, goesOnAt: null } } });
     expect(text).toContain('The plan is unlimited.');
     expect(text).not.toMatch(/class="plan"|dashed/);
   });

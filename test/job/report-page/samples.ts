@@ -47,7 +47,7 @@ export const pageData: fc.Arbitrary<PageData> = fc
       report: {
         job, startedAt: '2026-03-01T00:00:00.000Z', finishedAt: finished ? '2026-03-01T01:02:03.000Z' : null, exitCode,
         records: { total, ...records }, verification, calls, lookups: { unique, fromLedger }, retries, throttled: { events: retries, waitedMs }, waits: { count: waits.length, ms: waitedMs, reasons: { quota: waitedMs }, list: waits }, credits,
-        quota: { rpm, usedShare }, latencyMs: { p50: histogram.percentile(0.5), p95: histogram.percentile(0.95), p99: histogram.percentile(0.99) },
+        quota: { rpm, usedShare, goesOnAt: null }, latencyMs: { p50: histogram.percentile(0.5), p95: histogram.percentile(0.95), p99: histogram.percentile(0.99) },
         output: { uri, rows: total, bytes: size, sha256: finished ? 'ab'.repeat(32) : null },
       },
       steps: ['enrich', 'verify'],

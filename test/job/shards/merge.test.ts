@@ -50,7 +50,7 @@ test('of the plan, shards have used what each has used of its share', () => {
   const one: Checkpoint = { ...CHECKPOINT, totals: { ...CHECKPOINT.totals, calls: { enrich: 400 }, activeMs: 120_000 } };
   const plan: ShardPlan = { version: 1, job: 'leads', output: '/out', fingerprint: {}, generation: 1, run: 'all', of: 4, startedAt: '2026-03-01T00:00:00.000Z', manifest: CHECKPOINT.manifest, ranges: [] };
   const joined = joinedCheckpoint(JOB, jobPaths(JOB, { scratch: null }), plan, [one, one, one, one]);
-  expect(buildReport(joined, 'out', 1_000).quota).toEqual({ rpm: 1_000, usedShare: 0.8 });
+  expect(buildReport(joined, 'out', 1_000).quota).toMatchObject({ rpm: 1_000, usedShare: 0.8 });
 });
 
 test('the smallest size of verify requests works for all shards, and those that were too large add up', () => {

@@ -1,0 +1,68 @@
+/** How many calls were sent within a period, in a bounded number of slots. A slot counts until all of it is out. Pure: time is passed in. */
+
+/** Slots of a period: a slot that is not out yet delays the calls after it by this part of the period at most. */
+const SLOTS = 240;
+
+/** `[end, calls]` a slot; `end` is of the wall clock, milliseconds. */
+export type KeptSlots = readonly (readonly [endMs: number, calls: number])[];
+
+interface Slot { endMs: number; calls: number; readonly fromMs: number }
+
+export class SpentSlots {
+  readonly #widthMs: number;
+  readonly #keptMs: number;
+  /** The time of the last call of each slot, and how many it has; oldest first. */
+  #slots: Slot[] = [];
+
+  /** @param periodMs no longer one is asked for, but for a spread of latencies */
+  constructor(periodMs: number) {
+    this.#widthMs = periodMs / SLOTS;
+    this.#keptMs = 2 * periodMs + 60_000;
+  }
+
+  add(nowMs: number): void {
+    const last = this.#slots.at(-1);
+    if (last !== undefined && nowMs - last.fromMs < this.#widthMs) {
+      last.endMs = Math.max(last.endMs, nowMs);
+      last.calls++;
+      return;
+    }
+    while ((this.#slots[0]?.endMs ?? Infinity) < nowMs - this.#keptMs) this.#slots.shift();
+    this.#slots.push({ fromMs: nowMs, endMs: nowMs, calls: 1 });
+  }
+
+  /** Calls of the last `ms`. */
+  within(nowMs: number, ms: number): number {
+    let calls = 0;
+    for (let i = this.#slots.length - 1; i >= 0; i--) {
+      const slot = this.#slots[i] as Slot;
+      if (slot.endMs <= nowMs - ms) break;
+      calls += slot.calls;
+    }
+    return calls;
+  }
+
+  /** When fewer than `limit` calls are within `ms`. */
+  freeAt(nowMs: number, ms: number, limit: number): number {
+    let calls = this.within(nowMs, ms);
+    for (const { endMs, calls: some } of this.#slots) {
+      if (calls < limit) break;
+      if (endMs <= nowMs - ms) continue;
+      calls -= some;
+      if (calls < limit) return endMs + ms;
+    }
+    return nowMs;
+  }
+
+  keep(nowMs: number, wallMs: number): KeptSlots {
+    return this.#slots.filter(({ endMs }) => endMs > nowMs - this.#keptMs / 2).map(({ endMs, calls }) => [Math.round(endMs - nowMs + wallMs), calls]);
+  }
+
+  /** A clock that was set back does not make calls younger than now. */
+  restore(kept: KeptSlots, nowMs: number, wallMs: number): void {
+    this.#slots = kept.map(([endMs, calls]) => {
+      const at = nowMs - Math.max(0, wallMs - endMs);
+      return { fromMs: at, endMs: at, calls };
+    });
+  }
+}

@@ -1,0 +1,135 @@
+import * as fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { PERIODS_MS } from '../../src/limiter/quota-headers.ts';
+import type { LimiterOptions } from '../../src/limiter/limiter-options.ts';
+import { makeLimiter, stopTime } from './virtual.ts';
+import { callAlways, WindowedService, type Stated, type TestWindow } from './windowed-service.ts';
+
+const { second, minute, hour, day } = PERIODS_MS;
+const NAMES: Readonly<Record<number, string>> = { [second]: 'second', [minute]: 'minute', [hour]: 'hour', [day]: 'day' };
+const ADVERBS: Readonly<Record<number, string>> = { [minute]: 'minute', [hour]: 'hourly', [day]: 'daily' };
+
+/** The families as vendors send them. */
+const FAMILIES: Readonly<Record<string, (state: readonly Stated[], now: number) => Record<string, string>>> = {
+  kong: (state) => Object.fromEntries(state.flatMap(({ ms, limit, remaining }) => [[`x-ratelimit-limit-${NAMES[ms]}`, String(limit)], [`x-ratelimit-remaining-${NAMES[ms]}`, String(remaining)]])),
+  apollo: (state) => Object.fromEntries(state.flatMap(({ ms, limit, remaining }) => (ADVERBS[ms] === undefined ? [] : [[`x-rate-limit-${ADVERBS[ms]}`, String(limit)], [`x-${ADVERBS[ms]}-requests-left`, String(remaining)]]))),
+  json: (state, now) => ({
+    'x-ratelimit-limit': `{${state.map(({ ms, limit }) => `'${NAMES[ms]}': ${limit}`).join(', ')}}`,
+    'x-ratelimit-remaining': `{${state.map(({ ms, remaining }) => `'${NAMES[ms]}': ${remaining}`).join(', ')}}`,
+    'x-ratelimit-reset': `{${state.map(({ ms, resetMs }) => `'${NAMES[ms]}': '${new Date(now + resetMs).toISOString()}'`).join(', ')}}`,
+  }),
+  ietf: (state) => ({
+    'ratelimit-policy': state.map(({ ms, limit }) => `"${NAMES[ms]}";q=${limit};w=${ms / 1_000}`).join(', '),
+    ratelimit: state.map(({ ms, remaining, resetMs }) => `"${NAMES[ms]}";r=${remaining};t=${Math.ceil(resetMs / 1_000)}`).join(', '),
+  }),
+  none: () => ({}),
+};
+
+beforeEach(stopTime);
+afterEach(() => vi.useRealTimers());
+
+const stated = (windows: readonly TestWindow[]): LimiterOptions['windows'] => windows.map(({ limit, ms }) => ({ limit, periodMs: ms }));
+
+describe('several quota windows at once', () => {
+  it.each([
+    ['kong', 'fixed'], ['json', 'fixed'], ['ietf', 'fixed'], ['kong', 'sliding'], ['json', 'sliding'], ['ietf', 'sliding'],
+  ] as const)('told by headers (%s, %s windows): each is kept, no call is refused, and the tightest is used', async (family, kind) => {
+    const windows: TestWindow[] = [{ limit: 10, ms: second, kind }, { limit: 300, ms: minute, kind }, { limit: 2_000, ms: hour, kind }];
+    const service = new WindowedService(windows);
+    const limiter = makeLimiter(300);
+    const calls = callAlways(limiter, service, FAMILIES[family] as (typeof FAMILIES)[string]);
+    await vi.advanceTimersByTimeAsync(7 * minute);
+    await calls.stop();
+    expect(calls.refused()).toBe(0);
+    expect(service.taken.length).toBeGreaterThanOrEqual(1_980);
+  });
+
+  it('told without a reset, for the minute, hour and day (Apollo)', async () => {
+    const service = new WindowedService([{ limit: 50, ms: minute }, { limit: 100, ms: hour }, { limit: 150, ms: day }]);
+    const limiter = makeLimiter(50);
+    const calls = callAlways(limiter, service, FAMILIES['apollo'] as (typeof FAMILIES)[string]);
+    await vi.advanceTimersByTimeAsync(2 * hour + 10 * minute);
+    expect(limiter.waiting()).toMatchObject({ reason: 'quota', what: 'the quota of 150 requests a day, which is used up' });
+    await calls.stop();
+    expect([calls.refused(), service.taken.length]).toEqual([0, 150]);
+  });
+
+  it.each(['fixed', 'sliding'] as const)('stated in the job alone, before %s windows: each is kept, and the tightest is used', async (kind) => {
+    const windows: TestWindow[] = [{ limit: 5, ms: second, kind }, { limit: 200, ms: minute, kind }, { limit: 1_500, ms: hour, kind }];
+    const service = new WindowedService(windows);
+    const limiter = makeLimiter(null, { windows: stated(windows) ?? [] });
+    const calls = callAlways(limiter, service, FAMILIES['none'] as (typeof FAMILIES)[string]);
+    await vi.advanceTimersByTimeAsync(8 * minute);
+    await calls.stop();
+    expect(calls.refused()).toBe(0);
+    expect(service.taken.length).toBeGreaterThanOrEqual(1_485);
+    expect(service.taken.length).toBeLessThanOrEqual(1_500);
+  });
+
+  it('never sends more than a stated window holds within any such period, whatever the windows and however often it is stopped and resumed', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 2, max: 20 }), fc.integer({ min: 20, max: 120 }), fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1_000, max: 50_000 }), async (perSecond, perMinute, runs, runMs) => {
+        const windows: TestWindow[] = [{ limit: perSecond, ms: second, kind: 'sliding' }, { limit: perMinute, ms: minute, kind: 'sliding' }, { limit: 4 * perMinute, ms: hour, kind: 'sliding' }];
+        const service = new WindowedService(windows);
+        let spent: ReturnType<ReturnType<typeof makeLimiter>['spent']> | null = null;
+        for (let run = 0; run < runs; run++) {
+          const limiter = makeLimiter(null, { windows: stated(windows) ?? [], spent: spent === null ? null : (JSON.parse(JSON.stringify(spent)) as typeof spent) });
+          const calls = callAlways(limiter, service, FAMILIES['none'] as (typeof FAMILIES)[string]);
+          await vi.advanceTimersByTimeAsync(runMs);
+          spent = limiter.spent();
+          await calls.stop();
+          expect(calls.refused()).toBe(0);
+        }
+        await vi.advanceTimersByTimeAsync(2 * hour);
+      }),
+      { numRuns: 15 },
+    );
+  });
+
+  it('counts what others spend, where headers tell of it', async () => {
+    const service = new WindowedService([{ limit: 200, ms: hour }]);
+    for (let i = 0; i < 120; i++) service.take(Date.now());
+    const limiter = makeLimiter(6_000, { windows: [{ limit: 200, periodMs: hour }] });
+    const calls = callAlways(limiter, service, FAMILIES['json'] as (typeof FAMILIES)[string]);
+    await vi.advanceTimersByTimeAsync(5 * minute);
+    await calls.stop();
+    expect([calls.refused(), service.taken.length]).toEqual([0, 200]);
+  });
+});
+
+describe('a day of 300 that is used up', () => {
+  const plain = (state: readonly Stated[]): Record<string, string> => {
+    const { limit, remaining, resetMs } = state[0] as Stated;
+    return { 'x-ratelimit-limit': String(limit), 'x-ratelimit-remaining': String(remaining), 'x-ratelimit-reset': String(Math.ceil(resetMs / 1_000)) };
+  };
+
+  it.each([[5, 'without Retry-After'], [3_000, 'without Retry-After, from slow answers']])('is asked at most once more (latency %d ms, %s), and goes on when the day does', async (latencyMs) => {
+    const service = new WindowedService([{ limit: 300, ms: day }]);
+    const limiter = makeLimiter(1_000);
+    const calls = callAlways(limiter, service, plain, { latencyMs });
+    await vi.advanceTimersByTimeAsync(11 * hour);
+    expect(calls.refused()).toBeLessThanOrEqual(1);
+    expect(service.taken).toHaveLength(300);
+    expect(limiter.usedUp()?.what).toBe('quota of 300 requests a day');
+    expect(Math.abs(limiter.pausedMs() - hour)).toBeLessThanOrEqual(2 * minute);
+    await vi.advanceTimersByTimeAsync(2 * hour);
+    await calls.stop();
+    expect(calls.refused()).toBeLessThanOrEqual(1);
+    expect(service.taken).toHaveLength(600);
+  });
+
+  it('a resume before that sends nothing, also where the run before heard no Retry-After', async () => {
+    const service = new WindowedService([{ limit: 300, ms: day }]);
+    const before = makeLimiter(1_000);
+    const calls = callAlways(before, service, plain);
+    await vi.advanceTimersByTimeAsync(10 * minute);
+    const spent = JSON.parse(JSON.stringify(before.spent())) as ReturnType<typeof before.spent>;
+    await calls.stop();
+    const limiter = makeLimiter(1_000, { spent });
+    const again = callAlways(limiter, service, plain);
+    await vi.advanceTimersByTimeAsync(hour);
+    expect(again.sent).toEqual([]);
+    expect(limiter.usedUp()?.what).toBe('quota of 300 requests a day');
+    await again.stop();
+  });
+});

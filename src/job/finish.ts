@@ -2,6 +2,7 @@
 import { writeCheckpoint, type Checkpoint } from '../checkpoint/checkpoint-file.ts';
 import type { Fence } from '../checkpoint/fence.ts';
 import { InputError } from '../errors.ts';
+import { damaged } from '../storage/failure.ts';
 import { describeChange } from '../reader/freeze.ts';
 import { partialPath } from '../storage/names.ts';
 import type { GrowingFile } from '../storage/storage.ts';
@@ -76,22 +77,23 @@ async function inPlace(paths: JobPaths, result: Checkpoint['result']): Promise<C
 /** After a crash between the last checkpoint and the names: those that are missing. */
 export async function commitAgain(paths: JobPaths, { result }: Checkpoint, fence: Fence): Promise<void> {
   if (result === null) throw new Error('a job that is finishing has a result');
-  const { bytes, errorBytes, kept } = result;
+  const { bytes, errorBytes, sha256, errorsSha256, kept } = result;
   const [output, errors] = [await storageOf(paths.output), await storageOf(paths.errors)];
-  if ((await output.unfinished(paths.output)) !== null) await commitWhole(await output.open(paths.output, bytes, kept?.output, fence));
+  if ((await output.unfinished(paths.output)) !== null) await commitWhole(await output.open(paths.output, bytes, kept?.output, fence), partialPath(paths.output), sha256);
   else if (!(await exists(paths.output)) || !(await isUnchanged(paths, 'output', result))) {
     throw new InputError('output_missing', `the rows of this job, whole but for the name, are gone: neither ${partialPath(paths.output)} is there, nor is ${paths.output} what they were`, { hint: 'Put the file back, or run with --fresh: all rows are written again, and what was paid for is in the ledger.' });
   }
   const unfinished = (await errors.unfinished(paths.errors)) !== null;
-  if (errorBytes > 0 && unfinished) await commitWhole(await errors.open(paths.errors, errorBytes, kept?.errors, fence));
+  if (errorBytes > 0 && unfinished) await commitWhole(await errors.open(paths.errors, errorBytes, kept?.errors, fence), partialPath(paths.errors), errorsSha256);
   if (errorBytes > 0) return;
   if (unfinished) await (await errors.open(paths.errors, 0, undefined, fence)).discard();
   await errors.remove(paths.errors, fence);
 }
 
-async function commitWhole(file: GrowingFile): Promise<void> {
+async function commitWhole(file: GrowingFile, name: string, sha256: string): Promise<void> {
   try {
     await file.sync();
+    if ((await file.sha256()) !== sha256) throw damaged(name, 'is not what the report is to say');
     await file.commit();
   } finally {
     await file.close();

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { writeCheckpoint, type Checkpoint, type RunTotals } from '../checkpoint/checkpoint-file.ts';
 import type { Fence } from '../checkpoint/fence.ts';
 import type { JobLock } from '../checkpoint/job-lock.ts';
-import { EXIT, InputError, StorageError, UsageError, type ExitCode } from '../errors.ts';
+import { EXIT, MillraceError, StorageError, UsageError, type ExitCode } from '../errors.ts';
 import { openRunLedger } from '../ledger/open-run-ledger.ts';
 import { isShared } from '../ledger/place.ts';
 import { stopWaiting } from '../storage/storages.ts';
@@ -245,8 +245,8 @@ async function execute(job: CompiledJob, paths: JobPaths, start: Start & { kind:
       if (checkpoint.shard === null) reporter.finished(report, paths);
       return (latest.exitCode ?? EXIT.ok) as ExitCode;
     } catch (error) {
-      // Rows of two versions may be mixed: once the input is as it was, they are written again, from the ledger.
-      const mixed = error instanceof InputError && error.code === 'input_changed';
+      // Rows of two versions may be mixed, or damaged: they are written again, from the ledger, once the input is as it was.
+      const mixed = error instanceof MillraceError && ['input_changed', 'partial_damaged'].includes(error.code);
       // The first error is the one that counts: where not even this can be written, the checkpoint before stands.
       if (mixed || latest.state === 'running') await keep({ state: 'stopped', ...(mixed ? { mark: firstMark(latest) } : {}) }).catch(() => undefined);
       throw error;

@@ -5,6 +5,11 @@ export function tooShort(path: string, what: string, size: number): StorageError
   return new StorageError('partial_too_short', `${path} ${what}, the checkpoint says ${size} bytes: it was cut or replaced from outside`, { hint: 'Run with --fresh to start over; what was paid for is still in the ledger.' });
 }
 
+/** What is there of an unfinished file is not what was written. */
+export function damaged(path: string, what: string): StorageError {
+  return new StorageError('partial_damaged', `${path} ${what}: it was damaged or changed from outside, and is not put in place`, { hint: 'Run the same command: the rows are written again, from the ledger. If it says so again, start over with --fresh: what was paid for is still in the ledger.' });
+}
+
 /** `path`: what two jobs that write to one output would both begin with. */
 export function begunByAnother(path: string): InputError {
   return new InputError('output_not_ours', `another job has begun to write ${path} just now`, { hint: 'Name another output for one of the two.' });

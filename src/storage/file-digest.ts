@@ -4,8 +4,8 @@ import { StorageError, storageHint } from '../errors.ts';
 
 const CHUNK_BYTES = 256 * 1024;
 
-/** SHA-256 (hex) over a whole output. @throws StorageError */
-export async function fileSha256(path: string): Promise<string> {
+/** SHA-256 (hex) over a whole output. @param also is given the same bytes. @throws StorageError */
+export async function fileSha256(path: string, also?: { update(bytes: Buffer): void }): Promise<string> {
   const hash = createHash('sha256');
   try {
     // Into one buffer: a stream would make a new one for each chunk, faster than they are collected.
@@ -16,6 +16,7 @@ export async function fileSha256(path: string): Promise<string> {
         const { bytesRead } = await file.read(buffer);
         if (bytesRead === 0) break;
         hash.update(buffer.subarray(0, bytesRead));
+        also?.update(buffer.subarray(0, bytesRead));
       }
     } finally {
       await file.close();

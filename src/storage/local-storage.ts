@@ -4,7 +4,7 @@ import { copyAs, replaceFile } from '../checkpoint/durable.ts';
 import { removeFile, sweep } from '../checkpoint/fence.ts';
 import { fileSha256 } from './file-digest.ts';
 import { partialPath } from './names.ts';
-import { PartialFile, replaceInode } from './partial-file.ts';
+import { digestAt, PartialFile, replaceInode } from './partial-file.ts';
 import type { Storage } from './storage.ts';
 
 export const localStorage: Storage = {
@@ -21,13 +21,13 @@ export const localStorage: Storage = {
   remove: removeFile,
   isUnchanged: async (path, { sha256 }) => (await fileSha256(path)) === sha256,
   version: async () => undefined,
-  open: async (path, size, _kept, fence, isFirst = false) => PartialFile.open(path, size, fence, isFirst),
-  holds: async (path, size) => (await stat(partialPath(path)).then((found) => found.size, () => 0)) >= size,
+  open: async (path, size, kept, fence, isFirst = false) => PartialFile.open(path, size, fence, isFirst, kept),
+  holds: async (path, size, kept) => (await stat(partialPath(path)).then((found) => found.size, () => 0)) >= size && (await digestAt(partialPath(path), size, kept)) !== 'damaged',
   unfinished: async (path) => ((await exists(partialPath(path))) ? partialPath(path) : null),
-  async reopen(path, _size, _sha, fence) {
+  async reopen(path, _size, sha, fence) {
     if (await exists(path)) await copyAs(path, partialPath(path), fence);
     else await removeFile(partialPath(path), fence);
-    return undefined;
+    return sha === undefined ? undefined : { parts: [], sha };
   },
   // It took the file's name.
   dropUnfinished: async () => undefined,

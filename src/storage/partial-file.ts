@@ -3,11 +3,12 @@ import { dirname } from 'node:path';
 import type { MillraceError } from '../errors.ts';
 import { copyAs } from '../checkpoint/durable.ts';
 import { hasNoLinks, removeFile, takeName, type Fence } from '../checkpoint/fence.ts';
-import { begunByAnother, storageFailure, tooShort } from './failure.ts';
+import { BlockDigest } from './block-digest.ts';
+import { begunByAnother, damaged, storageFailure, tooShort } from './failure.ts';
 import { fileSha256 } from './file-digest.ts';
 import { isAt } from './is-at.ts';
 import { partialPath } from './names.ts';
-import type { FinishedRange, GrowingFile, Here } from './storage.ts';
+import type { FinishedRange, GrowingFile, Here, KeptFile } from './storage.ts';
 import { syncFolder } from './sync-folder.ts';
 
 /** Bytes held in memory before whoever writes has to wait. */
@@ -21,6 +22,8 @@ export class PartialFile implements GrowingFile {
   readonly #finalPath: string;
   readonly #fence: Fence;
   readonly #file: FileHandle;
+  /** Of all that was appended, by this process and by those before it; null: nobody knows what they wrote. */
+  readonly #digest: BlockDigest | null;
   #gathered: Buffer[] = [];
   #gatheredBytes = 0;
   #size: number;
@@ -29,11 +32,12 @@ export class PartialFile implements GrowingFile {
   #writing: Promise<void> | null = null;
   #failure: MillraceError | null = null;
 
-  private constructor(path: string, finalPath: string, fence: Fence, file: FileHandle, size: number) {
+  private constructor(path: string, finalPath: string, fence: Fence, file: FileHandle, size: number, digest: BlockDigest | null) {
     this.path = path;
     this.#finalPath = finalPath;
     this.#fence = fence;
     this.#file = file;
+    this.#digest = digest;
     this.#size = size;
     this.#written = size;
   }
@@ -43,7 +47,7 @@ export class PartialFile implements GrowingFile {
    * @param isFirst the job has never run before, so a file that is there by now is another job's
    * @throws StorageError, InputError 65 for another job's file, or 75 when the job was lost
    */
-  static async open(finalPath: string, size: number, fence: Fence, isFirst = false): Promise<PartialFile> {
+  static async open(finalPath: string, size: number, fence: Fence, isFirst = false, kept?: KeptFile): Promise<PartialFile> {
     const path = partialPath(finalPath);
     try {
       await mkdir(dirname(path), { recursive: true });
@@ -54,8 +58,10 @@ export class PartialFile implements GrowingFile {
         await fence.check();
         const found = (await file.stat()).size;
         if (found < size) throw tooShort(path, `holds ${found} bytes`, size);
+        const digest = await digestAt(path, size, kept);
+        if (digest === 'damaged') throw damaged(path, 'is not what the checkpoint says');
         if (found > size) await file.truncate(size);
-        return new PartialFile(path, finalPath, fence, file, size);
+        return new PartialFile(path, finalPath, fence, file, size, digest);
       } catch (error) {
         await file.close();
         throw error;
@@ -70,10 +76,11 @@ export class PartialFile implements GrowingFile {
   }
 
   here(): Here {
-    return { bytes: this.#size };
+    return { bytes: this.#size, ...(this.#digest === null ? {} : { sha: this.#digest.state }) };
   }
 
   append(bytes: Buffer): void {
+    this.#digest?.update(bytes);
     this.#gathered.push(bytes);
     this.#gatheredBytes += bytes.length;
     this.#size += bytes.length;
@@ -107,14 +114,18 @@ export class PartialFile implements GrowingFile {
     }
   }
 
-  kept(): undefined {
-    return undefined;
+  kept({ bytes, sha }: Here): KeptFile | undefined {
+    return bytes === 0 || sha === undefined ? undefined : { parts: [], sha };
   }
 
   async settled(): Promise<void> {}
 
-  sha256(): Promise<string> {
-    return fileSha256(this.path);
+  /** Of what is on the disk, which is read once for it, and compared with what was appended on the way. */
+  async sha256(): Promise<string> {
+    const found = new BlockDigest();
+    const sha256 = await fileSha256(this.path, found);
+    if (this.#digest !== null && found.state !== this.#digest.state) throw damaged(this.path, 'is not what was written');
+    return sha256;
   }
 
   /**
@@ -205,6 +216,21 @@ export async function replaceInode(finalPath: string, fence: Fence): Promise<voi
     await copyAs(path, path, fence);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw storageFailure(path, 'copied', error);
+  }
+}
+
+/** The digest of the first bytes of an unfinished file, to go on with; null: none was kept. Only what does not fill a block is read. */
+export async function digestAt(path: string, size: number, kept: KeptFile | undefined): Promise<BlockDigest | 'damaged' | null> {
+  if (size === 0) return new BlockDigest();
+  if (kept === undefined) return null;
+  const from = BlockDigest.openFrom(kept.sha);
+  const file = await open(path, 'r');
+  try {
+    const open = Buffer.alloc(Math.max(0, size - from));
+    const { bytesRead } = await file.read(open, 0, open.length, from);
+    return bytesRead < open.length ? 'damaged' : (BlockDigest.from(kept.sha, open) ?? 'damaged');
+  } finally {
+    await file.close();
   }
 }
 

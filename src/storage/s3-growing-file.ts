@@ -1,13 +1,13 @@
 /** A growing file in S3: parts of a few megabytes, each an object of its own, of which the server makes one when it is whole. */
 import { assemble } from '../s3/assemble.ts';
 import { objectError } from '../s3/failure.ts';
-import { MOST_PARTS, SMALLEST_PART } from '../s3/limits.ts';
-import { headObject, type S3Access } from '../s3/objects.ts';
-import { readObject } from '../s3/read-object.ts';
+import { MOST_PARTS } from '../s3/limits.ts';
+import type { S3Access } from '../s3/objects.ts';
 import { isS3Uri, s3Uri, type S3Place } from '../s3/uri.ts';
 import type { Fence } from '../checkpoint/fence.ts';
 import type { MillraceError } from '../errors.ts';
-import { storageFailure, tooShort } from './failure.ts';
+import { damaged, storageFailure, tooShort } from './failure.ts';
+import { areThere, cut, fetchOpenPart } from './kept-parts.ts';
 import { copiedRanges, partBytes } from './part-sizes.ts';
 import { ResumableSha256 } from './resumable-sha256.ts';
 import type { S3Parts } from './s3-parts.ts';
@@ -31,6 +31,8 @@ interface Beginning {
   readonly open: Buffer;
   readonly openKept: KeptPart | null;
   readonly sha: ResumableSha256;
+  /** The state of the SHA-256 where the open part begins. */
+  readonly openFrom: string;
 }
 
 /** What the last `sync` made durable. */
@@ -47,6 +49,8 @@ export class S3GrowingFile implements GrowingFile {
   readonly #sha: ResumableSha256;
   /** Whole parts, in order; those that are not uploaded yet have their names already. */
   readonly #parts: KeptPart[];
+  /** The state of the SHA-256 where each part begins, the open one too; of those before a resume nobody asks. */
+  readonly #starts: string[] = [];
   #size: number;
   /** What does not fill a part yet. */
   #open: Buffer[] = [];
@@ -62,11 +66,12 @@ export class S3GrowingFile implements GrowingFile {
   readonly #stop = new AbortController();
   #failure: MillraceError | null = null;
 
-  private constructor(file: S3File, size: number, { parts, open, openKept, sha }: Beginning) {
+  private constructor(file: S3File, size: number, { parts, open, openKept, sha, openFrom }: Beginning) {
     this.#file = file;
     this.#uri = s3Uri(file.place.bucket, file.place.key);
     this.#size = size;
     this.#parts = parts;
+    this.#starts[parts.length] = openFrom;
     this.#sha = sha;
     this.#openKept = openKept;
     this.#synced = { parts: parts.length, open: openKept };
@@ -82,12 +87,14 @@ export class S3GrowingFile implements GrowingFile {
     try {
       const { parts, rest } = cut(kept?.parts ?? [], size);
       const names = new Set((kept?.parts ?? []).map(({ name }) => name));
-      if (size > 0 && (kept === undefined || !(await holds(file.parts, size, kept)))) throw tooShort(uri, 'lacks parts', size);
+      if (size > 0 && (kept === undefined || !(await areThere(file.parts, size, kept)))) throw tooShort(uri, 'lacks parts', size);
       // What no checkpoint counts on.
       await file.parts.sweep((name) => names.has(name), file.fence);
-      const open = rest === null ? Buffer.alloc(0) : await fetchPart(file, rest);
+      const open = rest === null || kept === undefined ? Buffer.alloc(0) : await fetchOpenPart(file.access, file.parts, { rest, isFirst: parts.length === 0, kept });
+      if (open === null) throw damaged(uri, 'has an unfinished part that is not what the checkpoint says');
       const openKept = kept?.parts.find(({ name, at, bytes }) => name === rest?.name && at === rest.at && bytes === rest.bytes) ?? null;
-      return new S3GrowingFile(file, size, { parts, open, openKept, sha: size === 0 || kept === undefined ? new ResumableSha256() : ResumableSha256.from(kept.sha) });
+      const sha = size === 0 || kept === undefined ? new ResumableSha256() : ResumableSha256.from(kept.sha);
+      return new S3GrowingFile(file, size, { parts, open, openKept, sha, openFrom: rest === null ? sha.state : (kept?.before ?? new ResumableSha256().state) });
     } catch (error) {
       throw storageFailure(uri, 'opened', objectError(error, uri));
     }
@@ -124,6 +131,7 @@ export class S3GrowingFile implements GrowingFile {
     if (this.#openBytes > 0) this.#endPart();
     await this.#begin();
     for (const part of copied) this.#addPart({ name: path, version, ...part });
+    this.#starts[this.#parts.length] = this.#sha.state;
   }
 
   room(): Promise<void> | null {
@@ -145,7 +153,10 @@ export class S3GrowingFile implements GrowingFile {
 
   kept({ bytes, sha }: Here): KeptFile | undefined {
     const { parts, open } = this.#synced;
-    return bytes === 0 || sha === undefined ? undefined : { parts: [...this.#parts.slice(0, parts), ...(open === null ? [] : [open])], sha };
+    if (bytes === 0 || sha === undefined) return undefined;
+    const kept = [...this.#parts.slice(0, parts), ...(open === null ? [] : [open])];
+    const before = this.#starts[cut(kept, bytes).parts.length];
+    return { parts: kept, sha, ...(before === undefined ? {} : { before }) };
   }
 
   async settled(kept: KeptFile | undefined): Promise<void> {
@@ -196,13 +207,19 @@ export class S3GrowingFile implements GrowingFile {
 
   #endPart(): void {
     const bytes = Buffer.concat(this.#open, this.#openBytes);
+    const index = this.#parts.length;
     const part = { name: this.#newName(), bytes: bytes.length };
     this.#open = [];
     this.#openBytes = 0;
     this.#openKept = null;
     this.#addPart(part);
+    this.#starts[index + 1] = this.#sha.state;
     const lane = this.#parts.length % UPLOADS_AT_ONCE;
-    const upload = (this.#lanes[lane] ?? Promise.resolve()).then(() => this.#put(part.name, bytes)).finally(() => this.#uploads.delete(upload));
+    const upload = (this.#lanes[lane] ?? Promise.resolve())
+      .then(async () => {
+        this.#parts[index] = { ...part, etag: await this.#put(part.name, bytes) };
+      })
+      .finally(() => this.#uploads.delete(upload));
     // Whoever syncs, or asks for room, meets its failure.
     upload.catch(() => undefined);
     this.#lanes[lane] = upload;
@@ -226,19 +243,20 @@ export class S3GrowingFile implements GrowingFile {
   async #keepOpen(): Promise<KeptPart> {
     if (this.#openKept !== null && this.#openKept.bytes === this.#openBytes) return this.#openKept;
     const bytes = Buffer.concat(this.#open, this.#openBytes);
-    const part = { name: this.#newName(), bytes: bytes.length };
+    const name = this.#newName();
     const whole = this.#parts.length;
-    this.#openNames.add(part.name);
-    await this.#put(part.name, bytes);
+    this.#openNames.add(name);
+    const part = { name, bytes: bytes.length, etag: await this.#put(name, bytes) };
     // It may have become a whole part meanwhile, and another one be open.
     if (this.#parts.length === whole) this.#openKept = part;
     return part;
   }
 
-  async #put(name: string, bytes: Buffer): Promise<void> {
+  /** @returns its ETag */
+  async #put(name: string, bytes: Buffer): Promise<string> {
     try {
       if (this.#failure !== null) throw this.#failure;
-      await this.#file.parts.put(name, bytes, this.#stop.signal);
+      return await this.#file.parts.put(name, bytes, this.#stop.signal);
     } catch (error) {
       this.#fail(error);
       throw this.#failure ?? error;
@@ -253,33 +271,4 @@ export class S3GrowingFile implements GrowingFile {
     this.#names += 1;
     return `${this.#file.fence.id}.${this.#names}`;
   }
-}
-
-/** The whole parts of the first `size` bytes, and what of the next one belongs to them. */
-export function cut(kept: readonly KeptPart[], size: number): { parts: KeptPart[]; rest: KeptPart | null } {
-  const parts: KeptPart[] = [];
-  let left = size;
-  for (const part of kept) {
-    const bytes = Math.min(part.bytes, left);
-    left -= bytes;
-    if (bytes > SMALLEST_PART) parts.push({ ...part, bytes });
-    else if (bytes > 0) return { parts, rest: { ...part, bytes } };
-  }
-  return { parts, rest: null };
-}
-
-/** Whether all the objects are there of which these bytes are made. @throws as the SDK does */
-export async function holds(parts: S3Parts, size: number, kept: KeptFile): Promise<boolean> {
-  if (kept.parts.reduce((sum, { bytes }) => sum + bytes, 0) < size) return false;
-  const there = await parts.list();
-  const own = kept.parts.filter(({ version }) => version === undefined);
-  return own.every(({ name, at = 0, bytes }) => (there.get(name) ?? 0) >= at + bytes) && (await parts.replaced(kept.parts)) === null;
-}
-
-async function fetchPart({ access, parts }: S3File, { name, at = 0, bytes }: KeptPart): Promise<Buffer> {
-  const place = parts.place(name);
-  const { etag } = await headObject(access, place);
-  const chunks: Buffer[] = [];
-  for await (const chunk of readObject(access, { ...place, etag }, { start: at, end: at + bytes }, { chunkBytes: bytes })) chunks.push(Buffer.from(chunk));
-  return Buffer.concat(chunks);
 }

@@ -5,7 +5,7 @@
  */
 import { abortUpload, emptyUploads, type AssembleGuard } from '../s3/assemble.ts';
 import { faultOf } from '../s3/failure.ts';
-import { headObject, listObjects, type S3Access } from '../s3/objects.ts';
+import { headObject, listObjects, type ObjectFacts, type S3Access } from '../s3/objects.ts';
 import { deleteObject, getSmall, putSmall } from '../s3/small-object.ts';
 import { parseS3Uri, s3Uri, type S3Place } from '../s3/uri.ts';
 import { sideBySide } from '../reader/side-by-side.ts';
@@ -34,18 +34,18 @@ export class S3Parts {
     return parseS3Uri(name) ?? { bucket: this.#file.bucket, key: partPath(this.#file.key, name) };
   }
 
-  /** @throws as the SDK does */
-  async put(name: string, bytes: Buffer, signal?: AbortSignal): Promise<void> {
+  /** @returns its ETag. @throws as the SDK does */
+  async put(name: string, bytes: Buffer, signal?: AbortSignal): Promise<string> {
     if (this.#tagged) {
       try {
-        await putSmall(this.#access, this.place(name), bytes, { Tagging: TAG }, signal);
-        return;
+        return await putSmall(this.#access, this.place(name), bytes, { Tagging: TAG }, signal);
       } catch (error) {
         if (!['denied', 'refused', 'unsupported'].includes(faultOf(error))) throw error;
       }
     }
-    await putSmall(this.#access, this.place(name), bytes, {}, signal);
+    const etag = await putSmall(this.#access, this.place(name), bytes, {}, signal);
     this.#tagged = false;
+    return etag;
   }
 
   /** Lets it be seen that the file has begun, before there is a part that says so. @throws as the SDK does, or 75 when the job was lost */
@@ -62,14 +62,14 @@ export class S3Parts {
     return null;
   }
 
-  /** Names and sizes of what is there. @throws as the SDK does */
-  async list(): Promise<Map<string, number>> {
-    const found = new Map<string, number>();
+  /** What is there, by name. @throws as the SDK does */
+  async list(): Promise<Map<string, ObjectFacts>> {
+    const found = new Map<string, ObjectFacts>();
     const { bucket, key } = this.#file;
     for await (const page of listObjects(this.#access, bucket, `${partialPath(key)}.`)) {
       for (const one of page) {
         const part = partOf(one.key);
-        if (part?.finalPath === key) found.set(part.name, one.size);
+        if (part?.finalPath === key) found.set(part.name, one);
       }
     }
     return found;

@@ -12,7 +12,8 @@ import { deleteObject, getSmall } from '../s3/small-object.ts';
 import { parseS3Uri, type S3Place } from '../s3/uri.ts';
 import { begunByAnother } from './failure.ts';
 import { partialPath } from './names.ts';
-import { holds, S3GrowingFile, type S3File } from './s3-growing-file.ts';
+import { holds } from './kept-parts.ts';
+import { S3GrowingFile, type S3File } from './s3-growing-file.ts';
 import { beginning, isRecord, S3Parts } from './s3-parts.ts';
 import { reopenedParts } from './part-sizes.ts';
 import type { KeptFile, Storage } from './storage.ts';
@@ -104,7 +105,7 @@ export class S3Storage implements Storage {
   }
 
   async holds(path: string, size: number, kept: KeptFile | undefined): Promise<boolean> {
-    return size === 0 || (kept !== undefined && (await said(path, holds(this.#parts(path), size, kept))));
+    return size === 0 || (kept !== undefined && (await said(path, holds(this.access, this.#parts(path), size, kept))));
   }
 
   async unfinished(path: string): Promise<string | null> {

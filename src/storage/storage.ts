@@ -5,7 +5,7 @@ import type { Fence } from '../checkpoint/fence.ts';
 export interface Here {
   /** What stands before it. */
   readonly bytes: number;
-  /** The state of a SHA-256 over that, where it cannot be had by reading it again. */
+  /** A digest of that, with which another process can go on; each storage has its own kind. */
   readonly sha?: string;
 }
 
@@ -18,6 +18,8 @@ export interface KeptPart {
   /** Where in the object its bytes begin, when that is not the beginning. */
   readonly at?: number;
   readonly bytes: number;
+  /** Of an object that this job wrote: its ETag. */
+  readonly etag?: string;
 }
 
 /** What must be known to go on with an unfinished file, where its name does not say it all. Plain JSON, for the checkpoint. */
@@ -25,6 +27,8 @@ export interface KeptFile {
   readonly parts: readonly KeptPart[];
   /** See `Here`. */
   readonly sha: string;
+  /** The same where the last part begins, by which its bytes are checked when they are read again. */
+  readonly before?: string;
 }
 
 /** What a run said that a file is, when it was whole. */
@@ -66,7 +70,7 @@ export interface GrowingFile {
   kept(here: Here): KeptFile | undefined;
   /** A checkpoint that says so is durable: what only those before it needed may go. Never throws. */
   settled(kept: KeptFile | undefined): Promise<void>;
-  /** Hex, of the whole file, which is synced. @throws StorageError */
+  /** Hex, of the whole file, which is synced. @throws StorageError also when the file is not what was appended */
   sha256(): Promise<string>;
   /** Takes its own name. The file must be whole and synced. @throws StorageError, or 75 when the job was lost */
   commit(): Promise<void>;
@@ -95,7 +99,7 @@ export interface Storage {
    * by now is another job's. @throws StorageError also when less is there, InputError 65 for another job's, or 75 when the job was lost
    */
   open(path: string, size: number, kept: KeptFile | undefined, fence: Fence, isFirst?: boolean): Promise<GrowingFile>;
-  /** Whether so many bytes of the unfinished file are still there. */
+  /** Whether so many bytes of the unfinished file are still there, and those that are written anew by a resume are what they were. */
   holds(path: string, size: number, kept: KeptFile | undefined): Promise<boolean>;
   /** A name of what is there of it unfinished; null: nothing. */
   unfinished(path: string): Promise<string | null>;

@@ -1,4 +1,5 @@
 /** Outputs that follow one another, as the one file that a single writer would have made of all their rows. */
+import { createHash, type Hash } from 'node:crypto';
 import type { Fence } from '../checkpoint/fence.ts';
 import { InputError, MillraceError, StorageError, storageHint } from '../errors.ts';
 import type { OutputCompression } from '../job/types.ts';
@@ -14,6 +15,8 @@ export interface WrittenPart {
   /** What tells the object there from any other; of no meaning on a disk. */
   readonly version: string;
   readonly bytes: number;
+  /** Hex, of all of it. */
+  readonly sha256: string;
   /** Where its last member ends that was ended by the rule of `MemberSize`; what follows is shorter. */
   readonly fullBytes: number;
   /** Its first row is one. */
@@ -60,17 +63,29 @@ export async function joinParts(options: JoinOptions): Promise<JoinedFile> {
   }
 }
 
-/** The first bytes of a part, as they are. They are read in any case: what is joined has a SHA-256. */
-async function copy(to: GrowingFile, { path, version }: WrittenPart, bytes: number, signal: AbortSignal): Promise<void> {
-  if (bytes === 0) return;
+/** The first bytes of a part, as they are. All of it is read: what is joined has a SHA-256, and so has what is joined of it. */
+async function copy(to: GrowingFile, part: WrittenPart, bytes: number, signal: AbortSignal): Promise<void> {
+  const { path, version } = part;
+  if (part.bytes === 0) return;
+  const hash = createHash('sha256');
+  const read = async (start: number, end: number): Promise<AsyncGenerator<Buffer, void, void>> => hashed((await sourceOf(path)).readRange({ uri: path, path, digest: version }, { start, end }, { chunkBytes: CHUNK_BYTES, signal }), hash);
   try {
-    const chunks = (await sourceOf(path)).readRange({ uri: path, path, digest: version }, { start: 0, end: bytes }, { chunkBytes: CHUNK_BYTES, signal });
-    await to.appendFrom({ path, version, at: 0, bytes }, chunks);
+    if (bytes > 0) await to.appendFrom({ path, version, at: 0, bytes }, await read(0, bytes));
+    // What is not taken as it is counts as well: it is no more than a member, or is read to be unpacked.
+    for await (const _ of await read(bytes, part.bytes)) signal.throwIfAborted();
     signal.throwIfAborted();
+    if (hash.digest('hex') !== part.sha256) throw new StorageError('output_failed', `${path} is not what its shard wrote, or was spoilt on its way here`, { hint: 'Run the same command again: the shards are joined anew. If it says so again, remove the output of that shard and run it again: its rows are written from the ledger.' });
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof MillraceError && !(error instanceof InputError)) throw error;
     throw new StorageError('output_failed', `${path} could not be read to be joined: ${(error as Error).message}`, { hint: storageHint(error), cause: error });
+  }
+}
+
+async function* hashed(chunks: AsyncIterable<Buffer>, hash: Hash): AsyncGenerator<Buffer, void, void> {
+  for await (const chunk of chunks) {
+    hash.update(chunk);
+    yield chunk;
   }
 }
 

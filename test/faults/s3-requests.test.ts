@@ -2,6 +2,7 @@
  * Every S3 request of a whole job, each denied, throttled, cut and stalled in turn: a job that begins, and one that resumes,
  * with input, output, ledger, checkpoint and lock in S3. In this process, so that waits can be short.
  */
+import { createHash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { describeFailure } from '../../src/cli/failure.ts';
@@ -131,6 +132,25 @@ describe.each(['begins', 'resumes'])('of a job that %s', (state) => {
       expect(await run(Infinity, once(trouble, (_, count) => count % 3 === turn))).toEqual(WHOLE);
       expect(s3.get('bucket/out.csv')).toEqual(expected);
     }
+  });
+
+  test('an answer with a wrong bit never becomes an output that is not what the report says', { timeout: 240_000 }, async () => {
+    const wrong: string[] = [];
+    const met = new Set<string>();
+    const all = await requests();
+    for (const { number, name } of all) {
+      // Many requests are alike. Of an input that is not compressed nothing but TLS can tell.
+      if (!name.startsWith('GET ') || name.includes('in.csv') || met.has(name)) continue;
+      s3.contents = states[state] as Contents;
+      const { code, text } = await run(Infinity, (request) => (request.number === number ? 'flip' : null));
+      met.add(name);
+      const output = s3.get('bucket/out.csv');
+      const report = JSON.parse(String(s3.get('bucket/out.csv.report.json') ?? 'null')) as { output: { sha256: string } } | null;
+      const isRight = output === null || (output.equals(expected ?? Buffer.alloc(0)) && (report === null || report.output.sha256 === createHash('sha256').update(output).digest('hex')));
+      if (!isRight || code === 70 || (code === 0 && output === null)) wrong.push(`${number}: ${name} ended with ${code}: ${text}`);
+    }
+    expect(wrong).toEqual([]);
+    expect(Array.from(met)).toContain(state === 'resumes' ? 'GET /bucket/out.csv.partial.RUN.1' : 'GET /bucket/out.csv.checkpoint.json.lock');
   });
 
   test('each kind of request that stalls passes: the same bytes, and exit 0', { timeout: 120_000 }, async () => {

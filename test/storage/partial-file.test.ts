@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -5,8 +6,10 @@ import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Fence } from '../../src/checkpoint/fence.ts';
+import { localStorage } from '../../src/storage/local-storage.ts';
 import { partialPath } from '../../src/storage/names.ts';
 import { PartialFile, replaceInode } from '../../src/storage/partial-file.ts';
+import type { KeptFile } from '../../src/storage/storage.ts';
 import { ALONE } from '../support/fence.ts';
 
 let folder: string;
@@ -148,5 +151,51 @@ describe('replaceInode', () => {
     expect(readFileSync(partialPath(path), 'utf8')).toBe('bytes');
     expect(after.ino).not.toBe(before.ino);
     expect(after.mode & 0o777).toBe(0o600);
+  });
+});
+
+describe('a file on a disk that is damaged between two runs', () => {
+  const ROWS = Buffer.from('a row of some length, again and again\n'.repeat(60_000));
+
+  async function written(): Promise<{ readonly size: number; readonly kept: KeptFile | undefined }> {
+    const file = await PartialFile.open(path, 0, ALONE);
+    file.append(ROWS);
+    const here = file.here();
+    await file.sync();
+    await file.close();
+    return { size: here.bytes, kept: file.kept(here) };
+  }
+
+  function flip(at: number): void {
+    const bytes = readFileSync(partialPath(path));
+    bytes[at] = (bytes[at] ?? 0) ^ 1;
+    writeFileSync(partialPath(path), bytes);
+  }
+
+  it('goes on when nothing is wrong with it, and is what was appended', async () => {
+    const { size, kept } = await written();
+    expect(await localStorage.holds(path, size, kept)).toBe(true);
+    const file = await PartialFile.open(path, size, ALONE, false, kept);
+    file.append(ROWS);
+    await file.sync();
+    expect(await file.sha256()).toBe(createHash('sha256').update(ROWS).update(ROWS).digest('hex'));
+    await file.close();
+  });
+
+  it('near its end is not gone on with', async () => {
+    const { size, kept } = await written();
+    flip(size - 10);
+    expect(await localStorage.holds(path, size, kept)).toBe(false);
+    await expect(PartialFile.open(path, size, ALONE, false, kept)).rejects.toMatchObject({ exitCode: 74, code: 'partial_damaged' });
+  });
+
+  it('anywhere else is not put in place: 74', async () => {
+    const { size, kept } = await written();
+    flip(100);
+    const file = await PartialFile.open(path, size, ALONE, false, kept);
+    file.append(ROWS);
+    await file.sync();
+    await expect(file.sha256()).rejects.toMatchObject({ exitCode: 74, code: 'partial_damaged', hint: expect.stringContaining('written again') });
+    await file.close();
   });
 });

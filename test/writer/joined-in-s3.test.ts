@@ -32,7 +32,7 @@ await describeWith('s3', 'parts in S3', async (server) => {
   async function putParts(contents: readonly Buffer[], full: readonly number[] = []): Promise<WrittenPart[]> {
     return Promise.all(contents.map(async (content, i) => {
       await bucket.put(`${prefix}part-${i}`, content);
-      return { path: at(`part-${i}`), version: (await storage.version(at(`part-${i}`))) ?? '', bytes: content.length, fullBytes: full[i] ?? content.length, header: i === 0 };
+      return { path: at(`part-${i}`), version: (await storage.version(at(`part-${i}`))) ?? '', bytes: content.length, sha256: createHash('sha256').update(content).digest('hex'), fullBytes: full[i] ?? content.length, header: i === 0 };
     }));
   }
 

@@ -71,11 +71,11 @@ function finishedPart({ paths, checkpoint }: Part): Finished {
 }
 
 function rowsOf({ paths, checkpoint, result }: Finished, header: boolean): WrittenPart {
-  return { path: paths.output, version: result.versions?.output ?? '', bytes: result.bytes, fullBytes: checkpoint.mark.bytes, header };
+  return { path: paths.output, version: result.versions?.output ?? '', bytes: result.bytes, sha256: result.sha256, fullBytes: checkpoint.mark.bytes, header };
 }
 
 function errorsOf({ paths, result }: Finished): WrittenPart {
-  return { path: paths.errors, version: result.versions?.errors ?? '', bytes: result.errorBytes, fullBytes: result.errorBytes, header: false };
+  return { path: paths.errors, version: result.versions?.errors ?? '', bytes: result.errorBytes, sha256: result.errorsSha256, fullBytes: result.errorBytes, header: false };
 }
 
 async function refuseOther({ paths, result }: Finished, which: 'output' | 'errors'): Promise<void> {

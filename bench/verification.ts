@@ -1,5 +1,5 @@
 /**
- * The verifier in the world of mail of `fixtures/mail-world.json`, over real sockets: how many of each family of cases it tells for what they are, and how long
+ * How real replies of mail servers are read (`fixtures/replies`); then the verifier in the world of mail of `fixtures/mail-world.json`, over real sockets: how many of each family of cases it tells for what they are, and how long
  * 1,000 addresses at 200 domains take whose servers answer in 50 ms, alone and with a tarpit and a dead host among them; 1,000 addresses of one domain, whose
  * server takes commands together, or one by one, or 20 recipients a conversation; then a whole file at once, 20 batches
  * of 1,000 at the sample's 557 domains, most of them with three providers: `node bench/verification.ts`
@@ -12,6 +12,7 @@ import { smtpSettings } from '../src/verification/smtp/settings.ts';
 import type { EmailVerification, VerifyRequest } from '../src/verification/types.ts';
 import { Verifier } from '../src/verification/verifier.ts';
 import { CASES } from '../test/verification/cases.ts';
+import { countFamily, FAMILIES } from '../test/verification/replies.ts';
 import { testTls } from '../test/verification/certificate.ts';
 
 const print = (text: string): boolean => process.stdout.write(`${text}\n`);
@@ -38,6 +39,17 @@ async function verifyIn(world: MailWorld, batches: readonly (readonly string[])[
     verifier.close();
     await running.close();
   }
+}
+
+function replies(): void {
+  print('| replies about mailboxes that are | replies | called dead | called full | neither |\n|---|---:|---:|---:|---:|');
+  for (const family of FAMILIES) {
+    const { replies: all, calledDead, calledFull } = countFamily(family);
+    print(`| ${family} | ${all} | ${calledDead.length} | ${calledFull} | ${all - calledDead.length - calledFull} |`);
+  }
+  const dead = (['dead', 'disabled'] as const).map((family) => countFamily(family));
+  const settled = dead.reduce((sum, { calledDead }) => sum + calledDead.length, 0) / dead.reduce((sum, { replies: all }) => sum + all, 0);
+  print(`\nsettled of the dead: ${(100 * settled).toFixed(0)} %\n`);
 }
 
 async function families(): Promise<void> {
@@ -88,6 +100,7 @@ async function atOnce(): Promise<string> {
   return `${(ms / 1000).toFixed(1)} s, a verdict for ${known} of ${found.length}; pending ${found.filter(({ reason }) => reason === 'pending').length}, DNS failed ${found.filter(({ reason }) => reason === 'dns_failed').length}`;
 }
 
+replies();
 await families();
 print(`\n1,000 addresses at ${DOMAINS} domains, ${LATENCY_MS} ms a reply: ${await thousand({ hosts: {}, domains: {} }, 20_000)}`);
 const trouble = {

@@ -85,11 +85,15 @@ function shortestForm(local: string): string {
   return `"${content.replaceAll(/["\\]/g, '\\$&')}"`;
 }
 
+/** The local part as its mail host is asked about it: in the case that was given, NFC, quoted only where it must be. Null when it is no local part. */
+export function spelledLocalPart(given: string): string | null {
+  const local = isAscii(given) ? given : given.normalize('NFC');
+  return isLocalPart(local) ? shortestForm(local) : null;
+}
+
 /** The local part as it is compared: lower case, NFC, quoted only where it must be. Null when it is no local part. */
 export function normaliseLocalPart(given: string): string | null {
-  let local = given.toLowerCase();
-  if (!isAscii(local)) local = local.normalize('NFC');
-  return isLocalPart(local) ? shortestForm(local) : null;
+  return spelledLocalPart(given.toLowerCase());
 }
 
 /**

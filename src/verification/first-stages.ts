@@ -12,7 +12,7 @@ export function firstStages(email: string, request: VerifyRequest, nowMs: number
   const watch = new Stopwatch(clock);
   const syntax = checkSyntax(email);
   const nothing: Findings = {
-    email, syntax: syntax.kind, normalised: null, local: null, domain: null, smtputf8: false, lists: NO_LISTS, mailbox: null, company: null,
+    email, syntax: syntax.kind, normalised: null, spelled: null, local: null, domain: null, smtputf8: false, lists: NO_LISTS, mailbox: null, company: null,
     route: null, smtp: null, acceptAll: null, askedBefore: 0, retryAtMs: null, checks: [],
   };
   if (syntax.kind === 'invalid') {
@@ -25,7 +25,7 @@ export function firstStages(email: string, request: VerifyRequest, nowMs: number
   const checks = [watch.check('syntax', 'valid', null)];
   const lists = lookUpLists(syntax.local, syntax.domain);
   checks.push(watch.check('lists', listsResult(lists), lists.lookalike === null ? null : `it reads like ${lists.lookalike}`));
-  const known: Findings = { ...nothing, normalised, smtputf8, local: syntax.local, domain: syntax.domain, lists, checks };
+  const known: Findings = { ...nothing, normalised, smtputf8, spelled: syntax.spelled, local: syntax.local, domain: syntax.domain, lists, checks };
   if (request.mode === 'syntax') return known;
 
   const weighed = weigh(request.evidence.mailbox(normalised), request.maxAgeS, nowMs);

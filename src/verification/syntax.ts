@@ -1,10 +1,10 @@
 /** The waterfall's first stage: is this an address at all, and if not, why. Pure, linear in the length of the input. */
-import { isLocalPart, MAX_LOCAL_OCTETS, normaliseEmail, normaliseLocalPart, splitAddress } from './address.ts';
+import { isLocalPart, MAX_LOCAL_OCTETS, normaliseEmail, normaliseLocalPart, spelledLocalPart, splitAddress } from './address.ts';
 import { isAscii, toAsciiDomain } from './domain.ts';
 
-/** `literal`: a mailbox at an address literal (RFC 5321 4.1.3), which is valid and which no list, store or DNS knows. */
+/** `spelled`: the address for its mail host, with the local part in the case that was given (RFC 5321 2.4). `literal`: a mailbox at an address literal (RFC 5321 4.1.3), which is valid and which no list, store or DNS knows. */
 export type SyntaxFinding =
-  | { readonly kind: 'valid'; readonly normalised: string; readonly local: string; readonly domain: string; readonly smtputf8: boolean }
+  | { readonly kind: 'valid'; readonly normalised: string; readonly spelled: string; readonly local: string; readonly domain: string; readonly smtputf8: boolean }
   | { readonly kind: 'literal'; readonly normalised: string; readonly smtputf8: boolean }
   | { readonly kind: 'invalid'; readonly detail: string; readonly meant: string | null };
 
@@ -19,7 +19,9 @@ export function checkSyntax(address: string): SyntaxFinding {
   if (normalised !== null) {
     const at = normalised.lastIndexOf('@');
     const local = normalised.slice(0, at);
-    return { kind: 'valid', normalised, local, domain: normalised.slice(at + 1), smtputf8: !isAscii(local) };
+    const domain = normalised.slice(at + 1);
+    const given = splitAddress(address.trim())?.local ?? local;
+    return { kind: 'valid', normalised, spelled: `${spelledLocalPart(given) ?? local}@${domain}`, local, domain, smtputf8: !isAscii(local) };
   }
   const tooLong = address.length > MAX_INPUT_LENGTH;
   const parts = tooLong ? null : splitAddress(address.trim());

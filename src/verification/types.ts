@@ -61,6 +61,8 @@ export interface Findings {
   readonly email: string;
   readonly syntax: 'valid' | 'literal' | 'invalid';
   readonly normalised: string | null;
+  /** What its mail host is asked: the local part as it was spelled, the domain in A-labels. */
+  readonly spelled: string | null;
   readonly local: string | null;
   readonly domain: string | null;
   readonly smtputf8: boolean;

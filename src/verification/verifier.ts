@@ -98,16 +98,17 @@ export class Verifier {
     const known = new Map(routed.map((one) => [one.email, this.#greylist.find(one.normalised ?? '', nowMs)]));
     // Who said "later" is not asked sooner.
     const isEarly = (one: Findings): boolean => (known.get(one.email)?.retryAtMs ?? 0) > nowMs;
-    const asked = new Map(routed.filter((one) => !isEarly(one)).map((one) => [one.normalised ?? '', { address: one.normalised ?? '', utf8: one.smtputf8 }]));
+    const asked = new Map(routed.filter((one) => !isEarly(one)).map((one) => [one.spelled ?? '', { address: one.spelled ?? '', utf8: one.smtputf8 }]));
     const answer = asked.size === 0 ? { mailboxes: new Map<string, MailboxAnswer>(), acceptAll: new Map<string, boolean>() } : await mailboxes.ask(domain, route.hosts, [...asked.values()], signal);
-    for (const [email, { meaning }] of answer.mailboxes) {
-      if (meaning === 'try_later') this.#greylist.postpone(email, nowMs);
-      else if (meaning !== 'no_answer' && meaning !== 'pending' && meaning !== 'blocked') this.#greylist.settle(email);
+    for (const { spelled, normalised } of new Map(routed.map((one) => [one.normalised, one])).values()) {
+      const meaning = answer.mailboxes.get(spelled ?? '')?.meaning;
+      if (meaning === 'try_later') this.#greylist.postpone(normalised ?? '', nowMs);
+      else if (meaning !== undefined && meaning !== 'no_answer' && meaning !== 'pending' && meaning !== 'blocked') this.#greylist.settle(normalised ?? '');
     }
     const ms = watch.check('smtp', '', null).ms;
     return routed.map((one) => {
       const postponed = this.#greylist.find(one.normalised ?? '', nowMs);
-      const smtp = answer.mailboxes.get(one.normalised ?? '') ?? early(route);
+      const smtp = answer.mailboxes.get(one.spelled ?? '') ?? early(route);
       const pending = smtp.meaning === 'pending' ? this.#options.now() + PENDING_RETRY_MS : null;
       return {
         ...one, smtp, acceptAll: answer.acceptAll.get(smtp.host) ?? one.acceptAll, askedBefore: known.get(one.email)?.times ?? 0, retryAtMs: postponed?.retryAtMs ?? pending,

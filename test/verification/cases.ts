@@ -21,9 +21,15 @@ export const CASES: Readonly<Record<string, readonly Case[]>> = {
     ['mute@plain.test', 'unknown', 'cannot_verify', 30],
     ['vague@plain.test', 'unknown', 'rejected', 30],
     ['odd@plain.test', 'unknown', 'rejected', 30],
-    ['jane@guarded.test', 'deliverable', 'accepted', 75],
+    ['jane@guarded.test', 'deliverable', 'accepted', 97],
     ['jane@refuses.test', 'unknown', 'policy_rejected', 30],
     ['jane@rejects-sender.test', 'unknown', 'policy_rejected', 30],
+  ],
+  'refusals that need a comparison': [
+    ['jane@tenant.test', 'deliverable', 'accepted', 97],
+    ['nobody@tenant.test', 'undeliverable', 'no_mailbox', 0],
+    ['jane@closed.test', 'unknown', 'rejected', 30],
+    ['Jane.Doe@case.test', 'deliverable', 'accepted', 97],
   ],
   later: [
     ['later@plain.test', 'unknown', 'greylisted', 30],

@@ -35,8 +35,10 @@ export interface WorldDomain {
   readonly nullMx?: boolean;
   /** DNS that does not work: it says so (SERVFAIL, or NOTAUTH, which the platform's resolver cannot tell from an empty answer), sends on to others, or says nothing. */
   readonly dns?: 'servfail' | 'not_auth' | 'refers' | 'silent';
-  /** Local parts, normalised. */
+  /** Local parts, normalised; as they are spelled where `mindsCase` is set. */
   readonly mailboxes?: readonly string[];
+  /** Tells local parts of other case apart, as RFC 5321 2.4 allows. */
+  readonly mindsCase?: boolean;
   /** Takes mail for anybody. */
   readonly catchAll?: boolean;
   /** What is said to RCPT for certain local parts. */
@@ -80,9 +82,9 @@ export class Postmaster {
   /** The reply of `host` to a recipient as it stands between the angle brackets. */
   reply(host: string, sender: string, recipient: string): string {
     const at = recipient.lastIndexOf('@');
-    const local = recipient.slice(0, at).toLowerCase();
     const name = recipient.slice(at + 1).toLowerCase();
     const domain = Object.hasOwn(this.#world.domains, name) ? this.#world.domains[name] : undefined;
+    const local = domain?.mindsCase === true ? recipient.slice(0, at) : recipient.slice(0, at).toLowerCase();
     if (domain === undefined || !(domain.mx?.some(([, mx]) => mx === host) ?? name === host)) return RELAY;
     if (domain.greylistMs !== undefined && this.#isNew(`${sender} ${recipient}`, domain.greylistMs, domain.forgetsMs ?? Infinity)) return LATER;
     const said = domain.replies !== undefined && Object.hasOwn(domain.replies, local) ? domain.replies[local] : undefined;

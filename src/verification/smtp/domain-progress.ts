@@ -1,10 +1,10 @@
 /** One domain while its mail hosts are asked: who is left, what was answered, and where conversations broke off. */
-import type { RcptMeaning } from './classify.ts';
+import { refusalForm, type RcptMeaning } from './classify.ts';
 import type { Reply } from './reply.ts';
 import type { SessionFailure, SmtpSession, SmtpStage } from './session.ts';
 
 export interface Recipient {
-  /** Normalised, the domain in A-labels. */
+  /** The local part as it was spelled (RFC 5321 2.4: only its host may read it), the domain in A-labels. */
   readonly address: string;
   /** Has a non-ASCII local part (RFC 6531). */
   readonly utf8: boolean;
@@ -30,6 +30,17 @@ export interface MailboxAnswer {
   readonly attempts: number;
 }
 
+/** How a host treats recipients whom nobody has. */
+export interface StrangerHabit {
+  /** Whether it takes mail for anybody. */
+  readonly acceptAll: boolean;
+  /** The form of its refusal of strangers, where the words do not say that there is no such mailbox; null: they do, or it refuses nobody. */
+  readonly refusal: string | null;
+}
+
+/** RFC 2142 and RFC 5321 4.5.1: servers take mail for these even from clients whom they refuse otherwise, so they prove nothing. */
+const ALWAYS_TAKEN = /^(?:postmaster|abuse|hostmaster|webmaster|security|noc|mailer-daemon)@/i;
+
 /** Times that conversations with a host may break over the same mailbox. */
 const MAX_BREAKS = 2;
 /** Times that the probe may break off. */
@@ -48,8 +59,11 @@ export class DomainProgress {
   #probes = MAX_PROBES;
   #probing = false;
   #anybodyAccepted = false;
+  #witness: Recipient | null = null;
   #enough = new AbortController();
   readonly #takenHere = new Set<string>();
+  /** Of each host, the form of its refusal of strangers, where only a comparison tells what that refusal means. */
+  readonly #strangerRefusals = new Map<string, string>();
   readonly #attempts = new Map<string, number>();
   readonly #breaks = new Map<string, number>();
 
@@ -78,10 +92,16 @@ export class DomainProgress {
     return this.#left.length > 0 ? AbortSignal.any([this.signal, this.#enough.signal]) : this.signal;
   }
 
-  /** From now on `host` is asked about all who have no answer. @param acceptAll whether it takes mail for anybody; null is not known. */
-  beginHost(host: string, acceptAll: boolean | null): void {
+  /** A recipient whom the present host accepted, though it may refuse others; null: none yet. */
+  get witness(): Recipient | null {
+    return this.#witness;
+  }
+
+  /** From now on `host` is asked about all who have no answer. @param habit what is known of its treatment of strangers; null: nothing. */
+  beginHost(host: string, habit: StrangerHabit | null): void {
     this.#host = host;
-    if (acceptAll !== null) this.acceptAll.set(host, acceptAll);
+    this.#witness = null;
+    if (habit !== null) this.learnHabit(habit);
     this.#probes = MAX_PROBES;
     this.#anybodyAccepted = false;
     this.#takenHere.clear();
@@ -101,8 +121,10 @@ export class DomainProgress {
     return taken;
   }
 
-  answered(address: string, meaning: MailboxMeaning, reply: Reply, session: SmtpSession): void {
+  answered(recipient: Recipient, meaning: MailboxMeaning, reply: Reply, session: SmtpSession): void {
+    const { address } = recipient;
     this.#anybodyAccepted ||= meaning === 'accepted';
+    if (meaning === 'accepted' && !ALWAYS_TAKEN.test(address)) this.#witness ??= recipient;
     this.#note(address, meaning, 'rcpt', reply.code, reply.enhanced, reply.text, session.tls);
   }
 
@@ -158,8 +180,21 @@ export class DomainProgress {
   }
 
   /** What the probe found of the present host. */
-  learnAcceptAll(acceptAll: boolean): void {
+  learnHabit({ acceptAll, refusal }: StrangerHabit): void {
     this.acceptAll.set(this.#host, acceptAll);
+    if (refusal !== null) this.#strangerRefusals.set(this.#host, refusal);
+  }
+
+  /**
+   * A refusal that does not say why is about the mailbox when its host gives it to strangers, too, and accepts others: then nobody has
+   * that mailbox.
+   */
+  settleRefusals(): void {
+    for (const [address, answer] of this.answers) {
+      const { meaning, host, code, enhanced, message } = answer;
+      if (meaning !== 'rejected' || code === null) continue;
+      if (this.#strangerRefusals.get(host) === refusalForm({ code, enhanced, text: message }, address)) this.answers.set(address, { ...answer, meaning: 'no_mailbox' });
+    }
   }
 
   /** @param broke the conversation ended over it: it may be tried in another. */

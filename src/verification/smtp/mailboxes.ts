@@ -1,9 +1,10 @@
 /** Asks a domain's mail hosts about its mailboxes: every host by preference, and whether the domain takes mail for anybody. */
 import { JoinedCache } from '../dns/joined-cache.ts';
 import type { MailHost } from '../dns/mail-routes.ts';
-import { classifyRcpt, type RcptMeaning } from './classify.ts';
+import { classifyRcpt, refusalForm, type RcptMeaning } from './classify.ts';
 import { Conversations } from './conversations.ts';
-import { DomainProgress, type MailboxAnswer, type Recipient } from './domain-progress.ts';
+import { DomainProgress, type MailboxAnswer, type Recipient, type StrangerHabit } from './domain-progress.ts';
+import type { Reply } from './reply.ts';
 import { SessionFailure, type SmtpSession } from './session.ts';
 import type { SmtpSettings } from './settings.ts';
 
@@ -19,10 +20,10 @@ const SHARE = 25;
 const LOT = 25;
 /** Conversations with one host that may break off: it is let go then, until later. */
 const MAX_BROKEN_OFF = 20;
-const ACCEPT_ALL_KEPT_MS = 24 * 3_600_000;
+const HABIT_KEPT_MS = 24 * 3_600_000;
 const MAX_KEPT = 50_000;
-/** RCPT commands of the probe. */
-const STRANGERS = 2;
+/** RCPT commands of the probe: two strangers, and perhaps one who was accepted before. */
+const PROBE_RECIPIENTS = 3;
 
 /** What several conversations with one host have in common. */
 interface HostTurn {
@@ -37,20 +38,20 @@ interface HostTurn {
 export class Mailboxes {
   readonly #settings: SmtpSettings;
   readonly #conversations: Conversations;
-  readonly #acceptAll: JoinedCache<boolean>;
+  readonly #habits: JoinedCache<StrangerHabit>;
 
   /** @param clock monotonic, milliseconds. */
   constructor(settings: SmtpSettings, clock: () => number) {
     this.#settings = settings;
     this.#conversations = new Conversations(settings, clock);
-    this.#acceptAll = new JoinedCache(clock, MAX_KEPT);
+    this.#habits = new JoinedCache(clock, MAX_KEPT);
   }
 
   /** An answer for each recipient; trouble is an answer. What is not asked when `signal` aborts is `pending`. */
   async ask(domain: string, hosts: readonly MailHost[], recipients: readonly Recipient[], signal: AbortSignal): Promise<DomainAnswer> {
     const progress = new DomainProgress(domain, recipients, signal);
     for (const host of hosts) {
-      progress.beginHost(host.name, this.#acceptAll.peek(acceptAllKey(domain, host.name)) ?? null);
+      progress.beginHost(host.name, this.#habits.peek(habitKey(domain, host.name)) ?? null);
       if (!progress.wantsMore) break;
       const turn: HostTurn = { host, progress, brokenOff: 0, failure: null, others: null };
       await this.#converse(turn);
@@ -58,6 +59,7 @@ export class Mailboxes {
       if (turn.failure !== null && !signal.aborted) progress.endHost(turn.failure, this.#conversations.isAlive(host) && !refusedForGood(turn, turn.failure));
     }
     if (signal.aborted) progress.endTime();
+    progress.settleRefusals();
     return { mailboxes: progress.answers, acceptAll: progress.acceptAll };
   }
 
@@ -100,7 +102,7 @@ export class Mailboxes {
     const { progress } = turn;
     for (;;) {
       const room = this.#conversations.roomIn(session);
-      if (progress.wantsProbe && (room >= STRANGERS || session.asked === 0)) {
+      if (progress.wantsProbe && (room >= PROBE_RECIPIENTS || session.asked === 0)) {
         await this.#probe(session, turn);
         continue;
       }
@@ -121,8 +123,10 @@ export class Mailboxes {
       for (const kind of [false, true]) {
         const addresses = [...open.values()].filter(({ utf8 }) => utf8 === kind).map(({ address }) => address);
         await session.ask(addresses, kind, (address, reply) => {
+          const recipient = open.get(address);
+          if (recipient === undefined) return;
           open.delete(address);
-          progress.answered(address, classifyRcpt(reply), reply, session);
+          progress.answered(recipient, classifyRcpt(reply), reply, session);
           turn.others ??= this.#beginOthers(turn);
         });
       }
@@ -141,21 +145,39 @@ export class Mailboxes {
     return others;
   }
 
-  /** Two recipients whom nobody knows: who takes both takes anybody. A 4xx, a drop, or a word about us says nothing. */
+  /** Asks about two recipients whom nobody has. A 4xx, a drop, or words about us say nothing. */
   async #probe(session: SmtpSession, { host, progress }: HostTurn): Promise<void> {
     progress.beginProbe();
-    const meanings: RcptMeaning[] = [];
+    let habit: StrangerHabit | null;
     try {
-      await session.ask(this.#settings.strangers().map((stranger) => `${stranger}@${progress.domain}`), false, (_stranger, reply) => meanings.push(classifyRcpt(reply)));
+      habit = await this.#habitOf(session, progress);
     } catch (error) {
       progress.endProbe(true);
       throw error;
     }
-    const anybody = meanings.every((meaning) => meaning === 'accepted');
     progress.endProbe(false);
-    if (!anybody && !meanings.every((meaning) => meaning === 'accepted' || isRefusal(meaning))) return;
-    progress.learnAcceptAll(anybody);
-    this.#acceptAll.put(acceptAllKey(progress.domain, host.name), anybody, ACCEPT_ALL_KEPT_MS);
+    if (habit === null) return;
+    progress.learnHabit(habit);
+    this.#habits.put(habitKey(progress.domain, host.name), habit, HABIT_KEPT_MS);
+  }
+
+  async #habitOf(session: SmtpSession, { domain, witness }: DomainProgress): Promise<StrangerHabit | null> {
+    const meanings: RcptMeaning[] = [];
+    const forms = new Set<string>();
+    await session.ask(this.#settings.strangers().map((stranger) => `${stranger}@${domain}`), false, (stranger, reply) => {
+      meanings.push(classifyRcpt(reply));
+      forms.add(refusalForm(reply, stranger));
+    });
+    if (meanings.every((meaning) => meaning === 'accepted')) return { acceptAll: true, refusal: null };
+    if (meanings.every((meaning) => meaning === 'accepted' || isRefusal(meaning))) return { acceptAll: false, refusal: null };
+    const [form] = forms;
+    const isOneRefusal = forms.size === 1 && meanings.every((meaning) => meaning === 'rejected' || meaning === 'policy_rejected');
+    if (!isOneRefusal || form === undefined || witness === null) return null;
+    // The server may have had enough of us since it accepted somebody: only one who is accepted again shows that it tells them apart.
+    const again: Reply[] = [];
+    await session.ask([witness.address], witness.utf8, (_address, reply) => again.push(reply));
+    if (!again.some((reply) => classifyRcpt(reply) === 'accepted')) return null;
+    return { acceptAll: false, refusal: meanings[0] === 'rejected' ? form : null };
   }
 }
 
@@ -165,7 +187,7 @@ function refusedForGood({ brokenOff }: HostTurn, { failure }: SessionFailure): b
 }
 
 /** A backup often takes everything that the host which knows the mailboxes would refuse: what is known of one says nothing of the other. */
-function acceptAllKey(domain: string, host: string): string {
+function habitKey(domain: string, host: string): string {
   return `${domain} ${host}`;
 }
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { classifyRcpt, type RcptMeaning } from '../../../src/verification/smtp/classify.ts';
+import { classifyRcpt, refusalForm, type RcptMeaning } from '../../../src/verification/smtp/classify.ts';
 import { ReplyReader } from '../../../src/verification/smtp/reply.ts';
 
 function meaning(text: string): RcptMeaning {
@@ -100,7 +100,7 @@ const CASES: Readonly<Record<RcptMeaning, readonly string[]>> = {
     '452 insufficient system storage',
     '450 4.1.1 unverified address',
   ],
-  rejected: ['220 hello', '221 2.0.0 closing', '550 no', '550 5.4.1 no route', '550 mailbox unavailable', '554 no such user', '550 5.1.3 bad syntax', '354 go ahead', '550 5.3.4 too big', '550 2.1.5 fine'],
+  rejected: ['220 hello', '221 2.0.0 closing', '550 no', '550 5.4.1 no route', '550 mailbox unavailable', '550 5.1.3 bad syntax', '354 go ahead', '550 5.3.4 too big', '550 2.1.5 fine'],
 };
 
 /** How large providers and common servers say that nobody has such an address, where they give no enhanced code or a general one; some repeat the address. */
@@ -153,13 +153,34 @@ describe('classifyRcpt', () => {
     );
   });
 
-  it('lets the enhanced code outrank the words', () => {
+  it('lets words of policy, rate, sender checks and a full mailbox outweigh 5.1.1 and 5.2.1', () => {
+    const living = fc.constantFrom(
+      'The user you are trying to contact is receiving mail at a rate that prevents additional messages',
+      '<a@b.test> - 203.0.113.22 has sent to too many recipients this hour',
+      'Mailbox unavailable. Your IP address 203.0.113.22 is blacklisted using SPAMHAUS-XBL',
+      'Sender verify failed',
+    );
+    fc.assert(
+      fc.property(living, fc.constantFrom('5.1.1', '5.2.1', '5.1.6'), fc.constantFrom(550, 551, 553, 554), (text, enhanced, code) => {
+        expect(meaning(`${code} ${enhanced} ${text}`)).toBe('policy_rejected');
+      }),
+    );
+    expect(meaning('552 5.1.1 Boite du destinataire pleine')).toBe('mailbox_full');
+    expect(meaning('550 5.1.1 user over quota')).toBe('mailbox_full');
+  });
+
+  it('lets nothing but 5.7.x outweigh 5.1.10, and other enhanced codes outrank the words', () => {
     fc.assert(
       fc.property(words, (text) => {
-        expect(meaning(`550 5.1.1 ${text} blocked`)).toBe('no_mailbox');
+        expect(meaning(`550 5.1.10 ${text} blocked address lookup`)).toBe('no_mailbox');
         expect(meaning(`550 5.4.7 ${text} user unknown`)).toBe('rejected');
       }),
     );
+  });
+
+  it('does not read words in addresses and links', () => {
+    expect(meaning('550 5.1.1 <spam.blocked@over-quota.test> unknown, see https://blocked.test/policy?full=mailbox')).toBe('no_mailbox');
+    expect(meaning('550 <unknown.user@blocked.test> www.test/no-such-user')).toBe('rejected');
   });
 
   it('is quick with words that almost fit', () => {
@@ -167,5 +188,27 @@ describe('classifyRcpt', () => {
       for (let n = 0; n < 1_000; n++) meaning(`550 ${text}`);
     }
     expect(meaning(`550 ${'user '.repeat(90)}`)).toBe('rejected');
+  });
+});
+
+describe('refusalForm', () => {
+  const form = (text: string, recipient: string): string => {
+    const [reply] = new ReplyReader().push(Buffer.from(`${text}\r\n`));
+    if (reply === undefined) throw new Error(`no reply: ${text}`);
+    return refusalForm(reply, recipient);
+  };
+
+  it('is the same for two recipients whom one server refuses for one reason', () => {
+    expect(form('550 5.4.1 Recipient address rejected: Access denied. [XY2NAM02FT061.eop-nam02.outlook.com 2026-11-01T10:00:00Z 08DE]', 'jane@a.test')).toBe(
+      form('550 5.4.1 Recipient address rejected: Access denied. [AB1EUR05FT013.eop-eur05.outlook.com 2026-11-01T10:00:02Z 17AF]', 'qkdjw.abc@a.test'),
+    );
+    expect(form('550 Requested action not taken: jane unavailable', 'jane@a.test')).toBe(form('550 Requested action not taken: joe unavailable', 'joe@a.test'));
+  });
+
+  it('differs with the code and with the words', () => {
+    const one = form('550 5.4.1 Access denied', 'jane@a.test');
+    expect(form('550 5.5.0 Access denied', 'jane@a.test')).not.toBe(one);
+    expect(form('554 5.4.1 Access denied', 'jane@a.test')).not.toBe(one);
+    expect(form('550 5.4.1 Mailbox unavailable', 'jane@a.test')).not.toBe(one);
   });
 });

@@ -79,3 +79,28 @@ describe('a server that has had enough', () => {
     expect(found.filter(({ reason }) => reason === 'pending').every(({ retry_at: at }) => at !== null)).toBe(true);
   });
 });
+
+describe('a refusal that does not say why', () => {
+  const REFUSAL = '550 5.4.1 Recipient address rejected: Access denied.';
+  const tenant = (mailboxes: readonly string[], replies: Readonly<Record<string, string>> = {}) =>
+    inWorld({}, {}, { hosts: { [HOST]: {} }, domains: { 'one.test': { mx: [[10, HOST]], mailboxes, replies, stranger: REFUSAL } } });
+
+  it('is about the mailbox where strangers get it too and others are accepted, now and a day long', async () => {
+    const { verify, one } = await tenant(['jane']);
+    const [joe, jane] = await verify(['joe@one.test', 'jane@one.test']);
+    expect(jane).toMatchObject({ result: 'deliverable', confidence: 97, flags: { accept_all: false } });
+    expect(joe).toMatchObject({ result: 'undeliverable', reason: 'no_mailbox', smtp: { code: 550, enhanced_code: '5.4.1' } });
+    expect(await one('ann@one.test')).toMatchObject({ result: 'undeliverable', reason: 'no_mailbox' });
+  });
+
+  it('says nothing where everybody gets it, or only an address that servers always take is accepted', async () => {
+    const { one, verify } = await tenant(['postmaster']);
+    expect(await one('joe@one.test')).toMatchObject({ result: 'unknown', reason: 'rejected' });
+    expect((await verify(['postmaster@one.test', 'joe@one.test'])).map(({ reason }) => reason)).toEqual(['accepted', 'rejected']);
+  });
+
+  it('says nothing where strangers get another one', async () => {
+    const { verify } = await tenant(['jane'], { joe: '550 5.5.0 not today' });
+    expect((await verify(['jane@one.test', 'joe@one.test'])).map(({ reason }) => reason)).toEqual(['accepted', 'rejected']);
+  });
+});

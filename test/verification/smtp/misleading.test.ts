@@ -92,3 +92,23 @@ it('whatever breaks, each mailbox has the answer that was given of it, or none: 
     { numRuns: 8 },
   );
 });
+
+it('a server that refuses everybody after its first answers shows nothing about the mailboxes that it refuses', async () => {
+  let recipients = 0;
+  const server = createServer((socket) => {
+    socket.on('error', () => socket.destroy());
+    socket.write('220 mx.test\r\n');
+    socket.on('data', (chunk) => {
+      for (const line of chunk.toString().split('\r\n').slice(0, -1)) socket.write(line.startsWith('RCPT') && ++recipients > 1 ? '550 not here\r\n' : '250 fine\r\n');
+    });
+  });
+  servers.push(server);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const { verify } = await inWorld({ connect: connectTo(port) }, { resolver }, NOBODY);
+  const found = await verify(['jane@one.test', 'joe@one.test']);
+  expect(found.map(({ reason, flags }) => [reason, flags.accept_all])).toEqual([['accepted', null], ['rejected', null]]);
+  // Both, two strangers, and the one who was accepted once more.
+  expect(recipients).toBe(5);
+});

@@ -7,7 +7,7 @@
 import { readFileSync } from 'node:fs';
 import { startMailWorld } from '../src/service/mail-world/start-world.ts';
 import type { MailWorld, WorldDomain, WorldHost } from '../src/service/mail-world/world.ts';
-import { platformResolver } from '../src/verification/dns/resolver.ts';
+import { dnsResolver } from '../src/verification/dns/resolver.ts';
 import { smtpSettings } from '../src/verification/smtp/settings.ts';
 import type { EmailVerification, VerifyRequest } from '../src/verification/types.ts';
 import { Verifier } from '../src/verification/verifier.ts';
@@ -25,9 +25,10 @@ const REQUEST: VerifyRequest = { mode: 'full', maxAgeS: null, evidence: { mailbo
 async function verifyIn(world: MailWorld, batches: readonly (readonly string[])[], timeoutMs: number, commandMs: number): Promise<{ found: EmailVerification[]; ms: number }> {
   const running = await startMailWorld(world, { tls: testTls() });
   const verifier = new Verifier({
-    resolver: platformResolver([running.dnsServer]),
+    resolver: dnsResolver([running.dnsServer]),
     smtp: smtpSettings({ ehloName: 'verifier.test', connect: running.connect, commandMs }),
     privateAddresses: true,
+    ownDns: true,
     clock: () => performance.now(),
     now: () => Date.now(),
   });

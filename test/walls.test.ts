@@ -28,6 +28,7 @@ const OWNERS: Readonly<Record<string, RegExp>> = {
   '@aws-sdk/credential-provider-node': /^src\/s3\/credentials\.ts$/,
   zod: /^src\/(job\/definition|service)\//,
   tldts: /^src\/verification\/registrable\.ts$/,
+  'dns-packet': /^src\/(verification\/dns|service\/mail-world)\//,
   yaml: /^src\/job\/definition\//,
 };
 

@@ -74,13 +74,14 @@ async function openVerifier(invocation: Invocation): Promise<Verifier> {
   const server = textOf(invocation, 'dns-server');
   const port = smtpPortOf(invocation);
   const identity = smtpIdentity(invocation, ownName(hostname()));
-  const { platformResolver } = await import('../verification/dns/resolver.ts');
+  const { dnsResolver } = await import('../verification/dns/resolver.ts');
   const { connectTo, SMTP_PORT, smtpSettings } = await import('../verification/smtp/settings.ts');
   const { Verifier } = await import('../verification/verifier.ts');
   return new Verifier({
-    resolver: platformResolver(server === null ? null : [server]),
+    resolver: dnsResolver(server === null ? null : [server]),
     smtp: smtpSettings({ ...identity, connect: connectTo(port ?? SMTP_PORT) }),
     privateAddresses: server !== null || port !== null,
+    ownDns: server !== null || port !== null,
     clock: () => performance.now(),
     now: () => Date.now(),
   });

@@ -1,5 +1,5 @@
 /** The service's verifier, with what it looks into: the Internet's mail, or a world of its own. */
-import { platformResolver, type Resolver } from '../verification/dns/resolver.ts';
+import { dnsResolver, type Resolver } from '../verification/dns/resolver.ts';
 import { connectTo, SMTP_PORT, smtpSettings } from '../verification/smtp/settings.ts';
 import { Verifier } from '../verification/verifier.ts';
 import type { MailWorld } from './mail-world/world.ts';
@@ -31,11 +31,12 @@ const WORLD_EHLO_NAME = 'verifier.example';
 /** @param clock monotonic, milliseconds. @param now epoch milliseconds. */
 export async function openMail({ world, smtp = null, dnsServer = null, smtpPort = null }: MailOptions, clock: () => number, now: () => number): Promise<OpenMail> {
   if (world === undefined) {
-    const resolver = platformResolver(dnsServer === null ? null : [dnsServer]);
+    const resolver = dnsResolver(dnsServer === null ? null : [dnsServer]);
     const verifier = new Verifier({
       resolver,
       smtp: smtp === null ? null : smtpSettings({ ...smtp, connect: connectTo(smtpPort ?? SMTP_PORT) }),
       privateAddresses: smtpPort !== null,
+      ownDns: dnsServer !== null || smtpPort !== null,
       clock,
       now,
     });
@@ -43,11 +44,12 @@ export async function openMail({ world, smtp = null, dnsServer = null, smtpPort 
   }
   const { startMailWorld } = await import('./mail-world/start-world.ts');
   const running = await startMailWorld(world);
-  const resolver = platformResolver([running.dnsServer]);
+  const resolver = dnsResolver([running.dnsServer]);
   const verifier = new Verifier({
     resolver,
     smtp: smtpSettings({ ehloName: WORLD_EHLO_NAME, connect: running.connect }),
     privateAddresses: true,
+    ownDns: true,
     clock,
     now,
   });

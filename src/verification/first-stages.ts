@@ -2,17 +2,18 @@
 import { describeEvidence, weigh } from './evidence.ts';
 import { lookUpLists, type ListFindings } from './lists.ts';
 import { Stopwatch } from './stopwatch.ts';
+import { isReserved } from './reserved.ts';
 import { checkSyntax } from './syntax.ts';
 import type { Findings, VerifyRequest } from './types.ts';
 
 const NO_LISTS: ListFindings = { disposable: false, suspectedDisposable: false, role: false, free: false, lookalike: null, didYouMean: null };
 
-/** Looks at one address as it was sent. A bad address is a finding, never an error. */
-export function firstStages(email: string, request: VerifyRequest, nowMs: number, clock: () => number): Findings {
+/** Looks at one address as it was sent. A bad address is a finding, never an error. @param ownDns whether the DNS server is one's own and may have zones such as `.test` */
+export function firstStages(email: string, request: VerifyRequest, nowMs: number, clock: () => number, ownDns: boolean): Findings {
   const watch = new Stopwatch(clock);
   const syntax = checkSyntax(email);
   const nothing: Findings = {
-    email, syntax: syntax.kind, normalised: null, spelled: null, local: null, domain: null, smtputf8: false, lists: NO_LISTS, mailbox: null, company: null,
+    email, syntax: syntax.kind, reserved: false, normalised: null, spelled: null, local: null, domain: null, smtputf8: false, lists: NO_LISTS, mailbox: null, company: null,
     route: null, smtp: null, acceptAll: null, askedBefore: 0, retryAtMs: null, checks: [],
   };
   if (syntax.kind === 'invalid') {
@@ -24,8 +25,9 @@ export function firstStages(email: string, request: VerifyRequest, nowMs: number
   }
   const checks = [watch.check('syntax', 'valid', null)];
   const lists = lookUpLists(syntax.local, syntax.domain);
-  checks.push(watch.check('lists', listsResult(lists), lists.lookalike === null ? null : `it reads like ${lists.lookalike}`));
-  const known: Findings = { ...nothing, normalised, smtputf8, spelled: syntax.spelled, local: syntax.local, domain: syntax.domain, lists, checks };
+  const reserved = isReserved(syntax.domain, ownDns);
+  checks.push(watch.check('lists', reserved ? 'reserved' : listsResult(lists), lists.lookalike === null ? null : `it reads like ${lists.lookalike}`));
+  const known: Findings = { ...nothing, reserved, normalised, smtputf8, spelled: syntax.spelled, local: syntax.local, domain: syntax.domain, lists, checks };
   if (request.mode === 'syntax') return known;
 
   const weighed = weigh(request.evidence.mailbox(normalised), request.maxAgeS, nowMs);
@@ -38,7 +40,7 @@ export function firstStages(email: string, request: VerifyRequest, nowMs: number
 
 /** Whether the first stages settle the answer: what really happened to mail, or what no mail server could better. */
 export function isSettled(found: Findings): boolean {
-  return found.syntax !== 'valid' || found.mailbox !== null || found.lists.disposable;
+  return found.syntax !== 'valid' || found.reserved || found.mailbox !== null || found.lists.disposable;
 }
 
 function listsResult({ disposable, suspectedDisposable, lookalike, didYouMean, role, free }: ListFindings): string {

@@ -1,8 +1,12 @@
 /** The waterfall's first stage: is this an address at all, and if not, why. Pure, linear in the length of the input. */
 import { isLocalPart, MAX_LOCAL_OCTETS, normaliseEmail, normaliseLocalPart, spelledLocalPart, splitAddress } from './address.ts';
 import { isAscii, toAsciiDomain } from './domain.ts';
+import { isReserved } from './reserved.ts';
 
-/** `spelled`: the address for its mail host, with the local part in the case that was given (RFC 5321 2.4). `literal`: a mailbox at an address literal (RFC 5321 4.1.3), which is valid and which no list, store or DNS knows. */
+/**
+ * `spelled`: the address for its mail host, with the local part in the case that was given (RFC 5321 2.4).
+ * `literal`: a mailbox at an address literal (RFC 5321 4.1.3), which is valid and which no list, store or DNS knows.
+ */
 export type SyntaxFinding =
   | { readonly kind: 'valid'; readonly normalised: string; readonly spelled: string; readonly local: string; readonly domain: string; readonly smtputf8: boolean }
   | { readonly kind: 'literal'; readonly normalised: string; readonly smtputf8: boolean }
@@ -29,7 +33,17 @@ export function checkSyntax(address: string): SyntaxFinding {
     const local = normaliseLocalPart(parts.local);
     if (local !== null) return { kind: 'literal', normalised: `${local}@${parts.domain.toLowerCase()}`, smtputf8: !isAscii(local) };
   }
+  const reserved = parts === null ? null : atReservedName(parts);
+  if (reserved !== null) return reserved;
   return { kind: 'invalid', detail: tooLong ? 'far longer than an address may be' : whatIsWrong(address, parts), meant: tooLong ? null : repaired(address) };
+}
+
+/** A name without a dot is no mail domain. One that is reserved is let through, because the next stage knows why nobody gets mail there. */
+function atReservedName({ local: given, domain }: { local: string; domain: string }): SyntaxFinding | null {
+  const name = domain.toLowerCase().replace(/\.$/, '');
+  const local = normaliseLocalPart(given);
+  if (name.includes('.') || !isReserved(name, true) || local === null) return null;
+  return { kind: 'valid', normalised: `${local}@${name}`, spelled: `${local}@${name}`, local, domain: name, smtputf8: !isAscii(local) };
 }
 
 function isLiteral(domain: string): boolean {

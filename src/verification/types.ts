@@ -60,6 +60,8 @@ export interface Check {
 export interface Findings {
   readonly email: string;
   readonly syntax: 'valid' | 'literal' | 'invalid';
+  /** The domain is reserved: nobody gets mail there, and DNS is not asked. */
+  readonly reserved: boolean;
   readonly normalised: string | null;
   /** What its mail host is asked: the local part as it was spelled, the domain in A-labels. */
   readonly spelled: string | null;

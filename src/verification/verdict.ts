@@ -20,6 +20,7 @@ export function toJudgement(found: Findings): Judgement {
   if (found.mailbox?.kind === 'delivered') return judge('deliverable', 'recorded_delivery', 'delivered');
   if (found.mailbox?.kind === 'bounced') return judge('undeliverable', 'recorded_bounce', 'bounced');
   if (found.mailbox?.kind === 'found_dead') return judge('undeliverable', 'recorded_verdict', 'found_dead');
+  if (found.reserved && found.mailbox === null) return undeliverable('reserved_domain');
   if (found.lists.disposable) return judge('risky', 'disposable', 'not_checked');
   // Where mail is taken for anybody nobody can have found the mailbox good.
   if (found.mailbox?.kind === 'verified') return unlessSlip(found, found.acceptAll === true ? judge('risky', 'accept_all', 'verified') : judge('deliverable', 'recorded_verdict', 'verified'));

@@ -19,6 +19,8 @@ export interface VerifierOptions {
   readonly smtp: SmtpSettings | null;
   /** Go wherever DNS says, this machine and private networks included: for a test bed. Default false. */
   readonly privateAddresses?: boolean;
+  /** The DNS server is one's own and may have zones such as `.test`. Default false. */
+  readonly ownDns?: boolean;
   /** Monotonic, milliseconds. */
   readonly clock: () => number;
   /** Wall clock, epoch milliseconds. */
@@ -48,7 +50,7 @@ export class Verifier {
     const results = new Map<string, Findings>();
     const open = new Map<string, Findings[]>();
     for (const email of new Set(emails)) {
-      const found = firstStages(email, request, now(), clock);
+      const found = firstStages(email, request, now(), clock, this.#options.ownDns === true);
       results.set(email, found);
       if (found.domain === null || isSettled(found) || request.mode === 'syntax') continue;
       const together = open.get(found.domain);

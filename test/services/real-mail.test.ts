@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { platformResolver } from '../../src/verification/dns/resolver.ts';
+import { dnsResolver } from '../../src/verification/dns/resolver.ts';
 import { connectTo, smtpSettings } from '../../src/verification/smtp/settings.ts';
 import type { EmailVerification } from '../../src/verification/types.ts';
 import { Verifier } from '../../src/verification/verifier.ts';
@@ -18,9 +18,10 @@ describe.skipIf(!ready)('with BIND, Postfix and postgrey', () => {
 
   async function verify(emails: readonly string[]): Promise<EmailVerification[]> {
     const verifier = new Verifier({
-      resolver: platformResolver([servers.dnsServer]),
+      resolver: dnsResolver([servers.dnsServer]),
       smtp: smtpSettings({ ehloName: 'verifier.test', connect: connectTo(servers.smtpPort) }),
       privateAddresses: true,
+    ownDns: true,
       clock: () => performance.now(),
       now: () => Date.now(),
     });

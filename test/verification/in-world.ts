@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { startMailWorld, type RunningWorld } from '../../src/service/mail-world/start-world.ts';
 import type { MailWorld } from '../../src/service/mail-world/world.ts';
-import { platformResolver, type Resolver } from '../../src/verification/dns/resolver.ts';
+import { dnsResolver, type Resolver } from '../../src/verification/dns/resolver.ts';
 import { smtpSettings, type SmtpSettings } from '../../src/verification/smtp/settings.ts';
 import type { EmailVerification, EvidenceSource, VerifyRequest } from '../../src/verification/types.ts';
 import { Verifier, type VerifierOptions } from '../../src/verification/verifier.ts';
@@ -29,9 +29,10 @@ export async function inWorld(settings: Partial<SmtpSettings> = {}, options: Par
   const world = await startMailWorld(declared, { tls: testTls(), now: () => time.nowMs });
   cleanUp(() => world.close());
   const verifier = new Verifier({
-    resolver: platformResolver([world.dnsServer]),
+    resolver: dnsResolver([world.dnsServer]),
     smtp: smtpSettings({ ehloName: 'verifier.test', connect: world.connect, commandMs: 2_000, perProviderPerSecond: 1_000, ...settings }),
     privateAddresses: true,
+    ownDns: true,
     clock: () => performance.now(),
     now: () => time.nowMs,
     ...options,

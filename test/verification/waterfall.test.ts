@@ -96,7 +96,7 @@ describe('the waterfall, over real sockets', () => {
     const tried: string[] = [];
     const { world } = await inWorld();
     const resolver: Resolver = {
-      mx: () => Promise.resolve({ kind: 'found', records: [{ preference: 1, host: 'mx.plain.test' }] }),
+      mx: () => Promise.resolve({ kind: 'found', records: [{ preference: 1, host: 'mx.plain.test', ttlS: 60 }] }),
       addresses: () => Promise.resolve({ kind: 'found', records: ['2001:db8::1', '192.0.2.1', '192.0.2.2', '192.0.2.3'].map((address) => ({ address, family: address.includes(':') ? 6 : 4, ttlS: 60 })) }),
     };
     const connect: SmtpSettings['connect'] = (target, timeoutMs, signal) => {

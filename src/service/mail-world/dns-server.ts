@@ -1,24 +1,37 @@
 /** The mail world's DNS, on a UDP port of the loopback interface. */
+import { AUTHORITATIVE_ANSWER, decode, encode, RECURSION_AVAILABLE, RECURSION_DESIRED, type Answer, type DecodedPacket, type Question } from 'dns-packet';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { RCODE, TYPE } from '../../verification/dns/message.ts';
-import { readQuestion, writeAnswer, type Question } from './dns-message.ts';
 import type { MailWorld } from './world.ts';
 
 const TTL_S = 300;
 const LOOPBACK = '127.0.0.1';
+/** RFC 1035 4.1.1, and NOTAUTH of RFC 2136. */
+const CODE = { none: 0, servfail: 2, nxdomain: 3, notauth: 9 } as const;
+const FLAGS = AUTHORITATIVE_ANSWER | RECURSION_DESIRED | RECURSION_AVAILABLE;
 
 export interface DnsServer {
   readonly port: number;
   close(): Promise<void>;
 }
 
+interface Said {
+  readonly code: number;
+  readonly answers?: readonly Answer[];
+  readonly authorities?: readonly Answer[];
+}
+
 export async function startDnsServer(world: MailWorld): Promise<DnsServer> {
   const socket = createSocket('udp4');
   socket.on('message', (message, from) => {
-    const question = readQuestion(message);
-    const answer = question === null ? null : toAnswer(world, question);
-    if (answer !== null) socket.send(answer, from.port, from.address);
+    const query = readQuery(message);
+    const [question] = query?.questions ?? [];
+    if (query === null || question === undefined) return;
+    const said = toAnswer(world, question);
+    if (said === null) return;
+    const { code, answers = [], authorities = [] } = said;
+    const reply = encode({ type: 'response', id: query.id ?? 0, flags: FLAGS | code, questions: [question], answers: [...answers], authorities: [...authorities] });
+    socket.send(reply, from.port, from.address);
   });
   socket.on('error', () => undefined);
   socket.bind(0, LOOPBACK);
@@ -29,19 +42,35 @@ export async function startDnsServer(world: MailWorld): Promise<DnsServer> {
   };
 }
 
+/** Null: it is no query. */
+function readQuery(message: Buffer): DecodedPacket | null {
+  try {
+    const query = decode(message);
+    return query.flag_qr ? null : query;
+  } catch {
+    return null;
+  }
+}
+
 /** Null: this domain's DNS says nothing. */
-function toAnswer(world: MailWorld, question: Question): Buffer | null {
-  const { name, type } = question;
+function toAnswer(world: MailWorld, question: Question): Said | null {
+  const name = question.name.toLowerCase();
+  const { type } = question;
   const domain = Object.hasOwn(world.domains, name) ? world.domains[name] : undefined;
   if (domain?.dns === 'silent') return null;
-  if (domain?.dns === 'not_auth') return writeAnswer(question, RCODE.notauth, []);
-  if (domain?.dns === 'refers') return writeAnswer(question, RCODE.none, [], [{ type: 'ns', ttlS: TTL_S }]);
-  if (domain?.dns === 'servfail') return writeAnswer(question, RCODE.servfail, []);
+  if (domain?.dns === 'not_auth') return { code: CODE.notauth };
+  if (domain?.dns === 'refers') return { code: CODE.none, authorities: [{ type: 'NS', name, ttl: TTL_S, data: 'elsewhere.test' }] };
+  if (domain?.dns === 'servfail') return { code: CODE.servfail };
   const isHost = Object.hasOwn(world.hosts, name);
-  if (type === TYPE.mx && domain?.nullMx === true) return writeAnswer(question, RCODE.none, [{ type: 'mx', preference: 0, host: '', ttlS: TTL_S }]);
-  if (type === TYPE.mx && domain?.mx !== undefined) {
-    return writeAnswer(question, RCODE.none, domain.mx.map(([preference, host]) => ({ type: 'mx', preference, host, ttlS: TTL_S })));
-  }
-  if (type === TYPE.a && isHost) return writeAnswer(question, RCODE.none, [{ type: 'a', address: LOOPBACK, ttlS: TTL_S }]);
-  return writeAnswer(question, isHost || domain !== undefined ? RCODE.none : RCODE.nxdomain, []);
+  const found = recordsOf(name, type, domain, isHost);
+  if (found.length > 0) return { code: CODE.none, answers: found };
+  // RFC 2308 2: servers say by a SOA record that they know the zone.
+  const soa: Answer = { type: 'SOA', name: 'test', ttl: TTL_S, data: { mname: 'test', rname: 'test', minimum: TTL_S } };
+  return { code: isHost || domain !== undefined ? CODE.none : CODE.nxdomain, authorities: [soa] };
+}
+
+function recordsOf(name: string, type: Question['type'], domain: MailWorld['domains'][string] | undefined, isHost: boolean): readonly Answer[] {
+  if (type === 'MX' && domain?.nullMx === true) return [{ type, name, ttl: TTL_S, data: { preference: 0, exchange: '.' } }];
+  if (type === 'MX') return (domain?.mx ?? []).map(([preference, host]) => ({ type, name, ttl: TTL_S, data: { preference, exchange: host === '' ? '.' : host } }));
+  return type === 'A' && isHost ? [{ type, name, ttl: TTL_S, data: LOOPBACK }] : [];
 }

@@ -18,8 +18,8 @@ export interface MailHost {
  */
 export type MailRoute =
   | { readonly kind: 'hosts'; readonly implicit: boolean; readonly partial: boolean; readonly records: readonly MxRecord[]; readonly hosts: readonly MailHost[] }
-  | { readonly kind: 'null_mx' }
-  | { readonly kind: 'no_domain' }
+  | { readonly kind: 'null_mx'; readonly ttlS: number }
+  | { readonly kind: 'no_domain'; readonly ttlS: number | null }
   | { readonly kind: 'no_mail_host'; readonly records: readonly MxRecord[]; readonly detail: string }
   | { readonly kind: 'failed'; readonly detail: string };
 
@@ -35,10 +35,10 @@ const MAX_ROUTES = 50_000;
 /** More hosts than this are not looked up: nobody's mail needs them, and somebody could mean harm. */
 const MAX_HOSTS = 10;
 const MINUTE_MS = 60_000;
-/** Node tells the TTL of addresses, not of MX records: a route holds as long as its addresses do, within reason. */
+/** A route holds as long as its records do, within reason. */
 const LEAST_MS = MINUTE_MS;
 const MOST_MS = 60 * MINUTE_MS;
-/** RFC 2308 5 has negative answers kept by their SOA, which Node does not show; these are modest. */
+/** RFC 2308 5: an absence holds as long as its SOA record says; this is for answers without one. */
 const ABSENT_MS = 5 * MINUTE_MS;
 const FAILED_MS = 5_000;
 
@@ -68,11 +68,11 @@ export class MailRoutes {
         return this.#byRecords(found.records);
       case 'no_data': {
         // RFC 5321 5.1: without MX records the domain itself is its mail host.
-        const hosts = await this.#hosts([{ preference: 0, host: domain }]);
+        const hosts = await this.#hosts([{ preference: 0, host: domain, ttlS: found.ttlS ?? MOST_MS / 1000 }]);
         return hosts.kind === 'hosts' ? { ...hosts, implicit: true, records: [] } : hosts.kind === 'no_mail_host' ? { ...hosts, records: [] } : hosts;
       }
       case 'no_name':
-        return { kind: 'no_domain' };
+        return { kind: 'no_domain', ttlS: found.ttlS };
       case 'failed':
         return found;
       default:
@@ -83,7 +83,7 @@ export class MailRoutes {
   #byRecords(given: readonly MxRecord[]): Promise<MailRoute> | MailRoute {
     const records = [...given].sort((a, b) => a.preference - b.preference || (a.host < b.host ? -1 : 1));
     // RFC 7505 3: a null MX stands alone; beside other records it means nothing.
-    if (records.length === 1 && records[0]?.host === '') return { kind: 'null_mx' };
+    if (records.length === 1 && records[0]?.host === '') return { kind: 'null_mx', ttlS: records[0].ttlS };
     return this.#hosts(records);
   }
 
@@ -115,7 +115,7 @@ export class MailRoutes {
   #hostAddresses(host: string): Promise<Lookup<HostAddress>> {
     return this.#addresses.get(host, async (): Promise<Kept<Lookup<HostAddress>>> => {
       const found = await this.#options.resolver.addresses(host);
-      return { value: found, forMs: found.kind === 'found' ? bounded(found.records) : found.kind === 'failed' ? FAILED_MS : ABSENT_MS };
+      return { value: found, forMs: found.kind === 'found' ? bounded(found.records) : found.kind === 'failed' ? FAILED_MS : absentForMs(found.ttlS) };
     });
   }
 }
@@ -129,10 +129,11 @@ function holdsForMs(route: MailRoute): number {
   switch (route.kind) {
     case 'hosts':
       // The best of them may be among those that DNS did not tell this time.
-      return route.partial ? FAILED_MS : bounded(route.hosts.flatMap(({ addresses }) => addresses));
+      return route.partial ? FAILED_MS : bounded([...route.records, ...route.hosts.flatMap(({ addresses }) => addresses)]);
     case 'null_mx':
-      return MOST_MS;
+      return bounded([route]);
     case 'no_domain':
+      return absentForMs(route.ttlS);
     case 'no_mail_host':
       return ABSENT_MS;
     case 'failed':
@@ -142,7 +143,11 @@ function holdsForMs(route: MailRoute): number {
   }
 }
 
-function bounded(addresses: readonly HostAddress[]): number {
-  const least = Math.min(...addresses.map(({ ttlS }) => ttlS * 1000));
+function bounded(records: readonly { readonly ttlS: number }[]): number {
+  const least = Math.min(...records.map(({ ttlS }) => ttlS * 1000));
   return Math.min(MOST_MS, Math.max(LEAST_MS, least));
+}
+
+function absentForMs(ttlS: number | null): number {
+  return ttlS === null ? ABSENT_MS : bounded([{ ttlS }]);
 }

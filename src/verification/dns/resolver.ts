@@ -1,14 +1,16 @@
-/** What the verifier asks of DNS, and the answer by way of the platform's resolver. */
-import { Resolver as PlatformResolver } from 'node:dns/promises';
+/** What the verifier asks of DNS, and the client that asks it: UDP and TCP, several servers, absences that are confirmed. */
+import { getServers, Resolver as PlatformResolver } from 'node:dns';
 import { UsageError } from '../../errors.ts';
 import { confirmAbsence } from './absence.ts';
+import { exchange, plainName, type NoAnswer, type Question } from './exchange.ts';
 import { Lane } from './lane.ts';
-import { TYPE } from './message.ts';
+import { readAnswer, type Reading } from './reading.ts';
 
 export interface MxRecord {
   readonly preference: number;
   /** Lower case, without the root's dot; empty for the root itself, which is how a null MX is written. */
   readonly host: string;
+  readonly ttlS: number;
 }
 
 export interface HostAddress {
@@ -17,11 +19,13 @@ export interface HostAddress {
   readonly ttlS: number;
 }
 
-/** `no_name`: the name does not exist (NXDOMAIN). `no_data`: it does, without such records. `failed`: nobody knows (SERVFAIL, timeout, refused). */
+/**
+ * `no_name`: the name does not exist (NXDOMAIN). `no_data`: it does, without such records. Both hold for `ttlS` seconds where the answer says so.
+ * `failed`: nobody knows (SERVFAIL, timeout, refused).
+ */
 export type Lookup<T> =
   | { readonly kind: 'found'; readonly records: readonly T[] }
-  | { readonly kind: 'no_name' }
-  | { readonly kind: 'no_data' }
+  | { readonly kind: 'no_name' | 'no_data'; readonly ttlS: number | null }
   | { readonly kind: 'failed'; readonly detail: string };
 
 /** Never rejects: trouble is an answer. A lookup must end by itself within seconds. */
@@ -31,8 +35,8 @@ export interface Resolver {
 }
 
 /**
- * Questions go out by UDP, and what does not fit the receiver's buffer is lost without a word: by default Linux keeps fewer than 300. So few are asked at once,
- * and who has no answer in time is asked once more, among the slow, where a silent server keeps nobody else waiting.
+ * How many questions are out at once, and how long for each. A question without an answer in time is asked once more among the slow, where a
+ * silent server holds up nobody else.
  */
 export const LANES = { fast: { atOnce: 128, timeoutMs: 2_000 }, slow: { atOnce: 64, timeoutMs: 5_000 } } as const;
 
@@ -41,55 +45,31 @@ interface LaneSize {
   readonly timeoutMs: number;
 }
 
-/**
- * The platform's resolver, which falls back to TCP and asks the next server by itself; what it calls absent is looked at again, because it says so of errors too.
- * @param servers `HOST:PORT` or addresses; null: those of this machine. @param lanes how many at once, and how long for each. @throws UsageError for a server that is none.
- */
-export function platformResolver(servers: readonly string[] | null, lanes: { readonly fast: LaneSize; readonly slow: LaneSize } = LANES): Resolver {
-  const [fast, slow] = [openLane(servers, lanes.fast), openLane(servers, lanes.slow)];
-  const ask = async <T>(question: Question<T>): Promise<Lookup<T>> => {
-    const first = await fast.lane.run(() => lookup(() => question(fast.dns)));
-    return first.kind === 'failed' && first.detail === 'ETIMEOUT' ? slow.lane.run(() => lookup(() => question(slow.dns))) : first;
-  };
-  const confirm = async <T>(found: Lookup<T>, name: string, type: number): Promise<Lookup<T>> => {
-    if (found.kind !== 'no_data' && found.kind !== 'no_name') return found;
-    for (const { lane, dns, timeoutMs } of [fast, slow]) {
-      const absence = await lane.run(() => confirmAbsence(found.kind, dns.getServers(), name, type, timeoutMs));
-      if (absence === 'absent') return found;
-      if (absence !== 'silent') return { kind: 'failed', detail: absence.why };
+/** @param servers `HOST:PORT` or addresses; null: those of this machine. @throws UsageError for a server that is none. */
+export function dnsResolver(servers: readonly string[] | null, lanes: { readonly fast: LaneSize; readonly slow: LaneSize } = LANES): Resolver {
+  const places = servers === null ? getServers() : checkedServers(servers);
+  const turns = [lanes.fast, lanes.slow].map(({ atOnce, timeoutMs }) => ({ lane: new Lane(atOnce), timeoutMs }));
+  const ask = async (question: Question): Promise<Settled> => {
+    let settled: Settled = { kind: 'failed', detail: 'ETIMEOUT' };
+    for (const { lane, timeoutMs } of turns) {
+      settled = await lane.run(() => askServers(places, question, timeoutMs));
+      if (settled.kind !== 'failed' || settled.detail !== 'ETIMEOUT') break;
     }
-    return { kind: 'failed', detail: 'ETIMEOUT' };
+    return settled;
   };
   return {
     async mx(domain) {
-      const found = await ask(async (dns) => (await dns.resolveMx(domain)).map(({ priority, exchange }) => ({ preference: priority, host: hostName(exchange) })));
-      return confirm(found, domain, TYPE.mx);
+      const settled = await ask({ name: domain, type: 'MX' });
+      return lookup(settled, (record) => (record.type === 'MX' ? { preference: record.data.preference ?? 0, host: plainName(record.data.exchange), ttlS: record.ttl ?? 0 } : null));
     },
     async addresses(host) {
-      const [four, six] = await Promise.all([
-        ask(async (dns) => (await dns.resolve4(host, { ttl: true })).map(({ address, ttl }): HostAddress => ({ address, family: 4, ttlS: ttl }))),
-        ask(async (dns) => (await dns.resolve6(host, { ttl: true })).map(({ address, ttl }): HostAddress => ({ address, family: 6, ttlS: ttl }))),
-      ]);
-      const found = bothFamilies(four, six);
-      // Most hosts have no IPv6: only where there is nothing at all does it matter why.
-      return found.kind === 'no_data' || found.kind === 'no_name' ? bothFamilies(await confirm(four, host, TYPE.a), await confirm(six, host, TYPE.aaaa)) : found;
+      const [four, six] = await Promise.all([ask({ name: host, type: 'A' }), ask({ name: host, type: 'AAAA' })]);
+      return bothFamilies(
+        lookup(four, (record): HostAddress | null => (record.type === 'A' ? { address: record.data, family: 4, ttlS: record.ttl ?? 0 } : null)),
+        lookup(six, (record): HostAddress | null => (record.type === 'AAAA' ? { address: record.data, family: 6, ttlS: record.ttl ?? 0 } : null)),
+      );
     },
   };
-}
-
-type Question<T> = (dns: PlatformResolver) => Promise<readonly T[]>;
-
-function openLane(servers: readonly string[] | null, { atOnce, timeoutMs }: LaneSize): { readonly dns: PlatformResolver; readonly lane: Lane; readonly timeoutMs: number } {
-  const dns = new PlatformResolver({ timeout: timeoutMs, tries: 1 });
-  try {
-    if (servers !== null) dns.setServers(servers);
-    return { dns, lane: new Lane(atOnce), timeoutMs };
-  } catch (error) {
-    throw new UsageError('bad_dns_server', `a DNS server must be an IP address with or without a port, got ${(servers ?? []).join(', ').slice(0, 100)}`, {
-      hint: 'Such as 127.0.0.1:5353 or [::1]:5353.',
-      cause: error,
-    });
-  }
 }
 
 /** One family that is there outweighs trouble with the other; trouble outweighs absence. IPv4 first: more mail servers trust it. */
@@ -98,21 +78,61 @@ export function bothFamilies(four: Lookup<HostAddress>, six: Lookup<HostAddress>
   if (records.length > 0) return { kind: 'found', records };
   if (four.kind === 'failed') return four;
   if (six.kind === 'failed') return six;
-  return four.kind === 'no_name' && six.kind === 'no_name' ? four : { kind: 'no_data' };
+  return four.kind === 'no_name' && six.kind === 'no_name' ? four : { kind: 'no_data', ttlS: leastOf(four, six) };
 }
 
-async function lookup<T>(ask: () => Promise<readonly T[]>): Promise<Lookup<T>> {
-  try {
-    const records = await ask();
-    return records.length === 0 ? { kind: 'no_data' } : { kind: 'found', records };
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOTFOUND') return { kind: 'no_name' };
-    if (code === 'ENODATA') return { kind: 'no_data' };
-    return { kind: 'failed', detail: code ?? 'EUNKNOWN' };
+/** An answer with its absence confirmed. */
+type Settled = Reading | { readonly kind: 'failed'; readonly detail: string };
+
+/** Asks one server after the other until one answers without an error of its own. */
+async function askServers(servers: readonly string[], question: Question, timeoutMs: number): Promise<Settled> {
+  let failed: Settled = { kind: 'failed', detail: servers.length === 0 ? 'no DNS server is configured' : 'ETIMEOUT' };
+  for (const server of servers) {
+    const settled = await askServer(server, question, timeoutMs);
+    if (settled.kind !== 'failed') return settled;
+    // What a server said outranks that another one said nothing.
+    if (failed.detail === 'ETIMEOUT' || settled.detail !== 'ETIMEOUT') failed = settled;
   }
+  return failed;
 }
 
-function hostName(exchange: string): string {
-  return exchange.toLowerCase().replace(/\.$/, '');
+async function askServer(server: string, question: Question, timeoutMs: number): Promise<Settled> {
+  const answer = await exchange(server, question, timeoutMs);
+  if ('failure' in answer) return failureOf(answer);
+  const reading = readAnswer(answer, question);
+  if (reading.kind !== 'no_name' && reading.kind !== 'no_data') return reading;
+  const absence = await confirmAbsence(reading, question.name, (zone) => exchange(server, { name: zone, type: 'SOA' }, timeoutMs));
+  if (absence === 'absent') return reading;
+  return { kind: 'failed', detail: absence === 'silent' ? 'ETIMEOUT' : absence.why };
+}
+
+function failureOf({ failure }: NoAnswer): Settled {
+  return { kind: 'failed', detail: failure };
+}
+
+type FoundRecord = Extract<Reading, { kind: 'found' }>['records'][number];
+
+function lookup<T>(settled: Settled, read: (record: FoundRecord) => T | null): Lookup<T> {
+  if (settled.kind === 'failed') return settled;
+  if (settled.kind !== 'found') return { kind: settled.kind, ttlS: settled.vouched.by === 'soa' ? settled.vouched.ttlS : null };
+  return { kind: 'found', records: settled.records.map(read).filter((record) => record !== null) };
+}
+
+function leastOf(...lookups: readonly Lookup<unknown>[]): number | null {
+  const known = lookups.flatMap((found) => ('ttlS' in found && found.ttlS !== null ? [found.ttlS] : []));
+  return known.length === 0 ? null : Math.min(...known);
+}
+
+/** The platform knows the forms of an address; it asks nothing here. */
+function checkedServers(servers: readonly string[]): readonly string[] {
+  try {
+    const platform = new PlatformResolver();
+    platform.setServers(servers);
+    return platform.getServers();
+  } catch (error) {
+    throw new UsageError('bad_dns_server', `a DNS server must be an IP address with or without a port, got ${servers.join(', ').slice(0, 100)}`, {
+      hint: 'Such as 127.0.0.1:5353 or [::1]:5353.',
+      cause: error,
+    });
+  }
 }

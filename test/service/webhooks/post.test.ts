@@ -20,7 +20,7 @@ async function attempt(react: (socket: Socket) => void, body = '{}'): Promise<re
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   cleanUp(() => void server.close());
-  const poster = new Poster({ isDevelopment: true, resolver: { addresses: async () => ({ kind: 'no_name' }) } });
+  const poster = new Poster({ isDevelopment: true, resolver: { addresses: async () => ({ kind: 'no_name', ttlS: null }) } });
   const came = await poster.post(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`, {}, body, never);
   const socket = await connected.promise;
   socket.resume();

@@ -37,7 +37,7 @@ export class World {
     const journal = new Journal(store, (error) => { throw error; });
     const hooks = new Webhooks({
       store, journal, keys: { digestOf: () => hash('sha256', 'key', 'buffer') }, signals: new SignalFeed(store), directory: openDirectory(store), isDevelopment: true,
-      resolver: { addresses: async () => ({ kind: 'no_name' }) }, now: () => this.nowMs, random: () => 0, log: null, ...more,
+      resolver: { addresses: async () => ({ kind: 'no_name', ttlS: null }) }, now: () => this.nowMs, random: () => 0, log: null, ...more,
     });
     let ended: Promise<void> | null = null;
     const end = async (): Promise<void> => {

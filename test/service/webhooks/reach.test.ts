@@ -125,7 +125,7 @@ describe('a service that is not in development', () => {
     const made = [...Array.from({ length: 20 }, (_, n) => make('many', n)), make('one', 0)];
     expect(asked).toEqual([...Array.from({ length: 16 }, (_, n) => `h${n}.many.example`), 'h0.one.example']);
     // What nobody knows yet may come, and is looked at again when it is called.
-    answered.resolve({ kind: 'no_name' });
+    answered.resolve({ kind: 'no_name', ttlS: null });
     expect((await Promise.all(made)).map(({ status }) => status)).toEqual(Array.from({ length: 21 }, () => 201));
     expect(hooks.names.room).toBe(32);
   });

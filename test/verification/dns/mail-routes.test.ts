@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { MailRoutes, type MailRoute } from '../../../src/verification/dns/mail-routes.ts';
-import { bothFamilies, platformResolver, type HostAddress, type Lookup, type MxRecord, type Resolver } from '../../../src/verification/dns/resolver.ts';
+import { bothFamilies, dnsResolver, type HostAddress, type Lookup, type MxRecord, type Resolver } from '../../../src/verification/dns/resolver.ts';
 import { isPublicAddress } from '../../../src/verification/dns/public-address.ts';
 
 const FAILED = { kind: 'failed', detail: 'ESERVFAIL' } as const;
@@ -18,18 +18,18 @@ function routes(zone: Zone, privateAddresses = false): { find: (domain: string) 
   const resolver: Resolver = {
     mx(domain) {
       asked.push(`mx ${domain}`);
-      return Promise.resolve(zone.mx?.[domain] ?? { kind: 'no_name' });
+      return Promise.resolve(zone.mx?.[domain] ?? { kind: 'no_name', ttlS: null });
     },
     addresses(host) {
       asked.push(`a ${host}`);
-      return Promise.resolve(zone.a?.[host] ?? { kind: 'no_name' });
+      return Promise.resolve(zone.a?.[host] ?? { kind: 'no_name', ttlS: null });
     },
   };
   const all = new MailRoutes({ resolver, clock: () => time.ms, privateAddresses });
   return { find: (domain) => all.find(domain), asked, time };
 }
 
-const mx = (preference: number, host: string): MxRecord => ({ preference, host });
+const mx = (preference: number, host: string, ttlS = 600): MxRecord => ({ preference, host, ttlS });
 
 describe('MailRoutes', () => {
   it('tries hosts by preference, each once, those with an address', async () => {
@@ -47,9 +47,9 @@ describe('MailRoutes', () => {
     ['a null MX beside another', { mx: { 'a.test': found(mx(0, ''), mx(5, 'mx.test')) }, a: { 'mx.test': found(at('8.8.8.8')) } }, { kind: 'hosts' }],
     ['two null MX', { mx: { 'a.test': found(mx(0, ''), mx(5, '')) } }, { kind: 'no_mail_host' }],
     ['no such domain', {}, { kind: 'no_domain' }],
-    ['no MX but an address', { mx: { 'a.test': { kind: 'no_data' } }, a: { 'a.test': found(at('8.8.8.8')) } }, { kind: 'hosts', implicit: true, records: [] }],
-    ['neither', { mx: { 'a.test': { kind: 'no_data' } }, a: { 'a.test': { kind: 'no_data' } } }, { kind: 'no_mail_host' }],
-    ['no MX and trouble with the address', { mx: { 'a.test': { kind: 'no_data' } }, a: { 'a.test': FAILED } }, FAILED],
+    ['no MX but an address', { mx: { 'a.test': { kind: 'no_data', ttlS: null } }, a: { 'a.test': found(at('8.8.8.8')) } }, { kind: 'hosts', implicit: true, records: [] }],
+    ['neither', { mx: { 'a.test': { kind: 'no_data', ttlS: null } }, a: { 'a.test': { kind: 'no_data', ttlS: null } } }, { kind: 'no_mail_host' }],
+    ['no MX and trouble with the address', { mx: { 'a.test': { kind: 'no_data', ttlS: null } }, a: { 'a.test': FAILED } }, FAILED],
     ['trouble with the MX', { mx: { 'a.test': FAILED } }, FAILED],
     ['an MX that does not exist', { mx: { 'a.test': found(mx(1, 'mx.test')) } }, { kind: 'no_mail_host' }],
     ['an MX whose name has an underscore', { mx: { 'a.test': found(mx(1, '_dc-mx.0a1b.a.test')) }, a: { '_dc-mx.0a1b.a.test': found(at('8.8.8.8')) } }, { kind: 'hosts' }],
@@ -100,9 +100,9 @@ describe('a route of which DNS did not tell all', () => {
 describe('bothFamilies', () => {
   it.each([
     ['one is enough', found(at('8.8.8.8')), FAILED, 'found'],
-    ['trouble outweighs absence', { kind: 'no_data' } as const, FAILED, 'failed'],
-    ['nowhere is nowhere', { kind: 'no_name' } as const, { kind: 'no_name' } as const, 'no_name'],
-    ['a name without addresses', { kind: 'no_data' } as const, { kind: 'no_data' } as const, 'no_data'],
+    ['trouble outweighs absence', { kind: 'no_data', ttlS: null } as const, FAILED, 'failed'],
+    ['nowhere is nowhere', { kind: 'no_name', ttlS: null } as const, { kind: 'no_name', ttlS: null } as const, 'no_name'],
+    ['a name without addresses', { kind: 'no_data', ttlS: null } as const, { kind: 'no_data', ttlS: null } as const, 'no_data'],
   ])('%s', (_what, four, six, kind) => {
     expect(bothFamilies(four, six).kind).toBe(kind);
   });
@@ -117,5 +117,5 @@ describe('isPublicAddress', () => {
 });
 
 it('a DNS server that is none is refused with what one looks like', () => {
-  expect(() => platformResolver(['localhost'])).toThrow(expect.objectContaining({ exitCode: 64, code: 'bad_dns_server' }) as Error);
+  expect(() => dnsResolver(['localhost'])).toThrow(expect.objectContaining({ exitCode: 64, code: 'bad_dns_server' }) as Error);
 });

@@ -1,21 +1,24 @@
+import type { Answer } from 'dns-packet';
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { once } from 'node:events';
+import { createServer, type Server } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { readQuestion, writeAnswer, type Question, type WorldRecord } from '../../../src/service/mail-world/dns-message.ts';
 import { Lane } from '../../../src/verification/dns/lane.ts';
 import { MailRoutes } from '../../../src/verification/dns/mail-routes.ts';
-import { CLASS_IN, HEADER_OCTETS, number16, RCODE, TYPE, writeName } from '../../../src/verification/dns/message.ts';
-import { LANES, platformResolver } from '../../../src/verification/dns/resolver.ts';
+import { LANES, dnsResolver } from '../../../src/verification/dns/resolver.ts';
+import { a, CODE, mx, readQuestion, soa, writeAnswer, type Asked } from './wire.ts';
 
 /** What is answered is answered within it on a busy machine, too. */
 const LATE_MS = 1_500;
 const sockets: Socket[] = [];
+const servers: Server[] = [];
 afterEach(async () => {
+  for (const server of servers.splice(0)) await new Promise<void>((resolve) => server.close(() => resolve()));
   for (const socket of sockets.splice(0)) await new Promise<void>((resolve) => socket.close(() => resolve()));
 });
 
 /** A DNS server on loopback; null is no answer. */
-async function serve(answer: (question: Question) => Buffer | null, hear: (question: Question, from: RemoteInfo) => void = () => undefined): Promise<string> {
+async function serve(answer: (question: Asked) => Buffer | null, hear: (question: Asked, from: RemoteInfo) => void = () => undefined): Promise<string> {
   const socket = createSocket('udp4');
   socket.on('message', (message, from) => {
     const question = readQuestion(message);
@@ -30,12 +33,12 @@ async function serve(answer: (question: Question) => Buffer | null, hear: (quest
   return `127.0.0.1:${socket.address().port}`;
 }
 
-const mx = (question: Question): Buffer => writeAnswer(question, RCODE.none, [{ type: 'mx', preference: 10, host: 'mx.a.test', ttlS: 60 }]);
+const withMx = (question: Asked): Buffer => writeAnswer(question, CODE.none, { answers: [mx(question.name, 'mx.a.test')] });
 
-describe('platformResolver', () => {
+describe('dnsResolver', () => {
   it('loses no question, however many are asked at once: the buffers of UDP hold a few hundred', async () => {
-    const server = await serve(mx);
-    const resolver = platformResolver([server]);
+    const server = await serve(withMx);
+    const resolver = dnsResolver([server]);
     const found = await Promise.all(Array.from({ length: 3_000 }, (_, n) => resolver.mx(`d${n}.test`)));
     expect(new Set(found.map(({ kind }) => kind))).toEqual(new Set(['found']));
   });
@@ -43,10 +46,10 @@ describe('platformResolver', () => {
   it('asks once more what is not answered in time, apart from the others; then it is a failure', async () => {
     const heard = new Map<string, number>();
     const server = await serve(
-      (question) => (question.name === 'mute.test' || (question.name.startsWith('late') && heard.get(question.name) === 1) ? null : mx(question)),
+      (question) => (question.name === 'mute.test' || (question.name.startsWith('late') && heard.get(question.name) === 1) ? null : withMx(question)),
       ({ name }) => void heard.set(name, (heard.get(name) ?? 0) + 1),
     );
-    const resolver = platformResolver([server], { fast: { atOnce: 2, timeoutMs: LATE_MS }, slow: { atOnce: 1, timeoutMs: LATE_MS } });
+    const resolver = dnsResolver([server], { fast: { atOnce: 2, timeoutMs: LATE_MS }, slow: { atOnce: 1, timeoutMs: LATE_MS } });
     const names = ['mute.test', 'late1.test', 'late2.test', 'good1.test', 'good2.test'];
     const found = await Promise.all(names.map((name) => resolver.mx(name)));
     expect(found.map((lookup) => (lookup.kind === 'failed' ? lookup.detail : lookup.kind))).toEqual(['ETIMEOUT', 'found', 'found', 'found', 'found']);
@@ -55,44 +58,27 @@ describe('platformResolver', () => {
 
   it('what the server says is not asked again', async () => {
     let asked = 0;
-    const server = await serve((question) => writeAnswer(question, RCODE.servfail, []), () => asked++);
-    expect(await platformResolver([server]).mx('broken.test')).toEqual({ kind: 'failed', detail: 'ESERVFAIL' });
+    const server = await serve((question) => writeAnswer(question, CODE.servfail), () => asked++);
+    expect(await dnsResolver([server]).mx('broken.test')).toEqual({ kind: 'failed', detail: 'ESERVFAIL' });
     expect(asked).toBe(1);
   });
 });
 
-/** An answer without records and this code, the upper bits of it in an OPT record (RFC 6891 6.1.3). */
-function refuse(question: Question, rcode: number): Buffer {
-  const answer = writeAnswer(question, rcode & 0x0f, [], rcode === RCODE.none || rcode === RCODE.nxdomain ? [{ type: 'soa', ttlS: 60 }] : []);
-  if (rcode < 16) return answer;
-  answer.writeUInt16BE(1, 10);
-  return Buffer.concat([answer, Buffer.from([0, 0, TYPE.opt, 4, 208, rcode >> 4, 0, 0, 0, 0, 0])]);
-}
-
-const CNAME = 5;
-const SOA: WorldRecord = { type: 'soa', ttlS: 60 };
-
-/** The name in the question is an alias of `target`, which has the record, or none of the kind. */
-function alias(question: Question, target: string, record: WorldRecord | null): Buffer {
-  const plain = writeAnswer(question, RCODE.none, record === null ? [] : [record]);
-  const end = HEADER_OCTETS + question.raw.length;
-  plain.writeUInt16BE(record === null ? 1 : 2, 6);
-  const name = writeName(target);
-  const link = Buffer.concat([plain.subarray(end, end + 2), number16(CNAME), number16(CLASS_IN), Buffer.from([0, 0, 0, 60]), number16(name.length), name]);
-  return Buffer.concat([plain.subarray(0, end), link, ...(record === null ? [plain.subarray(end)] : [name, plain.subarray(end + 2)])]);
+/** The name in the question is an alias of `target`, which has the records. */
+function alias(question: Asked, target: string, records: readonly Answer[]): Buffer {
+  return writeAnswer(question, CODE.none, { answers: [{ type: 'CNAME', name: question.name, ttl: 60, data: target }, ...records], authorities: records.length === 0 ? [soa(target)] : [] });
 }
 
 describe('aliases', () => {
   it('a domain that is one has the mail hosts of the name that it stands for, and a mail host that is one its addresses', async () => {
-    const address: WorldRecord = { type: 'a', address: '8.8.8.8', ttlS: 60 };
     const server = await serve((question) => {
       const { name, type } = question;
-      if (type === TYPE.mx && name === 'alias.test') return alias(question, 'real.test', { type: 'mx', preference: 10, host: 'mx.alias.test', ttlS: 60 });
-      if (name === 'mx.alias.test') return alias(question, 'mx.real.test', type === TYPE.a ? address : null);
-      if (name === 'no-mx.test') return alias(question, 'real.test', type === TYPE.a ? address : null);
-      return writeAnswer(question, RCODE.none, []);
+      if (type === 'MX' && name === 'alias.test') return alias(question, 'real.test', [mx('real.test', 'mx.alias.test')]);
+      if (name === 'mx.alias.test') return alias(question, 'mx.real.test', type === 'A' ? [a('mx.real.test', '8.8.8.8')] : []);
+      if (name === 'no-mx.test') return alias(question, 'real.test', type === 'A' ? [a('real.test', '8.8.8.8')] : []);
+      return writeAnswer(question, CODE.none, { authorities: [soa()] });
     });
-    const routes = new MailRoutes({ resolver: platformResolver([server]), clock: () => 0, privateAddresses: false });
+    const routes = new MailRoutes({ resolver: dnsResolver([server]), clock: () => 0, privateAddresses: false });
     const addresses = [{ address: '8.8.8.8' }];
     expect(await routes.find('alias.test')).toMatchObject({ kind: 'hosts', implicit: false, partial: false, hosts: [{ name: 'mx.alias.test', addresses }] });
     expect(await routes.find('no-mx.test')).toMatchObject({ kind: 'hosts', implicit: true, hosts: [{ name: 'no-mx.test', addresses }] });
@@ -100,50 +86,51 @@ describe('aliases', () => {
 });
 
 describe('what a DNS server may say', () => {
-  const RCODES = Array.from({ length: 24 }, (_, rcode) => rcode);
+  const CODES = Array.from({ length: 24 }, (_, rcode) => rcode);
   /** `rN.test` is refused by code N; `hN.test` has the host `rN.test`; `aN.test` has no MX, and its addresses are refused. */
-  const zone = (question: Question): Buffer => {
+  const zone = (question: Asked): Buffer => {
     const [, kind, code] = /^([rha])(\d+)\.test$/.exec(question.name) ?? [];
-    if (kind === 'h' && question.type === TYPE.mx) return writeAnswer(question, RCODE.none, [{ type: 'mx', preference: 10, host: `r${code}.test`, ttlS: 60 }]);
-    return refuse(question, kind === 'a' && question.type === TYPE.mx ? RCODE.none : Number(code));
+    if (kind === 'h' && question.type === 'MX') return writeAnswer(question, CODE.none, { answers: [mx(question.name, `r${code}.test`)] });
+    const said = kind === 'a' && question.type === 'MX' ? CODE.none : Number(code);
+    return writeAnswer(question, said, said === CODE.none || said === CODE.nxdomain ? { authorities: [soa()] } : {});
   };
 
   it.each(['r', 'h', 'a'])('a failure is never an absence, by whatever code (%s)', async (kind) => {
-    const resolver = platformResolver([await serve(zone)]);
+    const resolver = dnsResolver([await serve(zone)]);
     const routes = new MailRoutes({ resolver, clock: () => 0, privateAddresses: true });
-    const found = await Promise.all(RCODES.map((rcode) => routes.find(`${kind}${rcode}.test`)));
+    const found = await Promise.all(CODES.map((rcode) => routes.find(`${kind}${rcode}.test`)));
     const absent = kind === 'r' ? { 0: 'no_mail_host', 3: 'no_domain' } : { 0: 'no_mail_host', 3: 'no_mail_host' };
-    expect(found.map((route) => route.kind)).toEqual(RCODES.map((rcode) => absent[rcode as 0 | 3] ?? 'failed'));
+    expect(found.map((route) => route.kind)).toEqual(CODES.map((rcode) => absent[rcode as 0 | 3] ?? 'failed'));
   });
 
   it('says which code it was', async () => {
-    const resolver = platformResolver([await serve(zone)]);
+    const resolver = dnsResolver([await serve(zone)]);
     expect(await resolver.mx('r9.test')).toEqual({ kind: 'failed', detail: 'DNS error code 9' });
     expect(await resolver.addresses('r23.test')).toEqual({ kind: 'failed', detail: 'DNS error code 23' });
   });
 
   it('a referral, or an empty answer of a server that does not know the zone, is a failure', async () => {
-    const lame = platformResolver([await serve((question) => writeAnswer(question, RCODE.none, [], [{ type: 'ns', ttlS: 60 }]))]);
+    const lame = dnsResolver([await serve((question) => writeAnswer(question, CODE.none, { authorities: [{ type: 'NS', name: 'a.test', ttl: 60, data: 'ns.b.test' }] }))]);
     expect(await lame.mx('a.test')).toEqual({ kind: 'failed', detail: 'the DNS server refers to others' });
-    const empty = platformResolver([await serve((question) => writeAnswer(question, RCODE.none, [], []))]);
+    const empty = dnsResolver([await serve((question) => writeAnswer(question, CODE.none))]);
     expect(await empty.addresses('a.test')).toMatchObject({ kind: 'failed', detail: expect.stringContaining('does not know the zone') as string });
   });
 
   it('an empty answer without a SOA record is an absence where the server knows the zone: local resolvers leave it out', async () => {
     const asked: string[] = [];
-    const resolver = platformResolver([
+    const resolver = dnsResolver([
       await serve(
-        (question) => writeAnswer(question, RCODE.none, question.type === TYPE.soa && question.name === 'acme.test' ? [{ type: 'soa', ttlS: 60 }] : [], []),
+        (question) => writeAnswer(question, CODE.none, question.type === 'SOA' && question.name === 'acme.test' ? { answers: [soa('acme.test')] } : {}),
         ({ name, type }) => asked.push(`${type} ${name}`),
       ),
     ]);
-    expect(await resolver.mx('mail.eu.acme.test')).toEqual({ kind: 'no_data' });
-    expect(asked).toEqual(['15 mail.eu.acme.test', '15 mail.eu.acme.test', '6 mail.eu.acme.test', '6 eu.acme.test', '6 acme.test']);
+    expect(await resolver.mx('mail.eu.acme.test')).toMatchObject({ kind: 'no_data' });
+    expect(asked).toEqual(['MX mail.eu.acme.test', 'SOA mail.eu.acme.test', 'SOA eu.acme.test', 'SOA acme.test']);
   });
 
   it('who denies every name, top-level domains included, is a filter or has no way to the Internet: nobody is undeliverable by that', async () => {
     // The wildcard of a response policy zone covers every name but the root's.
-    const resolver = platformResolver([await serve((question) => (question.name === '' ? writeAnswer(question, RCODE.none, [SOA]) : writeAnswer(question, RCODE.nxdomain, [], [])))]);
+    const resolver = dnsResolver([await serve((question) => (question.name === '' ? writeAnswer(question, CODE.none, { answers: [soa(question.name)] }) : writeAnswer(question, CODE.nxdomain)))]);
     const routes = new MailRoutes({ resolver, clock: () => 0, privateAddresses: false });
     const detail = 'the DNS server denies the name, and knows no zone above it';
     for (const name of ['mail.acme.com', 'acme.con']) expect(await routes.find(name)).toEqual({ kind: 'failed', detail });
@@ -152,17 +139,17 @@ describe('what a DNS server may say', () => {
 
   it('a mistyped top-level domain is not there, by the word of whoever knows another; one that there is, is denied by filters alone', async () => {
     const asked: string[] = [];
-    const resolver = platformResolver([
+    const resolver = dnsResolver([
       await serve(
-        (question) => (question.name === 'com' ? writeAnswer(question, RCODE.none, [SOA]) : writeAnswer(question, RCODE.nxdomain, [], [])),
+        (question) => (question.name === 'com' ? writeAnswer(question, CODE.none, { answers: [soa(question.name)] }) : writeAnswer(question, CODE.nxdomain)),
         ({ name, type }) => asked.push(`${type} ${name}`),
       ),
     ]);
-    expect(await resolver.mx('gmail.con')).toEqual({ kind: 'no_name' });
+    expect(await resolver.mx('gmail.con')).toMatchObject({ kind: 'no_name' });
     expect(await resolver.mx('acme.de')).toMatchObject({ kind: 'failed' });
-    expect(asked).toEqual(['15 gmail.con', '15 gmail.con', '6 con', '6 com', '15 acme.de', '15 acme.de', '6 de']);
+    expect(asked).toEqual(['MX gmail.con', 'SOA con', 'SOA com', 'MX acme.de', 'SOA de']);
     // A name as deep as names can be is denied as any other.
-    expect(await resolver.mx(`${'a.'.repeat(100)}acme.com`)).toEqual({ kind: 'no_name' });
+    expect(await resolver.mx(`${'a.'.repeat(100)}acme.com`)).toMatchObject({ kind: 'no_name' });
   });
 
   it('a question about the zone that is lost on its way is asked once more, among the slow; then nobody knows', async () => {
@@ -170,49 +157,102 @@ describe('what a DNS server may say', () => {
     const server = await serve(
       (question) => {
         const { name, type } = question;
-        if (type === TYPE.mx) return writeAnswer(question, name.startsWith('gone') ? RCODE.nxdomain : RCODE.none, [], []);
-        return name.startsWith('mute') || heard.get(name) === 1 ? null : writeAnswer(question, RCODE.none, [SOA]);
+        if (type === 'MX') return writeAnswer(question, name.startsWith('gone') ? CODE.nxdomain : CODE.none);
+        return name.startsWith('mute') || heard.get(name) === 1 ? null : writeAnswer(question, CODE.none, { answers: [soa(question.name)] });
       },
-      ({ name, type }) => void (type === TYPE.soa && heard.set(name, (heard.get(name) ?? 0) + 1)),
+      ({ name, type }) => void (type === 'SOA' && heard.set(name, (heard.get(name) ?? 0) + 1)),
     );
-    const resolver = platformResolver([server], { fast: { atOnce: 9, timeoutMs: LATE_MS }, slow: { atOnce: 9, timeoutMs: LATE_MS } });
+    const resolver = dnsResolver([server], { fast: { atOnce: 9, timeoutMs: LATE_MS }, slow: { atOnce: 9, timeoutMs: LATE_MS } });
     const silent = { kind: 'failed', detail: 'ETIMEOUT' };
-    expect(await Promise.all(['gone.acme.com', 'empty.com', 'gone.mute.com', 'mute.net'].map((name) => resolver.mx(name)))).toEqual([{ kind: 'no_name' }, { kind: 'no_data' }, silent, silent]);
+    expect(await Promise.all(['gone.acme.com', 'empty.com', 'gone.mute.com', 'mute.net'].map((name) => resolver.mx(name)))).toEqual([{ kind: 'no_name', ttlS: null }, { kind: 'no_data', ttlS: null }, silent, silent]);
     expect(Object.fromEntries(heard)).toEqual({ 'acme.com': 2, 'empty.com': 2, 'mute.com': 2, 'mute.net': 2 });
   });
 
   it('a name is denied by whoever knows a zone above it, with a SOA record or without', async () => {
     const asked: string[] = [];
-    const resolver = platformResolver([
+    const resolver = dnsResolver([
       await serve(
-        (question) => (question.name === 'com' ? writeAnswer(question, RCODE.none, [], [{ type: 'soa', ttlS: 60 }]) : writeAnswer(question, RCODE.nxdomain, [], question.name.endsWith('.test') ? [{ type: 'soa', ttlS: 60 }] : [])),
+        (question) => (question.name === 'com' ? writeAnswer(question, CODE.none, { authorities: [soa()] }) : writeAnswer(question, CODE.nxdomain, question.name.endsWith('.test') ? { authorities: [soa()] } : {})),
         ({ name, type }) => asked.push(`${type} ${name}`),
       ),
     ]);
-    expect(await resolver.mx('gone.acme.com')).toEqual({ kind: 'no_name' });
-    expect(await resolver.mx('gone.test')).toEqual({ kind: 'no_name' });
-    expect(asked).toEqual(['15 gone.acme.com', '15 gone.acme.com', '6 acme.com', '6 com', '15 gone.test', '15 gone.test']);
+    expect(await resolver.mx('gone.acme.com')).toMatchObject({ kind: 'no_name' });
+    expect(await resolver.mx('gone.test')).toMatchObject({ kind: 'no_name' });
+    expect(asked).toEqual(['MX gone.acme.com', 'SOA acme.com', 'SOA com', 'MX gone.test']);
   });
 
-  it('an answer that nobody asked for, or that makes no sense, is not heard', async () => {
-    let asked = 0;
-    // The platform is told that there is nothing; whoever asks again hears another's answer, half of one, and then the right one.
-    const server = await serve((question) => {
-      const right = writeAnswer(question, asked++ === 0 ? RCODE.none : RCODE.notauth, []);
-      if (asked === 1) return right;
-      return asked === 2 ? Buffer.concat([right.subarray(0, 2), right.subarray(2, 14)]) : right;
+  it('an answer to another question, or one that makes no sense, is not heard', async () => {
+    const socket = createSocket('udp4');
+    sockets.push(socket);
+    socket.on('message', (message, from) => {
+      const question = readQuestion(message);
+      if (question === null) return;
+      const right = writeAnswer(question, CODE.notauth);
+      const wrong = [
+        writeAnswer({ ...question, id: (question.id + 1) % 65_536 }, CODE.nxdomain, { authorities: [soa()] }),
+        writeAnswer({ ...question, name: 'b.test' }, CODE.nxdomain, { authorities: [soa()] }),
+        right.subarray(0, 14),
+        Buffer.alloc(600, 0xc0),
+      ];
+      for (const bytes of [...wrong, right]) socket.send(bytes, from.port, from.address);
     });
-    const resolver = platformResolver([server], { fast: { atOnce: 1, timeoutMs: LATE_MS }, slow: { atOnce: 1, timeoutMs: LATE_MS } });
-    expect(await resolver.mx('a.test')).toEqual({ kind: 'failed', detail: 'DNS error code 9' });
-    expect(asked).toBe(3);
+    socket.bind(0, '127.0.0.1');
+    await once(socket, 'listening');
+    expect(await dnsResolver([`127.0.0.1:${socket.address().port}`]).mx('a.test')).toEqual({ kind: 'failed', detail: 'DNS error code 9' });
   });
 
-  it('asks the second server when the first is silent', async () => {
-    const none = (question: Question): Buffer => writeAnswer(question, RCODE.none, []);
-    let confirmed = 0;
-    const mute = await serve((question) => (confirmed++ === 0 ? none(question) : null));
-    const resolver = platformResolver([mute, await serve(none)], { fast: { atOnce: 1, timeoutMs: LATE_MS }, slow: { atOnce: 1, timeoutMs: LATE_MS } });
-    expect(await resolver.mx('a.test')).toEqual({ kind: 'no_data' });
+  it('an absence holds for as long as its SOA record says, and records for their time to live', async () => {
+    const resolver = dnsResolver([await serve((question) => (question.name === 'there.test' ? withMx(question) : writeAnswer(question, CODE.nxdomain, { authorities: [soa('test', 17)] })))]);
+    expect(await resolver.mx('gone.test')).toEqual({ kind: 'no_name', ttlS: 17 });
+    expect(await resolver.mx('there.test')).toEqual({ kind: 'found', records: [{ preference: 10, host: 'mx.a.test', ttlS: 60 }] });
+  });
+
+  it('asks the second server when the first is silent, refuses, or is not there', async () => {
+    const slow = { fast: { atOnce: 1, timeoutMs: LATE_MS }, slow: { atOnce: 1, timeoutMs: LATE_MS } };
+    const [mute, refusing] = [await serve(() => null), await serve((question) => writeAnswer(question, CODE.servfail))];
+    const good = await serve(withMx);
+    const closed = createSocket('udp4').bind(0, '127.0.0.1');
+    await once(closed, 'listening');
+    const nobody = `127.0.0.1:${closed.address().port}`;
+    await new Promise<void>((resolve) => closed.close(() => resolve()));
+    for (const first of [mute, refusing, nobody]) expect(await dnsResolver([first, good], slow).mx('a.test')).toMatchObject({ kind: 'found' });
+    expect(await dnsResolver([nobody], slow).mx('a.test')).toEqual({ kind: 'failed', detail: 'ECONNREFUSED' });
+  });
+
+  it('an answer that does not fit is asked for over TCP, in whatever pieces it comes', async () => {
+    const hosts = Array.from({ length: 200 }, (_, n) => mx('big.test', `mx${n}.big.test`, n));
+    const server: Server = createServer((socket) => {
+      socket.on('error', () => socket.destroy());
+      socket.on('data', (query) => {
+        const question = readQuestion(query.subarray(2));
+        if (question === null) return;
+        const whole = writeAnswer(question, CODE.none, { answers: hosts });
+        const length = Buffer.alloc(2);
+        length.writeUInt16BE(whole.length);
+        for (const byte of [length, whole.subarray(0, 1), whole.subarray(1, 700), whole.subarray(700)]) socket.write(byte);
+      });
+    });
+    servers.push(server);
+    const place = await serve((question) => writeAnswer(question, CODE.none, { isTruncated: true }));
+    server.listen(Number(place.split(':')[1]), '127.0.0.1');
+    await once(server, 'listening');
+    const found = await dnsResolver([place]).mx('big.test');
+    expect(found).toMatchObject({ kind: 'found' });
+    expect(found.kind === 'found' && found.records.length).toBe(200);
+  });
+
+  it('a TCP server that says nothing, or nonsense, is a failure and never an absence', async () => {
+    for (const said of [null, Buffer.from([0, 4, 1, 2, 3, 4])]) {
+      const server = createServer((socket) => {
+        socket.on('error', () => socket.destroy());
+        socket.on('data', () => (said === null ? socket.end() : socket.write(said)));
+      });
+      servers.push(server);
+      const place = await serve((question) => writeAnswer(question, CODE.none, { isTruncated: true }));
+      server.listen(Number(place.split(':')[1]), '127.0.0.1');
+      await once(server, 'listening');
+      expect(await dnsResolver([place]).mx('a.test')).toMatchObject({ kind: 'failed' });
+    }
   });
 });
 

@@ -74,7 +74,7 @@ async function serve({ pipelining, troubles, piece }: Script): Promise<number> {
 }
 
 const resolver: Resolver = {
-  mx: () => Promise.resolve({ kind: 'found', records: [{ preference: 1, host: 'mx.test' }] }),
+  mx: () => Promise.resolve({ kind: 'found', records: [{ preference: 1, host: 'mx.test', ttlS: 60 }] }),
   addresses: () => Promise.resolve({ kind: 'found', records: [{ address: '127.0.0.1', family: 4, ttlS: 60 }] }),
 };
 

@@ -72,7 +72,7 @@ describe('SmtpSession', () => {
     const { port, heard } = await serve('::1');
     const { one } = await inWorld({ ehloName: null, connect: connectTo(port) }, {
       resolver: {
-        mx: () => Promise.resolve({ kind: 'found', records: [{ preference: 1, host: 'mx.six.test' }] }),
+        mx: () => Promise.resolve({ kind: 'found', records: [{ preference: 1, host: 'mx.six.test', ttlS: 60 }] }),
         addresses: () => Promise.resolve({ kind: 'found', records: [{ address: '::1', family: 6, ttlS: 60 }] }),
       },
     });

@@ -2,9 +2,12 @@
  * How real replies of mail servers are read (`fixtures/replies`); then the verifier in the world of mail of `fixtures/mail-world.json`, over real sockets: how many of each family of cases it tells for what they are, and how long
  * 1,000 addresses at 200 domains take whose servers answer in 50 ms, alone and with a tarpit and a dead host among them; 1,000 addresses of one domain, whose
  * server takes commands together, or one by one, or 20 recipients a conversation; then a whole file at once, 20 batches
- * of 1,000 at the sample's 557 domains, most of them with three providers: `node bench/verification.ts`
+ * of 1,000 at the sample's 557 domains, most of them with three providers; then long lists as `verify --local` checks them, beside batches of 1,000 one
+ * after the other: `node bench/verification.ts`
  */
 import { readFileSync } from 'node:fs';
+import { verifyInWindow } from '../src/cli/verify-window.ts';
+import type { GivenKey } from '../src/job/one-off.ts';
 import { startMailWorld } from '../src/service/mail-world/start-world.ts';
 import type { MailWorld, WorldDomain, WorldHost } from '../src/service/mail-world/world.ts';
 import { dnsResolver } from '../src/verification/dns/resolver.ts';
@@ -22,7 +25,10 @@ const LATENCY_MS = 50;
 const BATCHES = 20;
 const REQUEST: VerifyRequest = { mode: 'full', maxAgeS: null, evidence: { mailbox: () => [], domain: () => null }, timeoutMs: 20_000 };
 
-async function verifyIn(world: MailWorld, batches: readonly (readonly string[])[], timeoutMs: number, commandMs: number): Promise<{ found: EmailVerification[]; ms: number }> {
+type Check = (emails: readonly string[], timeoutMs: number) => Promise<EmailVerification[]>;
+
+/** A verifier in a running world, for as long as `work` takes. */
+async function inWorld<T>(world: MailWorld, commandMs: number, work: (check: Check) => Promise<T>): Promise<T> {
   const running = await startMailWorld(world, { tls: testTls() });
   const verifier = new Verifier({
     resolver: dnsResolver([running.dnsServer]),
@@ -33,13 +39,57 @@ async function verifyIn(world: MailWorld, batches: readonly (readonly string[])[
     now: () => Date.now(),
   });
   try {
-    const began = performance.now();
-    const found = await Promise.all(batches.map((emails) => verifier.verify(emails, { ...REQUEST, timeoutMs })));
-    return { found: found.flat(), ms: performance.now() - began };
+    return await work((emails, timeoutMs) => verifier.verify(emails, { ...REQUEST, timeoutMs }));
   } finally {
     verifier.close();
     await running.close();
   }
+}
+
+async function verifyIn(world: MailWorld, batches: readonly (readonly string[])[], timeoutMs: number, commandMs: number): Promise<{ found: EmailVerification[]; ms: number }> {
+  return inWorld(world, commandMs, async (check) => {
+    const began = performance.now();
+    const found = await Promise.all(batches.map((emails) => check(emails, timeoutMs)));
+    return { found: found.flat(), ms: performance.now() - began };
+  });
+}
+
+/** How long a list takes as `verify --local` checks it, and in batches of 1,000 that wait for each other; seconds. */
+async function longList(world: MailWorld, emails: readonly string[]): Promise<string> {
+  const windowed = await inWorld(world, 15_000, async (check) => {
+    const began = performance.now();
+    async function* keys(): AsyncGenerator<GivenKey> {
+      for (const [index, text] of emails.entries()) yield { place: index + 1, text };
+    }
+    await verifyInWindow(keys(), { size: 10_000, verify: (group) => check(group, 120_000), write: () => undefined, room: () => null });
+    return performance.now() - began;
+  });
+  const lockstep = await inWorld(world, 15_000, async (check) => {
+    const began = performance.now();
+    for (let from = 0; from < emails.length; from += 1_000) await check(emails.slice(from, from + 1_000), 120_000);
+    return performance.now() - began;
+  });
+  return `${(windowed / 1000).toFixed(1)} s; in batches one after the other ${(lockstep / 1000).toFixed(1)} s`;
+}
+
+/** `count` domains, each with a host of its own that takes 50 ms for a reply. */
+function manyDomains(count: number): { hosts: Record<string, WorldHost>; domains: Record<string, WorldDomain> } {
+  const names = Array.from({ length: count }, (_, n) => `d${n}.test`);
+  return {
+    hosts: Object.fromEntries(names.map((name) => [`mx.${name}`, { latencyMs: LATENCY_MS }])),
+    domains: Object.fromEntries(names.map((name) => [name, { mx: [[10, `mx.${name}`]] as const, catchAll: true }])),
+  };
+}
+
+async function silentHosts(): Promise<string> {
+  const world = manyDomains(250);
+  const emails = Array.from({ length: 5_000 }, (_, n) => `user${n}@d${n % 250}.test`);
+  for (let n = 0; n < 5; n++) {
+    world.hosts[`mx.silent${n}.test`] = { quirk: 'silent' };
+    world.domains[`silent${n}.test`] = { mx: [[10, `mx.silent${n}.test`]] };
+    emails[n * 1_000] = `jane@silent${n}.test`;
+  }
+  return longList(world, emails);
 }
 
 function replies(): void {
@@ -114,3 +164,8 @@ print(`the same, one command at a time: ${await oneDomain({ oneByOne: true })}`)
 print(`the same, 20 recipients a conversation: ${await oneDomain({ mostRecipients: 20 })}`);
 print(`the same, two conversations at a time: ${await oneDomain({ mostConversations: 2 })}`);
 print(`${BATCHES} batches of 1,000 at once at the domains of the sample, by a deadline of 25 s: ${await atOnce()}`);
+print(`5,000 addresses at 250 domains, one silent host in each thousand: ${await silentHosts()}`);
+const file = Array.from({ length: 10_000 }, (_, n) => `user${n}@d${n % 500}.test`);
+print(`10,000 addresses at 500 domains, in file order: ${await longList(manyDomains(500), file)}`);
+const byDomain = file.toSorted((one, other) => (one.slice(one.indexOf('@')) < other.slice(other.indexOf('@')) ? -1 : 1));
+print(`the same, sorted by domain: ${await longList(manyDomains(500), byDomain)}`);

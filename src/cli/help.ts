@@ -157,6 +157,7 @@ else a JSON object a line in the same order. A bad address is a result: exit 0.
   --json            JSON on a terminal too
 
   --local           here, without a service: syntax, lists, DNS, and the mail servers themselves
+                    (--concurrency N: addresses under way at once, 10000)
   --mode MODE       full; dns asks no mail server; syntax asks nobody
   --ehlo-name NAME  said to mail servers (this machine's; MILLRACE_SMTP_EHLO_NAME)
   --mail-from ADDRESS   the sender that they are shown (the null sender; MILLRACE_SMTP_SENDER)

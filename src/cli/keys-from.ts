@@ -22,16 +22,32 @@ export function keysFrom(given: readonly string[], what: string, stdin: Readable
   return fromLines(stdin);
 }
 
-/** The same keys, at most `size` at a time. */
-export async function* inBatches(keys: AsyncIterable<GivenKey>, size: number): AsyncGenerator<GivenKey[]> {
+/** The same keys, at most `size()` at a time; fewer when no key came for `idleMs` milliseconds. */
+export async function* inBatches(keys: AsyncIterator<GivenKey>, size: () => number, idleMs = Infinity): AsyncGenerator<GivenKey[]> {
   let batch: GivenKey[] = [];
-  for await (const key of keys) {
-    batch.push(key);
-    if (batch.length < size) continue;
+  for (let next = keys.next(); ; ) {
+    const came = batch.length === 0 || idleMs === Infinity ? await next : await withinMs(next, idleMs);
+    if (came?.done === true) break;
+    if (came !== null) {
+      batch.push(came.value);
+      next = keys.next();
+      if (batch.length < size()) continue;
+    }
     yield batch;
     batch = [];
   }
   if (batch.length > 0) yield batch;
+}
+
+/** What `work` comes to, or null when it takes longer. */
+async function withinMs<T>(work: Promise<T>, ms: number): Promise<T | null> {
+  const { promise, resolve } = Promise.withResolvers<null>();
+  const timer = setTimeout(() => resolve(null), ms);
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 async function* fromArguments(given: readonly string[]): AsyncGenerator<GivenKey> {

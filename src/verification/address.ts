@@ -102,11 +102,19 @@ export function normaliseLocalPart(given: string): string | null {
  * Local parts are case-sensitive in RFC 5321 2.4 and in no mail system people use; the contract folds them.
  */
 export function normaliseEmail(s: string): string | null {
-  if (isPlainEmail(s)) return s;
+  return isPlainEmail(s) ? s : inForm(s, normaliseLocalPart);
+}
+
+/** The address that `s` names, as its mail host is asked about it: as the key, but with the local part in the case that was given (RFC 5321 2.4). */
+export function spelledEmail(s: string): string | null {
+  return isPlainEmail(s) ? s : inForm(s, spelledLocalPart);
+}
+
+function inForm(s: string, localForm: (local: string) => string | null): string | null {
   if (s.length > MAX_INPUT_LENGTH) return null;
   const parts = splitAddress(s.trim());
   if (parts === null) return null;
-  const local = normaliseLocalPart(parts.local);
+  const local = localForm(parts.local);
   if (local === null) return null;
   const domain = toAsciiDomain(parts.domain);
   if (domain === null) return null;

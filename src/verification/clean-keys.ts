@@ -2,7 +2,7 @@
  * Keys as people write and paste them: `mailto:a@b.com`, `Jo <a@b.com>`, `a@b.com;`, signs of other keyboards, characters that nobody sees.
  * Only what has one meaning is cleaned; a slip of the hand (`a@b,com`, `jo smith@b.com`) is never guessed at. Pure.
  */
-import { normaliseEmail } from './address.ts';
+import { normaliseEmail, spelledEmail } from './address.ts';
 import { isAscii, normaliseDomain } from './domain.ts';
 
 /** Longer input is not cleaned. The same bound as for an address with spaces around it. */
@@ -37,6 +37,8 @@ export function isBlank(text: string): boolean {
 /** The mailbox that a text names, as `normaliseEmail` writes it. */
 export interface AddressInText {
   readonly key: string;
+  /** The same as it was spelled: its mail host may tell upper case from lower case. */
+  readonly spelled: string;
   /** True: the text had more around the address, or other signs in it, than spaces and upper case. */
   readonly cleaned: boolean;
 }
@@ -44,16 +46,18 @@ export interface AddressInText {
 /** The address in a text: as it stands, else cleaned; of several the first. Null when there is none, or its meaning is not certain. */
 export function addressIn(text: string): AddressInText | null {
   const plain = normaliseEmail(text);
-  if (plain !== null && isAscii(text)) return { key: plain, cleaned: false };
+  if (plain !== null && isAscii(text)) return { key: plain, spelled: spelledEmail(text) ?? plain, cleaned: false };
   if (text.length > MAX_LENGTH) return null;
   if (plain !== null) {
     // It is valid as it stands, joiners included, which some scripts need. But nobody has a mailbox in full-width letters or typographic quotes.
-    const key = normaliseEmail(unwrapped(fullWidthToAscii(text))) ?? plain;
+    const bare = unwrapped(fullWidthToAscii(text));
+    const key = normaliseEmail(bare) ?? plain;
     const domain = text.slice(text.lastIndexOf('@') + 1).trim();
-    return { key, cleaned: key !== plain || domain !== visibleText(domain) };
+    return { key, spelled: spelledEmail(bare) ?? spelledEmail(text) ?? plain, cleaned: key !== plain || domain !== visibleText(domain) };
   }
-  const key = cleanAddress(visibleText(text));
-  return key === null ? null : { key, cleaned: true };
+  const spelled = cleanAddress(visibleText(text));
+  const key = spelled === null ? null : normaliseEmail(spelled);
+  return spelled === null || key === null ? null : { key, spelled, cleaned: true };
 }
 
 function cleanAddress(text: string): string | null {
@@ -65,8 +69,8 @@ function cleanAddress(text: string): string | null {
   // A part without an @ may belong to the one beside it: `smith, john@acme.com` names no certain mailbox.
   if (parts.length < 2 || !parts.every((part) => part.includes('@'))) return null;
   for (const part of parts) {
-    const key = oneAddress(part);
-    if (key !== null) return key;
+    const address = oneAddress(part);
+    if (address !== null) return address;
   }
   return null;
 }
@@ -86,9 +90,9 @@ const ADDRESS_SCHEME = /^(?:mailto|smtp|e-?mail|mail) ?: ?(?:\/\/)?/i;
 function oneAddress(text: string): string | null {
   const bare = unwrapped(text);
   const scheme = ADDRESS_SCHEME.exec(bare)?.[0];
-  if (scheme === undefined) return normaliseEmail(bare.replace(/ ?@ ?/, '@'));
+  if (scheme === undefined) return spelledEmail(bare.replace(/ ?@ ?/, '@'));
   const link = bare.slice(scheme.length).replace(/\?.*$/, '');
-  return normaliseEmail(unwrapped(percentDecoded(link)));
+  return spelledEmail(unwrapped(percentDecoded(link)));
 }
 
 function percentDecoded(text: string): string {

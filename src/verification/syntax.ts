@@ -1,5 +1,5 @@
 /** The waterfall's first stage: is this an address at all, and if not, why. Pure, linear in the length of the input. */
-import { isLocalPart, MAX_LOCAL_OCTETS, normaliseEmail, normaliseLocalPart, spelledLocalPart, splitAddress } from './address.ts';
+import { isLocalPart, MAX_LOCAL_OCTETS, normaliseEmail, normaliseLocalPart, spelledEmail, splitAddress } from './address.ts';
 import { isAscii, toAsciiDomain } from './domain.ts';
 import { isReserved } from './reserved.ts';
 
@@ -24,8 +24,7 @@ export function checkSyntax(address: string): SyntaxFinding {
     const at = normalised.lastIndexOf('@');
     const local = normalised.slice(0, at);
     const domain = normalised.slice(at + 1);
-    const given = splitAddress(address.trim())?.local ?? local;
-    return { kind: 'valid', normalised, spelled: `${spelledLocalPart(given) ?? local}@${domain}`, local, domain, smtputf8: !isAscii(local) };
+    return { kind: 'valid', normalised, spelled: spelledEmail(address) ?? normalised, local, domain, smtputf8: !isAscii(local) };
   }
   const tooLong = address.length > MAX_INPUT_LENGTH;
   const parts = tooLong ? null : splitAddress(address.trim());

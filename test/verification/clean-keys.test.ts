@@ -17,7 +17,7 @@ describe('addressIn', () => {
     'j\u200bo@acme.example', '\ufeffjo@acme.example\u200b', 'jo\u00ad@acme.example', 'jo@ac\u00adme.example', '\u202ajo@acme.example\u202c', 'jo\u2060@acme.example', 'jo\u00a0@acme.example', 'jo\u200e@acme.example',
     'jo@acme.example, ann@acme.example', 'jo@acme.example;ann@acme.example', 'jo@acme.example ann@acme.example', 'jo@acme.example / ann@acme.example', 'jo@acme.example\nann@acme.example', 'Jo <jo@acme.example>, Ann <ann@acme.example>', 'jo@@x, jo@acme.example',
   ])('%j is cleaned to jo@acme.example', (text) => {
-    expect(addressIn(text)).toEqual({ key: 'jo@acme.example', cleaned: true });
+    expect(addressIn(text)).toMatchObject({ key: 'jo@acme.example', cleaned: true });
   });
 
   it.each([
@@ -30,7 +30,7 @@ describe('addressIn', () => {
     ["o'hara@acme.example", "o'hara@acme.example"],
     ['\u0646\u0627\u0645\u0647\u200c\u0627@acme.example', '\u0646\u0627\u0645\u0647\u200c\u0627@acme.example'],
   ])('%j stands as it is, and nothing is said', (text, key) => {
-    expect(addressIn(text)).toEqual({ key, cleaned: false });
+    expect(addressIn(text)).toMatchObject({ key, cleaned: false });
   });
 
   it.each(['john smith@acme.example', 'smith, john@acme.example', 'jo@acme,example', 'jo@@acme.example', 'jo at acme.example', 'Jo jo@acme.example', 'n/a', '-', '', '\u200b', 'mailto:', '<>', 'Jo <n/a>', '@', 'jo@', `<${'a@'.repeat(600)}`])(
@@ -47,7 +47,7 @@ describe('addressIn', () => {
         const found = addressIn(text);
         if (normaliseEmail(text) !== null) expect(found).not.toBeNull();
         if (found === null) return;
-        expect(addressIn(found.key)).toEqual({ key: found.key, cleaned: false });
+        expect(addressIn(found.key)).toMatchObject({ key: found.key, cleaned: false });
         expect(visibleText(found.key)).toContain('@');
       }),
       { seed: SEED, numRuns: 3_000 },
@@ -93,4 +93,13 @@ describe('profileKey', () => {
 describe('isBlank', () => {
   it.each(['', ' ', '\u200b', '\ufeff \u00ad', '\u00a0\t'])('%j shows nothing', (text) => expect(isBlank(text)).toBe(true));
   it.each(['-', 'n/a', '\u200ba'])('%j shows something', (text) => expect(isBlank(text)).toBe(false));
+});
+
+it.each([
+  ['Jane.Doe@Acme.Example', 'Jane.Doe@acme.example'],
+  ['Jo <Jane.Doe@Acme.Example>', 'Jane.Doe@acme.example'],
+  ['mailto:Jane.Doe@acme.example?subject=Hi', 'Jane.Doe@acme.example'],
+  ['ＪO＠acme.example', 'JO@acme.example'],
+])('%j keeps the case of the local part for its mail host', (text, spelled) => {
+  expect(addressIn(text)).toMatchObject({ key: spelled.toLowerCase(), spelled });
 });

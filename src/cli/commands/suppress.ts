@@ -24,7 +24,7 @@ export async function suppressPeople(invocation: Invocation): Promise<ExitCode> 
 
 /** What is no UTF-8 is no address, and is counted as such. @param places is told of where those are that are none, from 1: who is not erased must be found again, and a message holds no addresses */
 async function* texts(keys: ReturnType<typeof keysFrom>, places: number[]): AsyncGenerator<string[]> {
-  for await (const batch of inBatches(keys, BATCH)) {
+  for await (const batch of inBatches(keys, () => BATCH)) {
     for (const { place, text } of batch) if (places.length <= SHOWN && normaliseEmail(text ?? '') === null) places.push(place);
     yield batch.map(({ text }) => text ?? '');
   }

@@ -1,7 +1,7 @@
 import type { Answer } from 'dns-packet';
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:net';
+import { createServer, type AddressInfo, type Server, type Socket as TcpSocket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Lane } from '../../../src/verification/dns/lane.ts';
 import { MailRoutes } from '../../../src/verification/dns/mail-routes.ts';
@@ -18,7 +18,7 @@ afterEach(async () => {
 });
 
 /** A DNS server on loopback; null is no answer. */
-async function serve(answer: (question: Asked) => Buffer | null, hear: (question: Asked, from: RemoteInfo) => void = () => undefined): Promise<string> {
+async function serve(answer: (question: Asked) => Buffer | null, hear: (question: Asked, from: RemoteInfo) => void = () => undefined, port = 0): Promise<string> {
   const socket = createSocket('udp4');
   socket.on('message', (message, from) => {
     const question = readQuestion(message);
@@ -27,10 +27,29 @@ async function serve(answer: (question: Asked) => Buffer | null, hear: (question
     const said = answer(question);
     if (said !== null) socket.send(said, from.port, from.address);
   });
-  socket.bind(0, '127.0.0.1');
-  await once(socket, 'listening');
   sockets.push(socket);
+  socket.bind(port, '127.0.0.1');
+  await once(socket, 'listening');
   return `127.0.0.1:${socket.address().port}`;
+}
+
+/** The same for answers that do not fit: over UDP it says so, over TCP at the same port `answer` has the connection. */
+async function serveTcp(answer: (socket: TcpSocket, query: Buffer) => void): Promise<string> {
+  for (;;) {
+    const server = createServer((socket) => {
+      socket.on('error', () => socket.destroy());
+      socket.on('data', (query) => answer(socket, query));
+    });
+    servers.push(server);
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    try {
+      return await serve((question) => writeAnswer(question, CODE.none, { isTruncated: true }), () => undefined, (server.address() as AddressInfo).port);
+    } catch {
+      // Another process has that port of UDP.
+      sockets.pop();
+    }
+  }
 }
 
 const withMx = (question: Asked): Buffer => writeAnswer(question, CODE.none, { answers: [mx(question.name, 'mx.a.test')] });
@@ -221,21 +240,14 @@ describe('what a DNS server may say', () => {
 
   it('an answer that does not fit is asked for over TCP, in whatever pieces it comes', async () => {
     const hosts = Array.from({ length: 200 }, (_, n) => mx('big.test', `mx${n}.big.test`, n));
-    const server: Server = createServer((socket) => {
-      socket.on('error', () => socket.destroy());
-      socket.on('data', (query) => {
-        const question = readQuestion(query.subarray(2));
-        if (question === null) return;
-        const whole = writeAnswer(question, CODE.none, { answers: hosts });
-        const length = Buffer.alloc(2);
-        length.writeUInt16BE(whole.length);
-        for (const byte of [length, whole.subarray(0, 1), whole.subarray(1, 700), whole.subarray(700)]) socket.write(byte);
-      });
+    const place = await serveTcp((socket, query) => {
+      const question = readQuestion(query.subarray(2));
+      if (question === null) return;
+      const whole = writeAnswer(question, CODE.none, { answers: hosts });
+      const length = Buffer.alloc(2);
+      length.writeUInt16BE(whole.length);
+      for (const piece of [length, whole.subarray(0, 1), whole.subarray(1, 700), whole.subarray(700)]) socket.write(piece);
     });
-    servers.push(server);
-    const place = await serve((question) => writeAnswer(question, CODE.none, { isTruncated: true }));
-    server.listen(Number(place.split(':')[1]), '127.0.0.1');
-    await once(server, 'listening');
     const found = await dnsResolver([place]).mx('big.test');
     expect(found).toMatchObject({ kind: 'found' });
     expect(found.kind === 'found' && found.records.length).toBe(200);
@@ -243,14 +255,7 @@ describe('what a DNS server may say', () => {
 
   it('a TCP server that says nothing, or nonsense, is a failure and never an absence', async () => {
     for (const said of [null, Buffer.from([0, 4, 1, 2, 3, 4])]) {
-      const server = createServer((socket) => {
-        socket.on('error', () => socket.destroy());
-        socket.on('data', () => (said === null ? socket.end() : socket.write(said)));
-      });
-      servers.push(server);
-      const place = await serve((question) => writeAnswer(question, CODE.none, { isTruncated: true }));
-      server.listen(Number(place.split(':')[1]), '127.0.0.1');
-      await once(server, 'listening');
+      const place = await serveTcp((socket) => void (said === null ? socket.end() : socket.write(said)));
       expect(await dnsResolver([place]).mx('a.test')).toMatchObject({ kind: 'failed' });
     }
   });

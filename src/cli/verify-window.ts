@@ -35,7 +35,7 @@ export async function verifyInWindow(keys: AsyncGenerator<GivenKey>, { size, ver
   const written = new LowWatermark<{ readonly key: GivenKey; readonly found: EmailVerification | null }>();
   const underWay = new Set<Promise<void>>();
   const domains = new Lane(MOST_DOMAINS);
-  let failure: { readonly error: unknown } | null = null;
+  const failures: unknown[] = [];
   let read = 0;
   let moved = Promise.withResolvers<void>();
   const put = (number: number, key: GivenKey, found: EmailVerification | null): void => {
@@ -47,7 +47,7 @@ export async function verifyInWindow(keys: AsyncGenerator<GivenKey>, { size, ver
       const found = await verify(group.map(({ email }) => email));
       group.forEach(({ number, key }, index) => put(number, key, found[index] ?? null));
     } catch (error) {
-      failure ??= { error };
+      failures.push(error);
       moved.resolve();
     }
   };
@@ -68,13 +68,13 @@ export async function verifyInWindow(keys: AsyncGenerator<GivenKey>, { size, ver
       const work = domains.run(() => check(group)).finally(() => underWay.delete(work));
       underWay.add(work);
     }
-    while (failure === null && read - written.watermark > size / 2) {
+    while (failures.length === 0 && read - written.watermark > size / 2) {
       await moved.promise;
       moved = Promise.withResolvers();
     }
     await room();
-    if (failure !== null) break;
+    if (failures.length > 0) break;
   }
   await Promise.all(underWay);
-  if (failure !== null) throw (failure as { error: unknown }).error;
+  if (failures.length > 0) throw failures[0];
 }

@@ -26,6 +26,8 @@ export interface RunTotals {
   readonly throttled: { readonly events: number; readonly waitedMs: number };
   /** What was waited for while nothing was sent. */
   readonly waits: WaitTotals;
+  /** Requests that the service offered beyond the plan's rate, because its quota was whole when a run began. */
+  readonly beyondPlan: number;
   readonly credits: number;
   /** How large verify requests are, and how many were too large for the service; left out: none was answered yet. */
   readonly verifyRequests?: KeptSize & { readonly tooLarge: number };

@@ -29,6 +29,8 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
   lastSentMs: number;
   /** What this execution waited for; none where nobody watches. */
   waitsNow: () => WaitTotals = () => NO_WAITS;
+  /** Requests that the service offered this execution beyond the plan's rate. */
+  beyondPlanNow: () => number = () => 0;
   /** The same, as a monitor shows it. */
   readonly meter = new Meter();
   /** Waits that are over, and the one that is or was last: monotonic milliseconds. */
@@ -40,6 +42,7 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
   readonly #now: () => number;
   readonly #series: CallSeries | null;
   readonly #waitsBefore: WaitTotals;
+  readonly #beyondPlanBefore: number;
 
   /** @param now monotonic milliseconds. @param series null: nobody asks when the calls were sent */
   constructor(from: RunTotals | null, now: () => number, series: CallSeries | null = null) {
@@ -57,6 +60,7 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
     this.#startedAt = now();
     this.lastSentMs = this.#startedAt;
     this.#waitsBefore = from?.waits ?? NO_WAITS;
+    this.#beyondPlanBefore = from?.beyondPlan ?? 0;
   }
 
   /** Requests to verify that are not answered, what one takes (0: none was answered yet), and when the last was sent: monotonic milliseconds. */
@@ -140,6 +144,7 @@ export class Counters implements Pick<PoolEvents, 'sent' | 'answered' | 'retryin
       retries: this.retries,
       throttled: { events: this.throttledEvents, waitedMs: Math.round(this.waitedMs) },
       waits: addWaits([this.#waitsBefore, this.waitsNow()]),
+      beyondPlan: this.#beyondPlanBefore + Math.round(this.beyondPlanNow()),
       credits: this.credits,
       latency: this.latency.toJSON(),
       activeMs: this.#activeBefore + Math.round(this.#now() - this.#startedAt),

@@ -3,6 +3,7 @@ import type { RotatingKey } from '../client/rotating-key.ts';
 import { DataServiceClient } from '../client/data-service-client.ts';
 import { Limiter } from '../limiter/limiter.ts';
 import type { Spent } from '../limiter/quota-model.ts';
+import { withUncounted } from '../limiter/quota-windows.ts';
 import { AUTO_BOUNDS } from '../pool/adaptive-concurrency.ts';
 import { CallPool } from '../pool/call-pool.ts';
 import type { RequestPace } from '../processor/context.ts';
@@ -51,6 +52,7 @@ export function openCalls(parts: JobParts, onFatal: (error: unknown) => void): C
     },
     onResetUnit: (unit) => notices.resetUnit(unit),
   });
+  counters.beyondPlanNow = () => limiter.beyondPlan();
   const pool = new CallPool({
     limiter,
     concurrency: job.service.concurrency,
@@ -100,9 +102,12 @@ export async function renewed(apiKey: RotatingKey, version: number, notices: Pic
 function spentBefore({ checkpoint, wasKilled, job }: JobParts): Spent | null {
   if (checkpoint.spent === null) return null;
   const rpm = ownRpm(job, checkpoint);
-  const { later, ...spent } = checkpoint.spent;
+  const { later, windows = [], ...spent } = checkpoint.spent;
+  const killedAtMs = spent.lastAtMs + job.checkpoint.everyMs;
+  const kept = wasKilled && rpm !== null ? withUncounted(windows, rpm, killedAtMs) : windows;
   return {
-    ...(rpm === null ? { ...spent, calls: 0 } : wasKilled ? { calls: rpm, lastAtMs: spent.lastAtMs + job.checkpoint.everyMs } : spent),
+    ...(rpm === null ? { ...spent, calls: 0 } : wasKilled ? { calls: rpm, lastAtMs: killedAtMs } : spent),
+    ...(kept.length === 0 ? {} : { windows: kept }),
     // A wait that is longer than a run may wait has ended the run before: one call asks whether it still is.
     ...(later === undefined ? {} : { later: later.forMs > job.limits.maxWaitMs ? { ...later, untilMs: 0 } : later }),
   };

@@ -23,7 +23,7 @@ export interface Report {
   /** Only where verify requests were too large for the service: addresses in one at the end, and how many ran into the time limit or were refused as too large. */
   readonly verifyRequests?: { readonly addresses: number; readonly tooLarge: number };
   readonly credits: number;
-  /** `rpm` null: unlimited. `usedShare`: calls made of those the plan allowed while the job ran; 1 as well where a quota that was whole at the start let more through. */
+  /** `rpm` null: unlimited. `usedShare`: calls made, of those that the service offered while the job ran: the plan's rate times the time, and what a quota that was whole at a start offered besides. */
   readonly quota: {
     readonly rpm: number | null;
     readonly usedShare: number | null;
@@ -56,7 +56,7 @@ export function buildReport(checkpoint: Checkpoint, uri: string, rpm: number | n
     waits: totals.waits,
     ...verifyRequestsOf(totals),
     credits: totals.credits,
-    quota: { rpm, usedShare: rpm === null || totals.activeMs < 1_000 ? null : Math.min(1, Math.round((calls / ((rpm * totals.activeMs) / MINUTE_MS)) * 1_000) / 1_000), goesOnAt: goesOnAt(checkpoint) },
+    quota: { rpm, usedShare: rpm === null || totals.activeMs < 1_000 ? null : Math.min(1, Math.round((calls / ((rpm * totals.activeMs) / MINUTE_MS + totals.beyondPlan)) * 1_000) / 1_000), goesOnAt: goesOnAt(checkpoint) },
     latencyMs: { p50: latency.percentile(0.5), p95: latency.percentile(0.95), p99: latency.percentile(0.99) },
     output: { uri, rows: tally.total, bytes: result?.bytes ?? mark.bytes, sha256: result?.sha256 ?? null },
   };

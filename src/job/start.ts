@@ -122,7 +122,7 @@ export function newCheckpoint(job: CompiledJob, paths: JobPaths, manifest: Input
     finishedAt: null,
     exitCode: null,
     mark: { ...START_MARK, position: shard?.from ?? null },
-    totals: { calls: {}, lookups: { unique: 0, fromLedger: 0 }, retries: 0, throttled: { events: 0, waitedMs: 0 }, waits: NO_WAITS, credits: 0, latency: {}, activeMs: 0 },
+    totals: { calls: {}, lookups: { unique: 0, fromLedger: 0 }, retries: 0, throttled: { events: 0, waitedMs: 0 }, waits: NO_WAITS, beyondPlan: 0, credits: 0, latency: {}, activeMs: 0 },
     trusted: false,
     answered: false,
     spent: null,

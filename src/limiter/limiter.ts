@@ -165,6 +165,11 @@ export class Limiter {
     return this.#reader.stated;
   }
 
+  /** Requests that the service offered beyond the plan's rate; 0 where the quota is shared, or a part of it is this run's. */
+  beyondPlan(): number {
+    return this.#model instanceof QuotaModel ? this.#model.beyondPlan(this.#options.monotonicNow()) : 0;
+  }
+
   /** What the last window has spent, and what wait is not known to be over, to be given to the next run. */
   spent(): Spent {
     const [now, lastAtMs] = [this.#options.monotonicNow(), this.#options.wallNow()];

@@ -62,6 +62,8 @@ export class QuotaModel {
   #silent = 0;
   #refusals = 0;
   #nextAt = 0;
+  /** The first answer that stated the quota. */
+  #firstTold: Told | null = null;
   /** When the calls of an earlier run were sent at the latest. */
   #restoredMs = -Infinity;
   /** Whether the calls that `permits` allowed last were known to have a permit, or are reckoned to. */
@@ -103,6 +105,22 @@ export class QuotaModel {
     if (this.limited && this.#silent < SILENT_ANSWERS) return { reason: 'quota', what: "the quota, which is used up by the service's own headers", untilMs };
     if (nowMs - this.#restoredMs < MINUTE_MS + LONGEST_LAG_MS) return { reason: 'resume', what: 'the end of the minute of which the run before may have spent all', untilMs };
     return { reason: 'quota', what: `the next of ${this.#rpm ?? 0} requests a minute`, untilMs };
+  }
+
+  /**
+   * Requests that the service offered so far beyond the plan's rate, because its quota was whole at the start: of a bucket what stood in it,
+   * of a window what its first one had. 0: it offered none, or nobody knows.
+   */
+  beyondPlan(nowMs: number): number {
+    const first = this.#firstTold;
+    const { evidence } = this.#seen;
+    if (first === null || this.#rpm === null || evidence.otherWindow || this.#restoredMs > -Infinity) return 0;
+    const atPlanRate = (this.#rpm * Math.max(0, nowMs - first.answeredMs)) / MINUTE_MS;
+    const standing = first.remaining + 1;
+    if (evidence.bucket) return standing;
+    const sinceResetMs = nowMs - first.untilMs;
+    const windows = sinceResetMs < 0 ? 0 : 1 + Math.floor(sinceResetMs / MINUTE_MS);
+    return Math.max(0, standing + windows * this.#rpm - atPlanRate);
   }
 
   /** Calls of an earlier run that the last window may still hold. */
@@ -179,6 +197,7 @@ export class QuotaModel {
       evidence.answered(answer, reading.limit, before, reckoned, alone);
       if (evidence.small && !wasSmall) small.sent(nowMs, Infinity);
     }
+    this.#firstTold ??= answer;
     told.add(answer);
   }
 

@@ -33,6 +33,11 @@ export interface UsedUp {
   readonly untilMs: number;
 }
 
+/** What a run that was killed may have sent since its last checkpoint counts as spent. @param calls at most @param atMs wall clock, when the last of them was sent at the latest */
+export function withUncounted(windows: readonly KeptWindow[], calls: number, atMs: number): KeptWindow[] {
+  return windows.map((window) => ({ ...window, spent: [...window.spent, [atMs, Math.min(calls, window.limit ?? calls)] as const] }));
+}
+
 /** Whole seconds, of which nobody says whether they were rounded up or down. */
 const SLACK_MS = 1_000;
 

@@ -19,7 +19,7 @@ export const CHECKPOINT: Checkpoint = {
   finishedAt: null,
   exitCode: null,
   mark: START_MARK,
-  totals: { calls: {}, lookups: { unique: 0, fromLedger: 0 }, retries: 0, throttled: { events: 0, waitedMs: 0 }, waits: NO_WAITS, credits: 0, latency: {}, activeMs: 0 },
+  totals: { calls: {}, lookups: { unique: 0, fromLedger: 0 }, retries: 0, throttled: { events: 0, waitedMs: 0 }, waits: NO_WAITS, beyondPlan: 0, credits: 0, latency: {}, activeMs: 0 },
   trusted: false,
   answered: false,
   spent: null,

@@ -73,6 +73,12 @@ describe('the report', () => {
     );
   });
 
+  it('a quota that was whole at the start counts as offered: one that is drained and then stands still for a minute is not fully used', () => {
+    const totals = { ...CHECKPOINT.totals, calls: { enrich: 1_562 }, activeMs: 96_000, beyondPlan: 1_000 };
+    expect(buildReport({ ...CHECKPOINT, totals }, 'out.csv', 1_000).quota.usedShare).toBe(0.601);
+    expect(buildReport({ ...CHECKPOINT, totals: { ...totals, activeMs: 36_000 } }, 'out.csv', 1_000).quota.usedShare).toBe(0.976);
+  });
+
   it('says nothing of the quota after less than a second, and nothing of latencies without an answer', () => {
     const totals = { ...CHECKPOINT.totals, calls: { enrich: 10 }, activeMs: 999 };
     expect(buildReport({ ...CHECKPOINT, totals }, 'out.csv', 60)).toMatchObject({ quota: { rpm: 60, usedShare: null }, latencyMs: { p50: null, p95: null, p99: null } });

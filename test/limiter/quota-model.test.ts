@@ -74,3 +74,26 @@ describe('a 429 that nobody could foresee, among calls that were answered', () =
     expect(take(model, 4_200, 10)).toHaveLength(1);
   });
 });
+
+describe('what the service offers beyond the plan', () => {
+  /** A bucket of 600 that is asked one call at a time: what is left falls, and comes back evenly. */
+  it('of a bucket: what stood in it at the start, once', () => {
+    const model = new QuotaModel({ rpm: 600 });
+    model.answered(model.sent(0), 50, reading(599, 60_000, 600));
+    expect([model.beyondPlan(50), model.beyondPlan(90_000)]).toEqual([600, 600]);
+  });
+
+  it('of a resume: nothing, for what is left was offered to the run before', () => {
+    const model = new QuotaModel({ rpm: 600 });
+    model.restore(100, 5_000, 0);
+    model.answered(model.sent(0), 50, reading(499, 60_000, 600));
+    expect(model.beyondPlan(90_000)).toBe(0);
+  });
+
+  it('of a window that is not the minute of the plan, or of no headers: nothing', () => {
+    const model = new QuotaModel({ rpm: 600 });
+    expect(model.beyondPlan(0)).toBe(0);
+    model.answered(model.sent(0), 50, reading(299, 3_600_000, 300));
+    expect(model.beyondPlan(90_000)).toBe(0);
+  });
+});

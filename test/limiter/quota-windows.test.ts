@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { PERIODS_MS } from '../../src/limiter/quota-headers.ts';
+import { withUncounted } from '../../src/limiter/quota-windows.ts';
 import type { LimiterOptions } from '../../src/limiter/limiter-options.ts';
 import { makeLimiter, stopTime } from './virtual.ts';
 import { callAlways, WindowedService, type Stated, type TestWindow } from './windowed-service.ts';
@@ -132,4 +133,26 @@ describe('a day of 300 that is used up', () => {
     expect(limiter.usedUp()?.what).toBe('quota of 300 requests a day');
     await again.stop();
   });
+});
+
+it('a run that was killed may have sent a minute of the plan since its checkpoint: each window counts that as spent, and no more than it holds', () => {
+  const kept = [{ periodMs: hour, limit: 500, left: null, resetAtMs: null, spent: [[1, 3]] as const }, { periodMs: second, limit: 10, left: null, resetAtMs: null, spent: [] }];
+  expect(withUncounted(kept, 200, 9).map(({ spent }) => spent)).toEqual([[[1, 3], [9, 200]], [[9, 10]]]);
+});
+
+it.each([['fixed', 600], ['sliding', 600]] as const)('of a quota of %s minutes that is used up every time, the share used is all of what was offered', async (kind, limit) => {
+  await vi.advanceTimersByTimeAsync(minute - (Date.now() % minute) + 20_000);
+  const service = new WindowedService([{ limit, ms: minute, kind }]);
+  const limiter = makeLimiter(limit);
+  const begunMs = performance.now();
+  const calls = callAlways(limiter, service, (state) => {
+    const { remaining, resetMs } = state[0] as Stated;
+    return { 'x-ratelimit-limit': String(limit), 'x-ratelimit-remaining': String(remaining), 'x-ratelimit-reset': String(Math.ceil(resetMs / 1_000)) };
+  });
+  await vi.advanceTimersByTimeAsync(5 * minute - 5_000);
+  const offered = (limit * (performance.now() - begunMs)) / minute + limiter.beyondPlan();
+  expect(service.taken.length / offered).toBeGreaterThanOrEqual(0.95);
+  expect(service.taken.length / offered).toBeLessThanOrEqual(1.05);
+  await calls.stop();
+  expect(calls.refused()).toBe(0);
 });

@@ -15,7 +15,7 @@ const HEIGHT = 100;
 export function requests({ report: { quota, calls }, series }: PageData): string {
   const all = sumOf(calls);
   const charted = series.slots.reduce((sum, slot) => sum + slot.calls, 0);
-  const used = quota.usedShare === null ? '' : ` ${quota.usedShare === 1 ? 'All' : `${(quota.usedShare * 100).toFixed(1)} %`} of what it permitted while the job ran was used.`;
+  const used = quota.usedShare === null ? '' : ` ${quota.usedShare === 1 ? 'All' : `${(quota.usedShare * 100).toFixed(1)} %`} of what the service offered while the job ran was used.`;
   const plan = quota.rpm === null ? 'The plan is unlimited.' : `The plan permits ${count(quota.rpm)} a minute.${used}`;
   const missing = all > charted ? `<p class="note">${count(all - charted)} of them are not below: an earlier version of Millrace sent them, and did not keep when.</p>` : '';
   return `<p>${count(all)} requests. ${plan}</p>${charted === 0 ? '' : chart(series)}${missing}`;

@@ -45,6 +45,7 @@ function addTotals(shards: readonly RunTotals[], { of, before }: ShardPlan): Run
     retries: sum(({ retries }) => retries),
     throttled: { events: sum(({ throttled }) => throttled.events), waitedMs: sum(({ throttled }) => throttled.waitedMs) },
     waits: addWaits(all.map(({ waits }) => waits)),
+    beyondPlan: sum(({ beyondPlan }) => beyondPlan),
     credits: sum(({ credits }) => credits),
     ...addRequests(all),
     latency: addCounts(all.map(({ latency }) => latency)),

@@ -15,7 +15,7 @@ const shard: fc.Arbitrary<Checkpoint> = fc
   .map(({ matched, failed, enrich, unique, retries, events, waitedMs, credits, activeMs, bucket, callsAtMost, spent }) => ({
     ...CHECKPOINT,
     mark: { ...CHECKPOINT.mark, tally: { ...CHECKPOINT.mark.tally, total: matched + failed, outcomes: { ...CHECKPOINT.mark.tally.outcomes, matched, failed } } },
-    totals: { calls: { enrich }, lookups: { unique, fromLedger: 0 }, retries, throttled: { events, waitedMs }, waits: { count: 1, ms: waitedMs, reasons: { quota: waitedMs }, list: [] }, credits, latency: { 7: bucket }, activeMs, series: { widthMs: 1_000, slots: [[1_700_000_000, enrich, 1, waitedMs, 0]] } },
+    totals: { calls: { enrich }, lookups: { unique, fromLedger: 0 }, retries, throttled: { events, waitedMs }, beyondPlan: 0, waits: { count: 1, ms: waitedMs, reasons: { quota: waitedMs }, list: [] }, credits, latency: { 7: bucket }, activeMs, series: { widthMs: 1_000, slots: [[1_700_000_000, enrich, 1, waitedMs, 0]] } },
     callsAtMost,
     spent,
   }));

@@ -97,3 +97,27 @@ describe('what the service offers beyond the plan', () => {
     expect(model.beyondPlan(90_000)).toBe(0);
   });
 });
+
+describe('what calls wait for', () => {
+  it('after a run that was killed, before a service without headers: the end of the minute that it may have spent', () => {
+    const model = new QuotaModel({ rpm: 60 });
+    model.restore(60, 1_000, 0);
+    expect(model.waiting(0)).toBeNull();
+    model.answered(model.sent(0), 50, null);
+    const wait = model.waiting(100);
+    expect(wait).toMatchObject({ reason: 'resume', what: 'the end of the minute of which the run before may have spent all' });
+    expect(wait?.untilMs).toBeGreaterThanOrEqual(59_000);
+  });
+
+  it('where the headers say that nothing is left: the quota, until its reset', () => {
+    const model = new QuotaModel({ rpm: 60 });
+    model.answered(model.sent(0), 50, reading(0, 40_000));
+    expect(model.waiting(100)).toMatchObject({ reason: 'quota', untilMs: expect.any(Number) });
+  });
+
+  it('while an answer is under way that may change it: nothing of the quota', () => {
+    const model = new QuotaModel({ rpm: 60 });
+    model.sent(0);
+    expect(model.waiting(100)).toBeNull();
+  });
+});

@@ -1,5 +1,6 @@
 /** The waterfall's first stage: is this an address at all, and if not, why. Pure, linear in the length of the input. */
 import { isLocalPart, MAX_LOCAL_OCTETS, normaliseEmail, normaliseLocalPart, spelledEmail, splitAddress } from './address.ts';
+import { addressIn, unwrapped, visibleText } from './clean-keys.ts';
 import { isAscii, toAsciiDomain } from './domain.ts';
 import { isReserved } from './reserved.ts';
 
@@ -54,23 +55,39 @@ function isLiteral(domain: string): boolean {
 function whatIsWrong(address: string, parts: { local: string; domain: string } | null): string {
   if (address.trim() === '') return 'empty';
   if (parts === null) return 'needs a name, an @ and a domain';
-  if (Buffer.byteLength(parts.local) > MAX_LOCAL_OCTETS) return `more than ${MAX_LOCAL_OCTETS} octets before the @`;
-  if (!isLocalPart(parts.local)) return 'characters before the @ that an address cannot have there';
-  if (!parts.domain.includes('.')) return 'the domain has no dot';
-  return toAsciiDomain(parts.domain) === null ? 'the domain is no valid host name' : 'longer than an address may be';
+  const { local, domain } = parts;
+  if (Buffer.byteLength(local) > MAX_LOCAL_OCTETS) return `more than ${MAX_LOCAL_OCTETS} octets before the @`;
+  if (!isLocalPart(local)) return whatIsWrongBefore(local);
+  if (domain.includes('(')) return 'a comment in the domain, which no mail server takes';
+  if (domain.startsWith('[')) return 'what stands in brackets is no IP address';
+  if (/^[\d.]+$/.test(domain)) return 'a number in place of a domain';
+  if (!domain.replace(/\.$/, '').includes('.')) return 'the domain has no dot';
+  if (/\.\.|^\./.test(domain)) return 'a dot at the start of the domain, or two together';
+  if (domain.split('.').some((label) => label.length > 63)) return 'more than 63 characters between two dots of the domain';
+  return toAsciiDomain(domain) === null ? 'the domain is no valid host name' : 'longer than an address may be';
 }
 
+function whatIsWrongBefore(local: string): string {
+  if (local.startsWith('"')) return 'quotes before the @ that are empty, not closed, or hold what they cannot';
+  if (local.includes('@')) return 'more than one @';
+  if (local.includes('(')) return 'a comment before the @, which no mail server takes';
+  if (local.includes(' ')) return 'a space before the @';
+  if (/^\.|\.$|\.\./.test(local)) return 'a dot at the start or the end of what is before the @, or two together';
+  return visibleText(local) === local ? 'characters before the @ that an address cannot have there' : 'characters before the @ that nobody sees';
+}
+
+const BRACKETED = /<([^<>]*@[^<>]*)>/;
+
 /**
- * The address that was probably meant by one that is none, or null: without what mail programs put around addresses,
- * with signs of other keyboards (a full-width @) as the plain ones, without spaces, and with dots where a slip put commas.
+ * The address that was probably meant by one that is none, or null: what a run would clean, and beyond that slips of the hand, which a run never guesses at:
+ * the @ twice, commas in place of dots, a dot too many, spaces in the domain.
  */
 function repaired(address: string): string | null {
-  let text = address.normalize('NFKC').trim();
-  text = /<([^<>\s]{3,320})>/.exec(text)?.[1] ?? text;
-  // Each expression begins where a row of its signs does: from within one, it would be looked through again and again.
-  text = text.replace(/^mailto:/i, '').replaceAll(/(?<!\s)\s+(?=[@.])|(?<=[@.])\s+/g, '').replace(/^["'(<[]+/, '').replace(/(?<![\s.,;:>)\]"'])[\s.,;:>)\]"']+$/, '');
-  const parts = splitAddress(text);
+  const shown = visibleText(address).replaceAll(/ ?@[ @]*/g, '@');
+  const certain = addressIn(address) ?? addressIn(shown);
+  if (certain !== null) return certain.key;
+  const parts = splitAddress(unwrapped(BRACKETED.exec(shown)?.[1] ?? shown));
   if (parts === null) return null;
   const local = parts.local.replaceAll(/\.{2,}/g, '.').replace(/^\./, '').replace(/\.$/, '');
-  return normaliseEmail(`${local}@${parts.domain.replaceAll(/[.,;]+/g, '.')}`);
+  return addressIn(`${local}@${parts.domain.replaceAll(/ ?[.,;][ .,;]*/g, '.').replace(/^\./, '')}`)?.key ?? null;
 }

@@ -1,11 +1,12 @@
 /**
- * How real replies of mail servers are read (`fixtures/replies`); then the verifier in the world of mail of `fixtures/mail-world.json`, over real sockets: how many of each family of cases it tells for what they are, and how long
+ * How much of the public lists of disposable domains ours know (`fixtures/lists/recall.json`); how real replies of mail servers are read (`fixtures/replies`); then the verifier in the world of mail of `fixtures/mail-world.json`, over real sockets: how many of each family of cases it tells for what they are, and how long
  * 1,000 addresses at 200 domains take whose servers answer in 50 ms, alone and with a tarpit and a dead host among them; 1,000 addresses of one domain, whose
  * server takes commands together, or one by one, or 20 recipients a conversation; then a whole file at once, 20 batches
  * of 1,000 at the sample's 557 domains, most of them with three providers; then long lists as `verify --local` checks them, beside batches of 1,000 one
  * after the other: `node bench/verification.ts`
  */
 import { readFileSync } from 'node:fs';
+import { recallTable, type Recall } from '../fixtures/lists/compare-lists.ts';
 import { verifyInWindow } from '../src/cli/verify-window.ts';
 import type { GivenKey } from '../src/job/one-off.ts';
 import { startMailWorld } from '../src/service/mail-world/start-world.ts';
@@ -92,6 +93,13 @@ async function silentHosts(): Promise<string> {
   return longList(world, emails);
 }
 
+function lists(): void {
+  const recall = JSON.parse(readFileSync(new URL('../fixtures/lists/recall.json', import.meta.url), 'utf8')) as Recall;
+  const own = Object.values(recall.own);
+  print(`public lists as of ${recall.taken}\n\n${recallTable(recall)}\n`);
+  print(`entries of the careful list that no public list has: ${recall.unlisted.length}; of our own ${own.length} additions, on a public list: ${own.filter((known) => known !== '').length}\n`);
+}
+
 function replies(): void {
   print('| replies about mailboxes that are | replies | called dead | called full | neither |\n|---|---:|---:|---:|---:|');
   for (const family of FAMILIES) {
@@ -151,6 +159,7 @@ async function atOnce(): Promise<string> {
   return `${(ms / 1000).toFixed(1)} s, a verdict for ${known} of ${found.length}; pending ${found.filter(({ reason }) => reason === 'pending').length}, DNS failed ${found.filter(({ reason }) => reason === 'dns_failed').length}`;
 }
 
+lists();
 replies();
 await families();
 print(`\n1,000 addresses at ${DOMAINS} domains, ${LATENCY_MS} ms a reply: ${await thousand({ hosts: {}, domains: {} }, 20_000)}`);

@@ -24,7 +24,7 @@ export interface RecordKeys {
 
 export type KeysOf = (record: Pick<InputRecord, 'email' | 'domain' | 'linkedinUrl'>) => RecordKeys | NoKey;
 
-/** Whether a mailbox there names no employer. @param domain ASCII, lower case */
+/** Whether a mailbox there, at a free provider or a relay, names no employer. @param domain ASCII, lower case */
 export type IsFreeProvider = (domain: string) => boolean;
 
 /** Longer than any address can be, quoted or not; what is longer is not sent. */
@@ -75,7 +75,7 @@ function badAddress(email: string): string | null {
   return text.length > LONGEST_SENT_ADDRESS ? null : text;
 }
 
-/** `company`: the record's domain, else that of its address unless a free provider's. */
+/** `company`: the record's domain, else that of its address unless a free provider's or a relay's. */
 export function companyKey(email: string, domain: string, isFreeProvider: IsFreeProvider): string | null {
   return keyOfCompany(email === '' ? null : (addressIn(email)?.key ?? null), domain, isFreeProvider);
 }

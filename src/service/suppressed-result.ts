@@ -18,7 +18,7 @@ export function suppressedResult(email: string | null, atMs: number): AddressRes
     reason: SUPPRESSED_REASON,
     confidence: 0,
     verified: false,
-    flags: { disposable: false, role: false, free: false, accept_all: null, mailbox_full: false, disabled: false, smtputf8: false },
+    flags: { disposable: false, relay: false, role: false, free: false, accept_all: null, mailbox_full: false, disabled: false, smtputf8: false },
     did_you_mean: null,
     domain: { ascii: null, unicode: null, registrable: null },
     mx: null,

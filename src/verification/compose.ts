@@ -36,6 +36,7 @@ export function compose(found: Findings, nowMs: number): EmailVerification {
     verified: result === 'deliverable',
     flags: {
       disposable: lists.disposable,
+      relay: lists.relay,
       role: lists.role,
       free: lists.free,
       accept_all: found.acceptAll,

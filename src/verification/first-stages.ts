@@ -6,7 +6,7 @@ import { isReserved } from './reserved.ts';
 import { checkSyntax } from './syntax.ts';
 import type { Findings, VerifyRequest } from './types.ts';
 
-const NO_LISTS: ListFindings = { disposable: false, suspectedDisposable: false, role: false, free: false, lookalike: null, didYouMean: null };
+const NO_LISTS: ListFindings = { disposable: false, suspectedDisposable: false, relay: false, role: false, free: false, lookalike: null, didYouMean: null };
 
 /** Looks at one address as it was sent. A bad address is a finding, never an error. @param ownDns whether the DNS server is one's own and may have zones such as `.test` */
 export function firstStages(email: string, request: VerifyRequest, nowMs: number, clock: () => number, ownDns: boolean): Findings {
@@ -26,7 +26,7 @@ export function firstStages(email: string, request: VerifyRequest, nowMs: number
   const checks = [watch.check('syntax', 'valid', null)];
   const lists = lookUpLists(syntax.local, syntax.domain);
   const reserved = isReserved(syntax.domain, ownDns);
-  checks.push(watch.check('lists', reserved ? 'reserved' : listsResult(lists), lists.lookalike === null ? null : `it reads like ${lists.lookalike}`));
+  checks.push(watch.check('lists', reserved ? 'reserved' : listsResult(lists), listsDetail(lists)));
   const known: Findings = { ...nothing, reserved, normalised, smtputf8, spelled: syntax.spelled, local: syntax.local, domain: syntax.domain, lists, checks };
   if (request.mode === 'syntax') return known;
 
@@ -43,11 +43,17 @@ export function isSettled(found: Findings): boolean {
   return found.syntax !== 'valid' || found.reserved || found.mailbox !== null || found.lists.disposable;
 }
 
-function listsResult({ disposable, suspectedDisposable, lookalike, didYouMean, role, free }: ListFindings): string {
+function listsResult({ disposable, suspectedDisposable, lookalike, didYouMean, relay, role, free }: ListFindings): string {
   if (disposable) return 'disposable';
   if (lookalike !== null) return 'lookalike';
   if (didYouMean !== null) return 'possible_typo';
   if (suspectedDisposable) return 'suspected_disposable';
+  if (relay) return 'relay';
   if (role) return 'role';
   return free ? 'free' : 'clear';
+}
+
+function listsDetail({ lookalike, relay }: ListFindings): string | null {
+  if (lookalike !== null) return `it reads like ${lookalike}`;
+  return relay ? 'mail is forwarded to a mailbox elsewhere' : null;
 }

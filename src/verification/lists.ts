@@ -10,6 +10,8 @@ export interface ListFindings {
   readonly disposable: boolean;
   /** Only wider, less careful lists say so. */
   readonly suspectedDisposable: boolean;
+  /** Mail to it is forwarded to a mailbox that its owner keeps elsewhere: never disposable, never suspected. */
+  readonly relay: boolean;
   readonly role: boolean;
   readonly free: boolean;
   /** The provider that the domain looks like to a reader, with letters of other alphabets or with accents, or null. */
@@ -33,9 +35,19 @@ export function isDisposable(domain: string): boolean {
   return listed('disposable', domain);
 }
 
-/** Whether `domain` (ASCII, lower case) is a free mailbox provider's, so that it names no employer. */
+/** Whether `domain` (ASCII, lower case) is a free mailbox provider's. */
 export function isFreeProvider(domain: string): boolean {
   return listed('free', domain);
+}
+
+/** Whether `domain` (ASCII, lower case) is a forwarder's or a privacy relay's. */
+export function isRelay(domain: string): boolean {
+  return listed('relay', domain);
+}
+
+/** Whether `domain` (ASCII, lower case) gives addresses to anyone, so that it names no employer. */
+export function namesNoEmployer(domain: string): boolean {
+  return isFreeProvider(domain) || isRelay(domain);
 }
 
 /** Whether a normalised local part names a function. A `+tag` says nothing about the mailbox and is left out. */
@@ -46,16 +58,18 @@ export function isRole(local: string): boolean {
 
 /** Looks a normalised address's parts up in every list. */
 export function lookUpLists(local: string, domain: string): ListFindings {
-  const disposable = isDisposable(domain);
+  const relay = isRelay(domain);
+  const disposable = !relay && isDisposable(domain);
   const free = isFreeProvider(domain);
   const lookalike = lookedLike(domain);
   return {
     disposable,
-    suspectedDisposable: !disposable && !free && listed('disposable-wide', domain),
+    suspectedDisposable: !disposable && !relay && !free && listed('disposable-wide', domain),
+    relay,
     role: isRole(local),
     free,
     lookalike,
-    didYouMean: meant(local, domain, free || disposable ? domain : (lookalike ?? meantProvider(domain) ?? domain)),
+    didYouMean: meant(local, domain, free || relay || disposable ? domain : (lookalike ?? meantProvider(domain) ?? domain)),
   };
 }
 

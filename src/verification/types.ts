@@ -90,6 +90,8 @@ export interface EmailVerification {
   readonly verified: boolean;
   readonly flags: {
     readonly disposable: boolean;
+    /** A forwarder or privacy relay: somebody reads the mail elsewhere. */
+    readonly relay: boolean;
     readonly role: boolean;
     readonly free: boolean;
     readonly accept_all: boolean | null;

@@ -31,6 +31,14 @@ describe('the stages without a network', () => {
     expect(verdict.checks.every(({ ms }) => ms > 0)).toBe(true);
   });
 
+  it.each(['mozmail.com', 'jane.anonaddy.com', 'duck.com', 'opayq.com'])('flags a relay and holds nothing against it: %s', async (domain) => {
+    const verdict = await verify(`jane@${domain}`, { mailbox: { kind: 'delivered', atMs: NOW } });
+    expect(verdict).toMatchObject({ result: 'deliverable', confidence: 100, flags: { relay: true, disposable: false } });
+    expect(verdict.score_factors.map(({ factor }) => factor)).toEqual(['recorded_delivery', 'delivered_in_90_days']);
+    expect(verificationTable(verdict)).toMatch(/^ {2}lists +relay .*mail is forwarded to a mailbox elsewhere$/m);
+    expect((await verify('jane@acme.example')).flags.relay).toBe(false);
+  });
+
   it('takes a recorded delivery or bounce over what the name looks like', async () => {
     const learnt = NOW - 80 * DAY;
     const at = (days: number): string => new Date(learnt + days * DAY).toISOString();

@@ -5,7 +5,9 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isHostName } from '../../src/verification/domain.ts';
 import { checkSyntax } from '../../src/verification/syntax.ts';
-import { isDisposable, isFreeProvider, isRole, lookUpLists } from '../../src/verification/lists.ts';
+import { ownEntries } from '../../fixtures/lists/build-lists.ts';
+import { PUBLIC_LISTS, type Recall } from '../../fixtures/lists/compare-lists.ts';
+import { isDisposable, isFreeProvider, isRelay, isRole, lookUpLists, namesNoEmployer } from '../../src/verification/lists.ts';
 import { SortedLines } from '../../src/verification/lists/sorted-lines.ts';
 import { TYPO_DOMAINS } from '../../src/verification/lists/typos.ts';
 import { fitsPattern } from '../../src/verification/pattern.ts';
@@ -39,7 +41,7 @@ describe('the lists', () => {
   });
 
   it('name domains in the form in which they are looked up', () => {
-    for (const list of ['disposable', 'disposable-wide', 'free']) expect(lines(list).filter((domain) => !isHostName(domain))).toEqual([]);
+    for (const list of ['disposable', 'disposable-wide', 'free', 'relay']) expect(lines(list).filter((domain) => !isHostName(domain))).toEqual([]);
     expect(Object.keys(TYPO_DOMAINS).filter((domain) => !isHostName(domain))).toEqual([]);
   });
 
@@ -48,6 +50,7 @@ describe('the lists', () => {
     const disposable = new Set(lines('disposable'));
     expect(lines('disposable').filter((domain) => free.has(domain))).toEqual([]);
     expect(lines('disposable-wide').filter((domain) => free.has(domain) || disposable.has(domain))).toEqual([]);
+    for (const relay of lines('relay')) expect(disposable.has(relay) || lines('disposable-wide').includes(relay), relay).toBe(false);
     for (const [typo, meant] of Object.entries(TYPO_DOMAINS)) {
       expect(free.has(typo) || disposable.has(typo), typo).toBe(false);
       expect(free.has(meant), meant).toBe(true);
@@ -65,6 +68,26 @@ describe('the lists', () => {
     }
     for (const person of ['jane', 'alexa', 'paris', 'sydney', 'denver', 'jo', 'li', 'se', '2016', 'informant', 'salesman']) expect(isRole(person), person).toBe(false);
     for (const role of ['info', 'sales', 'hr', 'it', 'no-reply', 'info+news', 'buchhaltung', 'ventas', 'support-team']) expect(isRole(role), role).toBe(true);
+  });
+
+  it('name relays, each by its service, which are neither disposable nor suspected nor an employer', () => {
+    const own = text('own/relay').trimEnd().split('\n');
+    expect(own.filter((line) => !/^[\w.-]+ # \S/.test(line))).toEqual([]);
+    expect(lines('relay')).toEqual(ownEntries(text('own/relay')));
+    for (const relay of ['mozmail.com', 'jane.mozmail.com', 'simplelogin.com', 'aleeas.com', 'passmail.net', 'addy.io', 'jane.anonaddy.com', 'duck.com', 'privaterelay.appleid.com', 'jane.33mail.com', 'opayq.com', 'burnermail.io']) {
+      expect(lookUpLists('jane', relay), relay).toMatchObject({ relay: true, disposable: false, suspectedDisposable: false, didYouMean: null });
+      expect(namesNoEmployer(relay), relay).toBe(true);
+    }
+    for (const none of ['appleid.com', 'firefox.com', 'gmail.com', 'acme.example', 'mailinator.com', 'spamgourmet.com']) expect(isRelay(none), none).toBe(false);
+  });
+
+  it('have no entry in the careful one that no public list has', () => {
+    const recall = JSON.parse(readFileSync(new URL('recall.json', FOLDER), 'utf8')) as Recall;
+    expect(recall.sha256, 'run fixtures/lists/compare.ts anew').toBe(createHash('sha256').update(text('disposable')).digest('hex'));
+    expect(recall.unlisted).toEqual([]);
+    expect(recall.lists.map(({ package: name }) => name)).toEqual(Object.keys(PUBLIC_LISTS));
+    expect(Object.keys(recall.own)).toEqual(ownEntries(text('own/disposable')));
+    expect(Object.entries(recall.own).filter(([, known]) => known === '')).toEqual([]);
   });
 
   it('are looked up as far as what was registered', () => {

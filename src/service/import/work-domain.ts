@@ -1,6 +1,6 @@
 /** Whose domain an address has: an employer's, or a mailbox provider's. Pure. */
 import { normaliseEmail, splitAddress } from '../../verification/address.ts';
-import { isFreeProvider } from '../../verification/lists.ts';
+import { namesNoEmployer } from '../../verification/lists.ts';
 import { ownText } from '../own-text.ts';
 
 const freeProviders = new Map<string, boolean>();
@@ -18,11 +18,11 @@ export function domainOfAddress(email: unknown): string | null {
   return address === null ? null : (splitAddress(address)?.domain ?? null);
 }
 
-/** Whether a domain is a free mailbox provider's. */
+/** Whether a domain is a mailbox provider's or a relay's, which names no employer. */
 export function isFree(domain: string): boolean {
   let free = freeProviders.get(domain);
   if (free === undefined) {
-    free = isFreeProvider(domain);
+    free = namesNoEmployer(domain);
     if (freeProviders.size >= MAX_REMEMBERED) freeProviders.clear();
     freeProviders.set(ownText(domain), free);
   }

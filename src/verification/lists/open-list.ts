@@ -7,7 +7,7 @@ import { SortedLines } from './sorted-lines.ts';
 /** As far from `src/verification/lists` as from `dist/verification/lists`. `sources.json` there says where each list comes from. */
 const FOLDER = new URL('../../../fixtures/lists/', import.meta.url);
 
-export type ListName = 'disposable' | 'disposable-wide' | 'free' | 'role';
+export type ListName = 'disposable' | 'disposable-wide' | 'free' | 'relay' | 'role';
 
 const opened = new Map<ListName, SortedLines>();
 

@@ -1,7 +1,7 @@
 /** What rows say of one person, by hand. Without any of the store's code but for what a word of a name is. */
 import { fold, words } from '../../../src/service/fold.ts';
 import type { SparseRecord } from '../../../src/service/records.ts';
-import { isFreeProvider, isRole } from '../../../src/verification/lists.ts';
+import { isRole, namesNoEmployer } from '../../../src/verification/lists.ts';
 
 /** A row of contacts as it is imported, with every value in the form in which it is kept. */
 export interface Row {
@@ -81,7 +81,7 @@ export function isOfFunction(address: string): boolean {
 
 export function workDomain({ cameWith, email = cameWith }: Row): string | undefined {
   const domain = email?.split('@')[1];
-  return domain === undefined || isFreeProvider(domain) ? undefined : domain;
+  return domain === undefined || namesNoEmployer(domain) ? undefined : domain;
 }
 
 /** What somebody is called by rows. */

@@ -4,7 +4,10 @@ import { BOOLEAN, COUNT, INTEGER, STRING, TIME, whole } from './fields.ts';
 
 const RESULT: Schema = { type: 'string', enum: ['deliverable', 'undeliverable', 'risky', 'unknown'] };
 
-const FLAGS = whole({ disposable: BOOLEAN, role: BOOLEAN, free: BOOLEAN, accept_all: nullable(BOOLEAN), mailbox_full: BOOLEAN, disabled: BOOLEAN, smtputf8: BOOLEAN }, '`mailbox_full`, `disabled`: a mail server says so. `accept_all` is `null` where it is not known.');
+const FLAGS = whole(
+  { disposable: BOOLEAN, relay: BOOLEAN, role: BOOLEAN, free: BOOLEAN, accept_all: nullable(BOOLEAN), mailbox_full: BOOLEAN, disabled: BOOLEAN, smtputf8: BOOLEAN },
+  '`relay`: mail is forwarded to a mailbox elsewhere. `mailbox_full`, `disabled`: a mail server says so. `accept_all` is `null` where it is not known.',
+);
 
 export const VERIFICATION: Schema = whole(
   {

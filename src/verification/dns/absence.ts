@@ -39,12 +39,16 @@ async function knowsAny(zones: readonly string[], askZone: AskZone, mayDeny: boo
   return 'no';
 }
 
-/** The name and what is above it, up to what somebody registered. */
+/** A name and all that is above it, the nearest first. */
+function upwards(name: string): readonly string[] {
+  const labels = name.split('.');
+  return labels.map((_, n) => labels.slice(n).join('.'));
+}
+
+/** Up to what somebody registered. */
 function zonesOf(name: string): readonly string[] {
   const top = registrableDomain(name);
-  const labels = name.split('.');
-  const zones = labels.map((_, n) => labels.slice(n).join('.'));
-  return zones.filter((zone) => zone.length >= top.length).slice(0, MAX_PARENTS);
+  return upwards(name).filter((zone) => zone.length >= top.length).slice(0, MAX_PARENTS);
 }
 
 /**
@@ -52,7 +56,5 @@ function zonesOf(name: string): readonly string[] {
  * A server that denies a top-level domain that exists is a filter.
  */
 function zonesAbove(name: string): readonly string[] {
-  const labels = name.split('.');
-  const zones = labels.map((_, n) => labels.slice(n).join('.')).slice(1);
-  return [...zones.slice(-MAX_PARENTS), ...(suffixOf(name) === null ? [KNOWN_TO_ALL] : [])];
+  return [...upwards(name).slice(1).slice(-MAX_PARENTS), ...(suffixOf(name) === null ? [KNOWN_TO_ALL] : [])];
 }

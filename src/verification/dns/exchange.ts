@@ -87,16 +87,11 @@ function read(message: Buffer, query: Query): DecodedPacket | null {
     const answer = decode(message);
     const [asked] = query.questions;
     const [echoed] = answer.questions ?? [];
-    const isOurs = answer.flag_qr && answer.id === query.id && echoed?.type === asked?.type && sameName(echoed?.name ?? '', asked?.name ?? '');
+    const isOurs = answer.flag_qr && answer.id === query.id && echoed?.type === asked?.type && plainName(echoed?.name ?? '') === plainName(asked?.name ?? '');
     return isOurs ? answer : null;
   } catch {
     return null;
   }
-}
-
-/** Whether two names are the same, whatever their case; `.` is the root. */
-export function sameName(one: string, other: string): boolean {
-  return plainName(one) === plainName(other);
 }
 
 /** Lower case, without the root's dot. */

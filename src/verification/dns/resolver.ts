@@ -2,7 +2,7 @@
 import { getServers, Resolver as PlatformResolver } from 'node:dns';
 import { UsageError } from '../../errors.ts';
 import { confirmAbsence } from './absence.ts';
-import { exchange, plainName, type NoAnswer, type Question } from './exchange.ts';
+import { exchange, plainName, type Question } from './exchange.ts';
 import { Lane } from './lane.ts';
 import { readAnswer, type Reading } from './reading.ts';
 
@@ -49,8 +49,8 @@ interface LaneSize {
 export function dnsResolver(servers: readonly string[] | null, lanes: { readonly fast: LaneSize; readonly slow: LaneSize } = LANES): Resolver {
   const places = servers === null ? getServers() : checkedServers(servers);
   const turns = [lanes.fast, lanes.slow].map(({ atOnce, timeoutMs }) => ({ lane: new Lane(atOnce), timeoutMs }));
-  const ask = async (question: Question): Promise<Settled> => {
-    let settled: Settled = { kind: 'failed', detail: 'ETIMEOUT' };
+  const ask = async (question: Question): Promise<Reading> => {
+    let settled: Reading = { kind: 'failed', detail: 'ETIMEOUT' };
     for (const { lane, timeoutMs } of turns) {
       settled = await lane.run(() => askServers(places, question, timeoutMs));
       if (settled.kind !== 'failed' || settled.detail !== 'ETIMEOUT') break;
@@ -78,15 +78,13 @@ export function bothFamilies(four: Lookup<HostAddress>, six: Lookup<HostAddress>
   if (records.length > 0) return { kind: 'found', records };
   if (four.kind === 'failed') return four;
   if (six.kind === 'failed') return six;
-  return four.kind === 'no_name' && six.kind === 'no_name' ? four : { kind: 'no_data', ttlS: leastOf(four, six) };
+  if (four.kind === 'no_name' && six.kind === 'no_name') return four;
+  return four.kind === 'no_data' ? four : six;
 }
 
-/** An answer with its absence confirmed. */
-type Settled = Reading | { readonly kind: 'failed'; readonly detail: string };
-
 /** Asks one server after the other until one answers without an error of its own. */
-async function askServers(servers: readonly string[], question: Question, timeoutMs: number): Promise<Settled> {
-  let failed: Settled = { kind: 'failed', detail: servers.length === 0 ? 'no DNS server is configured' : 'ETIMEOUT' };
+async function askServers(servers: readonly string[], question: Question, timeoutMs: number): Promise<Reading> {
+  let failed: Reading = { kind: 'failed', detail: servers.length === 0 ? 'no DNS server is configured' : 'ETIMEOUT' };
   for (const server of servers) {
     const settled = await askServer(server, question, timeoutMs);
     if (settled.kind !== 'failed') return settled;
@@ -96,9 +94,9 @@ async function askServers(servers: readonly string[], question: Question, timeou
   return failed;
 }
 
-async function askServer(server: string, question: Question, timeoutMs: number): Promise<Settled> {
+async function askServer(server: string, question: Question, timeoutMs: number): Promise<Reading> {
   const answer = await exchange(server, question, timeoutMs);
-  if ('failure' in answer) return failureOf(answer);
+  if ('failure' in answer) return { kind: 'failed', detail: answer.failure };
   const reading = readAnswer(answer, question);
   if (reading.kind !== 'no_name' && reading.kind !== 'no_data') return reading;
   const absence = await confirmAbsence(reading, question.name, (zone) => exchange(server, { name: zone, type: 'SOA' }, timeoutMs));
@@ -106,21 +104,12 @@ async function askServer(server: string, question: Question, timeoutMs: number):
   return { kind: 'failed', detail: absence === 'silent' ? 'ETIMEOUT' : absence.why };
 }
 
-function failureOf({ failure }: NoAnswer): Settled {
-  return { kind: 'failed', detail: failure };
-}
-
 type FoundRecord = Extract<Reading, { kind: 'found' }>['records'][number];
 
-function lookup<T>(settled: Settled, read: (record: FoundRecord) => T | null): Lookup<T> {
+function lookup<T>(settled: Reading, read: (record: FoundRecord) => T | null): Lookup<T> {
   if (settled.kind === 'failed') return settled;
   if (settled.kind !== 'found') return { kind: settled.kind, ttlS: settled.vouched.by === 'soa' ? settled.vouched.ttlS : null };
   return { kind: 'found', records: settled.records.map(read).filter((record) => record !== null) };
-}
-
-function leastOf(...lookups: readonly Lookup<unknown>[]): number | null {
-  const known = lookups.flatMap((found) => ('ttlS' in found && found.ttlS !== null ? [found.ttlS] : []));
-  return known.length === 0 ? null : Math.min(...known);
 }
 
 /** The platform knows the forms of an address; it asks nothing here. */

@@ -65,6 +65,9 @@ export interface OneOffParts {
 /** Keys that are asked for and not written yet: four full verify requests. */
 const WINDOW_KEYS = 4_096;
 
+/** Whoever gives the keys may take their time: after so long without one, what was given is asked for, milliseconds. */
+const IDLE_MS = 200;
+
 /** Asks for every key. @throws MillraceError whatever ended it early; what was answered by then is written, as far as the order lets it */
 export async function lookUp(keys: AsyncIterator<GivenKey>, parts: OneOffParts): Promise<void> {
   const folder = await scratchFolder(null);
@@ -159,14 +162,25 @@ class OneOff {
 
   async #askAll(keys: AsyncIterator<GivenKey>): Promise<void> {
     while (this.#stop === null) {
-      // Whoever gives the keys may take their time.
-      const next = await this.#unlessStopped(keys.next());
+      const next = await this.#next(keys);
       if (next === null || next.done === true) break;
       this.#ask(next.value, this.#started++);
       for (let wait = this.#room(); wait !== null && this.#stop === null; wait = this.#room()) await this.#unlessStopped(wait);
     }
     while (this.#stop === null && this.#watermark.watermark < this.#started) await this.#progress();
     await this.#parts.room();
+  }
+
+  /** The next key, or null when this stops first. Addresses that wait for company go while nobody gives another key. */
+  async #next(keys: AsyncIterator<GivenKey>): Promise<IteratorResult<GivenKey> | null> {
+    const idle = setInterval(() => {
+      if (this.#verify.callsPending === 0) this.#verify.flush();
+    }, IDLE_MS);
+    try {
+      return await this.#unlessStopped(keys.next());
+    } finally {
+      clearInterval(idle);
+    }
   }
 
   /** What comes, or null when this stops first. A race with one promise for all of them would keep every key until the end. */

@@ -81,7 +81,7 @@ it('what ends a run ends a one-off call with the same code', async () => {
   expect(limited).toMatchObject({ code: 77, stderr: expect.stringMatching(/limits\.maxCalls is reached.*\n {2}Raise --max-calls and run the same command\.\n/) as string });
   expect(limited.stdout.split('\n')).toHaveLength(3);
   service.script = (_asked, _response, reply) => reply(problem(503, 'overloaded', { 'retry-after': '60' }));
-  expect(await folder.run([...flags('enrich'), '--limits.maxWaitMs', '1000', 'ana@works.example'])).toMatchObject({ code: 69, stdout: '', stderr: expect.stringMatching(/Run the same command later\.\n/) as string });
+  expect(await folder.run([...flags('enrich'), '--limits.maxWaitMs', '1000', 'ana@works.example'])).toMatchObject({ code: 69, stdout: '', stderr: expect.stringMatching(/Run the same command after \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC\.\n/) as string });
 });
 
 it('it ends as soon as it must, although more keys could come', async () => {

@@ -155,9 +155,9 @@ describe('no input takes long', () => {
   });
 
   it('profiles that are slashes', () => {
-    const url = `a.example/${'/'.repeat(2_000)}x`;
+    const url = `linkedin.com/in/${'/'.repeat(2_000)}x`;
     for (let n = 0; n < 10_000; n++) profileKey(url);
-    expect(profileKey(url)).toBe(url);
+    expect(profileKey(url)).toBe('linkedin.com/in/x');
   });
 
   it('addresses that are spaces, or dots', () => {

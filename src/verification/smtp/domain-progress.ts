@@ -36,6 +36,8 @@ export interface StrangerHabit {
   readonly acceptAll: boolean;
   /** The form of its refusal of strangers, where the words do not say that there is no such mailbox; null: they do, or it refuses nobody. */
   readonly refusal: string | null;
+  /** A recipient whom it accepted beside; null where `refusal` is. */
+  readonly witness: Recipient | null;
 }
 
 /** RFC 2142 and RFC 5321 4.5.1: servers take mail for these even from clients whom they refuse otherwise, so they prove nothing. */
@@ -62,8 +64,10 @@ export class DomainProgress {
   #witness: Recipient | null = null;
   #enough = new AbortController();
   readonly #takenHere = new Set<string>();
-  /** Of each host, the form of its refusal of strangers, where only a comparison tells what that refusal means. */
-  readonly #strangerRefusals = new Map<string, string>();
+  /** The form in which the present host refuses strangers, where only a comparison tells what it means. */
+  #strangerRefusal: string | null = null;
+  /** Refusals that do not say why, by the conversation in which they came. */
+  readonly #unexplained = new Map<SmtpSession, Set<string>>();
   readonly #attempts = new Map<string, number>();
   readonly #breaks = new Map<string, number>();
 
@@ -101,6 +105,8 @@ export class DomainProgress {
   beginHost(host: string, habit: StrangerHabit | null): void {
     this.#host = host;
     this.#witness = null;
+    this.#strangerRefusal = null;
+    this.#unexplained.clear();
     if (habit !== null) this.learnHabit(habit);
     this.#probes = MAX_PROBES;
     this.#anybodyAccepted = false;
@@ -125,6 +131,7 @@ export class DomainProgress {
     const { address } = recipient;
     this.#anybodyAccepted ||= meaning === 'accepted';
     if (meaning === 'accepted' && !ALWAYS_TAKEN.test(address)) this.#witness ??= recipient;
+    if (meaning === 'rejected') this.#unexplained.set(session, (this.#unexplained.get(session) ?? new Set()).add(address));
     this.#note(address, meaning, 'rcpt', reply.code, reply.enhanced, reply.text, session.tls);
   }
 
@@ -180,21 +187,37 @@ export class DomainProgress {
   }
 
   /** What the probe found of the present host. */
-  learnHabit({ acceptAll, refusal }: StrangerHabit): void {
+  learnHabit({ acceptAll, refusal, witness }: StrangerHabit): void {
     this.acceptAll.set(this.#host, acceptAll);
-    if (refusal !== null) this.#strangerRefusals.set(this.#host, refusal);
+    this.#strangerRefusal = refusal;
+    this.#witness ??= witness;
   }
 
   /**
-   * A refusal that does not say why is about the mailbox when its host gives it to strangers, too, and accepts others: then nobody has
-   * that mailbox.
+   * Whom to ask about once more at the end of a conversation; null: nobody. Only a recipient who is accepted after the refusals shows that the host
+   * has not had enough of us meanwhile.
    */
-  settleRefusals(): void {
-    for (const [address, answer] of this.answers) {
-      const { meaning, host, code, enhanced, message } = answer;
-      if (meaning !== 'rejected' || code === null) continue;
-      if (this.#strangerRefusals.get(host) === refusalForm({ code, enhanced, text: message }, address)) this.answers.set(address, { ...answer, meaning: 'no_mailbox' });
+  witnessFor(session: SmtpSession): Recipient | null {
+    const isOpen = [...(this.#unexplained.get(session) ?? [])].some((address) => this.#isOfStrangers(address));
+    return isOpen ? this.#witness : null;
+  }
+
+  /**
+   * The witness was asked about once more. A refusal that does not say why is about the mailbox when its host gives it to strangers, too, and still
+   * accepts others: then nobody has that mailbox.
+   */
+  settleRefusals(session: SmtpSession, isAccepted: boolean): void {
+    for (const address of this.#unexplained.get(session) ?? []) {
+      const answer = this.answers.get(address);
+      if (isAccepted && answer !== undefined && this.#isOfStrangers(address)) this.answers.set(address, { ...answer, meaning: 'no_mailbox' });
     }
+    this.#unexplained.delete(session);
+  }
+
+  #isOfStrangers(address: string): boolean {
+    const answer = this.answers.get(address);
+    if (answer === undefined || answer.meaning !== 'rejected' || answer.code === null) return false;
+    return this.#strangerRefusal === refusalForm({ code: answer.code, enhanced: answer.enhanced, text: answer.message }, address);
   }
 
   /** @param broke the conversation ended over it: it may be tried in another. */

@@ -59,7 +59,6 @@ export class Mailboxes {
       if (turn.failure !== null && !signal.aborted) progress.endHost(turn.failure, this.#conversations.isAlive(host) && !refusedForGood(turn, turn.failure));
     }
     if (signal.aborted) progress.endTime();
-    progress.settleRefusals();
     return { mailboxes: progress.answers, acceptAll: progress.acceptAll };
   }
 
@@ -107,9 +106,21 @@ export class Mailboxes {
         continue;
       }
       const lot = progress.take(Math.min(LOT, room));
-      if (lot.length === 0) return;
+      if (lot.length === 0) return this.#askWitness(session, progress);
       await this.#askLot(session, lot, turn);
     }
+  }
+
+  /** Settles the refusals of this conversation that do not say why, as far as one who was accepted before shows what they mean. */
+  async #askWitness(session: SmtpSession, progress: DomainProgress): Promise<void> {
+    const witness = progress.witnessFor(session);
+    if (witness !== null) progress.settleRefusals(session, await this.#isAccepted(session, witness));
+  }
+
+  async #isAccepted(session: SmtpSession, { address, utf8 }: Recipient): Promise<boolean> {
+    const replies: Reply[] = [];
+    await session.ask([address], utf8, (_address, reply) => replies.push(reply));
+    return replies.some((reply) => classifyRcpt(reply) === 'accepted');
   }
 
   async #askLot(session: SmtpSession, lot: readonly Recipient[], turn: HostTurn): Promise<void> {
@@ -168,16 +179,14 @@ export class Mailboxes {
       meanings.push(classifyRcpt(reply));
       forms.add(refusalForm(reply, stranger));
     });
-    if (meanings.every((meaning) => meaning === 'accepted')) return { acceptAll: true, refusal: null };
-    if (meanings.every((meaning) => meaning === 'accepted' || isRefusal(meaning))) return { acceptAll: false, refusal: null };
+    if (meanings.every((meaning) => meaning === 'accepted')) return { acceptAll: true, refusal: null, witness: null };
+    if (meanings.every((meaning) => meaning === 'accepted' || isRefusal(meaning))) return { acceptAll: false, refusal: null, witness: null };
     const [form] = forms;
     const isOneRefusal = forms.size === 1 && meanings.every((meaning) => meaning === 'rejected' || meaning === 'policy_rejected');
     if (!isOneRefusal || form === undefined || witness === null) return null;
     // The server may have had enough of us since it accepted somebody: only one who is accepted again shows that it tells them apart.
-    const again: Reply[] = [];
-    await session.ask([witness.address], witness.utf8, (_address, reply) => again.push(reply));
-    if (!again.some((reply) => classifyRcpt(reply) === 'accepted')) return null;
-    return { acceptAll: false, refusal: meanings[0] === 'rejected' ? form : null };
+    if (!(await this.#isAccepted(session, witness))) return null;
+    return meanings[0] === 'rejected' ? { acceptAll: false, refusal: form, witness } : { acceptAll: false, refusal: null, witness: null };
   }
 }
 

@@ -1,6 +1,7 @@
 /**
  * Wordings of mail servers: what a refusal is about, told from its text. Pure. The words come from public collections of replies
- * (`fixtures/replies`), in English, German, French, Spanish, Portuguese, Italian, Dutch and Polish.
+ * (`fixtures/replies`), in English, German, French, Spanish, Portuguese, Italian, Dutch, Polish, Russian
+ * and Chinese.
  */
 
 /** What a text is about. `us`: policy, reputation, rate, the sender, the message, the server, or a state that passes. Null: no known wording. */
@@ -32,7 +33,7 @@ const UNKNOWN_USER = anyOf(
   `is not (?:a|an) (?:known|valid|active) ${WHO}|not a (?:known|valid) ${WHO}|not (?:our|a local) (?:${WHO})`,
   'no (?:\\w+ )?mail-? ?box (?:here|by|with|of|found|available)|sorry,? no mail-?box|no account by that name|no one at this address',
   'not in my validrcptto list|badrcptto|bad_?recipient|user ?unknown|@:? (?:was |is )?not found|no @ in',
-  'account that you tried to reach does not exist|no existe (?:dicha persona|ese usuario)|nessun utente',
+  'account that you tried to reach does not exist|no existe (?:dicha persona|ese usuario)|nessun utente|не найден|не существует|不存在',
 );
 
 const ABOUT_US = anyOf(
@@ -41,6 +42,7 @@ const ABOUT_US = anyOf(
   'not (?:allowed|permitted|authori[sz]ed)|unauthori[sz]ed|prohibited|unsolicited|refused to|banned|restrict|captcha|confirm this|bulk|mass mail',
   // Rates and moments.
   '\\brates?\\b|rate.?limit|(?:too|so) (?:many|much)(?! (?:messages|mails) (?:in|on))|too (?:fast|quickly)|exceeds?\\b|exceeded (?:the )?(?:max|sending)',
+  'throttl|over (?:(?:its|the|their) )?limit|tropp[oi]|demasiad|zu viele|trop de',
   '(?:per|this) (?:hour|minute|day)|daily|temporar|tempor[aä]r|moment|\\blater\\b|try again|gr[ea]y.?list|busy|deferred|delayed|retries|retrying',
   // The client and its authentication.
   'relay(?! recipient table)|\\breverse\\b|\\brdns|\\bptr\\b|\\b[eh][eh]lo\\b|host ?name|\\bclient|\\bips?\\b|\\bipv[46]\\b|\\bisp\\b|gateway (?:for|user)|\\bproxy',
@@ -48,7 +50,7 @@ const ABOUT_US = anyOf(
   '\\byour (?:e-?mail )?(?:ip|host|network|domain|server|account|address(?! book)|mailbox|name|user)',
   // The sender.
   'sender|originat|mail from|\\bfrom(?::| (?:address|header|field|domain))|(?:return|reply|bounce)[- ](?:path|address)|envelope(?! recipient)',
-  '(?:sender|callout|callback|could not|unable to|cannot|failed to) verif|verif(?:y|ication)? (?:fail|error|required)|backscatter|\\bbatv\\b',
+  '(?:sender|callout|callback|could not|unable to|cannot|failed to) verif|verif(?:y|ication)? (?:fail|error|required)|callout|backscatter|\\bbatv\\b',
   // The message.
   `\\bmessages? (?:${[
     'content|size|length|header|too|is\\b|was (?:rejected|bounced|refused)|has|have|rejected|expi|filtered|loop|contain|must|given|bounced|of your',
@@ -62,16 +64,17 @@ const ABOUT_US = anyOf(
   'administrative|organi[sz]ational|preferences|subscribed|members?\\b|mailing list|does ?n.t want|by this user|user rules',
   // Other languages.
   'plus tard|m[aá]s tarde|sp[aä]ter|exp[eé]diteur|[eé]metteur|absender|remitente|mittente|nadawc',
-  'gesperrt|bloqu|bloccat|zablokowan|abgelehnt|refus[eé]\\b',
+  'gesperrt|bloqu|bloccat|zablokowan|abgelehnt|refus[eé]\\b|спам|блокир|отправител|отклон|позже|垃圾|频率|拒绝|黑名单|发件人',
 );
 
 const FULL = anyOf(
   '(?:mailbox|mailfolder|maildir|inbox|account|storage|quota)(?: \\S+){0,5}? (?:full|exceed(?:ed|s|ing)?)\\b|full mailbox',
-  '(?:bo[iî]te|postfach|buz[oó]n|casella|caixa)(?: \\S+){0,5}? (?:pleine?|voll|lleno|piena|cheia)\\b',
+  '(?:bo[iî]te|postfach|buz[oó]n|casilla|casella|caixa)(?: \\S+){0,5}? (?:pleine?|voll|[uü]e?berf[uü]e?llt|lleno|llena|piena|cheia|satur[eé]e?)(?![a-z])',
   'over ?quota|over (?:the |its |their )?(?:\\w+ )?quota|quota (?:usage |limit )?(?:exceeded|violation)|exceed(?:ed|s|ing)? (?:\\S+ ){0,3}quota',
   '(?:exceeded|exhausted|exceed(?:s|ing)?) (?:\\S+ ){0,4}(?:storage|space|allocation)|would exceed maximum allowed storage|dis[ck] ?(?:space)? ?quota',
   '(?:not (?:enough|sufficient)|insufficient|no|out of|have enough) (?:disk |storage )*space|space has been used up|exceeded the local limit',
-  'speichervolumen|speicherplatz|too many (?:messages|mails) (?:in|on)|zuviele mails|mailbox (?:size )?limit|quota excedida',
+  'speichervolumen|speicherplatz|too many (?:messages|mails) (?:in|on)|zuviele mails|mailbox (?:size )?limit|quota (?:excedida|reached)',
+  'storage (?:\\S+ )?(?:limit|exhausted)|mailbox (?:\\S+ )?over (?:its |the )?limit|przepe[lł]nion|переполн|已满|容量',
 );
 
 const STATE = `(?:${[

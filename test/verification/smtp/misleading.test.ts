@@ -93,22 +93,43 @@ it('whatever breaks, each mailbox has the answer that was given of it, or none: 
   );
 });
 
-it('a server that refuses everybody after its first answers shows nothing about the mailboxes that it refuses', async () => {
-  let recipients = 0;
+/** A server that accepts the first `accepts` recipients who are no strangers, refuses strangers, and after `enough` recipients refuses everybody alike. */
+async function tiring(limits: { enough: number }): Promise<{ port: number; asked: string[] }> {
+  const asked: string[] = [];
   const server = createServer((socket) => {
     socket.on('error', () => socket.destroy());
     socket.write('220 mx.test\r\n');
     socket.on('data', (chunk) => {
-      for (const line of chunk.toString().split('\r\n').slice(0, -1)) socket.write(line.startsWith('RCPT') && ++recipients > 1 ? '550 not here\r\n' : '250 fine\r\n');
+      for (const line of chunk.toString().split('\r\n').slice(0, -1)) {
+        const local = /^RCPT TO:<([^@]*)@/.exec(line)?.[1];
+        if (local !== undefined) asked.push(local);
+        const isRefused = local !== undefined && (!/^user\d+$/.test(local) || asked.length > limits.enough);
+        socket.write(isRefused ? '550 5.4.1 Recipient address rejected: Access denied.\r\n' : '250 fine\r\n');
+      }
     });
   });
   servers.push(server);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  return { port: (server.address() as AddressInfo).port, asked };
+}
+
+const users = (count: number): string[] => Array.from({ length: count }, (_, n) => `user${n}@one.test`);
+
+it.each([1, 3, 5, 30, 60])('a server that has had enough of us after %i recipients makes no living mailbox dead', async (enough) => {
+  const { port } = await tiring({ enough });
   const { verify } = await inWorld({ connect: connectTo(port) }, { resolver }, NOBODY);
-  const found = await verify(['jane@one.test', 'joe@one.test']);
-  expect(found.map(({ reason, flags }) => [reason, flags.accept_all])).toEqual([['accepted', null], ['rejected', null]]);
-  // Both, two strangers, and the one who was accepted once more.
-  expect(recipients).toBe(5);
+  const found = await verify(users(100));
+  expect(found.filter(({ result }) => result === 'undeliverable')).toEqual([]);
+});
+
+it('a refusal of everybody on another day makes nobody dead, whatever it meant before', async () => {
+  const limits = { enough: Infinity };
+  const { port } = await tiring(limits);
+  const { verify, one } = await inWorld({ connect: connectTo(port) }, { resolver }, NOBODY);
+  expect((await verify(['user1@one.test', 'gone@one.test'])).map(({ reason }) => reason)).toEqual(['accepted', 'no_mailbox']);
+  // One who was accepted that day is asked about beside the other.
+  expect(await one('lost@one.test')).toMatchObject({ result: 'undeliverable', reason: 'no_mailbox' });
+  limits.enough = 0;
+  expect((await verify([...users(3), 'lost@one.test'])).map(({ result, reason }) => [result, reason])).toEqual(Array.from({ length: 4 }, () => ['unknown', 'rejected']));
 });

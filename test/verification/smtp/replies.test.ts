@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { countFamily } from '../replies.ts';
+import { countFamily, meaningOf } from '../replies.ts';
 
 it('calls no mailbox dead over a real reply that says nothing against it', () => {
   expect(countFamily('living').calledDead).toEqual([]);
@@ -15,4 +15,25 @@ it('settles at least 80 % of the real replies about dead mailboxes', () => {
 it('tells a full mailbox from the others', () => {
   const full = countFamily('full');
   expect(full.calledFull / full.replies).toBeGreaterThanOrEqual(0.95);
+});
+
+it.each([
+  ['User has reached the storage limit', 'mailbox_full'],
+  ["User's inbox storage is exhausted", 'mailbox_full'],
+  ['mailbox is over its limit', 'mailbox_full'],
+  ['Mailbox is frozen, quota reached', 'mailbox_full'],
+  ['Das Postfach ist ueberfuellt', 'mailbox_full'],
+  ['Casilla llena', 'mailbox_full'],
+  ['La boîte est saturée', 'mailbox_full'],
+  ['Skrzynka przepełniona', 'mailbox_full'],
+  ['Почтовый ящик переполнен', 'mailbox_full'],
+  ['收件人邮箱已满', 'mailbox_full'],
+  ['Recipient rejected - throttled', 'policy_rejected'],
+  ['user over limit of received mails', 'policy_rejected'],
+  ['No such user - callout failed', 'policy_rejected'],
+  ['troppi destinatari', 'policy_rejected'],
+  ['Сообщение отклонено как спам', 'policy_rejected'],
+  ['发件人被列入黑名单', 'policy_rejected'],
+])('%s is %s, also under 5.1.1 and 5.2.1', (words, meaning) => {
+  for (const enhanced of ['5.1.1 ', '5.2.1 ', '']) expect(meaningOf(`550 ${enhanced}${words}`)).toBe(meaning);
 });

@@ -15,7 +15,7 @@ import { Limiter } from '../limiter/limiter.ts';
 import { AUTO_BOUNDS } from '../pool/adaptive-concurrency.ts';
 import { CallPool } from '../pool/call-pool.ts';
 import { EnrichStep } from '../processor/enrich.ts';
-import { enrichKey, verifyKey } from '../processor/keys.ts';
+import { enrichKey, verifyKeyAsSpelled } from '../processor/keys.ts';
 import { lookupScopes } from '../processor/scopes.ts';
 import { TrustGate } from '../processor/trust-gate.ts';
 import { VerifyStep } from '../processor/verify.ts';
@@ -198,9 +198,9 @@ class OneOff {
     if (key.text === null) {
       done('invalid', 'bad_encoding', null);
     } else if (this.#parts.step === 'verify') {
-      const email = verifyKey(key.text);
-      if (email === null) done('invalid', 'bad_email', null);
-      else this.#verify.ask(email, (found) => (found.kind === 'verdict' ? done('matched', null, found.answer) : found.kind === 'suppressed' ? done('suppressed', null, null) : done('failed', found.code, null)));
+      const address = verifyKeyAsSpelled(key.text);
+      if (address === null) done('invalid', 'bad_email', null);
+      else this.#verify.ask(address.key, (found) => (found.kind === 'verdict' ? done('matched', null, found.answer) : found.kind === 'suppressed' ? done('suppressed', null, null) : done('failed', found.code, null)), address.spelled);
     } else {
       const lookup = /[@\uff20\ufe6b]/.test(key.text) ? enrichKey(key.text, '') : enrichKey('', key.text);
       if (typeof lookup === 'string') done('invalid', lookup === 'bad_email' ? lookup : 'bad_domain', null);

@@ -1,7 +1,7 @@
 /** Which keys a record is looked up by. Pure. */
 import type { Step } from '../job/steps.ts';
 import type { InputRecord } from '../reader/types.ts';
-import { addressIn, domainIn, isBlank } from '../verification/clean-keys.ts';
+import { addressIn, domainIn, isBlank, type AddressInText } from '../verification/clean-keys.ts';
 import { profileKey } from '../verification/profile-url.ts';
 
 export type EnrichLookup = { readonly by: 'email' | 'domain'; readonly key: string };
@@ -14,6 +14,8 @@ export interface RecordKeys {
   readonly enrich: EnrichLookup | null;
   /** The record's own address; enrich may find one for a record without. */
   readonly verify: string | null;
+  /** The same as the record spells it, which is what the service is asked: a mail host may tell upper case from lower case. */
+  readonly spelled: string | null;
   readonly company: string | null;
   readonly reveal: string | null;
   /** The record's own address when it had to be cleaned, as in `mailto:` or `Jo <...>`: the one that is asked for in its place. */
@@ -45,7 +47,7 @@ export function keysFor(steps: readonly Step[], isFreeProvider: IsFreeProvider):
     const company = has.company ? keyOfCompany(mailbox, domain, isFreeProvider) : null;
     const reveal = has.reveal ? revealKey(linkedinUrl) : null;
     const decides = enrich !== null ? 'enrich' : reveal !== null ? 'reveal' : company !== null ? 'company' : verify !== null && !has.enrich ? 'verify' : null;
-    if (decides !== null) return { enrich, verify, company, reveal, cleanedEmail: address?.cleaned === true ? address.key : null, decides };
+    if (decides !== null) return { enrich, verify, spelled: verify === null ? null : spellingOf(address, verify), company, reveal, cleanedEmail: address?.cleaned === true ? address.key : null, decides };
     const why = has.enrich ? (person as NoKey) : (has.verify || has.company) && mailbox === null && !isBlank(email) ? 'bad_email' : 'no_key';
     return why === 'no_key' && has.reveal && !isBlank(linkedinUrl) ? 'bad_profile_url' : why;
   };
@@ -65,7 +67,19 @@ function keyOfPerson(mailbox: string | null, email: string, domain: string): Enr
 
 /** `verify`: a bad address is still asked about, trimmed and in lower case; null when there is none. */
 export function verifyKey(email: string): string | null {
-  return email === '' ? null : (addressIn(email)?.key ?? badAddress(email));
+  return verifyKeyAsSpelled(email)?.key ?? null;
+}
+
+/** The key of `verify` with its spelling; null when there is none. */
+export function verifyKeyAsSpelled(email: string): { readonly key: string; readonly spelled: string } | null {
+  const address = email === '' ? null : addressIn(email);
+  const key = address?.key ?? badAddress(email);
+  return key === null ? null : { key, spelled: spellingOf(address, key) };
+}
+
+/** Answers are matched by the key, in lower case: a spelling that does not fold to it is not asked. */
+function spellingOf(address: AddressInText | null, key: string): string {
+  return address !== null && address.spelled.toLowerCase() === key ? address.spelled : key;
 }
 
 function badAddress(email: string): string | null {

@@ -2,7 +2,7 @@ import { LowWatermark } from '../checkpoint/low-watermark.ts';
 import type { CompiledJob, Step } from '../job/types.ts';
 import type { InputRecord } from '../reader/types.ts';
 import { isBlank } from '../verification/clean-keys.ts';
-import { verifyKey, type KeysOf, type RecordKeys } from './keys.ts';
+import { verifyKeyAsSpelled, type KeysOf, type RecordKeys } from './keys.ts';
 import type { LookupOutcome } from './lookup-step.ts';
 import type { Steps } from './open-steps.ts';
 import { errorOf, invalid, NO_ANSWERS, SUPPRESSED, type Answers, type RecordResult } from './result.ts';
@@ -29,7 +29,7 @@ interface Passage {
 }
 
 /** A record that is ready for (or past) its verify step, in its turn. */
-type VerifyTurn = { readonly email: string; readonly passage: Passage } | null;
+type VerifyTurn = { readonly email: string; readonly spelled: string; readonly passage: Passage } | null;
 
 /**
  * Verify requests end with each so many rows of the output, full or not. Where few rows have something to ask, requests
@@ -91,25 +91,26 @@ export class RecordProcessor {
 
   #verify(passage: Passage, number: number): void {
     const { verify } = this.#steps;
-    const email = verify === null ? null : this.#addressOf(passage);
-    if (email === null) {
+    const address = verify === null ? null : this.#addressOf(passage);
+    if (address === null) {
       this.skip(number);
       this.#company(passage);
     } else {
-      this.#takeTurn(number, { email, passage });
+      this.#takeTurn(number, { email: address.key, spelled: address.spelled, passage });
     }
   }
 
   /** The record's own address, else the one that enrich found. */
-  #addressOf({ keys, hasEmail, result: { enrich } }: Passage): string | null {
+  #addressOf({ keys, hasEmail, result: { enrich } }: Passage): { key: string; spelled: string } | null {
     if (this.#job.verify.when === 'unverified' && enrich?.record.verified === true) return null;
     const found = enrich?.record.email;
-    return !hasEmail && typeof found === 'string' ? verifyKey(found) : keys.verify;
+    if (!hasEmail && typeof found === 'string') return verifyKeyAsSpelled(found);
+    return keys.verify === null ? null : { key: keys.verify, spelled: keys.spelled ?? keys.verify };
   }
 
   #takeTurn(number: number, turn: VerifyTurn): void {
     this.#verifyTurns.put(number, { turn }, ({ turn: next }, its) => {
-      if (next !== null) this.#steps.verify?.ask(next.email, (outcome) => this.#afterVerify(next.passage, next.email, outcome));
+      if (next !== null) this.#steps.verify?.ask(next.email, (outcome) => this.#afterVerify(next.passage, next.email, outcome), next.spelled);
       if (this.#groups !== null && (this.#groups.before + its + 1) % this.#groups.rows === 0) this.#steps.verify?.flush();
     });
   }

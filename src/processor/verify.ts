@@ -43,6 +43,8 @@ export class VerifyStep {
   readonly #patienceMs: number;
   readonly #pending: PendingGroups;
   readonly #inFlight = new Map<string, Done[]>();
+  /** By key, where the two differ. */
+  readonly #spelled = new Map<string, string>();
   readonly #queue: RequestQueue;
   readonly #limitMs: number | null;
   #sent = 0;
@@ -78,7 +80,8 @@ export class VerifyStep {
     return this.#pending.waiting;
   }
 
-  ask(email: string, done: Done): void {
+  /** @param spelled what the service is asked in place of the key; of several who ask for one key that of the first, so that a request is the same when it is sent again */
+  ask(email: string, done: Done, spelled = email): void {
     const waiting = this.#inFlight.get(email);
     if (waiting !== undefined) {
       waiting.push(done);
@@ -88,6 +91,7 @@ export class VerifyStep {
     const group = known?.kind === 'unsettled' ? readGroup(known.text).group : null;
     if (known?.kind === 'unsettled' && group !== null) {
       this.#inFlight.set(email, [done]);
+      if (spelled !== email) this.#spelled.set(email, spelled);
       this.#pending.rejoin(email, answered(known.text), group);
       return;
     }
@@ -102,6 +106,7 @@ export class VerifyStep {
       this.#doubt(doubtful);
       return;
     }
+    if (spelled !== email) this.#spelled.set(email, spelled);
     this.#asking++;
     this.#context.ledger.ask(this.#scope, email, (told) => {
       this.#asking--;
@@ -132,7 +137,7 @@ export class VerifyStep {
 
   #send(group: Group, asked: number): void {
     const { emails } = group;
-    const body = this.#context.client.verifyBody(emails);
+    const body = this.#bodyFor(emails);
     // By the body alone a service would repeat the answer that left them out.
     const idempotencyKey = this.#context.idempotencyKey(asked === 1 ? body : `${body}\nleft out`);
     this.#queue.left();
@@ -152,7 +157,7 @@ export class VerifyStep {
 
   #askPartAgain(group: PendingGroup, members: Members): void {
     const emails = [...members.keys()];
-    const body = this.#context.client.verifyBody(emails);
+    const body = this.#bodyFor(emails);
     // By the body alone the service would repeat what it said before.
     const idempotencyKey = this.#context.idempotencyKey(`${body}\n${group.round}`);
     this.#submit({ emails, body, idempotencyKey }, ({ settled, tooLarge }) => {
@@ -162,11 +167,22 @@ export class VerifyStep {
         return this.#askAgain(group, members);
       }
       const found = new Map(emails.map((email) => {
-        const record = settled.kind === 'ok' ? settled.value.byEmail.get(email) : undefined;
-        return [email, record === undefined ? null : { record, text: JSON.stringify(record) }] as const;
+        return [email, settled.kind === 'ok' ? this.#said(email, settled.value.byEmail) : null] as const;
       }));
       return this.#keep(found, members, { id: idempotencyKey, round: group.round + 1, endMs: group.endMs });
     });
+  }
+
+  #bodyFor(emails: readonly string[]): string {
+    return this.#context.client.verifyBody(emails.map((email) => this.#spelled.get(email) ?? email));
+  }
+
+  /** What was answered about a key. A row must not show how whoever asked first spelled it. */
+  #said(email: string, byEmail: VerifyAnswer['byEmail']): Answered<VerificationResult> | null {
+    const answer = byEmail.get(email);
+    if (answer === undefined) return null;
+    const record = answer.email === this.#spelled.get(email) ? { ...answer, email } : answer;
+    return { record, text: JSON.stringify(record) };
   }
 
   #submit(request: Omit<VerifyRequest, 'lateAttempts'>, settle: (ended: Ended) => void): void {
@@ -221,9 +237,9 @@ export class VerifyStep {
     const found = new Map<string, Answered<VerificationResult>>();
     const missing: string[] = [];
     for (const email of emails) {
-      const record = settled.value.byEmail.get(email);
-      if (record === undefined) missing.push(email);
-      else found.set(email, { record, text: JSON.stringify(record) });
+      const said = this.#said(email, settled.value.byEmail);
+      if (said === null) missing.push(email);
+      else found.set(email, said);
     }
     this.#keep(found, null, { id, round: 1, endMs: Date.now() + this.#patienceMs });
     if (missing.length === 0) return;
@@ -279,6 +295,7 @@ export class VerifyStep {
   #deliver(email: string, outcome: VerifyOutcome): void {
     const waiting = this.#inFlight.get(email) ?? [];
     this.#inFlight.delete(email);
+    this.#spelled.delete(email);
     for (const done of waiting) done(outcome);
     // A map that is rebuilt leaves its old table behind, and with it, until the next full collection, the records that are waited for here.
     waiting.length = 0;

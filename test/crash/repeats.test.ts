@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { Folder } from '../support/cli.ts';
 import { readLedger } from '../support/crash-site.ts';
-import { leads } from '../support/leads.ts';
+import { leads, type Lead } from '../support/leads.ts';
 import type { Asked } from '../support/scripted-service.ts';
 import { csvJob, EVERY_MS } from '../support/crash-jobs.ts';
 import { expectSameRequests, prepare } from './crashed-job.ts';
@@ -30,7 +30,7 @@ const CASES: readonly Case[] = [
 ];
 
 test.each(CASES)('$name: a kill repeats the requests in flight, body and Idempotency-Key alike, and nothing that is durable', async ({ rows, flags, answers, held }) => {
-  const { folder, service, args } = await prepare(csvJob(leads(rows, 11), { concurrency: '8', ...flags }));
+  const { folder, service, args } = await prepare(csvJob(spelled(leads(rows, 11)), { concurrency: '8', ...flags }));
   service.script = (asked, _response, reply, usual) => {
     if (answers(asked)) reply(usual());
   };
@@ -48,6 +48,7 @@ test.each(CASES)('$name: a kill repeats the requests in flight, body and Idempot
   const before = service.requests.length;
   service.script = (_asked, _response, reply, usual) => reply(usual());
   expect((await folder.run(args)).code).toBe(0);
+  expect(inFlight.every(({ path, body }) => path === 'enrich' || body.includes('Person'))).toBe(true);
   const known = new Set(inFlight.flatMap(namesOf));
   const repeats = service.requests.slice(before).filter((asked) => namesOf(asked).some((name) => known.has(name) || answeredNames.has(name)));
   expect(repeats.map(wireOf).sort()).toEqual(inFlight.map(wireOf).sort());
@@ -69,6 +70,9 @@ test('an answer is durable within a few intervals', async () => {
   await run.ended;
   expect(passed).toBeLessThanOrEqual(12);
 });
+
+/** Some are not written as their key, and verify asks for them as they are written. */
+const spelled = (rows: readonly Lead[]): Lead[] => rows.map((row, i) => (i % 3 === 0 ? { ...row, cells: row.cells.map((cell, n) => (n === 1 ? cell.replace(/^person/, 'Person') : cell)) } : row));
 
 const namesOf = ({ path, keys }: Asked): string[] => keys.map((key) => `${path} ${key}`);
 

@@ -115,7 +115,7 @@ export function person(fields: Record<string, unknown>): Settled<EnrichAnswer> {
 }
 
 export function verdicts(emails: readonly string[], result: (email: string) => string = () => 'deliverable'): Settled<VerifyAnswer> {
-  const byEmail = new Map(emails.map((email): [string, VerificationResult] => [email, { email, result: result(email), confidence: 90, reason: null }]));
+  const byEmail = new Map(emails.map((email): [string, VerificationResult] => [email.toLowerCase(), { email, result: result(email), confidence: 90, reason: null }]));
   return { kind: 'ok', value: { byEmail }, attempts: 1, requestId: 'r2' };
 }
 

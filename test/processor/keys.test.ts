@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { companyKey, enrichKey, revealKey, verifyKey } from '../../src/processor/keys.ts';
+import { companyKey, enrichKey, revealKey, verifyKey, verifyKeyAsSpelled } from '../../src/processor/keys.ts';
 
 describe('enrichKey', () => {
   it.each([
@@ -53,6 +53,25 @@ describe('verifyKey', () => {
     ['bad \ud800 one', 'bad \ufffd one'],
   ])('%j is asked for as %j', (email, expected) => {
     expect(verifyKey(email)).toBe(expected);
+  });
+
+  it.each([
+    ['Ada.Lovelace@Example.com ', 'ada.lovelace@example.com', 'Ada.Lovelace@example.com'],
+    ['mailto:Ada@Example.com', 'ada@example.com', 'Ada@example.com'],
+    ['Ada <ADA@B\u00dcCHER.example>', 'ada@xn--bcher-kva.example', 'ADA@xn--bcher-kva.example'],
+    ['\u00c9mile@example.com', '\u00e9mile@example.com', '\u00c9mile@example.com'],
+    ['Ada at Example', 'ada at example', 'ada at example'],
+  ])('%j has the key %j and is asked for as %j', (email, key, spelled) => {
+    expect(verifyKeyAsSpelled(email)).toEqual({ key, spelled });
+  });
+
+  it('is found in the answer by the spelling that was asked for', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string({ unit: 'binary', maxLength: 20 }), fc.string({ unit: 'grapheme', maxLength: 20 })), (local) => {
+        const found = verifyKeyAsSpelled(`${local}@example.com`);
+        if (found !== null) expect(found.spelled.toLowerCase()).toBe(found.key);
+      }),
+    );
   });
 
   it('is its own key, well-formed, and never empty', () => {

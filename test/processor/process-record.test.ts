@@ -171,8 +171,8 @@ describe('all four steps', () => {
 
 describe('which address is verified', () => {
   it.each([
-    ['its own, before the one found', record('Ada@Example.com'), person(FOUND), ['ada@example.com']],
-    ['the one found, without its own', record(' ', 'example.com'), person(FOUND), ['found@example.com']],
+    ['its own, before the one found', record('Ada@Example.com'), person(FOUND), ['Ada@example.com']],
+    ['the one found, without its own', record(' ', 'example.com'), person({ ...FOUND, email: 'Found@Example.com' }), ['Found@example.com']],
     ['its own bad one, though a domain was looked up', record('ada at home', 'example.com'), person(FOUND), ['ada at home']],
     ['its own, though nobody was found', record('ada@example.com'), MISS, ['ada@example.com']],
     ['none, where neither has one', record('', 'example.com'), MISS, []],

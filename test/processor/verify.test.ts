@@ -83,6 +83,36 @@ describe('VerifyStep', () => {
     );
   });
 
+  it('asks for an address as the first record spells it, keeps the key, and asks the same in a run that resumes', () => {
+    const spelled = ['Jane.Doe@example.com', 'jane.doe@example.com', 'bob@example.com', 'JANE.DOE@example.com'];
+    const run = (): { bench: Bench; got: VerifyOutcome[] } => {
+      const { bench, step } = make({ batch: 2 });
+      const got: VerifyOutcome[] = [];
+      for (const text of spelled) step.ask(text.toLowerCase(), (outcome) => got.push(outcome), text);
+      return { bench, got };
+    };
+    const { bench, got } = run();
+    expect(bench.bodies.verify.map(emailsIn)).toEqual([['Jane.Doe@example.com', 'bob@example.com']]);
+    expect(run().bench.bodies.verify).toEqual(bench.bodies.verify);
+    answerAll(bench, (emails) => verdicts(emails, () => 'deliverable'));
+    expect(got.map((outcome) => outcome.kind === 'verdict' && outcome.answer.record.email)).toEqual(['jane.doe@example.com', 'jane.doe@example.com', 'jane.doe@example.com', 'bob@example.com']);
+    expect(bench.kept.flat().map(({ key }) => key)).toEqual(['jane.doe@example.com', 'bob@example.com']);
+    expect(JSON.stringify(bench.kept)).not.toContain('Jane');
+  });
+
+  it('asks for what is left out, or halved, in the same spelling', () => {
+    const { bench, step } = make();
+    for (const text of ['Jane@example.com', 'Bob@example.com']) step.ask(text.toLowerCase(), () => undefined, text);
+    step.flush();
+    bench.next().settle(verdicts(['Bob@example.com'], () => 'deliverable'));
+    expect(emailsIn(bench.bodies.verify.at(-1) as string)).toEqual(['Jane@example.com']);
+    const other = make();
+    for (const text of ['Jane@example.com', 'Bob@example.com']) other.step.ask(text.toLowerCase(), () => undefined, text);
+    other.step.flush();
+    other.bench.next().settle(REFUSED);
+    expect(other.bench.bodies.verify.slice(1).map(emailsIn)).toEqual([['Jane@example.com'], ['Bob@example.com']]);
+  });
+
   it('keeps a verdict that says nothing for this run only', () => {
     const { bench, step, ask } = make();
     ask('a@example.com');

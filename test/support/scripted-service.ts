@@ -173,7 +173,7 @@ export class ScriptedService {
     const header = request.headers['idempotency-key'];
     const asked: Asked = {
       path: company !== undefined ? 'company' : url.endsWith('/v1/enrich') ? 'enrich' : url.endsWith('/v1/contacts/reveal') ? 'reveal' : 'verify',
-      keys: emails ?? [email ?? domain ?? linkedin_url ?? ''],
+      keys: emails?.map((spelled) => spelled.toLowerCase()) ?? [email ?? domain ?? linkedin_url ?? ''],
       body,
       idempotencyKey: typeof header === 'string' ? header : null,
       number: this.requests.length + 1,

@@ -15,7 +15,7 @@ export interface IetfQuota {
 interface Item { readonly name: string; readonly parameters: Readonly<Record<string, string>> }
 
 /** Longer than any header that a service sends; what is longer is not looked at. */
-const LONGEST = 2_048;
+export const LONGEST = 2_048;
 
 /** Every quota of which something is left or nothing, as an answer states it; empty: it states none. */
 export function ietfQuotas(rateLimit: string | null, policy: string | null): readonly IetfQuota[] {
@@ -42,12 +42,45 @@ function ofDraft07(rateLimit: string, remaining: number, policies: readonly Item
   return { periodMs: windowS === null ? null : windowS * 1_000, limit, remaining, resetS: number('reset') };
 }
 
-/** `"a b";q=1;w=2, c;q=3`, as far as it is understood. */
+/** `"a b";q=1;w=2, c;q=3`, as far as it is understood. Each character is read once: the text is a stranger's. */
 function itemsOf(text: string): Item[] {
-  return [...text.matchAll(/(?:"((?:[^"\\]|\\.)*)"|([\w.*:/-]+))((?:\s*;\s*[\w.*-]+(?:=(?:"[^"]*"|:[^:]*:|[^,;\s]+))?)*)\s*(?:,|$)/g)].map(([, quoted, token = '', parameters = '']) => ({
-    name: quoted ?? token,
-    parameters: Object.fromEntries([...parameters.matchAll(/;\s*([\w.*-]+)=(?:"([^"]*)"|([^,;\s]+))/g)].map(([, key = '', string, bare]) => [key, string ?? bare ?? ''])),
-  }));
+  return partsOf(text, ',').flatMap((member) => {
+    const [first = '', ...rest] = partsOf(member, ';');
+    const name = /^[\w.*:/-]+$/.test(first) ? first : quotedIn(first);
+    const parameters = rest.map(parameterOf);
+    if (name === null || parameters.includes(null)) return [];
+    return [{ name, parameters: Object.fromEntries(parameters.flatMap((parameter) => (parameter === null ? [] : [parameter]))) }];
+  });
+}
+
+/** `w=60`, `qu="requests"` or a key alone; null: it is none. */
+function parameterOf(text: string): readonly [key: string, value: string] | null {
+  const at = text.includes('=') ? text.indexOf('=') : text.length;
+  const [key, value] = [text.slice(0, at), text.slice(at + 1)];
+  const understood = at === text.length ? '' : /^[^\s"]+$/.test(value) ? value : quotedIn(value);
+  return understood === null || !/^[\w.*-]+$/.test(key) ? null : [key, understood];
+}
+
+/** What is between two quotes, in its own spelling; null: the text is not a quoted one. */
+function quotedIn(text: string): string | null {
+  return /^"((?:[^"\\]|\\.)*)"$/.exec(text)?.[1] ?? null;
+}
+
+/** The text between separators that are not within quotes, without the white space around it. */
+function partsOf(text: string, separator: string): string[] {
+  const parts: string[] = [];
+  let from = 0;
+  let isQuoted = false;
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at];
+    if (isQuoted && character === '\\') at++;
+    else if (character === '"') isQuoted = !isQuoted;
+    else if (character === separator && !isQuoted) {
+      parts.push(text.slice(from, at).trim());
+      from = at + 1;
+    }
+  }
+  return [...parts, text.slice(from).trim()];
 }
 
 function whole(text: string | undefined): number | null {

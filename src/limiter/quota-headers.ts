@@ -5,18 +5,18 @@
  */
 import { parseHttpDate } from '../client/retry-after.ts';
 import { type Headers } from './rate-headers.ts';
-import { ietfQuotas } from './ietf-quotas.ts';
+import { ietfQuotas, LONGEST } from './ietf-quotas.ts';
 
 const SECOND_MS = 1_000;
 export const PERIODS_MS = { second: SECOND_MS, minute: 60_000, hour: 3_600_000, day: 86_400_000, month: 30 * 86_400_000 } as const;
 const MINUTE_MS = PERIODS_MS.minute;
 
 /** How families name a period. */
-const WORDS: Readonly<Record<string, number>> = {
+const WORDS: ReadonlyMap<string, number> = new Map(Object.entries({
   second: SECOND_MS, sec: SECOND_MS, secondly: SECOND_MS, minute: PERIODS_MS.minute, min: PERIODS_MS.minute, minutely: PERIODS_MS.minute, hour: PERIODS_MS.hour, hourly: PERIODS_MS.hour, '60-minute': PERIODS_MS.hour,
   day: PERIODS_MS.day, daily: PERIODS_MS.day, '24-hour': PERIODS_MS.day, month: PERIODS_MS.month, monthly: PERIODS_MS.month,
-};
-const WORD = Object.keys(WORDS).sort((one, other) => other.length - one.length).join('|');
+}));
+const WORD = [...WORDS.keys()].sort((one, other) => other.length - one.length).join('|');
 
 type Part = 'limit' | 'remaining' | 'reset' | 'used';
 
@@ -103,7 +103,7 @@ function readWindowed(name: string, value: string | null, note: (periodMs: numbe
   for (const { name: pattern, part } of WINDOWED) {
     const found = pattern.exec(name)?.groups;
     if (found === undefined) continue;
-    note(WORDS[found['word'] ?? ''], part ?? (found['part'] as Part), value);
+    note(WORDS.get(found['word'] ?? ''), part ?? (found['part'] as Part), value);
     return;
   }
 }
@@ -111,7 +111,8 @@ function readWindowed(name: string, value: string | null, note: (periodMs: numbe
 /** `{'minute': 99, "day": 900}`: true when it is one. */
 function readByName(value: string, part: Part, note: (periodMs: number | undefined, part: Part, value: string) => void): boolean {
   if (!value.startsWith('{')) return false;
-  for (const [, word = '', number = ''] of value.matchAll(/['"]?([\w-]{1,20})['"]?\s*:\s*['"]?([^,'"}]{1,40})['"]?/g)) note(WORDS[word.toLowerCase().replace(/^per[-_]/, '')], part, number.trim());
+  if (value.length > LONGEST) return true;
+  for (const [, word = '', number = ''] of value.matchAll(/['"]?([\w-]{1,20})['"]?\s*:\s*['"]?([^,'"}]{1,40})['"]?/g)) note(WORDS.get(word.toLowerCase().replace(/^per[-_]/, '')), part, number.trim());
   return true;
 }
 

@@ -11,7 +11,7 @@ const MIN_KEY_IN_DATA = 8;
 
 interface Secret {
   readonly key: string;
-  /** Null: it is too short to be masked in data. */
+  /** The key as JSON may write it, as the group, or any other escape. Null: it is too short to be masked in data. */
   readonly escaped: RegExp | null;
 }
 
@@ -44,7 +44,7 @@ export class Redactor {
     for (const { key, escaped } of this.#secrets) {
       if (escaped === null) continue;
       if (masked.includes(key)) masked = masked.replaceAll(key, MASK);
-      if (masked.includes('\\')) masked = masked.replaceAll(escaped, MASK);
+      if (masked.includes('\\')) masked = masked.replaceAll(escaped, (other, found?: string) => (found === undefined ? other : MASK));
     }
     return masked;
   }
@@ -71,7 +71,10 @@ export class Redactor {
   }
 }
 
-/** The key in a JSON text, each of its characters plain or escaped (RFC 8259, 7), and not after a backslash that is none of its own. */
+/**
+ * The key in a JSON text, each of its characters plain or escaped (RFC 8259, 7), and not after a backslash that is none of its own:
+ * other escapes match, too, and so each is passed as a whole. To look back from each character would take for ever over a megabyte of backslashes.
+ */
 function inJson(key: string): RegExp {
   const characters = Array.from(key, (character) => {
     const hex = character.charCodeAt(0).toString(16).padStart(2, '0');
@@ -81,5 +84,5 @@ function inJson(key: string): RegExp {
     const short = '"\\/'.includes(character) ? [`\\\\${plain}`] : [];
     return `(?:${[...('"\\'.includes(character) ? [] : [plain]), ...short, code].join('|')})`;
   });
-  return new RegExp(`(?<=(?:^|[^\\\\])(?:\\\\\\\\)*)${characters.join('')}`, 'g');
+  return new RegExp(`(${characters.join('')})|\\\\[^]`, 'g');
 }

@@ -4,6 +4,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DataServiceError } from '../../src/client/data-service-client.ts';
 import { Redactor } from '../../src/client/redactor.ts';
+import { neverHangs } from '../support/never-hangs.ts';
 import { answer, EMAIL_BODY, makeClient, serve } from './servers.ts';
 
 const KEY = 'key_51x-very-secret';
@@ -101,6 +102,11 @@ describe('masking', () => {
   it('does not take for the key what only looks like its escapes', () => {
     const text = JSON.stringify({ title: Array.from(KEY, (c) => `\\u00${c.charCodeAt(0).toString(16)}`).join('') });
     expect(new Redactor(KEY).data(text)).toBe(text);
+  });
+
+  it.each([['backslashes', '\\\\'], ['escapes', '\\u0041'], ['keys that are cut off', '\\u006bey_'], ['parts of a key behind backslashes', `\\\\${KEY.slice(0, 5)}`]])('reads a megabyte of %s, and finds the key behind it', (_what, part) => {
+    const title = part.repeat(2 ** 20 / part.length);
+    expect(neverHangs(() => new Redactor(KEY).data(`{"title":"${title}${escaped(KEY)}"}`))).toBe(`{"title":"${title}[redacted]"}`);
   });
 
   it('hands over the very same headers when there is nothing to mask', () => {

@@ -2,13 +2,15 @@ import { EXIT, MillraceError } from '../errors.ts';
 import type { Counters } from './counters.ts';
 import { count } from './words.ts';
 
-/** Calls that are claimed together, as a share of `limits.maxCalls`, and at most. */
+/** Calls that are claimed together, as a share of the limit, and at most. */
 const CLAIM_SHARE = 0.01;
 const CLAIM_MOST = 1_000;
 
 export interface CallBudgetOptions {
-  /** `limits.maxCalls`; null: no limit, and nothing is claimed. */
+  /** `limits.maxCalls`; null: no limit. */
   readonly maxCalls: number | null;
+  /** Requests of the smallest stated window that must not forget what a killed run has sent; null, or left out: there is none. */
+  readonly windowCalls?: number | null;
   readonly counters: Pick<Counters, 'allCalls'>;
   /** Calls that runs before may have sent and did not live to count. */
   readonly uncounted: number;
@@ -19,19 +21,21 @@ export interface CallBudgetOptions {
 /**
  * Holds a job to `limits.maxCalls`, whatever kills it: a call is sent only after the checkpoint says that it may have
  * been. Calls are claimed a hundredth of the limit at a time, ahead of their sending; a run that is killed leaves its
- * claim behind, and the next one counts all of it as sent.
+ * claim behind, and the next one counts all of it as sent. A stated window of more than a minute is held to in the same way.
  */
 export class CallBudget {
   readonly #options: CallBudgetOptions;
   readonly #step: number;
+  readonly #claims: boolean;
   /** So many calls in all may be sent now. */
   #claimed: number;
   #recording: Promise<void> | null = null;
 
   constructor(options: CallBudgetOptions) {
     this.#options = options;
-    const { maxCalls, record } = options;
-    this.#step = Math.min(CLAIM_MOST, Math.max(1, Math.ceil((maxCalls ?? 0) * CLAIM_SHARE)));
+    const { maxCalls, windowCalls = null, record } = options;
+    this.#claims = maxCalls !== null || windowCalls !== null;
+    this.#step = Math.min(CLAIM_MOST, Math.max(1, Math.ceil(Math.min(maxCalls ?? Infinity, windowCalls ?? Infinity) * CLAIM_SHARE)));
     this.#claimed = record === null ? Infinity : 0;
   }
 
@@ -50,19 +54,20 @@ export class CallBudget {
   /** True: one call may be sent at once. False: the limit is reached. A promise: ask again when it resolves. @throws by it, StorageError */
   ask(): boolean | Promise<void> {
     const { maxCalls } = this.#options;
-    if (maxCalls === null) return true;
+    if (!this.#claims) return true;
     const left = this.#claimed - this.sent;
-    if (this.sent >= maxCalls) return false;
+    const most = maxCalls ?? Infinity;
+    if (this.sent >= most) return false;
     if (left <= 0) return this.#record();
     // In time, so that nobody waits for the disk. Whoever has to wait after all meets its failure.
-    if (left <= this.#step / 2 && this.#claimed < maxCalls) this.#record().catch(() => undefined);
+    if (left <= this.#step / 2 && this.#claimed < most) this.#record().catch(() => undefined);
     return true;
   }
 
   /** What a checkpoint that is written now must say. */
   claim(): number {
     const { maxCalls } = this.#options;
-    return maxCalls === null ? this.sent : Math.max(this.sent, Math.min(maxCalls, this.sent + this.#step));
+    return this.#claims ? Math.max(this.sent, Math.min(maxCalls ?? Infinity, this.sent + this.#step)) : this.sent;
   }
 
   /** The checkpoint that says so is durable. */

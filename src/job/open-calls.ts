@@ -96,15 +96,15 @@ export async function renewed(apiKey: RotatingKey, version: number, notices: Pic
 }
 
 /**
- * What the run before has spent of the last minute. A run that was killed sent more after its last checkpoint, nobody
- * knows how much: it is taken to have spent all, as late as its next checkpoint was due.
+ * What the run before has spent. A run that was killed sent more after its last checkpoint, until its next one was due at the latest:
+ * of the plan's minute it is taken to have spent all, of a longer window that the job states what it had claimed (`CallBudget`).
  */
-function spentBefore({ checkpoint, wasKilled, job }: JobParts): Spent | null {
+export function spentBefore({ checkpoint, wasKilled, job }: Pick<JobParts, 'checkpoint' | 'wasKilled' | 'job'>): Spent | null {
   if (checkpoint.spent === null) return null;
   const rpm = ownRpm(job, checkpoint);
-  const { later, windows = [], ...spent } = checkpoint.spent;
+  const { later, windows = [], sent = checkpoint.callsAtMost, ...spent } = checkpoint.spent;
   const killedAtMs = spent.lastAtMs + job.checkpoint.everyMs;
-  const kept = wasKilled && rpm !== null ? withUncounted(windows, rpm, killedAtMs) : windows;
+  const kept = wasKilled ? withUncounted(windows, Math.max(0, checkpoint.callsAtMost - sent), killedAtMs) : windows;
   return {
     ...(rpm === null ? { ...spent, calls: 0 } : wasKilled ? { calls: rpm, lastAtMs: killedAtMs } : spent),
     ...(kept.length === 0 ? {} : { windows: kept }),

@@ -6,6 +6,7 @@ import type { JobLock } from '../checkpoint/job-lock.ts';
 import { EXIT, MillraceError, StorageError, UsageError, type ExitCode } from '../errors.ts';
 import { openRunLedger } from '../ledger/open-run-ledger.ts';
 import { isShared } from '../ledger/place.ts';
+import { claimedFor } from '../limiter/quota-windows.ts';
 import { stopWaiting } from '../storage/storages.ts';
 import { loadKeys } from '../processor/load-keys.ts';
 import { OutputWriter } from '../writer/output-writer.ts';
@@ -30,7 +31,7 @@ import { runToStandardOutput } from './run-to-stdout.ts';
 import { makeOwnFolder } from './scratch.ts';
 import { leaveShards } from './shards/in-one-piece.ts';
 import { runShard, type Decide } from './shards/run-shard.ts';
-import { ownRpm } from './shards/shard-job.ts';
+import { ownRpm, ownWindows } from './shards/shard-job.ts';
 import { serviceOrigin } from './service-origin.ts';
 import { expectedOf } from './snapshot.ts';
 import { SilenceWatch } from './silence.ts';
@@ -178,7 +179,8 @@ async function execute(job: CompiledJob, paths: JobPaths, start: Start & { kind:
   const { rpm } = job.service;
   const series = new CallSeries({ from: checkpoint.totals.series, rpm: rpm === null ? null : rpm * share, nowMs: monotonicNow(), wallMs: Date.now() });
   const counters = new Counters(checkpoint.totals, monotonicNow, series);
-  const budget = new CallBudget({ maxCalls: job.limits.maxCalls, counters, uncounted: Math.max(0, checkpoint.callsAtMost - counters.allCalls), record: () => keep({}) });
+  const uncounted = Math.max(0, checkpoint.callsAtMost - counters.allCalls);
+  const budget = new CallBudget({ maxCalls: job.limits.maxCalls, windowCalls: claimedFor(ownWindows(job, checkpoint)), counters, uncounted, record: () => keep({}) });
   // A shard counts its own: the others write to the same ledger.
   const totals = (): RunTotals => (checkpoint.shard === null ? counters.totals(ledger.totals(), checkpoint.retry?.forgotten) : counters.totals(ledger.added(), checkpoint.totals.lookups));
   let latest = checkpoint;
@@ -220,7 +222,7 @@ async function execute(job: CompiledJob, paths: JobPaths, start: Start & { kind:
         vouched: context.vouched,
         service: { baseUrl: context.baseUrl, origin: serviceOrigin(job), apiKey: context.apiKey },
         keepTotals: () => keep({}),
-        keep: (mark, state, trust, spent) => keep({ mark, state, ...trust, spent }),
+        keep: (mark, state, trust, spent) => keep({ mark, state, ...trust, spent: { ...spent, sent: budget.sent } }),
         drain: context.drain,
         abort,
       }));

@@ -29,6 +29,8 @@ export interface Spent {
   readonly lastAtMs: number;
   /** The service said "later", and has not answered anything else since. Left out: it has. */
   readonly later?: Later;
+  /** Calls of the whole job by then, in the count of the checkpoint's `callsAtMost`. Left out: this is no checkpoint's. */
+  readonly sent?: number;
   /** Windows other than the minute's, and what is left of each. */
   readonly windows?: readonly KeptWindow[];
 }

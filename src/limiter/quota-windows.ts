@@ -33,9 +33,26 @@ export interface UsedUp {
   readonly untilMs: number;
 }
 
-/** What a run that was killed may have sent since its last checkpoint counts as spent. @param calls at most @param atMs wall clock, when the last of them was sent at the latest */
+/** A window of a minute or less is soon over: after a kill all of it counts as spent, and no call is claimed for it. */
+const SOON_OVER_MS = 60_000;
+
+/** Requests of the smallest window for which calls are claimed before they are sent; null: there is none. */
+export function claimedFor(windows: readonly StatedWindow[]): number | null {
+  const limits = windows.flatMap(({ limit, periodMs }) => (periodMs > SOON_OVER_MS ? [limit] : []));
+  return limits.length === 0 ? null : Math.min(...limits);
+}
+
+/**
+ * What a run that was killed may have sent, and did not live to count, counts as spent.
+ * @param calls that it had claimed
+ * @param atMs wall clock, when the last of them was sent
+ */
 export function withUncounted(windows: readonly KeptWindow[], calls: number, atMs: number): KeptWindow[] {
-  return windows.map((window) => ({ ...window, spent: [...window.spent, [atMs, Math.min(calls, window.limit ?? calls)] as const] }));
+  return windows.map((window) => {
+    const { limit, periodMs } = window;
+    const most = periodMs > SOON_OVER_MS ? Math.min(calls, limit ?? calls) : (limit ?? calls);
+    return most === 0 ? window : { ...window, spent: [...window.spent, [atMs, most] as const] };
+  });
 }
 
 /** Whole seconds, of which nobody says whether they were rounded up or down. */

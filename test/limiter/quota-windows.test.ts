@@ -135,9 +135,11 @@ describe('a day of 300 that is used up', () => {
   });
 });
 
-it('a run that was killed may have sent a minute of the plan since its checkpoint: each window counts that as spent, and no more than it holds', () => {
+it('what a killed run had claimed counts as spent in each window, and no more than it holds; of a window of a minute or less all does', () => {
   const kept = [{ periodMs: hour, limit: 500, left: null, resetAtMs: null, spent: [[1, 3]] as const }, { periodMs: second, limit: 10, left: null, resetAtMs: null, spent: [] }];
   expect(withUncounted(kept, 200, 9).map(({ spent }) => spent)).toEqual([[[1, 3], [9, 200]], [[9, 10]]]);
+  expect(withUncounted(kept, 0, 9).map(({ spent }) => spent)).toEqual([[[1, 3]], [[9, 10]]]);
+  expect(withUncounted(kept, 700, 9)[0]?.spent).toEqual([[1, 3], [9, 500]]);
 });
 
 it.each([['fixed', 600], ['sliding', 600]] as const)('of a quota of %s minutes that is used up every time, the share used is all of what was offered', async (kind, limit) => {

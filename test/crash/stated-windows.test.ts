@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import { csvJob } from '../support/crash-jobs.ts';
+import { leads, seeded } from '../support/leads.ts';
+import { prepare } from './crashed-job.ts';
+
+/** `CRASH_SEED=123` repeats a run. */
+const SEED = Number(process.env['CRASH_SEED'] ?? Date.now() % 1_000_000);
+const KILLS = 4;
+const AT_ONCE = 4;
+
+const LIMIT = 200;
+/** A hundredth of that. */
+const CLAIM = 2;
+
+test.each(['50', '600000'])(`killed again and again, a job on an unlimited plan keeps to a stated day of ${LIMIT} requests, and leaves little of it (every %s ms, CRASH_SEED=${SEED})`, async (everyMs) => {
+  const random = seeded(SEED + Number(everyMs));
+  const flags = { steps: 'enrich', 'service.windows': `${LIMIT}/day`, 'checkpoint.everyMs': everyMs, concurrency: String(AT_ONCE) };
+  const { folder, service, args } = await prepare(csvJob(leads(2 * LIMIT, SEED % 1_000), flags));
+  service.latencyMs = 3;
+  for (let kill = 0; kill < KILLS; kill++) {
+    const run = folder.start(args);
+    const enough = service.sees(1 + Math.floor(random() * (LIMIT / KILLS - CLAIM - AT_ONCE)));
+    expect(await Promise.race([enough.then(() => 'killed'), run.ended.then(({ code, stderr }) => `${code} ${stderr}`)])).toBe('killed');
+    run.kill('SIGKILL');
+    expect((await run.ended).signal).toBe('SIGKILL');
+  }
+  expect(await folder.run(args)).toMatchObject({ code: 69, stderr: expect.stringContaining(`${LIMIT} requests a day`) });
+  expect(service.requests.length).toBeLessThanOrEqual(LIMIT);
+  // What a kill leaves unused of its claim, and calls that were cut off before the service saw them.
+  expect(service.requests.length).toBeGreaterThanOrEqual(LIMIT - KILLS * (CLAIM + AT_ONCE));
+});

@@ -39,6 +39,9 @@ export class Transport {
   readonly #maxBytes: number;
   /** A server has answered: what it speaks is known. */
   #answered = false;
+  /** Whether the port speaks TLS, once that was asked. */
+  #tls: Promise<boolean> | null = null;
+  readonly #endProbe = new AbortController();
   #closing: Promise<void> | null = null;
   #destroyed: Promise<void> | null = null;
 
@@ -72,6 +75,7 @@ export class Transport {
   /** Cancels what is under way. */
   destroy(): Promise<void> {
     this.#inFlight.abortAll('cancelled: the client was destroyed');
+    this.#endProbe.abort();
     this.#destroyed ??= this.#dispatcher.destroy();
     return this.#destroyed;
   }
@@ -112,7 +116,8 @@ export class Transport {
     const closed = CLOSED.has((error as NodeJS.ErrnoException).code ?? '');
     if (!closed || this.#answered || protocol === 'https:' || proxyFor(this.#base, process.env) !== null) return;
     const { port } = new URL(origin);
-    if (await speaksTls(hostname, Number(port || HTTP_PORT))) exchange.failure = { code: 'network', fault: 'needs_tls', detail: `${origin} speaks TLS` };
+    this.#tls ??= speaksTls(hostname, Number(port || HTTP_PORT), this.#endProbe.signal);
+    if (await this.#tls) exchange.failure = { code: 'network', fault: 'needs_tls', detail: `${origin} speaks TLS` };
   }
 
   #dispatch(path: string, body: string | null, idempotencyKey: string | undefined, exchange: Exchange): void {

@@ -26,13 +26,13 @@ export async function serve(listener: Listener): Promise<string> {
 }
 
 /** A server below HTTP: told of the socket once the first bytes of a request are there. */
-export async function serveRaw(onRequest: (socket: Socket, count: number) => void): Promise<string> {
+export async function serveRaw(onRequest: (socket: Socket, count: number, data: Buffer) => void): Promise<string> {
   const sockets = new Set<Socket>();
   let count = 0;
   const server = createTcpServer((socket) => {
     sockets.add(socket);
     socket.on('error', () => {});
-    socket.on('data', () => onRequest(socket, ++count));
+    socket.on('data', (data) => onRequest(socket, ++count, data));
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   cleanUp(() => {

@@ -6,6 +6,9 @@ import { packageVersion } from '../../src/client/version.ts';
 import { cleanUp } from '../support/clean-up.ts';
 import { answer, bodyOf, EMAIL_BODY, makeClient, PERSON_TEXT, serve, serveCanned, serveRaw } from './servers.ts';
 
+/** How a connection that begins with TLS begins. */
+const TLS_HANDSHAKE = 0x16;
+
 const head = (status: string, ...headers: string[]): string => [`HTTP/1.1 ${status}`, 'content-type: application/json', ...headers, '', ''].join('\r\n');
 
 describe('the request', () => {
@@ -142,6 +145,33 @@ describe('a hostile or broken service', () => {
     const client = makeClient('http://no-such-host.invalid');
     expect(await client.callEnrich(EMAIL_BODY)).toMatchObject({ kind: 'retryable', code: 'network' });
   });
+
+  it('closes each connection unanswered: one handshake asks whether it speaks TLS, however many calls fail', async () => {
+    let handshakes = 0;
+    const url = await serveRaw((socket, _count, data) => {
+      if (data[0] === TLS_HANDSHAKE) handshakes++;
+      socket.destroy();
+    });
+    const client = makeClient(url, { connections: 4 });
+    const results = await Promise.all(Array.from({ length: 8 }, () => client.callEnrich(EMAIL_BODY)));
+    results.push(await client.callEnrich(EMAIL_BODY));
+    for (const result of results) expect(result).toMatchObject({ kind: 'retryable', code: 'network' });
+    expect(handshakes).toBe(1);
+  });
+
+  it('says nothing to the handshake: the call ends when the client is destroyed', async () => {
+    const asked = Promise.withResolvers<void>();
+    const url = await serveRaw((socket, _count, data) => {
+      if (data[0] === TLS_HANDSHAKE) asked.resolve();
+      else socket.destroy();
+    });
+    const client = makeClient(url);
+    const call = client.callEnrich(EMAIL_BODY);
+    await asked.promise;
+    await client.destroy();
+    expect(await call).toMatchObject({ kind: 'retryable', code: 'network' });
+    // Nobody but the client ends this handshake before three seconds are over.
+  }, 2_500);
 
   it('speaks something else', async () => {
     const client = makeClient(await serveRaw((socket) => socket.end('220 mail.example ESMTP\r\n')));

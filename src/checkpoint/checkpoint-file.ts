@@ -71,7 +71,7 @@ export interface Checkpoint extends Trust {
   /** Absolute path or uri of the output that it belongs to. */
   readonly output: string;
   readonly fingerprint: Readonly<Record<string, unknown>>;
-  /** 1, and one more for each `--fresh` and each retry: part of every Idempotency-Key. */
+  /** 1, and one more for each `--fresh` and each retry; after a damaged checkpoint, see `generationAfterDamage`. Part of every Idempotency-Key. */
   readonly generation: number;
   /** Names the run over all its resumes. */
   readonly run: string;
@@ -140,6 +140,14 @@ export async function readCheckpoint(path: string): Promise<Checkpoint | null> {
 export function nullIfFresh(error: unknown, fresh: boolean): null {
   if (fresh && error instanceof InputError && error.code === DAMAGED) return null;
   throw error;
+}
+
+/**
+ * The generation of a job that starts over from a damaged checkpoint. What the checkpoint says of its own may be wrong by a
+ * bit, so the clock gives one: milliseconds since 1970 are far above any count of retries. `before`: what is known of others; 0: nothing.
+ */
+export function generationAfterDamage(before: number, now: Date): number {
+  return Math.max(before + 1, now.getTime());
 }
 
 /** @throws StorageError, or 75 when the job was lost */

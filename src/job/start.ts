@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { DAMAGED, readCheckpoint, type Checkpoint } from '../checkpoint/checkpoint-file.ts';
+import { DAMAGED, generationAfterDamage, readCheckpoint, type Checkpoint } from '../checkpoint/checkpoint-file.ts';
 import type { Fence } from '../checkpoint/fence.ts';
 import { InputError, MillraceError, StorageError, storageHint } from '../errors.ts';
 import { compareManifests } from '../reader/freeze.ts';
@@ -44,17 +44,17 @@ export interface StartOptions {
  */
 export async function decideStart(job: CompiledJob, paths: JobPaths, options: StartOptions): Promise<Start> {
   const before = await readCheckpoint(paths.checkpoint).catch((error: unknown) => damagedOr(error, paths, options));
-  if (before === 'damaged') return freshStart(job, paths, options, (options.generationBefore ?? 0) + 1);
+  if (before === 'damaged') return freshStart(job, paths, options, await nextGeneration(null, paths, options));
   if (before === null) {
     await refuseForeignOutput(paths);
-    return { ...(await freshStart(job, paths, options, (options.generationBefore ?? 0) + 1)), isFirst: true };
+    return { ...(await freshStart(job, paths, options, await nextGeneration(0, paths, options))), isFirst: true };
   }
   refuseForeignCheckpoint(job, paths, before);
   if (options.fresh) {
     refuseOthersOutput(job, paths, before);
     const isFirst = !isSamePlace(before.output, paths.output);
     if (isFirst) await refuseForeignOutput(paths);
-    return { ...(await freshStart(job, paths, options, Math.max(before.generation, options.generationBefore ?? 0) + 1)), isFirst };
+    return { ...(await freshStart(job, paths, options, await nextGeneration(before.generation, paths, options))), isFirst };
   }
   refuseChangedDefinition(job, paths, before);
   const found = withAddress(job, before);
@@ -84,6 +84,14 @@ async function damagedOr(error: unknown, paths: JobPaths, { fresh }: StartOption
   const left = (await leftOf(paths)).join(', ');
   const hint = `Name another output or checkpoint. To start this job over, move away ${left}; what was paid for stays in the ledger.`;
   throw new InputError(error.code, error.message, { hint, cause: error });
+}
+
+/** A generation that no run of this job has had. @param before of its checkpoint: 0 for none, null for a damaged one */
+async function nextGeneration(before: number | null, paths: JobPaths, { fresh, generationBefore = 0, now }: StartOptions): Promise<number> {
+  // What can be read of shards is gone by now, and its generation known: what is left is damaged.
+  const isKnown = before !== null && !(fresh && (await exists(paths.shards)));
+  const most = Math.max(before ?? 0, generationBefore);
+  return isKnown ? most + 1 : generationAfterDamage(most, now());
 }
 
 /** The checkpoint, and what else stands in the way of a new run. */

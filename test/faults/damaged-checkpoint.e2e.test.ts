@@ -60,6 +60,36 @@ test.each(Object.keys(DAMAGES).flatMap((name) => [[name, 'out.csv.checkpoint.jso
   }
 });
 
+/** The Idempotency-Keys of what was asked since the service forgot, by body. */
+function keysOf({ service }: World): Map<string, string | null> {
+  return new Map(service.requests.map(({ path, body, idempotencyKey }) => [`${path} ${body}`, idempotencyKey]));
+}
+
+test.each(['out.csv.checkpoint.json', 'out.csv.checkpoint.json.shards'])('%s: what starts over begins another generation, so that a service replays no answer', async (damaged) => {
+  const world = await makeWorld(people(damaged.endsWith('.shards') ? 6 : 3));
+  const { folder, service, args } = world;
+  const shard: Record<string, string> = damaged.endsWith('.shards') ? { shard: '0/2' } : {};
+  // The answers of the run before are lost with its ledger.
+  service.script = ({ number }, _response, reply, usual) => {
+    if (number < 3) reply(usual());
+  };
+  const run = folder.start(args({ steps: 'enrich', ...shard }));
+  await service.when(() => service.answered === 2 && service.unanswered.size > 0);
+  run.kill('SIGTERM');
+  run.kill('SIGINT');
+  expect((await run.ended).code).toBe(75);
+  service.script = (_asked, _response, reply, usual) => reply(usual());
+  const first = keysOf(world);
+  expect(first.size).toBe(3);
+  await truncate(folder.at(damaged), 100);
+  await rename(folder.at('out.csv.ledger'), folder.at('away'));
+  service.forget();
+  expect((await folder.run(args({ steps: 'enrich', ...shard, fresh: true }))).code).toBe(0);
+  const second = keysOf(world);
+  expect(second.size).toBe(3);
+  for (const [body, key] of second) expect(key).not.toBe(first.get(body));
+});
+
 test('of a shard: shard 0 with --fresh starts over, and what was paid for is not asked for again', async () => {
   const world = await makeWorld(people(RECORDS));
   const { folder, service, args } = world;

@@ -120,7 +120,7 @@ export class RunningJob {
     if (drain.aborted) onDrain();
     let keeping: Keeping | null = null;
     const { limiter, pool, steps: { verify } } = { limiter: this.limiter, pool: this.pool, steps: this.#steps };
-    const leave = watchRun(this.#parts.waits, { limiter, pool, claimed: () => this.#parts.ledger.waiting, pending: () => verify?.addressesPending ?? null, reader: () => this.#readerWaitsFor, now: () => performance.now() });
+    const leave = watchRun(this.#parts.waits, { limiter, pool, joining: () => this.#parts.ledger.joining, claimed: () => this.#parts.ledger.waiting, pending: () => verify?.addressesPending ?? null, reader: () => this.#readerWaitsFor, now: () => performance.now() });
     try {
       await this.#keep(checkpoint.mark, 'running', this.#known);
       // Only now: on a slow disk the first of these would meet the checkpoint that is still being written.

@@ -7,6 +7,8 @@ import { count } from './words.ts';
 export interface WaitSources {
   readonly limiter: Pick<Limiter, 'waiting'>;
   readonly pool: Pick<CallPool, 'outage' | 'inFlight' | 'retriesWaiting'>;
+  /** What keeps the run from claiming lookups; null: nothing. */
+  readonly joining: () => Wait | null;
   /** Lookups that another run is asking for. */
   readonly claimed: () => number;
   /** Addresses whose verdict is asked for again, and when the first of them is (monotonic milliseconds); null: there are none. */
@@ -18,10 +20,11 @@ export interface WaitSources {
 }
 
 /** Says in `waits` what the job waits for. Returns what ends that. */
-export function watchRun(waits: Waits, { limiter, pool, claimed, pending, reader, now }: WaitSources): () => void {
+export function watchRun(waits: Waits, { limiter, pool, joining, claimed, pending, reader, now }: WaitSources): () => void {
   const leaves = [
     () => outageWait(pool, now()),
     () => limiter.waiting(),
+    joining,
     () => ifAny(claimed(), 'claim', (n) => `the answers to ${lookups(n)} that another run is asking for`),
     () => ifAny(pool.inFlight, 'answers', (n) => `the ${n === 1 ? 'answer to one request' : `answers to ${count(n)} requests`} under way`),
     () => ifAny(pool.retriesWaiting, 'retry', (n) => `the time at which ${n === 1 ? 'a failed request is' : `${count(n)} failed requests are`} sent again`),

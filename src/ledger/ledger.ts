@@ -10,19 +10,17 @@ import { keyHash } from './key-hash.ts';
 import { KnownKeys } from './known-keys.ts';
 import { LookupCounts, type Lookups } from './lookup-counts.ts';
 import type { LedgerEntry, LedgerOptions, NewRow, SharedAnswer } from './options.ts';
+import { forgetOldRuns, OwnRun } from './own-run.ts';
 import { PLACE_AT, Places } from './places.ts';
 import { RunRows } from './run-rows.ts';
 import { BUSY_MS, checkLedger, prepareLedger } from './schema.ts';
 import { makeScope, scopeNumber, ScopeRows } from './scope-rows.ts';
-import { bothUsed, UsedAnswers } from './used-answers.ts';
+import { UsedAnswers } from './used-answers.ts';
 import { WaitingAnswers, type Given } from './waiting-answers.ts';
 import { checkWhole } from './whole-file.ts';
 
 export type { LedgerAnswer } from './answer.ts';
 export type { LedgerEntry, LedgerOptions } from './options.ts';
-
-/** Runs of a job, besides the present one, whose use of other runs' answers is kept: more have begun since than anybody resumes. */
-const RUNS_REMEMBERED = 32;
 
 /**
  * Answers already paid for, on disk: constant memory, safe for several jobs at once (SQLite in WAL mode), and every
@@ -36,10 +34,8 @@ export class Ledger {
   readonly #failedUpTo: number;
   readonly #answers: AnswerRows;
   readonly #insert: StatementSync;
-  readonly #keepUsed: StatementSync;
-  readonly #count: StatementSync;
-  readonly #counted: StatementSync;
   readonly #runs: RunRows;
+  readonly #own: OwnRun;
   readonly #version: StatementSync;
   readonly #places: Places;
   readonly #used = new UsedAnswers();
@@ -62,19 +58,15 @@ export class Ledger {
     if (options.peek !== true) {
       this.#write(() => {
         this.#runs.idOf(options.job, options.run);
-        // One job may have several runs that are not over, with `{date}` in its output: what they have used stays theirs.
-        db.prepare('DELETE FROM used WHERE run IN (SELECT id FROM runs WHERE job = ? AND run <> ? ORDER BY id DESC LIMIT -1 OFFSET ?)').run(options.job, options.run, RUNS_REMEMBERED);
+        forgetOldRuns(db, options);
       });
     }
     this.#runId = this.#runs.find(options.run);
     this.#insert = db.prepare('INSERT INTO answers (scope, key, run, at, kind, body) VALUES (?, ?, ?, ?, ?, ?)');
-    this.#keepUsed = db.prepare('INSERT INTO used (run, block, bits) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET bits = excluded.bits');
-    this.#count = db.prepare('UPDATE runs SET lookups = lookups + ?, reused = reused + ?, writes = writes + 1 WHERE id = ?');
-    this.#counted = db.prepare('SELECT lookups, reused FROM runs WHERE id = ?');
-    this.#counted.setReturnArrays(true);
     this.#version = db.prepare('PRAGMA data_version');
     this.#version.setReturnArrays(true);
-    for (const { block, bits } of db.prepare('SELECT block, bits FROM used WHERE run = ?').iterate(this.#runId)) this.#used.load(Number(block), bits as Uint8Array);
+    this.#own = new OwnRun(db, this.#runId, options.shared === true);
+    this.#own.load(this.#used);
     [this.#othersVersion] = this.#version.get() as unknown as [number];
     this.#known = options.peek === true ? null : new KnownKeys(db);
     this.#places = new Places(db, options.placeAt ?? PLACE_AT, (hash) => {
@@ -200,10 +192,7 @@ export class Ledger {
 
   #writeAll(): void {
     // SQLite flushes nothing, and so not what was published before either, where no page changes: the run's row always does.
-    this.#insertAll(this.#waitingRows(), () => {
-      for (const [block, bits] of this.#used.changed()) this.#keepUsed.run(this.#runId, block, this.#options.shared === true ? bothUsed(bits, this.#db.prepare('SELECT bits FROM used WHERE run = ? AND block = ?').get(this.#runId, block)?.['bits']) : bits);
-      this.#count.run(...this.counts.waiting, this.#runId);
-    });
+    this.#insertAll(this.#waitingRows(), () => this.#own.keep(this.#used, this.counts));
     this.#used.kept();
     this.#waiting.clear();
     this.counts.written();
@@ -229,8 +218,7 @@ export class Ledger {
 
   /** Distinct lookups of this run over all its resumes, and how many of them an earlier run had paid for. */
   totals(): Lookups {
-    const [lookups, reused] = this.#guard(() => this.#counted.get(this.#runId) as unknown as [number, number] | undefined) ?? [0, 0];
-    return this.counts.beside(lookups, reused);
+    return this.counts.beside(this.#guard(() => this.#own.counted()));
   }
 
   /** Flushes and closes. */

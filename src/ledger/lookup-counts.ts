@@ -26,7 +26,7 @@ export class LookupCounts {
   }
 
   /** What the ledger says, and what waits. */
-  beside(lookups: number, reused: number): Lookups {
+  beside({ lookups, reused }: Lookups): Lookups {
     const [more, moreReused] = this.waiting;
     return { lookups: lookups + more, reused: reused + moreReused };
   }

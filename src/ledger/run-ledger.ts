@@ -1,4 +1,5 @@
 /** The ledger as a run sees it, wherever it lies: the door of this room for the pipeline. */
+import type { Wait } from '../waits.ts';
 import type { LedgerAnswer } from './answer.ts';
 import type { Ledger } from './ledger.ts';
 import type { Lookups } from './lookup-counts.ts';
@@ -18,6 +19,8 @@ export interface LedgerListener {
 export interface RunLedger {
   /** How many lookups wait for an answer that another run is asking for. They are within nobody's power here. */
   readonly waiting: number;
+  /** What keeps lookups from being claimed, or claimed ones from being sent; null: nothing. */
+  readonly joining: Wait | null;
   listen(listener: LedgerListener): void;
   /** A number for (origin, step, options): the part of an entry's key that a whole job shares. */
   scope(origin: string, step: string, options: string): number;
@@ -53,6 +56,10 @@ export class FileLedger implements RunLedger {
 
   get waiting(): number {
     return 0;
+  }
+
+  get joining(): Wait | null {
+    return null;
   }
 
   listen(_listener: LedgerListener): void {}

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { watchRun, type WaitSources } from '../../src/job/wait-sources.ts';
 import { Waits } from '../../src/waits.ts';
 
-const IDLE: WaitSources = { limiter: { waiting: () => null }, pool: { outage: null, inFlight: 0, retriesWaiting: 0 }, claimed: () => 0, pending: () => null, reader: () => null, now: () => 1_000 };
+const IDLE: WaitSources = { limiter: { waiting: () => null }, pool: { outage: null, inFlight: 0, retriesWaiting: 0 }, joining: () => null, claimed: () => 0, pending: () => null, reader: () => null, now: () => 1_000 };
 
 test.each<[string, Partial<WaitSources>, object]>([
   ['nothing', {}, { reason: 'no_requests', untilMs: null }],
@@ -10,6 +10,7 @@ test.each<[string, Partial<WaitSources>, object]>([
   ['an outage, while a probe is under way', { pool: { outage: { forMs: 9, probeInMs: 0 }, inFlight: 1, retriesWaiting: 0 } }, { reason: 'outage', untilMs: null }],
   ['what the limiter waits for', { limiter: { waiting: () => ({ reason: 'resume', what: 'x', untilMs: 7 }) } }, { reason: 'resume', untilMs: 7 }],
   ['lookups that another run asks for', { claimed: () => 2 }, { reason: 'claim', what: 'the answers to 2 lookups that another run is asking for' }],
+  ['the run that does not show its claims, before its answers', { joining: () => ({ reason: 'claim', what: 'another run to show what it is asking for', untilMs: 31_000 }), claimed: () => 2 }, { reason: 'claim', what: 'another run to show what it is asking for', untilMs: 31_000 }],
   ['an answer', { pool: { outage: null, inFlight: 1, retriesWaiting: 3 } }, { reason: 'answers', what: 'the answer to one request under way' }],
   ['a retry', { pool: { outage: null, inFlight: 0, retriesWaiting: 3 } }, { reason: 'retry', what: 'the time at which 3 failed requests are sent again' }],
   ['pending verdicts', { pending: () => ({ addresses: 12, untilMs: 61_000 }) }, { reason: 'verify', untilMs: 61_000 }],

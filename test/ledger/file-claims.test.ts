@@ -24,8 +24,16 @@ function change(path: string, sql: string, ...values: (string | number)[]): void
   db.close();
 }
 
+/** Another process that writes to the file, and does not end. */
+function locked(file: string): DatabaseSync {
+  const paused = new DatabaseSync(file);
+  onTestFinished(() => paused.close());
+  paused.exec('PRAGMA busy_timeout = 5000; BEGIN IMMEDIATE');
+  return paused;
+}
+
 /** Another process that has claimed these keys. */
-async function claimedBy(path: string, name: string, keys: readonly string[]): Promise<{ kill: () => Promise<unknown> }> {
+async function claimedBy(path: string, name: string, keys: readonly string[]): Promise<{ kill: () => Promise<unknown>; pause: () => void }> {
   const child = spawn(process.execPath, [CHILD, path, name, ...keys], { stdio: ['pipe', 'pipe', 'inherit'] });
   onTestFinished(() => void child.kill('SIGKILL'));
   let said = '';
@@ -35,6 +43,7 @@ async function claimedBy(path: string, name: string, keys: readonly string[]): P
   }
   expect(said).toBe(keys.map((key) => `${key} asks\n`).join(''));
   return {
+    pause: () => void child.kill('SIGSTOP'),
     kill: () => {
       const ended = once(child, 'close');
       child.kill('SIGKILL');
@@ -169,6 +178,68 @@ it('a run that stands still for a lease loses its claims, and claims anew before
   expect(await again.told).toEqual(HIT);
 });
 
+it('a run that waits for the claims of a paused one says so, until the lease of that one ends', async () => {
+  const { open, path } = fileSite();
+  const paused = await claimedBy(path, 'paused', ['k']);
+  paused.pause();
+  const clock = { b: 0 };
+  const b = await open(run('b', { monotonicNow: () => clock.b }));
+  expect(b.joining).toBeNull();
+  const asks = [ask(b, 'k'), ask(b, 'l')];
+  await expect.poll(() => b.joining).toEqual({ reason: 'claim', what: 'another run to show what it is asking for', untilMs: LEASE_MS });
+  // They are not waited for yet: what the run may do without them does not wait either.
+  expect([b.waiting, asks.some(({ isTold }) => isTold())]).toEqual([0, false]);
+  clock.b = LEASE_MS + 1;
+  expect(await Promise.all(asks.map(({ told }) => told))).toEqual([null, null]);
+  expect(b.joining).toBeNull();
+});
+
+it('a run that may not call while another process keeps the ledger locked says so, and ends with 75', async () => {
+  const { open, path } = fileSite();
+  const clock = { a: 0 };
+  const a = await open(run('a', { monotonicNow: () => clock.a }));
+  expect(await ask(a, 'k').told).toBeNull();
+  locked(path);
+  clock.a = LEASE_MS;
+  await a.mayCall();
+  expect(a.joining).toEqual({ reason: 'claim', what: 'another process to finish its write to the ledger', untilMs: LEASE_MS + 15_000 });
+  clock.a = LEASE_MS + 15_000;
+  await a.mayCall();
+  clock.a++;
+  expect(() => a.mayCall()).toThrow(expect.objectContaining({ exitCode: 75, code: 'ledger_busy' }));
+});
+
+it('a run that may not call has the whole time again where the ledger was free in between', async () => {
+  const { open, path } = fileSite();
+  const clock = { a: LEASE_MS };
+  const a = await open(run('a', { monotonicNow: () => clock.a }));
+  const first = locked(path);
+  clock.a = 2 * LEASE_MS;
+  await a.mayCall();
+  first.exec('ROLLBACK');
+  await expect.poll(() => a.joining).toBeNull();
+  locked(path);
+  clock.a = 3 * LEASE_MS;
+  await a.mayCall();
+  expect(a.joining).toMatchObject({ untilMs: 3 * LEASE_MS + 15_000 });
+});
+
+it('a run that only waits for another one ends with 75 as well where the ledger stays locked', async () => {
+  const { open, path } = fileSite();
+  const clock = { b: 0 };
+  const [a, b] = [await open(run('a')), await open(run('b', { monotonicNow: () => clock.b }))];
+  expect(await ask(a, 'k').told).toBeNull();
+  const failure = new Promise((resolve) => b.listen({ moved: () => undefined, failed: resolve }));
+  const waits = ask(b, 'k');
+  await expect.poll(() => b.waiting).toBe(1);
+  locked(path);
+  clock.b = LEASE_MS - 1_000;
+  await expect.poll(() => b.joining).not.toBeNull();
+  clock.b = LEASE_MS + 14_001;
+  expect(await failure).toMatchObject({ exitCode: 75, code: 'ledger_busy' });
+  expect(waits.isTold()).toBe(false);
+});
+
 it('a run goes on when another process that was writing is through', async () => {
   const { open, path } = fileSite();
   const [a, b] = [await open(run('a')), await open(run('b'))];
@@ -192,11 +263,9 @@ it('a process that keeps the claims locked ends the run that waits for it with 7
   const [a, b] = [await open(run('a')), await open(run('b', { monotonicNow: () => clock.b }))];
   expect([await ask(a, 'k').told, await ask(b, 'l').told]).toEqual([null, null]);
   const failure = new Promise((resolve) => b.listen({ moved: () => undefined, failed: resolve }));
-  const paused = new DatabaseSync(`${path}-claims`);
-  onTestFinished(() => paused.close());
-  paused.exec('PRAGMA busy_timeout = 5000; BEGIN IMMEDIATE');
+  locked(`${path}-claims`);
   const never = ask(b, 'm');
-  await new Promise((resolve) => setImmediate(resolve));
+  await expect.poll(() => b.joining).toEqual({ reason: 'claim', what: 'another run to show what it is asking for', untilMs: 15_000 });
   clock.b = 15_001;
   expect(await failure).toMatchObject({ exitCode: 75, code: 'ledger_busy' });
   expect(never.isTold()).toBe(false);

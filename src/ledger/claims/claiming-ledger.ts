@@ -1,3 +1,4 @@
+import type { Wait } from '../../waits.ts';
 import { ledgerFailure } from '../failure.ts';
 import { keyHash } from '../key-hash.ts';
 import { Ledger } from '../ledger.ts';
@@ -62,6 +63,10 @@ export class ClaimingLedger extends FileLedger {
 
   override get waiting(): number {
     return this.#claims.waiting;
+  }
+
+  override get joining(): Wait | null {
+    return this.#claims.joining;
   }
 
   override listen(listener: LedgerListener): void {

@@ -1,36 +1,19 @@
-import { busyFailure } from '../failure.ts';
+import type { Wait } from '../../waits.ts';
 import type { LedgerAnswer } from '../ledger.ts';
-import { BUSY_MS } from '../schema.ts';
+import { AskQueue } from './ask-queue.ts';
+import { BusyClock } from './busy-clock.ts';
 import { ClaimsFile } from './claims-file.ts';
-import type { Presence } from './presence.ts';
-import { Publisher, TRY_AGAIN_MS } from './publisher.ts';
+import type { FileClaimsOptions } from './file-claims-options.ts';
+import { Membership } from './membership.ts';
+import { Publisher } from './publisher.ts';
 import { WaitingAsks, type Ask } from './waiting-asks.ts';
 
-/** Lookups that may wait for their claim before the reader waits. */
-const ASKED_AT_ONCE = 64;
 /** How often a run looks for others, and for their answers. */
 const LOOK_EVERY_MS = 25;
 /** Every so many looks, whether the others still live, and whether they have let go of something. */
 const LOOKS_BETWEEN_CHECKS = 8;
 /** Of the lookups that wait, so many are asked about again at each check, the longest waiting first. */
 const ASKED_AGAIN_AT_ONCE = 512;
-/** Of those that ask, so many in one transaction: about a millisecond. */
-const EXCHANGED_AT_ONCE = 256;
-export interface FileClaimsOptions {
-  readonly path: string;
-  readonly presence: Presence;
-  readonly get: (scope: number, key: string) => LedgerAnswer | null;
-  /** Takes note of what others have written, then does the work; `get` is quickest within it. */
-  readonly readOthers: <T>(work: () => T) => T;
-  /** False: another process is writing. */
-  readonly publish: () => boolean;
-  /** Monotonic milliseconds. */
-  readonly monotonicNow: () => number;
-  /** The run shares the ledger from now on. */
-  readonly shared: () => void;
-  readonly moved: () => void;
-  readonly failed: (error: unknown) => void;
-}
 
 /**
  * Which run asks for a lookup, among those that use one ledger file.
@@ -43,37 +26,45 @@ export interface FileClaimsOptions {
 export class FileClaims {
   readonly #options: FileClaimsOptions;
   #state: 'alone' | 'joining' | 'shared' = 'alone';
-  #file: ClaimsFile | null = null;
-  #isMember = false;
+  readonly #membership: Membership;
+  /** Of the renewals of this run's row in the ledger. */
+  readonly #renewals: BusyClock;
   /** Told to ask, and not published: by the key's hash. */
   readonly #own = new Set<number>();
-  #asked: Ask[] = [];
+  readonly #asked: AskQueue;
   readonly #waiting = new WaitingAsks();
   /** Of those that wait, others have written an answer. */
   #arrived: number[] = [];
   readonly #publisher: Publisher;
-  #released: number[] = [];
   #looks = 0;
   readonly #timer: NodeJS.Timeout;
-  #exchanging: NodeJS.Timeout | 'soon' | null = null;
-  #room: (() => void)[] = [];
   #settled: (() => void)[] = [];
-  /** Since when another process has the claims file locked; null: nobody has. */
-  #busySinceMs: number | null = null;
   #closed = false;
 
   constructor(options: FileClaimsOptions) {
     this.#options = options;
-    const { publish, monotonicNow } = options;
-    this.#publisher = new Publisher({ publish, monotonicNow, published: (hashes) => this.#published(hashes), failed: (error) => this.#fail(error) });
+    const { path, presence, publish, monotonicNow } = options;
+    this.#membership = new Membership({ path, presence, monotonicNow });
+    this.#renewals = new BusyClock(path, monotonicNow);
+    this.#asked = new AskQueue(() => this.#guard(() => this.#exchange()));
+    this.#publisher = new Publisher({ path, publish, monotonicNow, published: (hashes) => this.#published(hashes), failed: (error) => this.#fail(error) });
     this.#timer = setInterval(() => this.#guard(() => this.#look()), LOOK_EVERY_MS);
     this.#timer.unref();
-    if (options.presence.others.size > 0) this.#join();
+    if (presence.others.size > 0) this.#join();
   }
 
   /** Lookups that others are asking for. */
   get waiting(): number {
     return this.#waiting.size;
+  }
+
+  /** What it waits for until it can claim what it was asked, or send what it has claimed; null: nothing. */
+  get joining(): Wait | null {
+    const { untilMs } = this.#renewals;
+    if (this.#closed) return null;
+    if (untilMs !== null && !this.#options.presence.holds) return { reason: 'claim', what: 'another process to finish its write to the ledger', untilMs };
+    if (this.#asked.size + this.#settled.length === 0) return null;
+    return this.#state === 'joining' || this.#membership.isBusy ? this.#membership.wait : null;
   }
 
   ask(ask: Ask): void {
@@ -82,8 +73,7 @@ export class FileClaims {
       ask.told(null);
       return;
     }
-    this.#asked.push(ask);
-    this.#exchangeSoon();
+    this.#asked.ask([ask]);
   }
 
   /** They are in the ledger: others are to find them there. */
@@ -101,25 +91,24 @@ export class FileClaims {
   }
 
   room(): Promise<void> | null {
-    if (this.#closed || this.#asked.length < ASKED_AT_ONCE) return null;
-    return new Promise((resolve) => this.#room.push(resolve));
+    return this.#asked.room();
   }
 
-  /** True: what this run has claimed is still its own. A promise: ask again then. */
+  /** True: what this run has claimed is still its own. A promise: ask again then. @throws 75 where another process keeps the ledger locked */
   mayCall(): true | Promise<void> {
     const { presence } = this.#options;
     if (presence.holds && this.#settled.length === 0) return true;
     if (this.#closed) return true;
     if (this.#settled.length === 0) {
       // The process stood still for long, or its event loop did.
-      const renewed = presence.renew('at once');
+      const renewed = this.#renewals.unlessBusy(presence.renew('at once'));
       if (renewed === true) {
         presence.look();
         if (this.#state === 'alone' && presence.others.size > 0) this.#join();
       } else if (renewed === false) {
         this.#register();
       } else {
-        return new Promise((resolve) => setTimeout(resolve, TRY_AGAIN_MS));
+        return new Promise((resolve) => setTimeout(resolve, this.#renewals.pauseMs));
       }
       if (this.#state !== 'joining') return true;
     }
@@ -131,20 +120,16 @@ export class FileClaims {
     this.#closed = true;
     clearInterval(this.#timer);
     this.#publisher.stop();
-    if (typeof this.#exchanging === 'object' && this.#exchanging !== null) clearTimeout(this.#exchanging);
-    this.#makeRoom();
+    this.#asked.stop();
     this.#settle();
   }
 
   /** Lets go of all that this run has claimed; to be called when its answers are in the ledger. */
   leave(): void {
     const { presence, path } = this.#options;
-    const file = this.#file;
-    this.#file = null;
     try {
-      file?.forget(presence.id);
+      this.#membership.leave();
     } finally {
-      file?.close();
       presence.removeGone();
       presence.leave(() => ClaimsFile.remove(path));
     }
@@ -152,7 +137,7 @@ export class FileClaims {
 
   #look(): void {
     const { presence } = this.#options;
-    if (presence.renew('when due') === false) this.#register();
+    this.#renew();
     const changed = presence.look();
     if (this.#state === 'alone') {
       if (presence.others.size > 0) this.#join();
@@ -160,7 +145,7 @@ export class FileClaims {
     }
     const check = this.#looks++ % LOOKS_BETWEEN_CHECKS === 0;
     const gone = check ? presence.removeGone() : [];
-    for (const id of gone) this.#file?.forget(id);
+    for (const id of gone) this.#membership.forget(id);
     if (this.#state === 'joining') this.#joinOn();
     if (presence.others.size === 0 && this.#goAlone()) return;
     if (this.#state !== 'shared') return;
@@ -169,9 +154,16 @@ export class FileClaims {
     else if (check) this.#askAgain(ASKED_AGAIN_AT_ONCE);
   }
 
+  /** The next look tries again where it is refused: only what cannot go on without it counts that time. */
+  #renew(): void {
+    const renewed = this.#options.presence.renew('when due');
+    if (renewed !== null) this.#renewals.unlessBusy(renewed);
+    if (renewed === false) this.#register();
+  }
+
   #register(): void {
     const { presence, path } = this.#options;
-    this.#closeFile();
+    this.#membership.close();
     presence.register(() => ClaimsFile.remove(path));
     if (presence.others.size > 0) this.#join();
     else this.#isAlone();
@@ -185,25 +177,19 @@ export class FileClaims {
 
   /** One more step towards sharing; the next look makes another one where somebody is writing. */
   #joinOn(): void {
-    const { presence, publish, path, shared } = this.#options;
+    const { publish, shared } = this.#options;
     // What is answered already must be seen before the claim for it could be missed.
-    if (!publish()) return;
-    this.#file ??= this.#unlessBusy(ClaimsFile.open(path));
-    if (this.#file === null) return;
-    this.#isMember ||= this.#unlessBusy(this.#file.join(presence.id, this.#own)) !== null;
-    if (!this.#isMember) return;
-    const members = this.#file.members();
-    if ([...presence.others.keys()].some((id) => !members.has(id))) return;
+    if (!publish() || !this.#membership.join(this.#own)) return;
     this.#state = 'shared';
     shared();
     this.#settle();
-    this.#exchangeSoon();
+    this.#asked.soon();
   }
 
   #goAlone(): boolean {
     const { presence, path } = this.#options;
     const isAlone = presence.whenAlone(() => {
-      this.#closeFile();
+      this.#membership.close();
       ClaimsFile.remove(path);
       return true;
     });
@@ -216,46 +202,39 @@ export class FileClaims {
     this.#state = 'alone';
     this.#timer.unref();
     for (const hash of this.#publisher.stop()) this.#own.delete(hash);
-    [this.#released, this.#arrived] = [[], []];
-    const asks = [...this.#asked, ...this.#waiting.takeLongest(Infinity)];
-    this.#asked = [];
+    this.#arrived = [];
+    const asks = [...this.#asked.clear(), ...this.#waiting.takeLongest(Infinity)];
     for (const [ask, answer] of this.#answersOf(asks)) {
       if (answer === null) this.ask(ask);
       else ask.told(answer);
     }
     this.#settle();
-    this.#makeRoom();
+    this.#asked.makeRoom();
     this.#options.moved();
   }
 
-  #exchangeSoon(): void {
-    if (this.#exchanging !== null || this.#closed) return;
-    this.#exchanging = 'soon';
-    // Together with all that the reader starts now.
-    queueMicrotask(() => this.#guard(() => this.#exchange()));
-  }
-
   #exchange(): void {
-    this.#exchanging = null;
-    if (this.#closed || this.#state !== 'shared' || this.#file === null || this.#asked.length + this.#released.length === 0) return;
+    const { next } = this.#asked;
+    if (this.#state !== 'shared' || next === null) return;
     const { presence, moved } = this.#options;
-    const holds = presence.holds ? true : presence.renew('at once');
+    const holds = presence.holds ? true : this.#renewals.unlessBusy(presence.renew('at once'));
     if (holds === false) {
       this.#register();
       return;
     }
-    const asks = this.#asked.slice(0, EXCHANGED_AT_ONCE);
-    const claimed = holds === null ? null : this.#unlessBusy(this.#file.exchange(presence.id, this.#released, asks.map(({ hash }) => hash), (id) => presence.isWaitedFor(id)));
+    const { asks, released } = next;
+    const claimed = holds === null ? null : this.#membership.exchange(released, asks.map(({ hash }) => hash));
     if (claimed === null) {
-      this.#exchanging = setTimeout(() => this.#guard(() => this.#exchange()), TRY_AGAIN_MS);
+      this.#asked.after((holds === null ? this.#renewals : this.#membership).pauseMs);
       return;
     }
-    this.#asked = this.#asked.slice(asks.length);
-    this.#released = [];
+    this.#asked.done(next);
+    // What is left lets the event loop go on first.
+    if (this.#asked.size > 0) this.#asked.after(0);
     // Whoever had claimed it before may have published its answer and let go of it by now.
     for (const [i, [ask, answer]] of this.#answersOf(asks).entries()) {
       if (answer !== null) {
-        if (claimed[i] === true) this.#released.push(ask.hash);
+        if (claimed[i] === true) this.#asked.release([ask.hash]);
         ask.told(answer);
       } else if (claimed[i] === true) {
         this.#own.add(ask.hash);
@@ -264,18 +243,8 @@ export class FileClaims {
         this.#waiting.add(ask);
       }
     }
-    if (this.#asked.length > 0) this.#exchanging ??= setTimeout(() => this.#guard(() => this.#exchange()), 0);
-    else if (this.#released.length > 0) this.#exchangeSoon();
-    this.#makeRoom();
+    this.#asked.makeRoom();
     moved();
-  }
-
-  /** The same. @throws 75 where the claims file has been locked for longer than a write to the ledger waits */
-  #unlessBusy<T>(result: T | null): T | null {
-    const { path, monotonicNow } = this.#options;
-    this.#busySinceMs = result === null ? (this.#busySinceMs ?? monotonicNow()) : null;
-    if (this.#busySinceMs !== null && monotonicNow() - this.#busySinceMs > BUSY_MS) throw busyFailure(path);
-    return result;
   }
 
   #answersOf(asks: readonly Ask[]): (readonly [Ask, LedgerAnswer | null])[] {
@@ -291,44 +260,26 @@ export class FileClaims {
       return arrived.flatMap((hash) => this.#waiting.take(hash)).map((ask) => [ask, get(ask.scope, ask.key)] as const);
     });
     if (found.length === 0) return;
-    for (const [ask, answer] of found) {
-      if (answer !== null) ask.told(answer);
-      // What failed for the other run is asked for by this one.
-      else this.#asked.push(ask);
-    }
-    if (this.#asked.length > 0) this.#exchangeSoon();
+    for (const [ask, answer] of found) if (answer !== null) ask.told(answer);
+    // What failed for the other run is asked for by this one.
+    this.#asked.ask(found.flatMap(([ask, answer]) => (answer === null ? [ask] : [])));
     moved();
   }
 
   /** Others may have let go of what waits, without an answer. The longest waiting first. */
   #askAgain(most: number): void {
-    this.#asked.push(...this.#waiting.takeLongest(most));
-    if (this.#asked.length > 0) this.#exchangeSoon();
+    this.#asked.ask(this.#waiting.takeLongest(most));
   }
 
   #published(hashes: readonly number[]): void {
     for (const hash of hashes) this.#own.delete(hash);
-    this.#released.push(...hashes);
-    this.#exchangeSoon();
-  }
-
-  #closeFile(): void {
-    this.#file?.close();
-    this.#file = null;
-    this.#isMember = false;
+    this.#asked.release(hashes);
   }
 
   #settle(): void {
     const settled = this.#settled;
     this.#settled = [];
     for (const resolve of settled) resolve();
-  }
-
-  #makeRoom(): void {
-    if (!this.#closed && this.#asked.length >= ASKED_AT_ONCE) return;
-    const room = this.#room;
-    this.#room = [];
-    for (const resolve of room) resolve();
   }
 
   #guard(work: () => void): void {

@@ -108,6 +108,15 @@ export class Presence {
     return other !== undefined && (this.#options.maxAgeDays > 0 || other.job === this.#options.job);
   }
 
+  /** When the leases of these runs end at the latest, unless they renew them, monotonic milliseconds; null: there are none. */
+  endOf(ids: readonly number[]): number | null {
+    const ends = ids.flatMap((id) => {
+      const other = this.#others.get(id);
+      return other === undefined ? [] : [other.seenAtMs + LEASE_MS];
+    });
+    return ends.length === 0 ? null : Math.max(...ends);
+  }
+
   /** Renews the row when it is time, or at once. False: it is gone. Null: another process is writing. */
   renew(now: 'when due' | 'at once'): boolean | null {
     const sentAtMs = this.#options.monotonicNow();

@@ -1,16 +1,19 @@
+import { BusyClock } from './busy-clock.ts';
+
 /** An answer is shown to others after so long, or together with so many. */
 const PUBLISH_EVERY_MS = 10;
 const PUBLISHED_AT_ONCE = 128;
 /** Publishing takes at most this part of the time, one in so many, on a slow disk: then answers are shown later. */
 const PUBLISHING_SHARE = 20;
-/** Another process is writing: a transaction takes a millisecond or less, one that is flushed to the disk some tens. */
-export const TRY_AGAIN_MS = 2;
 
 export interface PublisherOptions {
+  /** The ledger's. */
+  readonly path: string;
   /** Shows all answers to the other runs. False: another process is writing. */
   readonly publish: () => boolean;
   /** Those with these hashes can be seen. */
   readonly published: (hashes: readonly number[]) => void;
+  /** Also told 75 where another process writes for longer than a write to the ledger waits. */
   readonly failed: (error: unknown) => void;
   /** Monotonic milliseconds. */
   readonly monotonicNow: () => number;
@@ -22,9 +25,11 @@ export class Publisher {
   #answered: number[] = [];
   #timer: NodeJS.Timeout | null = null;
   #everyMs = PUBLISH_EVERY_MS;
+  readonly #busy: BusyClock;
 
   constructor(options: PublisherOptions) {
     this.#options = options;
+    this.#busy = new BusyClock(options.path, options.monotonicNow);
   }
 
   /** Answers with these hashes are in the ledger, and not shown yet. */
@@ -59,8 +64,8 @@ export class Publisher {
     this.#timer = null;
     const { publish, published, monotonicNow } = this.#options;
     const beganMs = monotonicNow();
-    if (!publish()) {
-      this.#after(TRY_AGAIN_MS);
+    if (this.#busy.unlessBusy(publish() || null) === null) {
+      this.#after(this.#busy.pauseMs);
       return;
     }
     this.#everyMs = Math.max(PUBLISH_EVERY_MS, (monotonicNow() - beganMs) * PUBLISHING_SHARE);

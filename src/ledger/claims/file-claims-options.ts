@@ -1,0 +1,18 @@
+import type { LedgerAnswer } from '../ledger.ts';
+import type { Presence } from './presence.ts';
+
+export interface FileClaimsOptions {
+  readonly path: string;
+  readonly presence: Presence;
+  readonly get: (scope: number, key: string) => LedgerAnswer | null;
+  /** Takes note of what others have written, then does the work; `get` is quickest within it. */
+  readonly readOthers: <T>(work: () => T) => T;
+  /** False: another process is writing. */
+  readonly publish: () => boolean;
+  /** Monotonic milliseconds. */
+  readonly monotonicNow: () => number;
+  /** The run shares the ledger from now on. */
+  readonly shared: () => void;
+  readonly moved: () => void;
+  readonly failed: (error: unknown) => void;
+}

@@ -1,0 +1,84 @@
+import type { Wait } from '../../waits.ts';
+import { BusyClock } from './busy-clock.ts';
+import { ClaimsFile } from './claims-file.ts';
+import type { Presence } from './presence.ts';
+
+export interface MembershipOptions {
+  readonly path: string;
+  readonly presence: Presence;
+  /** Monotonic milliseconds. */
+  readonly monotonicNow: () => number;
+}
+
+/** A run's part in the claims file. A member has its own claims there, and knows which other runs have theirs there. */
+export class Membership {
+  readonly #options: MembershipOptions;
+  readonly #busy: BusyClock;
+  #file: ClaimsFile | null = null;
+  #isMember = false;
+  #members: ReadonlySet<number> = new Set();
+
+  constructor(options: MembershipOptions) {
+    this.#options = options;
+    this.#busy = new BusyClock(options.path, options.monotonicNow);
+  }
+
+  /** One more step towards sharing. True: the claims of all runs are in the file. False: try again. @param own hashes that this run asks for @throws 75 */
+  join(own: Iterable<number>): boolean {
+    const { path, presence } = this.#options;
+    this.#file ??= this.#busy.unlessBusy(ClaimsFile.open(path));
+    if (this.#file === null) return false;
+    this.#isMember ||= this.#busy.unlessBusy(this.#file.join(presence.id, own)) !== null;
+    if (!this.#isMember) return false;
+    this.#members = this.#file.members();
+    return this.#missing.length === 0;
+  }
+
+  /** See `ClaimsFile.exchange`. @throws 75 */
+  exchange(released: readonly number[], asked: readonly number[]): boolean[] | null {
+    const { presence } = this.#options;
+    if (this.#file === null) return null;
+    return this.#busy.unlessBusy(this.#file.exchange(presence.id, released, asked, (id) => presence.isWaitedFor(id)));
+  }
+
+  /** When to try again, milliseconds. */
+  get pauseMs(): number {
+    return this.#busy.pauseMs;
+  }
+
+  /** Another process has the claims file locked. */
+  get isBusy(): boolean {
+    return this.#busy.untilMs !== null;
+  }
+
+  /** What this run waits for until it can claim. It ends with the leases of those it waits for, or when the run gives up. */
+  get wait(): Wait {
+    const untilMs = this.#busy.untilMs ?? this.#options.presence.endOf(this.#missing);
+    return { reason: 'claim', what: 'another run to show what it is asking for', untilMs };
+  }
+
+  /** Releases what a run that is gone has claimed. */
+  forget(id: number): void {
+    this.#file?.forget(id);
+  }
+
+  close(): void {
+    this.#file?.close();
+    this.#file = null;
+    this.#isMember = false;
+    this.#members = new Set();
+  }
+
+  /** Releases all that this run has claimed, and closes. */
+  leave(): void {
+    try {
+      this.#file?.forget(this.#options.presence.id);
+    } finally {
+      this.close();
+    }
+  }
+
+  get #missing(): number[] {
+    return [...this.#options.presence.others.keys()].filter((id) => !this.#members.has(id));
+  }
+}

@@ -16,6 +16,8 @@ const OTHER_FORMS: Readonly<Record<string, string>> = { '\ufe6b': '@', '\ufe52':
 const OTHER_FORM = /[\ufe6b\ufe52\u3002\uff61\ufe50\ufe54\u3001]/g;
 /** Spaces of all kinds, line ends, tabs and controls. */
 const SPACES = /[\p{Z}\p{Cc}]+/gu;
+/** What nobody sees around a cell in ASCII, and needs no mention: a space, a tab, a line end. */
+const ASCII_SPACES_AROUND = /^[\t-\r ]+|[\t-\r ]+$/g;
 /** Zero-width characters, byte order marks, soft hyphens, signs of direction, fillers. */
 const INVISIBLE = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
 
@@ -39,25 +41,30 @@ export interface AddressInText {
   readonly key: string;
   /** The same as it was spelled: its mail host may tell upper case from lower case. */
   readonly spelled: string;
-  /** True: the text had more around the address, or other signs in it, than spaces and upper case. */
+  /** True: the text had more around the address, or other signs in it, than ASCII spaces and upper case. */
   readonly cleaned: boolean;
 }
 
 /** The address in a text: as it stands, else cleaned; of several the first. Null when there is none, or its meaning is not certain. */
 export function addressIn(text: string): AddressInText | null {
   const plain = normaliseEmail(text);
-  if (plain !== null && isAscii(text)) return { key: plain, spelled: spelledEmail(text) ?? plain, cleaned: false };
+  if (plain !== null && isAscii(text)) return { key: plain, spelled: spelledEmail(text) ?? plain, cleaned: withoutAsciiSpaces(text).endsWith('.') };
   if (text.length > MAX_LENGTH) return null;
   if (plain !== null) {
     // It is valid as it stands, joiners included, which some scripts need. But nobody has a mailbox in full-width letters or typographic quotes.
     const bare = unwrapped(fullWidthToAscii(text));
     const key = normaliseEmail(bare) ?? plain;
     const domain = text.slice(text.lastIndexOf('@') + 1).trim();
-    return { key, spelled: spelledEmail(bare) ?? spelledEmail(text) ?? plain, cleaned: key !== plain || domain !== visibleText(domain) };
+    return { key, spelled: spelledEmail(bare) ?? spelledEmail(text) ?? plain, cleaned: key !== plain || domain !== visibleText(domain) || domain.endsWith('.') || withoutAsciiSpaces(text) !== text.trim() };
   }
   const spelled = cleanAddress(visibleText(text));
   const key = spelled === null ? null : normaliseEmail(spelled);
   return spelled === null || key === null ? null : { key, spelled, cleaned: true };
+}
+
+/** @param text no longer than `MAX_LENGTH`: the time grows with the square of the spaces in it */
+function withoutAsciiSpaces(text: string): string {
+  return text.replace(ASCII_SPACES_AROUND, '');
 }
 
 function cleanAddress(text: string): string | null {

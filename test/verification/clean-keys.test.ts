@@ -15,6 +15,7 @@ describe('addressIn', () => {
     'jo@acme.example (Jo)', '(Jo) jo@acme.example', 'jo @acme.example', 'jo@ acme.example', 'jo @ acme.example',
     'jo\uff20acme.example', '\uff4a\uff4f\uff20\uff41\uff43\uff4d\uff45\uff0e\uff45\uff58\uff41\uff4d\uff50\uff4c\uff45', '\uff4ao@acme.example', 'jo\ufe6bacme\u3002example',
     'j\u200bo@acme.example', '\ufeffjo@acme.example\u200b', 'jo\u00ad@acme.example', 'jo@ac\u00adme.example', '\u202ajo@acme.example\u202c', 'jo\u2060@acme.example', 'jo\u00a0@acme.example', 'jo\u200e@acme.example',
+    'jo@acme.example\u00a0', '\u00a0jo@acme.example', '\u3000jo@acme.example', 'jo@acme.example.', ' Jo@acme.example. ', 'jo@acme.example.\u00a0',
     'jo@acme.example, ann@acme.example', 'jo@acme.example;ann@acme.example', 'jo@acme.example ann@acme.example', 'jo@acme.example / ann@acme.example', 'jo@acme.example\nann@acme.example', 'Jo <jo@acme.example>, Ann <ann@acme.example>', 'jo@@x, jo@acme.example',
   ])('%j is cleaned to jo@acme.example', (text) => {
     expect(addressIn(text)).toMatchObject({ key: 'jo@acme.example', cleaned: true });
@@ -23,7 +24,7 @@ describe('addressIn', () => {
   it.each([
     ['jo@acme.example', 'jo@acme.example'],
     [' Jo@ACME.example ', 'jo@acme.example'],
-    ['jo@acme.example.', 'jo@acme.example'],
+    ['\tjo@acme.example\r\n', 'jo@acme.example'],
     ['jo@b\u00fccher.example', 'jo@xn--bcher-kva.example'],
     ['j\u00f6@acme.example', 'j\u00f6@acme.example'],
     ['"a,b"@acme.example', '"a,b"@acme.example'],

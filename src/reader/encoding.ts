@@ -22,6 +22,14 @@ export function encodingName(label: string): string | null {
   }
 }
 
+const numbered = (name: string, from: number, to: number): string[] => Array.from({ length: to - from + 1 }, (_, i) => `${name}${from + i}`);
+
+/** The usual names of the encodings, by which a misspelt one is told; `encodingName` takes others as well. */
+export const ENCODING_LABELS: readonly string[] = [
+  'utf-8', 'utf8', UTF_16, 'utf-16le', 'utf-16be', 'ascii', 'us-ascii', 'latin1', 'latin2', 'shift_jis', 'sjis', 'euc-jp', 'iso-2022-jp', 'gbk', 'gb2312', 'gb18030', 'big5', 'euc-kr', 'koi8-r', 'koi8-u',
+  'macintosh', 'ibm866', 'windows-874', ...numbered('windows-', 1250, 1258), ...numbered('cp', 1250, 1258), ...numbered('iso-8859-', 1, 11), ...numbered('iso-8859-', 13, 16),
+];
+
 /** The bytes of a byte order mark, per encoding. */
 const BOMS: readonly (readonly [Encoding, Buffer])[] = [
   ['utf-8', Buffer.from([0xef, 0xbb, 0xbf])],

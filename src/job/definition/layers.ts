@@ -8,6 +8,7 @@ import type { Key } from './keys.ts';
 import { didYouMean, nearest } from './nearest.ts';
 import { nameOf, refusal, show } from './origin.ts';
 import type { Origin } from './origin.ts';
+import { valueMeant } from './value-meant.ts';
 
 export interface Sourced {
   readonly value: unknown;
@@ -148,7 +149,7 @@ function put(layer: Layer, key: Key, value: unknown, origin: Origin, originOf: (
   const hidden = key.kind === 'map' && typeof value === 'object' && value !== null && Object.hasOwn(value, '__proto__');
   if (!result.success || value === undefined || hidden) {
     if (key.path === 'steps') refuseUnknownSteps(value, origin);
-    throw refusal(origin, 'bad_value', `${nameOf(origin)} must be ${key.expected}, got ${show(value)}${didYouMean(wordMeant(key, value))}`, hintFor(key, value, origin));
+    throw refusal(origin, 'bad_value', `${nameOf(origin)} must be ${key.expected}, got ${show(value)}${didYouMean(valueMeant(key, value))}`, hintFor(key, value, origin));
   }
   if (key.kind !== 'map' || value === null) {
     layer.set(key.path, { value: result.data, origin });
@@ -158,10 +159,6 @@ function put(layer: Layer, key: Key, value: unknown, origin: Origin, originOf: (
     const path = `${key.path}.${entry}`;
     layer.set(path, { value: member, origin: originOf(path) });
   }
-}
-
-function wordMeant({ words }: Key, value: unknown): string | null {
-  return typeof value === 'string' && !words.includes(value) ? nearest(value, words) : null;
 }
 
 function hintFor(key: Key, value: unknown, origin: Origin): string {

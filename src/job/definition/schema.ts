@@ -84,7 +84,8 @@ const input = z.strictObject({
   ifMissing: key(z.enum(['fail', 'succeed']).default('fail'), 'fail or succeed', 'What to do when no file is there: fail (exit 65), or succeed, as there is nothing to do.'),
 });
 
-const PERIODS = ['second', 'minute', 'hour', 'day'] as const;
+/** What a stated window may be of. */
+export const PERIODS = ['second', 'minute', 'hour', 'day'] as const;
 const windowObject = z.strictObject({ limit: z.int().min(1).max(BOUNDS.windowLimit), per: z.enum(PERIODS) });
 const WINDOW_TEXT = /^[1-9]\d{0,8}\/(?:second|minute|hour|day)$/;
 

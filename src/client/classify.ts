@@ -53,7 +53,7 @@ export function classify(answer: Answer, options: ClassifyOptions): Unsuccessful
     case 404:
       return options.lookup && isMiss(answer, says)
         ? { kind: 'miss', meta: says.meta }
-        : { kind: 'wrong_address', detail: oneLine(`${options.call} answered 404: ${detail}`), meta: says.meta };
+        : { kind: 'wrong_address', detail: oneLine(`${options.call} answered 404${says.problem.detail === '' ? '' : `: ${detail}`}`), meta: says.meta };
     case 408:
     case 425:
       return retryable(answer, says, code, detail, options);

@@ -10,8 +10,11 @@ export function deniedError(status: number, code: string, detail: string, found:
   return new MillraceError(EXIT.refused, 'key_refused', `the service refused the API key (${said})${again}`, { hint: 'Set MILLRACE_API_KEY or MILLRACE_API_KEY_FILE to a key of this service, then run the same command.' });
 }
 
+/** @param detail what was asked and answered, where that is known; it may begin with the status, or have it in its words */
 export function wrongAddressError(status: number, detail: string): MillraceError {
-  return new ConfigError('not_the_service', `this does not look like the data service: ${status}${detail === '' ? '' : ` ${detail}`}`, { hint: 'Check --base-url: it is the part of the address before /v1.' });
+  const said = detail.includes(`answered ${status}`) ? detail : `${status} ${detail.replace(new RegExp(`^HTTP ${status}\\b`), '')}`.replace(/ +/g, ' ').trim();
+  const hint = detail.includes('/v1/v1/') ? 'Leave out /v1 at the end of --base-url: Millrace adds it.' : 'Check --base-url: it is the part of the address before /v1.';
+  return new ConfigError('not_the_service', `this does not look like the data service: ${said}`, { hint });
 }
 
 /** What mends each fault of the connection. */
@@ -59,6 +62,6 @@ export function outageError(ms: number, code: string, detail: string): MillraceE
 
 export function notSuchAServiceError(answers: number, kind: string): MillraceError {
   return new ConfigError('one_kind_of_answer', `the first ${answers} answers were all ${kind}: this does not look like the right service, or the right input`, {
-    hint: 'Check --base-url and the mapped columns. If these misses are real, set --limits.trustMisses.',
+    hint: 'Check --base-url (the part of the address before /v1) and the mapped columns. If these misses are real, set --limits.trustMisses.',
   });
 }

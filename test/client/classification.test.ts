@@ -82,7 +82,7 @@ const rows: readonly Row[] = [
   { name: '404 JSON object as text', status: 404, body: '{"message":"none"}', headers: { 'content-type': 'text/plain' }, ...miss },
   { name: '404 bare word that is JSON, as text', status: 404, body: '404', headers: { 'content-type': 'text/plain' }, ...both({ kind: 'wrong_address' }) },
   { name: '404 HTML', status: 404, body: '<!doctype html><title>Not Found</title>', headers: HTML, ...both({ kind: 'wrong_address', detail: expect.stringMatching(/Not Found$/) }) },
-  { name: '404 HTML that claims to be JSON', status: 404, body: '<html>', ...both({ kind: 'wrong_address' }) },
+  { name: '404 HTML that claims to be JSON', status: 404, body: '<html>', ...both({ kind: 'wrong_address', detail: expect.stringMatching(/^POST http\S+ answered 404$/) }) },
   // Later
   { name: '429 with seconds', status: 429, headers: { 'retry-after': '7' }, ...both({ kind: 'throttled', retryAfterMs: 7000 }) },
   { name: '429 with a date', status: 429, headers: { date: 'Sun, 06 Nov 1994 08:49:37 GMT', 'retry-after': 'Sun, 06 Nov 1994 08:49:57 GMT' }, ...both({ kind: 'throttled', retryAfterMs: 20_000 }) },

@@ -79,10 +79,11 @@ export class CallPool {
     this.#options = options;
     this.#auto = concurrency === 'auto' ? new AdaptiveConcurrency({ rpm, bounds: boundsWithin(mostAtOnce) }) : null;
     this.#slots = new Slots(this.#auto?.limit ?? Math.min(Number(concurrency), mostAtOnce));
-    this.#contact = new FirstContact(options.hasAnswered);
+    this.#contact = new FirstContact({ reached: options.hasAnswered, monotonicNow, maxOutageMs });
     this.#outage = new Outage({
       slots: this.#slots, timers: this.#timers, monotonicNow, maxOutageMs,
       isKnown: () => this.#contact.reached,
+      isDoubted: () => this.#contact.doubted,
       asksAgain: options.asksAgain,
       probe: (task) => this.#enqueue(task),
     });

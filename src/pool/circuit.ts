@@ -17,6 +17,8 @@ import { MAX_ATTEMPTS } from './retry-policy.ts';
 export const OPEN_AFTER = 10;
 const FIRST_PROBE_MS = 500;
 const LONGEST_PROBE_MS = 15_000;
+/** The same while the address may be wrong: a mistyped one is to end the run within 15 s. */
+const LONGEST_DOUBT_MS = 4_000;
 /** Between two probes of lookups that were not asked before, while the service answers. */
 const FRESH_PROBE_MS = 1_000;
 const SHORTEST_PROBE_MS = 100;
@@ -47,6 +49,12 @@ export function probeAgainMs(left: number, maxOutageMs: number): number {
   return Math.min(LONGEST_PROBE_MS, Math.max(SHORTEST_PROBE_MS, Math.floor((maxOutageMs * TAIL_SHARE) / (MAX_ATTEMPTS * left))));
 }
 
+export interface FailedHow {
+  readonly againMs?: number | null;
+  readonly alone?: boolean;
+  readonly soon?: boolean;
+}
+
 export class Circuit {
   #failing = new Set<object>();
   #openedAt: number | null = null;
@@ -69,14 +77,15 @@ export class Circuit {
   /**
    * No answer, or 5xx. `lookup` identifies what was asked; null: one that has failed before, which tells nothing new.
    * `againMs`: when to probe next; null: later each time. `alone`: this lookup has used up its attempts, and nothing was
-   * answered meanwhile. Returns true when this opened the circuit.
+   * answered meanwhile. `soon`: the address may be wrong. Returns true when this opened the circuit.
    */
-  failed(lookup: object | null, nowMs: number, againMs: number | null = null, alone = false): boolean {
+  failed(lookup: object | null, nowMs: number, { againMs = null, alone = false, soon = false }: FailedHow = {}): boolean {
     if (this.#openedAt !== null) {
       // What was in flight when it opened is no probe.
       if (nowMs < this.#nextProbeAt) return false;
-      this.#probeMs = againMs === null ? Math.min(LONGEST_PROBE_MS, this.#probeMs * 2) : FIRST_PROBE_MS;
-      this.#nextProbeAt = nowMs + (againMs ?? this.#probeMs);
+      const longestMs = soon ? LONGEST_DOUBT_MS : LONGEST_PROBE_MS;
+      this.#probeMs = againMs === null ? Math.min(longestMs, this.#probeMs * 2) : FIRST_PROBE_MS;
+      this.#nextProbeAt = nowMs + Math.min(longestMs, againMs ?? this.#probeMs);
       return false;
     }
     if (lookup !== null) this.#failing.add(lookup);

@@ -9,28 +9,47 @@ export interface Judged {
   readonly end: MillraceError | null;
 }
 
+/** How long what points to a wrong address must go on: a resolver, a proxy or a pod that is only starting is through by then. */
+const DOUBT_SPAN_MS = 10_000;
+/** Calls that fail within this time saw the same moment, and are one doubt: the first step of the backoff. */
+const DOUBT_STEP_MS = 250;
+
+export interface FirstContactOptions {
+  /** The service has answered this job before, in an earlier run. */
+  readonly reached: boolean;
+  readonly monotonicNow: () => number;
+  /** `limits.maxOutageMs`: a run that waits less than the span decides by then. */
+  readonly maxOutageMs: number;
+}
+
 /**
  * Whether there is such a service at the address at all. Until the first real answer, what points to a wrong address ends
- * the run with 78 at the fifth time: a redirect (never followed), a refusal that is an HTML page, a fault of the connection
+ * the run with 78 once it came five times over ten seconds: a redirect (never followed), a refusal that is an HTML page, a fault of the connection
  * that waiting does not mend. After it, the same comes from what stands in front of the service, and fails one attempt.
  */
 export class FirstContact {
   #reached: boolean;
-  /** Results that point to a wrong address. */
-  #doubts = 0;
+  readonly #options: FirstContactOptions;
+  /** Moments at which a result pointed to a wrong address: the first, the last that counts, and how many. */
+  #doubts: { readonly sinceMs: number; lastMs: number; count: number } | null = null;
   /** HTML pages where a record should be. */
   #pages = 0;
   /** Something else than a page was answered. */
   #spoke = false;
 
-  /** @param reached the service has answered this job before, in an earlier run */
-  constructor(reached: boolean) {
-    this.#reached = reached;
+  constructor(options: FirstContactOptions) {
+    this.#options = options;
+    this.#reached = options.reached;
   }
 
   /** Whether the service has answered this job. */
   get reached(): boolean {
     return this.#reached;
+  }
+
+  /** Whether the address may be wrong: probes go on quickly until that is decided. */
+  get doubted(): boolean {
+    return !this.#reached && this.#doubts !== null;
   }
 
   judge(result: CallResult<unknown>): Judged {
@@ -54,7 +73,11 @@ export class FirstContact {
         const { fault, page, meta, detail } = result;
         if (fault !== undefined) return this.#doubt(result, () => unreachableError(fault, detail));
         if (page === true && meta.status < 300) this.#pages++;
-        else if (meta.status > 0 && page !== true) this.#spoke = true;
+        else if (meta.status > 0 && page !== true) {
+          this.#spoke = true;
+          // A gateway whose service is down: what came before was the same outage.
+          this.#doubts = null;
+        }
         return usual;
       }
       case 'denied':
@@ -74,7 +97,18 @@ export class FirstContact {
   }
 
   #doubt(result: CallResult<unknown>, end: () => MillraceError): Judged {
-    return { result, end: !this.#reached && ++this.#doubts >= MAX_ATTEMPTS ? end() : null };
+    if (this.#reached) return { result, end: null };
+    const now = this.#options.monotonicNow();
+    this.#doubts ??= { sinceMs: now, lastMs: -Infinity, count: 0 };
+    const doubts = this.#doubts;
+    if (now - doubts.lastMs >= DOUBT_STEP_MS) {
+      doubts.lastMs = now;
+      doubts.count++;
+    }
+    const { maxOutageMs } = this.#options;
+    // A run that waits for less than that has time for two.
+    const [spanMs, enough] = maxOutageMs < DOUBT_SPAN_MS ? [maxOutageMs, 2] : [DOUBT_SPAN_MS, MAX_ATTEMPTS];
+    return { result, end: now - doubts.sinceMs >= spanMs && doubts.count >= enough ? end() : null };
   }
 }
 

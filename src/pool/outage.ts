@@ -15,6 +15,8 @@ export interface OutageOptions {
   readonly maxOutageMs: number;
   /** Whether the service has ever answered this job. */
   readonly isKnown: () => boolean;
+  /** Whether the address may be wrong. */
+  readonly isDoubted: () => boolean;
   /** Every lookup has failed in an earlier run, beside others that were answered: it may be these that break the service. */
   readonly asksAgain: boolean;
   /** Takes a lookup that is to be asked as a probe. */
@@ -83,7 +85,7 @@ export class Outage {
     if (first) task.answersBefore = this.#answers;
     const alone = task.attempts + 1 >= MAX_ATTEMPTS && this.#isAlone(task, result);
     const againMs = isFromService(result) && !this.#waitsForFew() ? this.#probeAgainMs() : null;
-    const opened = this.#circuit.failed(first ? task.call : null, this.#options.monotonicNow(), againMs, alone);
+    const opened = this.#circuit.failed(first ? task.call : null, this.#options.monotonicNow(), { againMs, alone, soon: this.#options.isDoubted() });
     if (opened) this.#few = alone;
     if (this.open) this.#probeLater();
     return opened;

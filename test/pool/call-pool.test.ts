@@ -158,15 +158,43 @@ describe('what one call comes to', () => {
     expect(bed.settled.size).toBe(20);
   });
 
-  it('ends the run for redirects and nothing else, at the fifth, of one lookup or of many', async () => {
-    for (const lookups of [1, 50]) {
-      const bed = testBed(() => REDIRECT);
-      for (let id = 0; id < lookups; id++) bed.submit(id);
-      await pass(MINUTE);
-      expect(bed.fatal).toEqual([expect.objectContaining({ exitCode: 78, code: 'not_the_service', message: expect.stringContaining('elsewhere.example') })]);
-      expect(bed.settled.size).toBe(0);
-      expect(bed.sent.length).toBeLessThanOrEqual(5 + 4);
+  const NO_HOST: Answer = { ...UNREACHABLE, detail: 'there is no host nowhere.example (ENOTFOUND)', fault: 'no_such_host' } as Answer;
+  const PAGE_405: Answer = { kind: 'rejected', code: 'http_405', detail: 'no', page: true, meta: meta(405) };
+
+  it.each([['redirects', REDIRECT], ['a host that does not exist', NO_HOST], ['a refusal in HTML', PAGE_405]] as const)('ends the run for %s and nothing else, between 10 and 15 s, of one lookup or of many, however the retries fall', async (_, answer) => {
+    for (const lookups of [1, 5, 10, 50]) {
+      for (const luck of [0, 0.5, 0.999]) {
+        const begun = performance.now();
+        const ended: number[] = [];
+        const bed = testBed(() => answer, { concurrency: 8, random: () => luck, onFatal: (error) => {
+          expect(error).toMatchObject({ exitCode: 78 });
+          ended.push(performance.now() - begun);
+        } });
+        for (let id = 0; id < lookups; id++) bed.submit(id);
+        await pass(MINUTE);
+        expect(ended).toHaveLength(1);
+        expect(ended[0]).toBeGreaterThanOrEqual(10_000);
+        expect(ended[0]).toBeLessThanOrEqual(15_000);
+        expect(bed.settled.size).toBe(0);
+      }
     }
+  });
+
+  it.each([['redirects', REDIRECT], ['a host that does not exist', NO_HOST]] as const)('goes on after a hiccup of 5 s (%s), of one lookup or of many', async (_, answer) => {
+    for (const lookups of [1, 5, 50]) {
+      const bed = testBed((_id, _attempt, at) => (at < 5_000 ? answer : OK), { concurrency: 8 });
+      for (let id = 0; id < lookups; id++) bed.submit(id);
+      await pass(10 * MINUTE);
+      expect(bed.fatal).toEqual([]);
+      expect([...bed.settled.values()].filter(({ kind }) => kind === 'ok')).toHaveLength(lookups);
+    }
+  });
+
+  it('begins to doubt the address anew after a gateway has said that the service is down', async () => {
+    const bed = testBed((_id, _attempt, at) => (at < 9_000 ? NO_HOST : at < 60_000 ? GONE : OK));
+    for (let id = 0; id < 5; id++) bed.submit(id);
+    await pass(10 * MINUTE);
+    expect([bed.fatal, bed.settled.size]).toEqual([[], 5]);
   });
 
   it('makes no more calls at once than there can be connections', async () => {

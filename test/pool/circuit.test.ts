@@ -57,9 +57,9 @@ describe('Circuit', () => {
 
   it('probes a service that answers as soon as it is told, and begins anew when nothing answers', () => {
     const circuit = new Circuit();
-    for (const lookup of lookups.slice(0, OPEN_AFTER)) circuit.failed(lookup, 0, 70);
+    for (const lookup of lookups.slice(0, OPEN_AFTER)) circuit.failed(lookup, 0, { againMs: 70 });
     expect(circuit.waitMs(0)).toBe(500);
-    circuit.failed(null, 500, 70);
+    circuit.failed(null, 500, { againMs: 70 });
     expect(circuit.waitMs(500)).toBe(70);
     circuit.failed(null, 570);
     expect(circuit.waitMs(570)).toBe(1_000);

@@ -2,10 +2,12 @@
 import type { ThrottledWait } from '../limiter/limiter.ts';
 import type { PoolEvents } from '../pool/call-pool.ts';
 import type { Reporter } from './reporter.ts';
-import { count, duration } from './words.ts';
+import { count, duration, printable } from './words.ts';
 
 /** Shorter waits are told by the progress line alone: there may be many. */
 export const LONG_WAIT_MS = 10_000;
+/** Characters of a header's value in the log. */
+const MOST_SHOWN = 40;
 
 export class Notices implements Pick<PoolEvents, 'wentDown' | 'cameBack'> {
   readonly #reporter: Pick<Reporter, 'detail' | 'info' | 'warn'>;
@@ -37,9 +39,15 @@ export class Notices implements Pick<PoolEvents, 'wentDown' | 'cameBack'> {
     this.#reporter[asked === 'auto' ? 'detail' : 'warn']('few_files', `calls at once: ${most} at most, because the process may not open more files (ulimit -n)`);
   }
 
-  /** What the service's `X-RateLimit-Reset` was found to count. */
-  resetUnit(unit: string): void {
-    this.#reporter.detail('reset_unit', `the service states the reset of its quota in ${unit}`);
+  /** How the service states its reset. @param how such as "in epoch seconds", "as a date" */
+  resetUnit(how: string): void {
+    this.#reporter.detail('reset_unit', `the service states the reset of its quota ${how}`);
+  }
+
+  /** A reset that is no number, date or duration. @param value as the service sent it */
+  unreadableReset(value: string): void {
+    const shown = printable(value.length > MOST_SHOWN ? `${value.slice(0, MOST_SHOWN)}...` : value);
+    this.#reporter.warn('reset_unreadable', `the service states the reset of its quota as "${shown}", which is no number, date or duration: the run goes by what it has sent`);
   }
 
   /** Verdicts that the service could not give yet. */

@@ -50,7 +50,8 @@ export function openCalls(parts: JobParts, onFatal: (error: unknown) => void): C
       counters.throttled(wait);
       notices.throttled(wait);
     },
-    onResetUnit: (unit) => notices.resetUnit(unit),
+    onResetUnit: (how) => notices.resetUnit(how),
+    onUnreadableReset: (value) => notices.unreadableReset(value),
   });
   counters.beyondPlanNow = () => limiter.beyondPlan();
   const pool = new CallPool({

@@ -18,24 +18,29 @@ export interface AnswerReading {
 const NOTHING: AnswerReading = { headers: {}, reading: null, windows: [] };
 
 export class AnswerReader {
-  readonly #options: Pick<LimiterOptions, 'rpm' | 'wallNow' | 'onResetUnit'>;
+  readonly #options: Pick<LimiterOptions, 'rpm' | 'wallNow' | 'onResetUnit' | 'onUnreadableReset'>;
   readonly #unit: ResetUnit;
   readonly #longWindow = new LongWindow();
   #unitTold = false;
+  #unreadableTold = false;
   /** What the newest answer with quota headers has said; null: there was none. */
   stated: RateReading | null = null;
 
-  constructor(options: Pick<LimiterOptions, 'rpm' | 'wallNow' | 'onResetUnit'>) {
+  constructor(options: Pick<LimiterOptions, 'rpm' | 'wallNow' | 'onResetUnit' | 'onUnreadableReset'>) {
     this.#options = options;
     this.#unit = new ResetUnit(options.rpm);
   }
 
   /** @param nowMs monotonic, when the answer came */
   read({ headers: all, retryAfterMs, throttled }: Pick<ObservedAnswer, 'headers' | 'retryAfterMs' | 'throttled'>, nowMs: number): AnswerReading {
-    const { rpm, wallNow, onResetUnit } = this.#options;
+    const { rpm, wallNow, onResetUnit, onUnreadableReset } = this.#options;
     // There may be ten thousand a second of an unlimited plan.
     if (rpm === null && all['x-ratelimit-limit'] === '0') return NOTHING;
-    const { headers, isSeconds, windows } = readQuotaHeaders(all, wallNow());
+    const { headers, isSeconds, windows, unreadableReset } = readQuotaHeaders(all, wallNow());
+    if (unreadableReset !== null && !this.#unreadableTold) {
+      this.#unreadableTold = true;
+      onUnreadableReset?.(unreadableReset);
+    }
     if (headers === null) return { ...NOTHING, windows };
     const unit = isSeconds ? 'seconds' : this.#unit.read(headers, nowMs, { retryAfterMs: throttled ? retryAfterMs : null, throttled });
     if (!this.#unitTold && this.#unit.verdict !== null) {

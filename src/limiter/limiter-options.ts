@@ -20,8 +20,10 @@ export interface LimiterOptions {
   readonly windows?: readonly StatedWindow[];
   /** The service said later, and everything waits, or waits longer than before. */
   readonly onThrottled?: (wait: ThrottledWait) => void;
-  /** What `X-RateLimit-Reset` counts is known now: told once. */
-  readonly onResetUnit?: (unit: string) => void;
+  /** How the service states its reset is known now, such as "as a date": told once. */
+  readonly onResetUnit?: (how: string) => void;
+  /** A reset that nothing can be made of, as the service sent it: told once. */
+  readonly onUnreadableReset?: (value: string) => void;
 }
 
 export interface ThrottledWait {

@@ -4,7 +4,8 @@
  * `{'minute': 99, 'day': 900}`, the lists of the IETF drafts). Pure.
  */
 import { parseHttpDate } from '../client/retry-after.ts';
-import { type Headers } from './rate-headers.ts';
+import { goDurationMs } from './go-duration.ts';
+import { formOfReset, type Headers } from './rate-headers.ts';
 import { ietfQuotas, LONGEST } from './ietf-quotas.ts';
 
 const SECOND_MS = 1_000;
@@ -53,9 +54,11 @@ export interface QuotaReading {
   readonly isSeconds: boolean;
   /** All other windows. */
   readonly windows: readonly WindowReading[];
+  /** A reset that is no number, date or duration, as it was sent; null: there is none. */
+  readonly unreadableReset: string | null;
 }
 
-const NOTHING: QuotaReading = { headers: null, isSeconds: false, windows: [] };
+const NOTHING: QuotaReading = { headers: null, isSeconds: false, windows: [], unreadableReset: null };
 const SPEAKS_OF_QUOTA = /rate-?limit|-requests-left$|-usage$/;
 
 /** Reads every family. @param headers names in lower case @param nowMs wall clock, for an answer without `Date` */
@@ -74,6 +77,7 @@ export function readQuotaHeaders(headers: Headers, nowMs: number): QuotaReading 
     const value = one(headers[family?.[part] ?? '']);
     if (value !== null && !readByName(value, part, note)) plain[part] = part === 'limit' ? firstOfList(value) : value;
   }
+  const unreadableReset = [plain, ...named.values()].find(({ reset = '' }) => reset !== '' && formOfReset(reset) === null)?.reset ?? null;
   // A reset that has no name belongs to the window that has one, where there is one only.
   if (named.size === 1 && plain.remaining === undefined && plain.reset !== undefined) for (const parts of named.values()) parts.reset ??= plain.reset;
   const ietf = family?.isSeconds === true || family === undefined ? ietfQuotas(one(headers['ratelimit']), one(headers['ratelimit-policy'])) : [];
@@ -95,7 +99,7 @@ export function readQuotaHeaders(headers: Headers, nowMs: number): QuotaReading 
     if (periodMs !== MINUTE_MS || parts.reset === undefined) windows.push(reading);
     else main = { ...(parts.limit === undefined ? {} : { limit: parts.limit }), remaining: String(reading.remaining), reset: parts.reset };
   }
-  return { headers: main === null ? null : canonical(headers, main), isSeconds, windows };
+  return { headers: main === null ? null : canonical(headers, main), isSeconds, windows, unreadableReset };
 }
 
 function readWindowed(name: string, value: string | null, note: (periodMs: number | undefined, part: Part, value: string) => void): void {
@@ -132,7 +136,7 @@ function windowOf(periodMs: number, { limit, remaining, used, reset }: Partial<R
 function resetOf(text: string, periodMs: number, serviceMs: number): number | null {
   const value = /^\d{1,15}(?:\.\d{1,9})?$/.test(text) ? Number(text) : null;
   const at = value === null ? parseHttpDate(text, serviceMs) : value >= 1e11 ? value : value >= 1e9 ? value * 1_000 : null;
-  const ms = at !== null ? at - serviceMs : value === null ? null : value * 1_000 <= 1.05 * periodMs + 1_000 ? value * 1_000 : value;
+  const ms = at !== null ? at - serviceMs : value === null ? goDurationMs(text) : value * 1_000 <= 1.05 * periodMs + 1_000 ? value * 1_000 : value;
   return ms === null || ms > 1.05 * periodMs + 60_000 ? null : Math.max(0, ms);
 }
 

@@ -3,6 +3,7 @@
  * `Date`, so that a wrong local clock does no harm.
  */
 import { parseHttpDate } from '../client/retry-after.ts';
+import { goDurationMs } from './go-duration.ts';
 
 export interface RateReading {
   /** Permits the service says are left; null when it does not say. */
@@ -49,8 +50,8 @@ export function readRateHeaders(headers: Headers, localNowMs: number, unit: Delt
   return {
     remaining: remaining === null ? null : Math.max(0, remaining),
     resetMs: readReset(headers, localNowMs, unit),
-    // A delta in milliseconds alone is exact, and carries its decimals if it has any.
-    resetSlackMs: unit === 'milliseconds' || (delta > LARGEST_DELTA_SECONDS && delta < Infinity) ? 0 : 1_000,
+    // A delta in milliseconds is exact, and so is a duration with a fraction of a second; each carries its decimals if it has any.
+    resetSlackMs: unit === 'milliseconds' || (delta > LARGEST_DELTA_SECONDS && delta < Infinity) || isFineDuration(headers) ? 0 : 1_000,
     resetIsSure: unit !== null || delta === Infinity,
     limit: limit === null || limit < 0 ? null : limit,
     unlimited: limit === 0,
@@ -65,11 +66,18 @@ export function deltaOf(headers: Headers): number | null {
   return value < EPOCH_SECONDS_FROM ? value : null;
 }
 
-/** What `X-RateLimit-Reset` is by its looks; null when it says nothing. */
-export function resetFormOf(headers: Headers): 'delta' | 'epoch seconds' | 'epoch milliseconds' | 'date' | null {
+/** What a reset is by its looks. */
+export type ResetForm = 'delta' | 'epoch seconds' | 'epoch milliseconds' | 'date' | 'duration';
+
+/** What `X-RateLimit-Reset` is by its looks; null when it says nothing, or nothing that can be read. */
+export function resetFormOf(headers: Headers): ResetForm | null {
   const raw = one(headers['x-ratelimit-reset']);
-  if (raw === null) return null;
-  if (!NUMBER.test(raw)) return parseHttpDate(raw, 0) === null ? null : 'date';
+  return raw === null ? null : formOfReset(raw);
+}
+
+/** The same of the text of any reset. */
+export function formOfReset(raw: string): ResetForm | null {
+  if (!NUMBER.test(raw)) return parseHttpDate(raw, 0) !== null ? 'date' : goDurationMs(raw) === null ? null : 'duration';
   const value = Number(raw);
   return value >= EPOCH_MS_FROM ? 'epoch milliseconds' : value >= EPOCH_SECONDS_FROM ? 'epoch seconds' : 'delta';
 }
@@ -80,12 +88,18 @@ function readReset(headers: Headers, localNowMs: number, unit: DeltaUnit | null)
   if (!NUMBER.test(raw)) {
     const nowMs = serviceNow(headers, localNowMs);
     const at = parseHttpDate(raw, nowMs);
-    return at === null ? null : believable(at - nowMs);
+    const ms = at === null ? goDurationMs(raw) : at - nowMs;
+    return ms === null ? null : believable(ms);
   }
   const value = Number(raw);
   if (value >= EPOCH_MS_FROM) return believable(value - serviceNow(headers, localNowMs));
   if (value >= EPOCH_SECONDS_FROM) return believable(value * 1_000 - serviceNow(headers, localNowMs));
   return believable(unit === 'seconds' || (unit === null && value <= LARGEST_DELTA_SECONDS) ? value * 1_000 : unit === null ? Math.max(value, SETTLED_AFTER_MS) : value);
+}
+
+function isFineDuration(headers: Headers): boolean {
+  const ms = goDurationMs(one(headers['x-ratelimit-reset']) ?? '');
+  return ms !== null && ms % 1_000 !== 0;
 }
 
 function believable(ms: number): number | null {

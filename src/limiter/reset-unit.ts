@@ -8,7 +8,7 @@
  *
  * Once confirmed the unit is pinned. Pure: time is passed in.
  */
-import { deltaOf, LARGEST_DELTA_SECONDS, readRateHeaders, resetFormOf, type DeltaUnit, type Headers } from './rate-headers.ts';
+import { deltaOf, LARGEST_DELTA_SECONDS, readRateHeaders, resetFormOf, type DeltaUnit, type Headers, type ResetForm } from './rate-headers.ts';
 
 /** So many confirmations in a row pin a unit. */
 const CONFIRMATIONS = 2;
@@ -31,6 +31,10 @@ const TIMES_THE_PLAN = 3;
 /** Windows that services have, milliseconds. */
 const WINDOWS_MS = [1_000, 10_000, 60_000, 600_000, 3_600_000, 86_400_000];
 
+const FORM_WORDS: Readonly<Record<Exclude<ResetForm, 'delta'>, string>> = {
+  'epoch seconds': 'in epoch seconds', 'epoch milliseconds': 'in epoch milliseconds', date: 'as a date', duration: 'as a duration',
+};
+
 interface Seen { readonly value: number; readonly atMs: number; readonly remaining: number | null }
 
 /** What an answer is besides its headers. */
@@ -50,7 +54,7 @@ export class ResetUnit {
   /** A permit was left once, so that the service holds more than one. */
   #seenLeft = false;
   /** What the resets that are no deltas look like, and how many in a row did. */
-  #form: 'epoch seconds' | 'epoch milliseconds' | 'date' | null = null;
+  #form: Exclude<ResetForm, 'delta'> | null = null;
   #formSeen = 0;
 
   /** @param rpm requests a minute of the plan; null: unlimited, or not known */
@@ -62,10 +66,10 @@ export class ResetUnit {
     return this.#pinned;
   }
 
-  /** What resets are, in words, once several answers have agreed on it; null until then. */
+  /** What resets are, in words that follow "the service states the reset of its quota", once several answers have agreed on it; null until then. */
   get verdict(): string | null {
-    if (this.#pinned !== null) return `${this.#pinned} from now`;
-    return this.#form === null || this.#formSeen < CONFIRMATIONS ? null : this.#form;
+    if (this.#pinned !== null) return `in ${this.#pinned} from now`;
+    return this.#form === null || this.#formSeen < CONFIRMATIONS ? null : FORM_WORDS[this.#form];
   }
 
   /** Learns from one response; what is known then. @param nowMs monotonic, when it came */

@@ -20,10 +20,16 @@ describe('Notices', () => {
     ]);
   });
 
-  it('tell the log what resets count', () => {
+  it('tell the log how resets are stated', () => {
     const { said, notices } = listen();
-    notices.resetUnit('seconds from now');
+    notices.resetUnit('in seconds from now');
     expect(said).toEqual(['detail reset_unit: the service states the reset of its quota in seconds from now']);
+  });
+
+  it('warn of a reset that cannot be read, as far as a line may show it', () => {
+    const { said, notices } = listen();
+    notices.unreadableReset(`soon\u001b[2J${'x'.repeat(100)}`);
+    expect(said).toEqual([`warn reset_unreadable: the service states the reset of its quota as "soon\ufffd[2J${'x'.repeat(32)}...", which is no number, date or duration: the run goes by what it has sent`]);
   });
 
   it('tell who is pending, where that takes long', () => {

@@ -382,7 +382,7 @@ describe('Limiter', () => {
       limiter.observe(fine(await taking, quota(600, 500, reset)));
       await vi.advanceTimersByTimeAsync(3_000);
     }
-    expect(units).toEqual(['seconds from now']);
+    expect(units).toEqual(['in seconds from now']);
     await stop(limiter);
   });
 

@@ -24,6 +24,7 @@ describe('the families of quota headers', () => {
       'x-rate-limit-minute': '50', 'x-minute-usage': '5', 'x-minute-requests-left': '45', 'x-rate-limit-hourly': '100', 'x-hourly-requests-left': '95', 'x-rate-limit-daily': '300', 'x-daily-requests-left': '295', 'x-daily-usage': '5',
     }, { headers: null, windows: [{ periodMs: minute, limit: 50, remaining: 45, resetMs: null }, { periodMs: hour, limit: 100, remaining: 95, resetMs: null }, { periodMs: day, limit: 300, remaining: 295, resetMs: null }] }],
     ['a day that is named by its hours, with a reset that has no name', { 'x-rate-limit-24-hour': '50', 'x-24-hour-requests-left': '38', 'x-ratelimit-reset': String(NOW / 1_000 + 7_200) }, { windows: [{ periodMs: day, limit: 50, remaining: 38, resetMs: 2 * hour }] }],
+    ['a named window whose reset is a Go duration', { 'x-ratelimit-limit-hour': '1000', 'x-ratelimit-remaining-hour': '998', 'x-ratelimit-reset-hour': '1h2m3s' }, { windows: [{ periodMs: hour, limit: 1_000, remaining: 998, resetMs: 3_723_000 }] }],
     ['only what was used', { 'x-rate-limit-hourly': '100', 'x-hourly-usage': '30' }, { windows: [{ periodMs: hour, limit: 100, remaining: 70, resetMs: null }] }],
     ['People Data Labs: windows by name in one header', {
       'x-ratelimit-limit': "{'minute': 100, 'day': 1000}", 'x-ratelimit-remaining': "{'minute': 99, 'day': 900}", 'x-ratelimit-reset': "{'minute': '2036-07-15T12:00:30Z', 'day': '2036-07-16T00:00:00Z'}",

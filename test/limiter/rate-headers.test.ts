@@ -29,11 +29,13 @@ describe('X-RateLimit-Reset', () => {
     ['a time that is past', '2036-07-15T11:59:00Z', 0],
     ['an epoch that is past', String(NOW / 1_000 - 5), 0],
     ['spaces around it', '  7 ', 7_000],
+    ['a Go duration', '0m13.400s', 13_400],
+    ['a Go duration of whole minutes', '6m0s', 360_000],
   ])('%s', (_, value, expected) => {
     expect(resetOf(value)).toBe(expected);
   });
 
-  it.each(['', ' ', 'soon', '-5', '60s', '1m0s', 'in 12 days', '0x10', '1e3', 'Infinity', 'NaN', '5;w=60', '12:00', '9'.repeat(400), '2036-02-30', String(NOW + 33 * DAY), String(NOW / 1_000 + 33 * 86_400), '2036-08-18T12:00:00Z'])('does not believe %j', (value) => {
+  it.each(['', ' ', 'soon', '-5', '60 s', '1m 0s', '800h', 'in 12 days', '0x10', '1e3', 'Infinity', 'NaN', '5;w=60', '12:00', '9'.repeat(400), '2036-02-30', String(NOW + 33 * DAY), String(NOW / 1_000 + 33 * 86_400), '2036-08-18T12:00:00Z'])('does not believe %j', (value) => {
     expect(resetOf(value)).toBeNull();
   });
 

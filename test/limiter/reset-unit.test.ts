@@ -19,9 +19,10 @@ describe('ResetUnit', () => {
   });
 
   it.each([
-    ['epoch seconds', ['2100000060', '2100000061'], 'epoch seconds'],
-    ['epoch milliseconds', ['2100000060000', '2100000060001'], 'epoch milliseconds'],
-    ['dates', ['Sat, 15 Jul 2036 12:00:00 GMT', 'Sat, 15 Jul 2036 12:00:01 GMT'], 'date'],
+    ['epoch seconds', ['2100000060', '2100000061'], 'in epoch seconds'],
+    ['epoch milliseconds', ['2100000060000', '2100000060001'], 'in epoch milliseconds'],
+    ['dates', ['Sat, 15 Jul 2036 12:00:00 GMT', 'Sat, 15 Jul 2036 12:00:01 GMT'], 'as a date'],
+    ['durations', ['0m13.400s', '0m12.100s'], 'as a duration'],
     ['one answer alone', ['2100000060'], null],
     ['one and then another', ['2100000060', '2100000060001'], null],
     ['nonsense', ['soon', 'soon'], null],

@@ -275,10 +275,10 @@ export class CallPool {
     const askedMs = result.retryAfterMs ?? 0;
     events.retrying(task.call.step, result.code);
     const { forMs } = this.#outage;
-    if (open && forMs > maxOutageMs) this.#fatal(this.#contact.endOfPages(forMs) ?? outageError(forMs, result.code, result.detail));
+    if (open && forMs >= maxOutageMs) this.#fatal(this.#contact.endOfPages(forMs) ?? outageError(forMs, result.code, result.detail));
     else if (askedMs > maxWaitMs) this.#fatal(waitError(askedMs, 0, maxWaitMs));
     else if (!open) this.#retries.addLater(task, retryDelayMs(task.attempts, askedMs, random()));
-    else if (askedMs > 0) this.#retries.addLater(task, askedMs);
+    else if (askedMs > 0) this.#retries.addLater(task, Math.min(askedMs, this.#outage.leftMs));
     else this.#outage.park(task);
   }
 

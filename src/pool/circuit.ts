@@ -60,6 +60,12 @@ export class Circuit {
   #openedAt: number | null = null;
   #nextProbeAt = 0;
   #probeMs = FIRST_PROBE_MS;
+  readonly #maxOutageMs: number;
+
+  /** @param maxOutageMs the last probe goes when the service has been down for so long: no wait for one is longer */
+  constructor(maxOutageMs = Infinity) {
+    this.#maxOutageMs = maxOutageMs;
+  }
 
   get open(): boolean {
     return this.#openedAt !== null;
@@ -85,13 +91,13 @@ export class Circuit {
       if (nowMs < this.#nextProbeAt) return false;
       const longestMs = soon ? LONGEST_DOUBT_MS : LONGEST_PROBE_MS;
       this.#probeMs = againMs === null ? Math.min(longestMs, this.#probeMs * 2) : FIRST_PROBE_MS;
-      this.#nextProbeAt = nowMs + Math.min(longestMs, againMs ?? this.#probeMs);
+      this.#nextProbeAt = nowMs + Math.min(longestMs, againMs ?? this.#probeMs, this.leftMs(nowMs));
       return false;
     }
     if (lookup !== null) this.#failing.add(lookup);
     if (this.#failing.size < OPEN_AFTER && !alone) return false;
     this.#openedAt = nowMs;
-    this.#nextProbeAt = nowMs + FIRST_PROBE_MS;
+    this.#nextProbeAt = nowMs + Math.min(FIRST_PROBE_MS, this.#maxOutageMs);
     this.#failing.clear();
     return true;
   }
@@ -99,6 +105,11 @@ export class Circuit {
   /** How long to wait before the next probe; 0 when closed or due. */
   waitMs(nowMs: number): number {
     return this.#openedAt === null ? 0 : Math.max(0, this.#nextProbeAt - nowMs);
+  }
+
+  /** How long it may still be down. */
+  leftMs(nowMs: number): number {
+    return Math.max(0, this.#maxOutageMs - this.outageMs(nowMs));
   }
 
   /** How long the service has been down. */

@@ -29,7 +29,7 @@ export interface OutageOptions {
  */
 export class Outage {
   readonly #options: OutageOptions;
-  readonly #circuit = new Circuit();
+  readonly #circuit: Circuit;
   /** Failed while the circuit was open: probed again when there is nothing else to probe. */
   #parked: Task[] = [];
   /** The circuit opened because the last lookups failed, and not because many in a row did. */
@@ -41,6 +41,7 @@ export class Outage {
 
   constructor(options: OutageOptions) {
     this.#options = options;
+    this.#circuit = new Circuit(options.maxOutageMs);
   }
 
   get open(): boolean {
@@ -55,6 +56,11 @@ export class Outage {
   /** How long the service has been down. */
   get forMs(): number {
     return this.#circuit.outageMs(this.#options.monotonicNow());
+  }
+
+  /** How long it may still be down; 0: the run ends with the next failure. */
+  get leftMs(): number {
+    return this.#circuit.leftMs(this.#options.monotonicNow());
   }
 
   /** A lookup was answered, and not with "later" or a failure. */
@@ -112,7 +118,7 @@ export class Outage {
   /** Whether a lookup is given up now that the outage has lasted too long, instead of ending the run: it stays as failed as it was. */
   givesUp(result: Retryable): boolean {
     const { asksAgain, isKnown, maxOutageMs } = this.#options;
-    return asksAgain && this.#few && isKnown() && !wasNeverSent(result) && this.forMs > maxOutageMs;
+    return asksAgain && this.#few && isKnown() && !wasNeverSent(result) && this.forMs >= maxOutageMs;
   }
 
   /** Too few lookups are left to tell, and it is too early to give them up. */

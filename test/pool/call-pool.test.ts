@@ -335,6 +335,19 @@ describe('a service that is down', () => {
     expect(bed.pool.outage).toBeNull();
   });
 
+  it.each([8_000, 10_000, 60_000])('asks for the last time after limits.maxOutageMs (%d), and ends the run right then', async (maxOutageMs) => {
+    for (const retryAfterMs of [null, 30_000]) {
+      const bed = testBed(() => [{ ...GONE, retryAfterMs } as typeof GONE, 10], { maxOutageMs });
+      // The first ten failures open the circuit, at 10 to 30 ms, or when the wait asked for is over.
+      for (let id = 0; id < 40; id++) bed.submit(id);
+      for (let ms = 0; bed.pool.outage === null && ms < MINUTE; ms += 10) await pass(10);
+      await pass(maxOutageMs - 100);
+      expect(bed.fatal).toEqual([]);
+      await pass(200);
+      expect(bed.fatal).toEqual([expect.objectContaining({ exitCode: 69, code: 'service_unavailable' })]);
+    }
+  });
+
   it('ends the run with 69 when it stays down', async () => {
     const bed = testBed(() => GONE, { maxOutageMs: 60_000 });
     for (let id = 0; id < 40; id++) bed.submit(id);

@@ -10,7 +10,7 @@ import { changedSince, readsStandardInput } from './frozen-input.ts';
 import { ledgerRights } from './ledger-rights.ts';
 import { jobLedger, type JobPaths } from './paths.ts';
 import type { Start, StartOptions } from './start.ts';
-import { exists, FRESH_HINT, isUnchanged, isWhole, ledgerExists, refuseChangedDefinition, refuseForeignCheckpoint } from './start-checks.ts';
+import { exists, flawOf, FRESH_HINT, isUnchanged, ledgerExists, refuseChangedDefinition, refuseForeignCheckpoint } from './start-checks.ts';
 import type { CompiledJob } from './types.ts';
 import { finishedExitCode } from './verdict.ts';
 import { count } from './words.ts';
@@ -47,8 +47,9 @@ export async function resumeRetry(paths: JobPaths, found: Checkpoint, options: S
   if (retry === null) throw new Error('no retry is under way');
   const manifest = await unchangedInput(found, paths, options);
   await refuseChangedOutput(paths, retry.before.result);
-  const whole = await isWhole(paths, found);
-  const notice = whole ? null : 'the unfinished output of the retry is missing or was cut: its rows are written again';
+  const flaw = await flawOf(paths, found);
+  const whole = flaw === null;
+  const notice = whole ? null : `${flaw}: the retry writes its rows again`;
   const mark = whole ? found.mark : firstMark(found);
   return { kind: 'go', checkpoint: { ...found, manifest, mark }, isFirst: false, resumed: whole, reopen: false, notice };
 }

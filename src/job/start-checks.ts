@@ -2,6 +2,7 @@
 import type { Checkpoint, FinishedOutput } from '../checkpoint/checkpoint-file.ts';
 import { ConfigError, InputError } from '../errors.ts';
 import { isShared } from '../ledger/place.ts';
+import { partialPath } from '../storage/names.ts';
 import { storageOf } from '../storage/storages.ts';
 import { changedDefinition, type Begun } from './changed-definition.ts';
 import type { JobPaths } from './paths.ts';
@@ -35,9 +36,12 @@ function changedName(job: CompiledJob, paths: JobPaths, found: Pick<Checkpoint, 
   return isSamePlace(found.output, paths.output) ? null : `output.uri was ${found.output} and is now ${paths.output}`;
 }
 
-/** Whether the unfinished files still hold what the checkpoint counts on. */
-export async function isWhole({ output, errors }: JobPaths, { mark: { bytes, errorBytes, kept } }: Checkpoint): Promise<boolean> {
-  return (await (await storageOf(output)).holds(output, bytes, kept?.output)) && (await (await storageOf(errors)).holds(errors, errorBytes, kept?.errors));
+/** What of the unfinished files no longer holds what the checkpoint counts on, with the name of the file; null: they are whole. */
+export async function flawOf({ output, errors }: JobPaths, { mark: { bytes, errorBytes, kept } }: Checkpoint): Promise<string | null> {
+  const ofOutput = await (await storageOf(output)).flaw(output, bytes, kept?.output);
+  if (ofOutput !== null) return `the unfinished output ${partialPath(output)} ${ofOutput}`;
+  const ofErrors = await (await storageOf(errors)).flaw(errors, errorBytes, kept?.errors);
+  return ofErrors === null ? null : `the unfinished errors file ${partialPath(errors)} ${ofErrors}`;
 }
 
 export async function exists(path: string): Promise<boolean> {

@@ -5,7 +5,6 @@ import { InputError, MillraceError, StorageError, storageHint } from '../errors.
 import { compareManifests } from '../reader/freeze.ts';
 import type { InputManifest } from '../reader/types.ts';
 import { addressIn } from './changed-definition.ts';
-import { partialPath } from '../storage/names.ts';
 import { storageOf } from '../storage/storages.ts';
 import { keptFiles, START_MARK, type Mark } from '../writer/mark.ts';
 import { changedSince, freezeJobInput, readsStandardInput, spooledBytes } from './frozen-input.ts';
@@ -13,7 +12,7 @@ import { CHECKPOINT_SUFFIX } from './definition/compile-job.ts';
 import type { JobPaths } from './paths.ts';
 import { beforeRetry, firstMark, resumeRetry } from './retry-start.ts';
 import { isSamePlace } from './same-place.ts';
-import { exists, FRESH_HINT, isUnchanged, isWhole, ledgerExists, refuseChangedDefinition, refuseForeignCheckpoint, refuseOthersOutput } from './start-checks.ts';
+import { exists, flawOf, FRESH_HINT, isUnchanged, ledgerExists, refuseChangedDefinition, refuseForeignCheckpoint, refuseOthersOutput } from './start-checks.ts';
 import type { CompiledJob } from './types.ts';
 import { NO_WAITS } from './wait-log.ts';
 
@@ -166,8 +165,9 @@ export async function resume(job: CompiledJob, paths: JobPaths, found: Checkpoin
   const { manifest, changed } = await changedSince(found.manifest, paths, options.signal);
   if (changed !== null) throw new InputError('input_changed', `the input changed while the job was under way: ${changed}`, { hint: `Put the input back as it was to resume. ${FRESH_HINT}` });
   const checkpoint = { ...found, manifest, limit: job.limits.limit };
-  if (await isWhole(paths, found)) return { ...go(checkpoint), resumed: true };
-  const notice = `the unfinished output ${partialPath(paths.output)} is missing or was cut: its rows are written again, ${await fromWhat(job, paths)}`;
+  const flaw = await flawOf(paths, found);
+  if (flaw === null) return { ...go(checkpoint), resumed: true };
+  const notice = `${flaw}: its rows are written again, ${await fromWhat(job, paths)}`;
   return { ...go({ ...checkpoint, mark: firstMark(found) }), notice };
 }
 

@@ -1,8 +1,16 @@
 /** What is wrong with an output, in the words of a MillraceError. */
 import { InputError, MillraceError, StorageError, storageHint } from '../errors.ts';
 
+/** What is wrong with an unfinished file, after its name. */
+export const MISSING = 'is missing';
+export const CHANGED = 'was damaged or changed from outside';
+export const LACKS_PARTS = 'lacks parts, or some were replaced from outside';
+export function shorter(bytes: number, expected: number): string {
+  return `was cut from outside: it has ${bytes} bytes, and the checkpoint says ${expected}`;
+}
+
 export function tooShort(path: string, what: string, size: number): StorageError {
-  return new StorageError('partial_too_short', `${path} ${what}, the checkpoint says ${size} bytes: it was cut or replaced from outside`, { hint: 'Run with --fresh to start over; what was paid for is still in the ledger.' });
+  return new StorageError('partial_too_short', `${path} ${what}, the checkpoint says ${size} bytes: it was cut or replaced from outside`, { hint: 'Run the same command: the rows are written again, from the ledger. If it says so again, start over with --fresh.' });
 }
 
 /** What is there of an unfinished file is not what was written. */

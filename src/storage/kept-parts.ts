@@ -2,6 +2,7 @@
 import { headObject, type S3Access } from '../s3/objects.ts';
 import { SMALLEST_PART } from '../s3/limits.ts';
 import { readObject } from '../s3/read-object.ts';
+import { CHANGED, LACKS_PARTS } from './failure.ts';
 import { ResumableSha256 } from './resumable-sha256.ts';
 import type { S3Parts } from './s3-parts.ts';
 import type { KeptFile, KeptPart } from './storage.ts';
@@ -34,11 +35,11 @@ export async function areThere(parts: S3Parts, size: number, kept: KeptFile): Pr
   return own.every(isThere) && (await parts.replaced(kept.parts)) === null;
 }
 
-/** The same, and the part that a resume reads is what was written. @throws as the SDK does */
-export async function holds(access: S3Access, parts: S3Parts, size: number, kept: KeptFile): Promise<boolean> {
-  if (!(await areThere(parts, size, kept))) return false;
+/** What keeps a run from going on with them, after the file's name; null: all are there, and the part that a resume reads is what was written. @throws as the SDK does */
+export async function flawOf(access: S3Access, parts: S3Parts, size: number, kept: KeptFile): Promise<string | null> {
+  if (!(await areThere(parts, size, kept))) return LACKS_PARTS;
   const { parts: whole, rest } = cut(kept.parts, size);
-  return rest === null || (await fetchOpenPart(access, parts, { rest, isFirst: whole.length === 0, kept })) !== null;
+  return rest === null || (await fetchOpenPart(access, parts, { rest, isFirst: whole.length === 0, kept })) !== null ? null : CHANGED;
 }
 
 /** The bytes behind the whole parts. Null: they are not those of which the checkpoint has the SHA-256. @throws as the SDK does */

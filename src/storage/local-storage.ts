@@ -2,6 +2,7 @@
 import { access, readFile, stat } from 'node:fs/promises';
 import { copyAs, replaceFile } from '../checkpoint/durable.ts';
 import { removeFile, sweep } from '../checkpoint/fence.ts';
+import { CHANGED, MISSING, shorter } from './failure.ts';
 import { fileSha256 } from './file-digest.ts';
 import { partialPath } from './names.ts';
 import { digestAt, PartialFile, replaceInode } from './partial-file.ts';
@@ -22,7 +23,11 @@ export const localStorage: Storage = {
   isUnchanged: async (path, { sha256 }) => (await fileSha256(path)) === sha256,
   version: async () => undefined,
   open: async (path, size, kept, fence, isFirst = false) => PartialFile.open(path, size, fence, isFirst, kept),
-  holds: async (path, size, kept) => (await stat(partialPath(path)).then((found) => found.size, () => 0)) >= size && (await digestAt(partialPath(path), size, kept)) !== 'damaged',
+  async flaw(path, size, kept) {
+    const found = await stat(partialPath(path)).then((file) => file.size, () => null);
+    if ((found ?? 0) < size) return found === null ? MISSING : shorter(found, size);
+    return (await digestAt(partialPath(path), size, kept)) === 'damaged' ? CHANGED : null;
+  },
   unfinished: async (path) => ((await exists(partialPath(path))) ? partialPath(path) : null),
   async reopen(path, _size, sha, fence) {
     if (await exists(path)) await copyAs(path, partialPath(path), fence);

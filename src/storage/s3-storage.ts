@@ -10,9 +10,9 @@ import { PATIENCE } from '../s3/patience.ts';
 import { readObject } from '../s3/read-object.ts';
 import { deleteObject, getSmall } from '../s3/small-object.ts';
 import { parseS3Uri, type S3Place } from '../s3/uri.ts';
-import { begunByAnother } from './failure.ts';
+import { LACKS_PARTS, begunByAnother } from './failure.ts';
 import { partialPath } from './names.ts';
-import { holds } from './kept-parts.ts';
+import { flawOf } from './kept-parts.ts';
 import { S3GrowingFile, type S3File } from './s3-growing-file.ts';
 import { beginning, isRecord, S3Parts } from './s3-parts.ts';
 import { reopenedParts } from './part-sizes.ts';
@@ -104,8 +104,9 @@ export class S3Storage implements Storage {
     return S3GrowingFile.open(this.#file(path, fence), size, kept);
   }
 
-  async holds(path: string, size: number, kept: KeptFile | undefined): Promise<boolean> {
-    return size === 0 || (kept !== undefined && (await said(path, holds(this.access, this.#parts(path), size, kept))));
+  async flaw(path: string, size: number, kept: KeptFile | undefined): Promise<string | null> {
+    if (size === 0) return null;
+    return kept === undefined ? LACKS_PARTS : said(path, flawOf(this.access, this.#parts(path), size, kept));
   }
 
   async unfinished(path: string): Promise<string | null> {

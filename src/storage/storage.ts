@@ -99,8 +99,8 @@ export interface Storage {
    * by now is another job's. @throws StorageError also when less is there, InputError 65 for another job's, or 75 when the job was lost
    */
   open(path: string, size: number, kept: KeptFile | undefined, fence: Fence, isFirst?: boolean): Promise<GrowingFile>;
-  /** Whether so many bytes of the unfinished file are still there, and those that are written anew by a resume are what they were. */
-  holds(path: string, size: number, kept: KeptFile | undefined): Promise<boolean>;
+  /** What keeps a run from going on with so many bytes of the unfinished file, after its name, such as "is missing"; null: nothing. Of its bytes, those that a resume reads are compared. */
+  flaw(path: string, size: number, kept: KeptFile | undefined): Promise<string | null>;
   /** A name of what is there of it unfinished; null: nothing. */
   unfinished(path: string): Promise<string | null>;
   /** The first bytes of a finished file become an unfinished one, to go on from; it stays in place. Without a finished file there is none either. */

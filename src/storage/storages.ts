@@ -27,7 +27,7 @@ function inWords(storage: Storage): Storage {
     isUnchanged: (path, was) => worded(path, 'compared with what was written', storage.isUnchanged(path, was)),
     version: (path) => worded(path, 'looked at', storage.version(path)),
     open: (path, size, kept, fence, isFirst) => worded(path, 'opened', storage.open(path, size, kept, fence, isFirst)),
-    holds: (path, size, kept) => worded(path, 'looked at', storage.holds(path, size, kept)),
+    flaw: (path, size, kept) => worded(path, 'looked at', storage.flaw(path, size, kept)),
     unfinished: (path) => worded(path, 'looked for', storage.unfinished(path)),
     reopen: (path, size, sha, fence) => storage.reopen(path, size, sha, fence),
     dropUnfinished: (path, fence) => storage.dropUnfinished(path, fence),

@@ -135,7 +135,7 @@ function conform(name: string, { storage, folder: at, names }: Place, { chunkByt
               await file.close();
               // Through the checkpoint, as JSON.
               const { size, kept } = JSON.parse(JSON.stringify(mark)) as typeof mark;
-              expect(await storage.holds(path, size, kept)).toBe(true);
+              expect(await storage.flaw(path, size, kept)).toBeNull();
               file = await storage.open(path, size, kept, fenceOf());
               earlier = file.here();
               expected = expected.subarray(0, size);
@@ -162,10 +162,10 @@ function conform(name: string, { storage, folder: at, names }: Place, { chunkByt
       await file.sync();
       const kept = file.kept(file.here());
       await file.close();
-      expect([await storage.holds(path, 100, kept), await storage.holds(path, 101, kept)]).toEqual([true, false]);
+      expect([await storage.flaw(path, 100, kept), await storage.flaw(path, 101, kept)]).toEqual([null, expect.stringMatching(/^(?:was cut|lacks parts)/)]);
       await expect(storage.open(path, 101, kept, fenceOf())).rejects.toMatchObject({ exitCode: 74, code: 'partial_too_short', hint: expect.stringContaining('--fresh') });
       await (await storage.open(path, 100, kept, fenceOf())).discard();
-      expect(await storage.holds(path, 100, kept)).toBe(false);
+      expect(await storage.flaw(path, 100, kept)).toMatch(/^(?:is missing|was cut|lacks parts)/);
       await expect(storage.open(path, 100, kept, fenceOf())).rejects.toMatchObject({ code: 'partial_too_short' });
     });
 

@@ -174,7 +174,7 @@ describe('a file on a disk that is damaged between two runs', () => {
 
   it('goes on when nothing is wrong with it, and is what was appended', async () => {
     const { size, kept } = await written();
-    expect(await localStorage.holds(path, size, kept)).toBe(true);
+    expect(await localStorage.flaw(path, size, kept)).toBeNull();
     const file = await PartialFile.open(path, size, ALONE, false, kept);
     file.append(ROWS);
     await file.sync();
@@ -185,7 +185,7 @@ describe('a file on a disk that is damaged between two runs', () => {
   it('near its end is not gone on with', async () => {
     const { size, kept } = await written();
     flip(size - 10);
-    expect(await localStorage.holds(path, size, kept)).toBe(false);
+    expect(await localStorage.flaw(path, size, kept)).toMatch(/^was (?:damaged or changed from outside|cut from outside: it has \d+ bytes, and the checkpoint says \d+)$/);
     await expect(PartialFile.open(path, size, ALONE, false, kept)).rejects.toMatchObject({ exitCode: 74, code: 'partial_damaged' });
   });
 

@@ -2,7 +2,7 @@
  * Tells what a run waits for. When no request was sent for `SILENT_AFTER_MS`, the log names the wait, and the report gets it.
  *
  * speaking -> silent: a look finds that nothing was sent for that long. The wait began with the last request.
- * silent -> silent, another wait: a look finds another reason. The wait before ends there.
+ * silent -> silent, another wait: another reason has lasted for that long too. The wait before ends where it began.
  * silent -> speaking: a look finds that a request was sent.
  */
 import type { Wait, Waits } from '../waits.ts';
@@ -36,6 +36,8 @@ export class SilenceWatch {
   /** When the last request was sent, or since when one could be. Monotonic milliseconds. */
   #sentMs: () => number;
   #silence: (Silence & { readonly told: boolean }) | null = null;
+  /** Another reason than that of the silence, and since when a look has found it; null: it is the same. */
+  #other: { readonly reason: Wait['reason']; readonly sinceMs: number } | null = null;
   #lastTold = { key: '', atMs: -Infinity };
   #over: WaitTotals = NO_WAITS;
   /** Up to here the time is counted. */
@@ -93,10 +95,14 @@ export class SilenceWatch {
     const wait = this.#options.waits.current;
     if (this.#silence !== null) {
       if (wait === null) this.#end(now);
-      else if (wait.reason === this.#silence.wait.reason) this.#silence = { ...this.#silence, wait };
-      else {
-        this.#end(now);
-        this.#begin(wait, now, now);
+      else if (wait.reason === this.#silence.wait.reason) {
+        this.#silence = { ...this.#silence, wait };
+        this.#other = null;
+      } else if (this.#other?.reason !== wait.reason) this.#other = { reason: wait.reason, sinceMs: now };
+      else if (now - this.#other.sinceMs >= SILENT_AFTER_MS) {
+        const { sinceMs } = this.#other;
+        this.#end(sinceMs);
+        this.#begin(wait, sinceMs, now);
       }
       return;
     }
@@ -119,6 +125,7 @@ export class SilenceWatch {
 
   #end(now: number): void {
     const silence = this.#silence;
+    this.#other = null;
     if (silence === null) return;
     this.#silence = null;
     this.#endedMs = now;

@@ -6,7 +6,7 @@ import { count } from './words.ts';
 
 export interface WaitSources {
   readonly limiter: Pick<Limiter, 'waiting'>;
-  readonly pool: Pick<CallPool, 'outage' | 'inFlight' | 'retriesWaiting'>;
+  readonly pool: Pick<CallPool, 'outage' | 'inFlight' | 'retriesWaiting' | 'waiting'>;
   /** What keeps the run from claiming lookups; null: nothing. */
   readonly joining: () => Wait | null;
   /** Lookups that another run is asking for. */
@@ -30,7 +30,8 @@ export function watchRun(waits: Waits, { limiter, pool, joining, claimed, pendin
     () => ifAny(pool.retriesWaiting, 'retry', (n) => `the time at which ${n === 1 ? 'a failed request is' : `${count(n)} failed requests are`} sent again`),
     () => pendingWait(pending()),
     () => readerWait(reader()),
-    (): Wait => ({ reason: 'no_requests', what: 'no request: the rows of now need none', untilMs: null }),
+    // A request whose permit has just come is about to go.
+    (): Wait | null => (pool.waiting > 0 ? null : { reason: 'no_requests', what: 'a row that needs a request: the ledger answers those being read, or they are invalid', untilMs: null }),
   ].map((source) => waits.watch(source));
   return () => {
     for (const leave of leaves) leave();

@@ -62,6 +62,20 @@ describe('a silence', () => {
     expect((reasons.throttled ?? 0) + (reasons.quota ?? 0)).toBe(20_000);
   });
 
+  it('lists no reason that was there for a moment only: that moment belongs to the wait around it', () => {
+    const { waits, said, watch, pass, send } = watched();
+    const first = waits.enter(quota());
+    pass(12_000);
+    first();
+    const second = waits.enter({ reason: 'input', what: 'the next records', untilMs: null });
+    pass(1_000);
+    send();
+    second();
+    pass(500);
+    expect(watch.totals).toMatchObject({ count: 1, ms: 13_000, reasons: { quota: 13_000 } });
+    expect(said).toEqual(['waiting: nothing is sent: waiting for the quota (quota)', 'waited: waited 13 s for the quota (quota)']);
+  });
+
   it('counts each moment once, also where nothing is named for a moment', () => {
     const { waits, watch, pass } = watched();
     const leave = waits.enter(quota());

@@ -76,7 +76,13 @@ export class Eta {
     if (paceMs === null) return null;
     // Records that need no call are read at the reader's pace.
     const readMs = now.left > 0 && latest.started > before.started ? (now.left / (latest.started - before.started)) * seconds : 0;
-    const calling = Math.max(quotaMs, paceMs, callsLeft < 1 ? readMs : 0);
+    // The quota gives nothing until its wait is over: the rest begins then.
+    const waitMs = callsLeft >= 1 && now.quotaWaitMs >= PACING_MS ? now.quotaWaitMs : 0;
+    const restMs = this.#rpm !== null && pace === 0 ? quotaMs - waitMs : paceMs;
+    // A window that gave less than half of a minute's requests is shorter than a minute: what is left comes at the plan's rate.
+    const isShort = waitMs > 0 && this.#rpm !== null && now.sent - this.#window.sent < this.#rpm / 2;
+    const rateMs = isShort ? (callsLeft / (this.#rpm ?? 1)) * MINUTE_MS : 0;
+    const calling = Math.max(quotaMs, waitMs + Math.max(restMs, rateMs), callsLeft < 1 ? readMs : 0);
     return (now.heldUpMs ?? 0) + calling + verifyMs(now, callsLeft);
   }
 

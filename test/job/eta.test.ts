@@ -126,3 +126,13 @@ test.each(Object.entries(SHAPES))('%s: from a tenth of the run on the ETA is wit
   });
   expect(wrong).toEqual([]);
 });
+
+test('while the quota of a short window is used up, adds what the rest takes at the permitted rate to the wait', () => {
+  const eta = new Eta(180);
+  const reading = { heldUpMs: null, burstLeft: 0, queued: 0, verify: null };
+  eta.look({ ...reading, nowMs: 0, quotaWaitMs: 0, sent: 0, started: 0, left: 150, unwritten: 150 });
+  // 60 of 150 requests went in two seconds; the window of 20 s gives no more.
+  const etaMs = eta.look({ ...reading, nowMs: 2_000, quotaWaitMs: 18_000, sent: 60, queued: 4, started: 64, left: 86, unwritten: 90 }) ?? 0;
+  expect(etaMs).toBeGreaterThan(45_000);
+  expect(etaMs).toBeLessThan(51_000);
+});

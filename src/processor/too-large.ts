@@ -13,10 +13,11 @@ const LATE_MS = 5_000;
 const LATE_SHARE = 0.25;
 
 /** Why a smaller request is worth a try, for a sentence that begins with "verify requests"; null: it is not. @param limitMs longest wait for an answer */
-export function waitedTooLong({ code, detail, retryAfterMs, meta }: Failure, limitMs: number): string | null {
+export function waitedTooLong(failure: Failure, limitMs: number): string | null {
+  const { code, detail, retryAfterMs, meta } = failure;
   if (code === 'timeout') return NEVER_SENT.test(detail) ? null : `ran into the time limit of ${limitMs / 1_000} s`;
-  // Whoever says when to come again means the same request.
-  return retryAfterMs === null && WAITED_TOO_LONG.has(meta.status) ? `were answered with HTTP ${meta.status} (waited too long)` : null;
+  // Whoever says when to come again means the same request, and nobody waits too long within milliseconds: that is an outage.
+  return retryAfterMs === null && isLate(failure, limitMs) && WAITED_TOO_LONG.has(meta.status) ? `were answered with HTTP ${meta.status} (waited too long)` : null;
 }
 
 /** Whether a failure came so late that it may be a proxy's limit. It may as well be a restart, so one such failure alone tells nothing. */

@@ -1,64 +1,74 @@
 /** The addresses that wait for a verify request, in groups that no request crosses. Pure. */
 
+/** Addresses of one group, in the order in which they came. */
 export interface Group {
-  /** The number of its first address, in the order in which addresses came. */
-  readonly from: number;
   readonly emails: readonly string[];
+  /** The number of each, in the order in which addresses came. Numbers between them may be answered. */
+  readonly places: readonly number[];
+  /** How many groups were closed before theirs. */
+  readonly before: number;
 }
 
-/** A group of which the first `taken` addresses have left. */
-interface Closed extends Group { taken: number }
+interface Waiting { readonly email: string; readonly place: number; readonly before: number }
+
+/** Those addresses of a group that are wanted. */
+export function partOf({ emails, places, before }: Group, isWanted: (email: string, at: number) => boolean): Group {
+  return { emails: emails.filter(isWanted), places: places.filter((_, at) => isWanted(emails[at] as string, at)), before };
+}
 
 /**
- * New addresses gather in one open group. Closed groups go before it, in the order in which their addresses came: a run that was
- * killed then fills the same requests again, under the same Idempotency-Keys.
+ * One list, in the order in which addresses came; what is put back returns to its old place and joins its neighbours. A run that
+ * was killed sees just this list, and so fills the same requests again, under the same Idempotency-Keys.
  */
 export class AddressQueue {
-  #closed: Closed[] = [];
-  #open: string[] = [];
+  #waiting: Waiting[] = [];
   /** Addresses that ever came. */
   #came = 0;
-  #size = 0;
+  /** Groups that were closed. */
+  #closed = 0;
 
   /** Addresses that wait. */
   get size(): number {
-    return this.#size;
+    return this.#waiting.length;
   }
 
-  /** How many addresses the next group has, and whether others can still join it; null: nothing waits. */
+  /** How many addresses of the next group wait, and whether others can still join it; null: nothing waits. */
   get next(): { readonly waiting: number; readonly isClosed: boolean } | null {
-    const [group] = this.#closed;
-    if (group !== undefined) return { waiting: group.emails.length - group.taken, isClosed: true };
-    return this.#open.length === 0 ? null : { waiting: this.#open.length, isClosed: false };
+    const [first] = this.#waiting;
+    if (first === undefined) return null;
+    const isClosed = first.before < this.#closed;
+    return { waiting: isClosed ? this.#firstWhere(({ before }) => before > first.before) : this.size, isClosed };
   }
 
   add(email: string): void {
-    this.#open.push(email);
-    this.#came++;
-    this.#size++;
+    this.#waiting.push({ email, place: this.#came++, before: this.#closed });
   }
 
   /** No other address joins those that came so far. */
   close(): void {
-    if (this.#open.length > 0) this.#closed.push({ from: this.#came - this.#open.length, emails: this.#open, taken: 0 });
-    this.#open = [];
+    this.#closed++;
   }
 
   /** Takes the first `addresses` of the next group. */
   take(addresses: number): Group {
-    this.#size -= addresses;
-    const [group] = this.#closed;
-    if (group === undefined) return { from: this.#came - this.#open.length, emails: this.#open.splice(0, addresses) };
-    const { emails, taken } = group;
-    group.taken += addresses;
-    if (group.taken === emails.length) this.#closed.shift();
-    return { from: group.from + taken, emails: emails.slice(taken, taken + addresses) };
+    const taken = this.#waiting.splice(0, addresses);
+    return { emails: taken.map(({ email }) => email), places: taken.map(({ place }) => place), before: taken[0]?.before ?? this.#closed };
   }
 
-  /** What was taken waits again, in its old place, as a group of its own. */
-  putBack(group: Group): void {
-    const at = this.#closed.findIndex(({ from, taken }) => from + taken > group.from);
-    this.#closed.splice(at === -1 ? this.#closed.length : at, 0, { ...group, taken: 0 });
-    this.#size += group.emails.length;
+  /** What was taken waits again, in its old place. */
+  putBack({ emails, places, before }: Group): void {
+    for (const [at, email] of emails.entries()) this.#waiting.push({ email, place: places[at] as number, before });
+    this.#waiting.sort((one, other) => one.place - other.place);
+  }
+
+  /** The index of the first that is so, where all behind it are so as well; else how many wait. */
+  #firstWhere(isSo: (waiting: Waiting) => boolean): number {
+    let [low, high] = [0, this.#waiting.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (isSo(this.#waiting[middle] as Waiting)) high = middle;
+      else low = middle + 1;
+    }
+    return low;
   }
 }

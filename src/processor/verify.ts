@@ -2,7 +2,7 @@ import { saysSuppressed, type VerifyAnswer } from '../client/verify-answer.ts';
 import type { VerificationResult } from '../client/types.ts';
 import type { LedgerEntry } from '../ledger/ledger.ts';
 import type { Settled } from '../pool/call-pool.ts';
-import type { Group } from './address-queue.ts';
+import { partOf, type Group } from './address-queue.ts';
 import type { RequestPace, StepContext } from './context.ts';
 import { PendingGroups, type Members } from './pending-groups.ts';
 import { pendingMs, readGroup, withGroup, type PendingGroup } from './pending.ts';
@@ -222,10 +222,10 @@ export class VerifyStep {
     else for (const key of emails) this.#doubt({ step: 'verify', key, said, refused, answer });
   }
 
-  #halve({ from, emails }: Group, asked: number): void {
-    const half = Math.ceil(emails.length / 2);
-    this.#send({ from, emails: emails.slice(0, half) }, asked);
-    this.#send({ from: from + half, emails: emails.slice(half) }, asked);
+  #halve(group: Group, asked: number): void {
+    const half = Math.ceil(group.emails.length / 2);
+    this.#send(partOf(group, (_, at) => at < half), asked);
+    this.#send(partOf(group, (_, at) => at >= half), asked);
   }
 
   #doubt(doubtful: Doubtful): void {
@@ -233,17 +233,17 @@ export class VerifyStep {
     this.#context.gate.doubt(doubtful, () => this.#end([doubtful.key], outcome));
   }
 
-  #answered({ from, emails }: Group, asked: number, id: string, settled: Settled<VerifyAnswer> & { kind: 'ok' }): void {
+  #answered(group: Group, asked: number, id: string, settled: Settled<VerifyAnswer> & { kind: 'ok' }): void {
     const found = new Map<string, Answered<VerificationResult>>();
     const missing: string[] = [];
-    for (const email of emails) {
+    for (const email of group.emails) {
       const said = this.#said(email, settled.value.byEmail);
       if (said === null) missing.push(email);
       else found.set(email, said);
     }
     this.#keep(found, null, { id, round: 1, endMs: Date.now() + this.#patienceMs });
     if (missing.length === 0) return;
-    if (asked < ASK_FOR_MISSING) this.#send({ from, emails: missing }, asked + 1);
+    if (asked < ASK_FOR_MISSING) this.#send(partOf(group, (email) => !found.has(email)), asked + 1);
     else this.#fail(missing, { code: 'no_result', attempts: asked, requestId: settled.requestId });
   }
 

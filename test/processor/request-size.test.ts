@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { Group } from '../../src/processor/address-queue.ts';
 import { RequestQueue } from '../../src/processor/request-queue.ts';
 import { requestsFor, RequestSize, type KeptSize } from '../../src/processor/request-size.ts';
 
@@ -18,7 +19,7 @@ interface Outcome {
   readonly size: number;
 }
 
-interface Flight { readonly from: number; readonly emails: readonly string[]; readonly endsMs: number; readonly isAnswered: boolean }
+interface Flight extends Group { readonly endsMs: number; readonly isAnswered: boolean }
 
 /** A whole run in virtual time. @param killAfter requests after which the process is killed once, and resumed from what its last checkpoint kept */
 function run(addresses: number, service: Service, killAfter = Infinity): Outcome {
@@ -32,11 +33,12 @@ function run(addresses: number, service: Service, killAfter = Infinity): Outcome
     const queue = new RequestQueue({
       batch: FULL,
       pace: { sizes, limitMs: LIMIT_MS, tooLarge: () => undefined, note: () => undefined, keep: (_, then) => { kept = sizes.kept; then(); } },
-      send: ({ from, emails }) => {
+      send: (group) => {
+        const { emails } = group;
         queue.left();
         sent.push(emails.length);
         const ms = service(emails.length, flights.length + 1, nowMs);
-        flights.push({ from, emails, endsMs: nowMs + Math.min(ms, LIMIT_MS), isAnswered: ms < LIMIT_MS });
+        flights.push({ ...group, endsMs: nowMs + Math.min(ms, LIMIT_MS), isAnswered: ms < LIMIT_MS });
         mostInFlight = Math.max(mostInFlight, flights.length);
       },
       onKept: () => undefined,

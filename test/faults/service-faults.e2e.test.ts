@@ -77,7 +77,7 @@ test('our own service with its switches on: the numbers add up', async () => {
   const { url } = JSON.parse(server.stdout()) as { url: string };
   const input = fileURLToPath(new URL('../../fixtures/leads.csv', import.meta.url));
   const ended = await folder.run(['run', ...flags({ input, output: 'out.csv', 'base-url': url, plan: 'enterprise', progress: 'none', limit: '400' })], { env: { MILLRACE_API_KEY: 'sample-key' } });
-  expect(ended).toMatchObject({ code: 0, stderr: expect.stringMatching(/^warning: .* has more fields than the header.*\n$/) });
+  expect(ended).toMatchObject({ code: 0, stderr: expect.stringMatching(/^warning: .* has more fields than the header.*\n(?:warning: .* has more than an address in its e-mail cell: .*\n)?$/) });
   const found = await addsUp(folder, 400, input);
   expect(found.retries).toBeGreaterThan(10);
   server.kill('SIGTERM');
@@ -211,13 +211,13 @@ describe('not such a service', () => {
     ['a 404 of a path that it does not have', problem(404, 'not_found'), /does not look like the data service/],
     ['a 404 that is no JSON', { status: 404, body: '<h1>nginx</h1>', headers: { 'content-type': 'text/html' } }, /does not look like the data service/],
     ['a redirect', { status: 302, body: '', headers: { location: 'https://login.example/?token=abc' } }, /points to https:\/\/login\.example\/$/m],
-  ] as const, 1))('%s: 78 at once', async (_, reply, words) => {
+  ] as const, 1))('%s: 78 within seconds', async (_, reply, words) => {
     const { folder, service, args } = await makeWorld(people(50));
     service.script = (_asked, _response, send) => send(reply);
     const ended = await folder.run(args({ concurrency: '2' }));
     expect(ended).toMatchObject({ code: 78, stderr: expect.stringMatching(words) });
-    // A redirect may come from what stands in front: five in a row, with nothing else, tell.
-    expect(service.requests.length).toBeLessThanOrEqual(6);
+    // A redirect may come from what stands in front: only ten seconds of nothing else tell.
+    expect(service.requests.length).toBeLessThanOrEqual(reply.status === 302 ? 30 : 6);
   });
 });
 

@@ -11,7 +11,7 @@ const MIN_KEY_IN_DATA = 8;
 
 interface Secret {
   readonly key: string;
-  /** The key as JSON may write it, as the group, or any other escape. Null: it is too short to be masked in data. */
+  /** Matches the key as JSON may write it (the group), or any other escape. Null when the key is too short to be masked in data. */
   readonly escaped: RegExp | null;
 }
 
@@ -72,7 +72,7 @@ export class Redactor {
 }
 
 /**
- * The key in a JSON text, each of its characters plain or escaped (RFC 8259, 7), and not after a backslash that is none of its own:
+ * The key in a JSON text, each of its characters plain or escaped (RFC 8259, 7), and not after a backslash that belongs to another escape:
  * other escapes match, too, and so each is passed as a whole. To look back from each character would take for ever over a megabyte of backslashes.
  */
 function inJson(key: string): RegExp {

@@ -3,7 +3,7 @@
 /** What is so now. Times in milliseconds; `nowMs` is monotonic. */
 export interface EtaReading {
   readonly nowMs: number;
-  /** Nothing is sent because of an outage, a pause that the service asked for, or the like; until when, as far as it is known; null: it is not held up. */
+  /** Until when an outage or a pause holds up the run, as far as that is known; null when nothing holds it up. */
   readonly heldUpMs: number | null;
   /** How long the quota permits nothing; 0: it does, or it is a matter of pacing. */
   readonly quotaWaitMs: number;

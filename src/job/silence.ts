@@ -36,7 +36,7 @@ export class SilenceWatch {
   /** When the last request was sent, or since when one could be. Monotonic milliseconds. */
   #sentMs: () => number;
   #silence: (Silence & { readonly told: boolean }) | null = null;
-  /** Another reason than that of the silence, and since when a look has found it; null: it is the same. */
+  /** A reason that differs from that of the silence, and since when; null when the reason has not changed. */
   #other: { readonly reason: Wait['reason']; readonly sinceMs: number } | null = null;
   #lastTold = { key: '', atMs: -Infinity };
   #over: WaitTotals = NO_WAITS;

@@ -87,7 +87,7 @@ async function damagedOr(error: unknown, paths: JobPaths, { fresh }: StartOption
 
 /** A generation that no run of this job has had. @param before of its checkpoint: 0 for none, null for a damaged one */
 async function nextGeneration(before: number | null, paths: JobPaths, { fresh, generationBefore = 0, now }: StartOptions): Promise<number> {
-  // What can be read of shards is gone by now, and its generation known: what is left is damaged.
+  // Readable shards have been removed, and their generation is known. What is left is damaged.
   const isKnown = before !== null && !(fresh && (await exists(paths.shards)));
   const most = Math.max(before ?? 0, generationBefore);
   return isKnown ? most + 1 : generationAfterDamage(most, now());

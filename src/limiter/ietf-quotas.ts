@@ -53,7 +53,7 @@ function itemsOf(text: string): Item[] {
   });
 }
 
-/** `w=60`, `qu="requests"` or a key alone; null: it is none. */
+/** Reads `w=60`, `qu="requests"` or a key alone; null when the text is no parameter. */
 function parameterOf(text: string): readonly [key: string, value: string] | null {
   const at = text.includes('=') ? text.indexOf('=') : text.length;
   const [key, value] = [text.slice(0, at), text.slice(at + 1)];

@@ -7,7 +7,7 @@ export function checkLocal(uri: string, origin: Origin): void {
   throw refusal(origin, 'bad_value', `${nameOf(origin)} must be a path on this machine, got ${show(uri)}`, pathOf(uri) ?? 'Write the path without a scheme.');
 }
 
-/** What to write for a `file://` URI; null: it is none, or of another machine. */
+/** The path to write in place of a `file://` URI; null when the text is no such URI, or names another machine. */
 function pathOf(uri: string): string | null {
   try {
     return `Write the path without a scheme: ${show(fileURLToPath(uri))}`;

@@ -11,9 +11,9 @@ const ROWS = 24_000;
 const MEMBER_ROWS = 500;
 /**
  * So much more may be read from late in the file than from its beginning: up to a mebibyte of it is the last block of the unfinished output,
- * which is checked. The file, and what is written of it, has more than ten times that.
+ * which is checked. The file, and what is written of it, has ten times that.
  */
-const MAY_DIFFER_BYTES = 2_700_000;
+const MAY_DIFFER_BYTES = 2_300_000;
 
 /** Rows of which the one at `place` alone has something to look up; their notes do not compress. */
 function rows(place: number): string[] {

@@ -26,7 +26,7 @@ const LARGE_ONES = 8;
 const RETRY_AFTER_SLACK_S = 1;
 /** A shorter one may be that of another window, and match by chance. */
 const TELLING_RETRY_AFTER_S = 10;
-/** A quota that would be so many times the plan within a window of milliseconds is a longer window's. */
+/** A quota that exceeds the plan by this factor, within a window read as milliseconds, belongs to a longer window. */
 const TIMES_THE_PLAN = 3;
 /** Windows that services have, milliseconds. */
 const WINDOWS_MS = [1_000, 10_000, 60_000, 600_000, 3_600_000, 86_400_000];
@@ -39,7 +39,7 @@ interface Seen { readonly value: number; readonly atMs: number; readonly remaini
 
 /** What an answer is besides its headers. */
 export interface AnswerFacts {
-  /** What `Retry-After` asks for, milliseconds; null: it is missing. */
+  /** What `Retry-After` asks for, milliseconds; null when the header is missing. */
   readonly retryAfterMs?: number | null;
   readonly throttled?: boolean;
 }

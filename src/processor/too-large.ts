@@ -12,7 +12,10 @@ const WAITED_TOO_LONG: ReadonlySet<number> = new Set([408, 504, 524]);
 const LATE_MS = 5_000;
 const LATE_SHARE = 0.25;
 
-/** Why a smaller request is worth a try, for a sentence that begins with "verify requests"; null: it is not. @param limitMs longest wait for an answer */
+/**
+ * Why a smaller request is worth a try, for a sentence that begins with "verify requests"; null when it is not worth one.
+ * @param limitMs longest wait for an answer
+ */
 export function waitedTooLong(failure: Failure, limitMs: number): string | null {
   const { code, detail, retryAfterMs, meta } = failure;
   if (code === 'timeout') return NEVER_SENT.test(detail) ? null : `ran into the time limit of ${limitMs / 1_000} s`;

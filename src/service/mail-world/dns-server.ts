@@ -42,7 +42,7 @@ export async function startDnsServer(world: MailWorld): Promise<DnsServer> {
   };
 }
 
-/** Null: it is no query. */
+/** Null when the message is no query. */
 function readQuery(message: Buffer): DecodedPacket | null {
   try {
     const query = decode(message);

@@ -29,7 +29,7 @@ import type { RowSink } from './job-parts.ts';
 import { RunningJob } from './run-job.ts';
 import { runToStandardOutput } from './run-to-stdout.ts';
 import { makeOwnFolder } from './scratch.ts';
-import { leaveShards } from './shards/in-one-piece.ts';
+import { dropDamagedPlan, leaveShards } from './shards/in-one-piece.ts';
 import { runShard, type Decide } from './shards/run-shard.ts';
 import { ownRpm, ownWindows } from './shards/shard-job.ts';
 import { serviceOrigin } from './service-origin.ts';
@@ -129,7 +129,7 @@ async function runLocked(job: CompiledJob, options: RunOptions, context: RunCont
       if (isShared(job.ledger.uri)) await makeOwnFolder(dirname(paths.ledger));
       const generationBefore = await leaveShards(job, paths, options.fresh, lock, hold);
       const start = await settleStart(job, paths, lock, command, decide, { fresh: options.fresh, generationBefore, now: () => new Date(), signal: AbortSignal.any([context.drain, lost]) });
-      if (start.kind === 'go') return await execute(job, paths, start, context, lock, lost, reporter);
+      if (start.kind === 'go') return await execute(job, paths, start, context, lock, lost, reporter, options.fresh);
       // A crash just before the end may have left it.
       await dropRemains(paths, start.checkpoint, lock);
       return asBefore(start);
@@ -165,13 +165,14 @@ type Command = 'run' | 'retry';
 
 const DECIDES: Readonly<Record<Command, Decide>> = { run: decideStart, retry: decideRetry };
 
-async function execute(job: CompiledJob, paths: JobPaths, start: Start & { kind: 'go' }, context: RunContext, lock: JobLock, lost: AbortSignal, reporter: Reporter): Promise<ExitCode> {
+async function execute(job: CompiledJob, paths: JobPaths, start: Start & { kind: 'go' }, context: RunContext, lock: JobLock, lost: AbortSignal, reporter: Reporter, fresh: boolean): Promise<ExitCode> {
   if (start.notice !== null) reporter.warn('written_again', start.notice);
   const mark = start.reopen ? await reopenOutput(paths, start.checkpoint.mark, lock) : start.checkpoint.mark;
   const checkpoint: Checkpoint = { ...start.checkpoint, mark, state: 'running' };
   await adoptSpool(paths, lock);
   // The checkpoint comes first: from here on, the partial files are this job's.
   await writeCheckpoint(paths.checkpoint, checkpoint, lock);
+  if (fresh) await dropDamagedPlan(paths, lock);
   const abort = AbortSignal.any([context.abort, lost]);
   const ledger = await openRunLedger(jobLedger(job, paths), { ...ledgerRights(job, checkpoint), mayWrite: lock.checkNow, tell: reporter, drain: context.drain, abort });
   const monotonicNow = (): number => performance.now();

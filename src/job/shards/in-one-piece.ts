@@ -2,6 +2,7 @@
 import { nullIfFresh, readCheckpoint } from '../../checkpoint/checkpoint-file.ts';
 import type { Fence } from '../../checkpoint/fence.ts';
 import { ConfigError } from '../../errors.ts';
+import { storageOf } from '../../storage/storages.ts';
 import type { HoldOptions } from '../hold-job.ts';
 import type { JobPaths } from '../paths.ts';
 import { refuseForeignCheckpoint } from '../start-checks.ts';
@@ -42,4 +43,12 @@ export async function leaveShards(job: CompiledJob, paths: JobPaths, fresh: bool
   else if (found.state === 'finishing' && !fresh) await finishJoin(job, paths, found, fence);
   await clearShards(job, paths, plan, fence, options);
   return plan.generation;
+}
+
+/**
+ * `--fresh` starts over although the shard plan is damaged. Its generation is unknown, so the plan goes only after the new checkpoint is written:
+ * a crash in between would otherwise begin a generation that was used before. @throws StorageError, or 75 when the job was lost
+ */
+export async function dropDamagedPlan(paths: JobPaths, fence: Fence): Promise<void> {
+  await (await storageOf(paths.shards)).remove(paths.shards, fence);
 }

@@ -85,6 +85,18 @@ test('the input changed while shards were under way; shard 0 starts all over, an
   expect((await world.outcome('out.csv')).bytes).toBe((await world.outcome('whole.csv')).bytes);
 });
 
+test('--fresh in one piece leaves no damaged shard plan behind, and begins a generation of its own', async () => {
+  const world = await InProcess.with(JOB);
+  await world.runFor(20, 'out.csv', { index: 1, of: 2 });
+  await truncate(world.folder.at('out.csv.checkpoint.json.shards'), 40);
+  await expect(world.run('out.csv')).rejects.toMatchObject({ exitCode: EXIT.input, code: 'checkpoint_invalid' });
+  expect(await world.run('out.csv', null, {}, true)).toBe(EXIT.ok);
+  expect(await world.folder.files()).not.toContain('out.csv.checkpoint.json.shards');
+  const { generation } = await world.folder.json('out.csv.checkpoint.json');
+  expect(generation).toBeGreaterThan(2);
+  expect(await world.run('out.csv')).toBe(EXIT.ok);
+});
+
 test('a part that was removed or damaged is written again, from the ledger', async () => {
   const world = await InProcess.with(JOB);
   await world.run('whole.csv');

@@ -55,7 +55,7 @@ export async function decideStart(job: CompiledJob, paths: JobPaths, options: St
     if (isFirst) await refuseForeignOutput(paths);
     return { ...(await freshStart(job, paths, options, await nextGeneration(before.generation, paths, options))), isFirst };
   }
-  refuseChangedDefinition(job, paths, before);
+  await refuseChanges(job, paths, before, options.signal);
   const found = withAddress(job, before);
   switch (found.state) {
     case 'finishing':
@@ -67,6 +67,19 @@ export async function decideStart(job: CompiledJob, paths: JobPaths, options: St
       return found.retry === null ? resume(job, paths, found, options) : besideRetry(job, paths, found, options);
     default:
       return found.state satisfies never;
+  }
+}
+
+/**
+ * An input that is missing, or lacks a column, is most likely mistyped: that says more than that the job was changed.
+ * @throws InputError 65, ConfigError 78
+ */
+async function refuseChanges(job: CompiledJob, paths: JobPaths, before: Checkpoint, signal: AbortSignal): Promise<void> {
+  try {
+    refuseChangedDefinition(job, paths, before);
+  } catch (error) {
+    if (!job.input.uris.includes('-')) await freezeJobInput(job, paths, signal);
+    throw error;
   }
 }
 

@@ -1,6 +1,7 @@
 /** What a run says when the service holds it up, beside its progress: once for each outage and each long wait. */
 import type { ThrottledWait } from '../limiter/limiter.ts';
 import type { PoolEvents } from '../pool/call-pool.ts';
+import type { Report } from './report.ts';
 import type { Reporter } from './reporter.ts';
 import { count, duration, printable } from './words.ts';
 
@@ -8,6 +9,15 @@ import { count, duration, printable } from './words.ts';
 export const LONG_WAIT_MS = 10_000;
 /** Characters of a header's value in the log. */
 const MOST_SHOWN = 40;
+
+/** From so many misses on, a job without a match looks like a mistake. */
+const SURPRISING_MISSES = 10;
+
+/** A wrong path in the service's address, or a wrong column, answers each lookup with a miss: the job succeeds, and nothing looks wrong. */
+export function warnOfMissesAlone({ records: { matched, no_match } }: Pick<Report, 'records'>, reporter: Pick<Reporter, 'warn'>): void {
+  if (matched > 0 || no_match < SURPRISING_MISSES) return;
+  reporter.warn('misses_alone', `no record matched, and ${count(no_match)} did not: check the path in --base-url and the mapped columns. The ledger keeps these misses; millrace ledger purge takes them out (docs/ledger.md)`);
+}
 
 export class Notices implements Pick<PoolEvents, 'wentDown' | 'cameBack'> {
   readonly #reporter: Pick<Reporter, 'detail' | 'info' | 'warn'>;

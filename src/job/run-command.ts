@@ -26,6 +26,7 @@ import { buildReport } from './report.ts';
 import { retryParts, retryWords } from './retry-parts.ts';
 import { decideRetry, firstMark } from './retry-start.ts';
 import type { RowSink } from './job-parts.ts';
+import { warnOfMissesAlone } from './notices.ts';
 import { RunningJob } from './run-job.ts';
 import { runToStandardOutput } from './run-to-stdout.ts';
 import { makeOwnFolder } from './scratch.ts';
@@ -245,7 +246,10 @@ async function execute(job: CompiledJob, paths: JobPaths, start: Start & { kind:
       latest = await markFinishing(job, paths, { ...latest, ...end.trust, spent: end.spent, totals: totals(), callsAtMost: budget.sent }, finished, lock);
       const report = await putInPlace(job, paths, latest, () => sink.commit(), lock);
       // A part is no result yet: `runShard` says what comes of it.
-      if (checkpoint.shard === null) reporter.finished(report, paths);
+      if (checkpoint.shard === null) {
+        warnOfMissesAlone(report, reporter);
+        reporter.finished(report, paths);
+      }
       return (latest.exitCode ?? EXIT.ok) as ExitCode;
     } catch (error) {
       // Rows of two versions may be mixed, or damaged: they are written again, from the ledger, once the input is as it was.

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { LONG_WAIT_MS, Notices } from '../../src/job/notices.ts';
+import { LONG_WAIT_MS, Notices, warnOfMissesAlone } from '../../src/job/notices.ts';
 
 function listen(): { readonly said: string[]; readonly notices: Notices } {
   const said: string[] = [];
@@ -58,5 +58,15 @@ describe('Notices', () => {
     notices.throttled({ untilMs: 1_000 + LONG_WAIT_MS, isNew: true });
     notices.throttled({ untilMs: 1_000 + 2 * LONG_WAIT_MS, isNew: false });
     expect(said).toEqual(['info throttled: the service asks to wait 10 s: nothing is sent until then']);
+  });
+
+  it('warn of a job in which nothing matched, and of no other', () => {
+    const of = (matched: number, no_match: number): string[] => {
+      const said: string[] = [];
+      const records = { total: 40, matched, no_match, invalid: 0, suppressed: 0, failed: 40 - matched - no_match };
+      warnOfMissesAlone({ records }, { warn: (event) => void said.push(event) });
+      return said;
+    };
+    expect([of(0, 40), of(0, 10), of(0, 9), of(1, 39)]).toEqual([['misses_alone'], ['misses_alone'], [], []]);
   });
 });

@@ -196,7 +196,7 @@ it is whole, in the place of an earlier one.
   --contacts FILE    people into .csv, .tsv or .jsonl, .gz or .zst after it; -: JSON lines, printed
   --companies FILE   companies             --signals FILE   buying signals
   --sources          with each record, which of its fields comes from where (jsonl)
-  --backup FILE      instead: a copy of the whole store, keys included, which is a store itself
+  --backup FILE      instead: a copy of the whole store, keys and batch jobs included; a store itself
 
 Example: millrace export --store service.sqlite --contacts contacts.jsonl.gz`;
 

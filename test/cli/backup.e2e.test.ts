@@ -40,7 +40,7 @@ it('is of one moment, whole, private, and serves what the store served, keys and
   await load;
   expect((await importing).code).toBe(0);
   const { size, mode } = await stat(folder.at('b.sqlite'));
-  expect([made.code, JSON.parse(made.stdout), mode & 0o777]).toEqual([0, { backup: 'b.sqlite', bytes: size }, 0o600]);
+  expect([made.code, JSON.parse(made.stdout), mode & 0o777]).toEqual([0, { backup: 'b.sqlite', bytes: size, batches: { files: 0, bytes: 0 } }, 0o600]);
   expect((await folder.files()).filter((name) => name.includes('partial'))).toEqual([]);
   service.kill('SIGTERM');
   await service.ended;

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, rm, rmdir, stat, statfs, truncate, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isOfDisk } from '../../sqlite/system-code.ts';
+import { releaseDead } from './held-files.ts';
 import { KEPT_MS } from './limits.ts';
 
 /** A file that no row of the store names may be about to be named: it is left alone for so long, milliseconds. */
@@ -12,11 +13,13 @@ const STRAY_MS = 3_600_000;
 export class FileCut extends Error {}
 
 export class BatchFolder {
+  readonly #store: string;
   readonly #path: string;
   readonly #log: string;
 
   /** @param store its file */
   constructor(store: string) {
+    this.#store = store;
     this.#path = `${store}.batches`;
     this.#log = `${store}-wal`;
   }
@@ -124,6 +127,7 @@ export class BatchFolder {
    * @param known the files of a job; null: there is no such job
    */
   async removeStrays(known: (id: string) => ReadonlySet<string> | null, nowMs: number): Promise<void> {
+    await releaseDead(this.#store);
     for (const id of await readdir(this.#path).catch(() => [])) {
       const files = known(id);
       for (const file of await readdir(join(this.#path, id)).catch(() => [])) {

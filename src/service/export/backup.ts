@@ -3,41 +3,60 @@ import { existsSync, realpathSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { backup } from 'node:sqlite';
 import { InputError, MillraceError, StorageError, storageHint, UsageError } from '../../errors.ts';
+import { holdFiles, namedFiles, type HeldFiles } from '../batches/held-files.ts';
 import { openExistingStore } from '../store/open-store.ts';
+import type { Store } from '../store/store.ts';
+import { bringFiles, dropOthers } from './batch-files.ts';
 import { flush, writeWhole } from './whole-file.ts';
 
 /** Copied between two looks at the signals: 32 MiB. */
 const PAGES_AT_ONCE = 8_192;
+/** A file may be removed between the moment of the copy and the link that holds it; what is missing three times is lost. */
+const MOMENTS = 3;
 
 /**
- * Copies the store `from` into the file `to`, which appears at its name when it is whole (0600), and is a store itself. Prints its size.
+ * Copies the store `from` into the file `to`, which appears at its name when it is whole (0600), and is a store itself; the files of its batch jobs lie in `to.batches` by then. Prints the sizes.
  * It takes the place of a file of that name. @throws InputError when there is no store, or `to` is one in use; UsageError when both are one file; StorageError when the copy cannot be written
  */
 export async function backupCommand(from: string, to: string, signal: AbortSignal): Promise<void> {
   if (existsSync(from) && existsSync(to) && realpathSync(from) === realpathSync(to)) throw new UsageError('same_file', `the store ${from} cannot be its own backup`, { hint: 'Name another file with --backup.' });
   refuseInUse(to);
   const store = openExistingStore(from);
+  let held: HeldFiles | null = null;
   try {
-    // All pages of one moment: what is written meanwhile would begin the copy again and again.
-    store.exec('BEGIN');
-    store.prepare('SELECT 1 FROM companies LIMIT 1').get();
+    const { files, missing } = (held = await holdMoment(store, from, signal));
+    const holding = held;
     const size = await writeWhole(to, async (partial) => {
       await backup(store, partial, { rate: PAGES_AT_ONCE, progress: () => signal.throwIfAborted() });
       signal.throwIfAborted();
       await flush(partial);
+      await bringFiles(to, holding, signal);
       // Copying takes minutes, and somebody may have opened what was an earlier backup.
       refuseInUse(to);
       return (await stat(partial)).size;
     });
-    const jobs = Number(store.prepare('SELECT count(*) AS n FROM batches').get()?.['n']);
-    if (jobs > 0) process.stderr.write(`millrace: the backup knows of ${jobs} batch ${jobs === 1 ? 'job' : 'jobs'}, and has neither their lines nor their results: those are in ${from}.batches.\n`);
-    process.stdout.write(`${JSON.stringify({ backup: to, bytes: size })}\n`);
+    await dropOthers(to, files);
+    if (missing.length > 0) process.stderr.write(`millrace: ${missing.length} ${missing.length === 1 ? 'file of batch jobs is' : 'files of batch jobs are'} missing or cut short, and not in the backup: see \`millrace check --store ${from}\`.\n`);
+    process.stdout.write(`${JSON.stringify({ backup: to, bytes: size, batches: { files: files.length, bytes: files.reduce((sum, { bytes }) => sum + bytes, 0) } })}\n`);
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof MillraceError) throw error;
     throw new StorageError('backup_failed', `cannot copy the store to ${to}: ${error instanceof Error ? error.message : String(error)}`, { hint: storageHint(error, 'it starts over'), cause: error });
   } finally {
     store.close();
+    await held?.release();
+  }
+}
+
+/** Begins to read the store as it is now, and holds the files that it names now. Without one moment what is written meanwhile would begin the copy again and again. */
+async function holdMoment(store: Store, from: string, signal: AbortSignal): Promise<HeldFiles> {
+  for (let moment = 1; ; moment++) {
+    signal.throwIfAborted();
+    store.exec('BEGIN');
+    const held = await holdFiles(from, namedFiles(store));
+    if (held.missing.length === 0 || moment === MOMENTS) return held;
+    await held.release();
+    store.exec('COMMIT');
   }
 }
 

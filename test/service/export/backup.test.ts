@@ -1,20 +1,115 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
+import { releaseDead } from '../../../src/service/batches/held-files.ts';
 import { backupCommand } from '../../../src/service/export/backup.ts';
+import { suppressCommand } from '../../../src/service/suppress-command.ts';
 import { openStore } from '../../../src/service/store/open-store.ts';
-import { makeStore, temporaryFolder } from '../harness.ts';
+import { jobsOf, ndjson } from '../batches/jobs.ts';
+import { makeKey, makeStore, serveStore, temporaryFolder } from '../harness.ts';
 import { load } from '../loading.ts';
+import { printed } from '../../support/printed.ts';
+
+const JANE = 'jane.doe@acme.example';
+const never = new AbortController().signal;
+
+/** A service with a key that the store has. */
+async function served() {
+  const store = await makeStore();
+  const key = await makeKey(store, 'enterprise');
+  const service = await serveStore({ store });
+  return { service, key, jobs: jobsOf(service, key) };
+}
 
 it('never takes the place of a store that somebody opened while it was made', async () => {
   const from = await makeStore();
   const folder = await temporaryFolder();
   const to = join(folder, 'b.sqlite');
-  const made = backupCommand(from, to, new AbortController().signal);
+  const made = backupCommand(from, to, never);
   const served = openStore(to);
   const [failure] = await Promise.all([made.catch((error: unknown) => error), load(served, [{ email: 'ada@acme.example' }])]);
   expect(failure).toMatchObject({ exitCode: 65, code: 'output_not_ours' });
   served.close();
   expect(await readFile(to, 'latin1')).toContain('ada@acme.example');
   expect(await readdir(folder)).toEqual(['b.sqlite']);
+});
+
+it('has the files of batch jobs, so that a paused job goes on from the backup, and no line is repeated', async () => {
+  const { service, key, jobs } = await served();
+  const done = await jobs.run({ operation: 'enrich' }, ndjson({ email: JANE }));
+  const { id } = await jobs.create({ operation: 'enrich', max_credits: 1_000 });
+  await jobs.put(id, 1, ndjson(...Array.from({ length: 1_500 }, (_, n) => ({ custom_id: `c${n}`, email: JANE }))));
+  await jobs.complete(id);
+  await jobs.until(id, 'paused');
+  const to = join(await temporaryFolder(), 'b.sqlite');
+  const { batches } = JSON.parse(await printed(() => backupCommand(service.store, to, never))) as { batches: { files: number } };
+  expect(batches.files).toBe(3);
+  expect([(await readdir(join(`${to}.batches`, id))).length, (await stat(`${to}.batches`)).mode & 0o777]).toEqual([2, 0o700]);
+  // What the store does from here on is not in the backup.
+  await jobs.send('DELETE', `/${done.id}`);
+  await service.close();
+  // This process has not ended, as the one that served the store would have.
+  const copy = openStore(to);
+  copy.exec('DELETE FROM batch_lease');
+  copy.close();
+
+  const restored = jobsOf(await serveStore({ store: to }), key);
+  expect(await restored.lines(done.id)).toMatchObject([{ line: 1, record: { email: JANE } }]);
+  expect(await restored.get(id)).toMatchObject({ state: 'paused', credits_charged: 1_000 });
+  await restored.send('PATCH', `/${id}`, { body: '{"max_credits":5000}', headers: { 'content-type': 'application/json' } });
+  expect(await restored.until(id, 'completed')).toMatchObject({ counts: { succeeded: 1_500 }, credits_charged: 1_500 });
+  expect((await restored.lines(id)).map(({ line }) => line)).toEqual(Array.from({ length: 1_500 }, (_, n) => n + 1));
+});
+
+it('takes the place of an earlier backup with its files, and leaves what others put beside it', async () => {
+  const service = await serveStore();
+  const jobs = jobsOf(service);
+  const first = await jobs.run({ operation: 'enrich' }, ndjson({ email: JANE }));
+  const to = join(await temporaryFolder(), 'b.sqlite');
+  await printed(() => backupCommand(service.store, to, never));
+  await jobs.send('DELETE', `/${first.id}`);
+  const second = await jobs.run({ operation: 'enrich' }, ndjson({ email: JANE }));
+  // The part goes a moment after the job is completed.
+  const kept = (await readdir(join(`${service.store}.batches`, second.id))).find((name) => name.startsWith('results'));
+  await mkdir(join(`${to}.batches`, 'notes'));
+  await writeFile(join(`${to}.batches`, 'notes', 'mine.txt'), 'x');
+  await printed(() => backupCommand(service.store, to, never));
+  expect((await readdir(`${to}.batches`)).toSorted()).toEqual([second.id, 'notes'].toSorted());
+  expect(await readdir(join(`${to}.batches`, second.id))).toEqual([kept]);
+  expect((await readdir(join(service.store, '..'))).filter((name) => name.includes('backup'))).toEqual([]);
+});
+
+it('says which files a store has lost, and copies the rest', async () => {
+  const service = await serveStore();
+  const jobs = jobsOf(service);
+  const [one, other] = [await jobs.run({ operation: 'enrich' }, ndjson({ email: JANE })), await jobs.run({ operation: 'enrich' }, ndjson({ email: JANE }))];
+  const results = (await readdir(join(`${service.store}.batches`, one.id))).find((name) => name.startsWith('results'));
+  await writeFile(join(`${service.store}.batches`, one.id, results ?? ''), 'cut');
+  const to = join(await temporaryFolder(), 'b.sqlite');
+  const said = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+  await printed(() => backupCommand(service.store, to, never));
+  expect(said.mock.calls.join('')).toContain('1 file of batch jobs is missing or cut short');
+  said.mockRestore();
+  expect(await readdir(`${to}.batches`)).toEqual([other.id]);
+});
+
+it('held files of a backup that was killed are removed, for they may name somebody who was erased since', async () => {
+  const path = await makeStore();
+  // No process has this number.
+  const dead = `${path}.batches.backup-${hostname()}:4194999:abc`;
+  await mkdir(dead);
+  await releaseDead(path);
+  expect(existsSync(dead)).toBe(false);
+});
+
+it('forgets in its results whom somebody erased from the backup', async () => {
+  const { service, key, jobs } = await served();
+  const { id } = await jobs.run({ operation: 'enrich' }, ndjson({ email: JANE }));
+  const to = join(await temporaryFolder(), 'b.sqlite');
+  await printed(() => backupCommand(service.store, to, never));
+  await printed(() => suppressCommand(to, (async function* () { yield [JANE]; })()));
+  const restored = await serveStore({ store: to });
+  expect(await jobsOf(restored, key).lines(id)).toMatchObject([{ status: 'failed', record: null, error: { code: 'suppressed_person' } }]);
 });

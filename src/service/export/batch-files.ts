@@ -1,0 +1,51 @@
+/** The files of batch jobs in a backup: exactly those that the copied store names, in the folder where a service looks for them. */
+import { createReadStream, createWriteStream } from 'node:fs';
+import { chmod, mkdir, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { syncFolder } from '../../storage/sync-folder.ts';
+import type { HeldFiles, NamedFile } from '../batches/held-files.ts';
+
+/**
+ * Brings the files into the folder of the backup `to`. A file that is there already with all its bytes stays: what counts of a file never changes, and no name is given twice.
+ * So an earlier backup of this name stays whole until the new one takes its place, and a copy that was stopped goes on.
+ */
+export async function bringFiles(to: string, { files }: HeldFiles, signal: AbortSignal): Promise<void> {
+  const folders = new Set<string>();
+  for (const { id, file, bytes, path } of files) {
+    signal.throwIfAborted();
+    const folder = join(`${to}.batches`, id);
+    if (!folders.has(folder)) await mkdir(folder, { recursive: true, mode: 0o700 });
+    folders.add(folder);
+    const place = join(folder, file);
+    if ((await stat(place).catch(() => null))?.size === bytes) continue;
+    await copyFirst(path, `${place}.partial`, bytes, signal);
+    await rename(`${place}.partial`, place);
+  }
+  for (const folder of folders) await syncFolder(folder);
+  if (folders.size === 0) return;
+  await chmod(`${to}.batches`, 0o700);
+  await syncFolder(`${to}.batches`);
+}
+
+/** Copies the first `bytes` of a file and flushes them; more of it may be written meanwhile. */
+export async function copyFirst(from: string, to: string, bytes: number, signal?: AbortSignal): Promise<void> {
+  await rm(to, { force: true });
+  const source = bytes === 0 ? [] : createReadStream(from, { end: bytes - 1 });
+  await pipeline(source, createWriteStream(to, { flags: 'wx', mode: 0o600, flush: true }), signal === undefined ? {} : { signal });
+}
+
+/** What Millrace calls the files of batch jobs, and what a stopped copy leaves: nothing else is removed. */
+const OURS = /^(?:part|results|room)-.*$/;
+
+/** Removes what the backup `to` names no more. */
+export async function dropOthers(to: string, files: readonly NamedFile[]): Promise<void> {
+  const named = new Set(files.map(({ id, file }) => `${id}/${file}`));
+  for (const id of await readdir(`${to}.batches`).catch(() => [])) {
+    const folder = join(`${to}.batches`, id);
+    for (const file of await readdir(folder).catch(() => [])) if (OURS.test(file) && !named.has(`${id}/${file}`)) await rm(join(folder, file), { force: true });
+    // Only when it is empty.
+    await rmdir(folder).catch(() => undefined);
+  }
+  await rmdir(`${to}.batches`).catch(() => undefined);
+}

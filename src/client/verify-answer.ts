@@ -57,9 +57,9 @@ function isListOfEmails(json: unknown): boolean {
   return Array.isArray(list) && list.every((entry) => isObject(entry) && typeof entry['email'] === 'string');
 }
 
-/** A single entry, in one of its places, for an e-mail that was asked for: whoever sends that knows the question, with a verdict or without. */
+/** A single entry, in one of its places or bare, for an e-mail that was asked for: whoever sends that knows the question, with a verdict or without. */
 function isAbout(json: unknown, asked: ReadonlySet<string>): boolean {
-  const entry: unknown = isObject(json) ? [json['data'], json['results']].find(isObject) : undefined;
+  const entry: unknown = isObject(json) ? ([json['data'], json['results']].find(isObject) ?? json) : undefined;
   return isObject(entry) && typeof entry['email'] === 'string' && asked.has(emailKey(entry['email']));
 }
 

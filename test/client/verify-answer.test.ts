@@ -56,14 +56,14 @@ describe('verdicts', () => {
     }));
   });
 
-  it.each([[{ data: [] }], [{ results: [] }], [[]], [{ data: [], summary: {} }], [[{ email: 'other@acme.example', result: 'risky' }]], [{ data: [{ email: 'a@acme.example', result: null }] }], [{ data: { email: 'A@acme.example', result: 5 } }], [{ results: { email: 'a@acme.example' } }]])(
+  it.each([[{ data: [] }], [{ results: [] }], [[]], [{ data: [], summary: {} }], [[{ email: 'other@acme.example', result: 'risky' }]], [{ data: [{ email: 'a@acme.example', result: null }] }], [{ data: { email: 'A@acme.example', result: 5 } }], [{ results: { email: 'a@acme.example' } }], [{ email: 'a@acme.example' }], [{ email: ' A@acme.example', result: '' }]])(
     'that leave out all of the addresses are an answer, and no outage: %j',
     (json) => {
       expect(verdicts(json, ['a@acme.example']).has('a@acme.example')).toBe(false);
     },
   );
 
-  it.each([[{}], [null], [{ email: 'a@acme.example' }], [{ email: 'other@acme.example', result: 'risky' }], [[{ result: 'risky' }]], [[null]], [['a@acme.example']], [{ data: { result: 'risky' } }], [{ result: 'risky' }], ['nonsense']])(
+  it.each([[{}], [null], [{ email: 5 }], [{ email: 'other@acme.example', result: 'risky' }], [[{ result: 'risky' }]], [[null]], [['a@acme.example']], [{ data: { result: 'risky' } }], [{ result: 'risky' }], ['nonsense']])(
     'that are no list and answer none of the addresses are unreadable: %j',
     (json) => {
       expect(readVerification(answerOf(json), '{"emails":["a@acme.example"]}')).toMatchObject({ kind: 'retryable', code: 'bad_body' });

@@ -44,7 +44,7 @@ export class AnswerRows {
       const [run, at, kind, body, job] = row;
       const answer = decode(kind, body);
       const counted = run === this.#runId || this.#used.has(id);
-      if (counted && answer.kind === 'failed' && this.#isAskedAgain(id, at)) continue;
+      if (counted && (answer.kind === 'failed' || answer.kind === 'asking') && this.#isAskedAgain(id, at)) continue;
       if (counted) return { id, answer, counted };
       if (reusable === null && maySpare(answer.kind, at, job, this.#options)) reusable = { id, answer, counted };
       else if (ofNow === null && this.#isOfNow(answer, id, at, job)) ofNow = { id, answer, counted };

@@ -1,14 +1,16 @@
-/** What is known of one lookup. `text` is the answer's own JSON; where it is unsettled, a second line may say what is waited for. */
+/** What is known of one lookup. `text` of a hit is the answer's own JSON; where it is unsettled, a second line may say what is waited for. */
 export type LedgerAnswer =
   | { readonly kind: 'hit'; readonly text: string }
   | { readonly kind: 'miss' }
   | { readonly kind: 'suppressed' }
   /** A verdict that says nothing (`unknown`): good for this run, asked again by later ones. */
   | { readonly kind: 'unsettled'; readonly text: string }
-  | { readonly kind: 'failed'; readonly code: string; readonly attempts: number; readonly requestId: string | null };
+  | { readonly kind: 'failed'; readonly code: string; readonly attempts: number; readonly requestId: string | null }
+  /** No answer yet. `text` says in which request the run that asks for it, and nobody else, asks for it again after a crash. */
+  | { readonly kind: 'asking'; readonly text: string };
 
 /** As they are numbered in the file: only ever added to. */
-const KINDS = ['hit', 'miss', 'suppressed', 'unsettled', 'failed'] as const;
+const KINDS = ['hit', 'miss', 'suppressed', 'unsettled', 'failed', 'asking'] as const;
 
 export type AnswerKind = (typeof KINDS)[number];
 
@@ -21,7 +23,7 @@ export function kindName(kind: number): AnswerKind {
 
 export function encode(answer: LedgerAnswer): { kind: number; body: string } {
   const kind = KINDS.indexOf(answer.kind);
-  if (answer.kind === 'hit' || answer.kind === 'unsettled') return { kind, body: answer.text };
+  if ('text' in answer) return { kind, body: answer.text };
   return { kind, body: answer.kind === 'failed' ? JSON.stringify([answer.code, answer.attempts, answer.requestId]) : '' };
 }
 
@@ -30,6 +32,7 @@ export function decode(kind: number, body: string): LedgerAnswer {
   switch (name) {
     case 'hit':
     case 'unsettled':
+    case 'asking':
       return { kind: name, text: body };
     case 'miss':
     case 'suppressed':

@@ -4,7 +4,7 @@ export const DAY_MS = 86_400_000;
 
 /** What says nothing, or nothing yet, is asked again by later runs. */
 export function isReusable(kind: AnswerKind): boolean {
-  return kind !== 'failed' && kind !== 'unsettled';
+  return kind !== 'failed' && kind !== 'unsettled' && kind !== 'asking';
 }
 
 /** Whether a run of `own.job` may use what another run was told. `at`: when, milliseconds since 1970. Pure. */
@@ -18,5 +18,5 @@ export function maySpare(kind: AnswerKind, at: number, job: string, own: { reado
  * at the first attempt is the service's word. A lookup that failed after retries may have failed by the other run's settings. Pure.
  */
 export function countsForBoth(answer: LedgerAnswer): boolean {
-  return answer.kind !== 'failed' || answer.attempts === 1;
+  return answer.kind !== 'asking' && (answer.kind !== 'failed' || answer.attempts === 1);
 }

@@ -4,6 +4,9 @@ import { answersInPieces, ledgerBytes, withLedger } from './connection.ts';
 import { DAY_MS, isReusable } from './reuse.ts';
 import { NO_SCOPE } from './schema.ts';
 
+/** A lookup that is being asked for is no answer. */
+type CountedKind = Exclude<AnswerKind, 'asking'>;
+
 /** What a ledger holds of one kind of lookup, by what became of it. Times are milliseconds since 1970. */
 export interface ScopeStats {
   /** The service's, or `embedded`. */
@@ -12,7 +15,7 @@ export interface ScopeStats {
   /** What else decides an answer, such as `by email`. */
   readonly options: string;
   readonly answers: number;
-  readonly kinds: Readonly<Record<AnswerKind, number>>;
+  readonly kinds: Readonly<Record<CountedKind, number>>;
   /** Answers that a later run may use. */
   readonly reusable: number;
   readonly oldest: number;
@@ -52,7 +55,7 @@ export function youngestOf({ maxAgeDays, now }: { maxAgeDays: number; now: numbe
   return maxAgeDays > 0 ? now - maxAgeDays * DAY_MS : -Infinity;
 }
 
-interface Counted { answers: number; readonly kinds: Record<AnswerKind, number>; reusable: number; oldest: number; newest: number }
+interface Counted { answers: number; readonly kinds: Record<CountedKind, number>; reusable: number; oldest: number; newest: number }
 
 function nothing(): Counted {
   return { answers: 0, kinds: { hit: 0, miss: 0, suppressed: 0, unsettled: 0, failed: 0 }, reusable: 0, oldest: Infinity, newest: -Infinity };
@@ -68,6 +71,7 @@ export class AnswerCounts<Scope> {
   }
 
   add(scope: Scope, kind: AnswerKind, at: number): void {
+    if (kind === 'asking') return;
     let counted = this.found.get(scope);
     if (counted === undefined) this.found.set(scope, (counted = nothing()));
     counted.answers++;

@@ -146,6 +146,8 @@ function fromLedger<R>(known: LedgerAnswer): LookupOutcome<R> {
       return known;
     case 'failed':
       return known;
+    case 'asking':
+      throw new Error('no answer yet');
     default:
       return known satisfies never;
   }

@@ -1,6 +1,7 @@
 import type { VerificationResult } from '../client/types.ts';
 import { Timers } from '../pool/timers.ts';
 import type { PendingGroup } from './pending.ts';
+import { RejoinedGroups } from './rejoined-groups.ts';
 import type { Answered } from './result.ts';
 
 /** By address, in the order of the request. */
@@ -14,7 +15,7 @@ export class PendingGroups {
   readonly #onHold: (addresses: number, waitMs: number) => void;
   /** When each group that is held is due (monotonic milliseconds), and how many addresses it has. */
   readonly #held = new Map<PendingGroup, { readonly addresses: number; readonly untilMs: number }>();
-  readonly #returning = new Map<string, { readonly group: PendingGroup; readonly members: Map<string, Answered<VerificationResult>> }>();
+  readonly #rejoined = new RejoinedGroups<PendingGroup, Answered<VerificationResult>>();
 
   /** @param due called when a group's time has come. @param onHold told who waits, and how long */
   constructor(patienceMs: number, due: (group: PendingGroup, members: Members) => void, onHold: (addresses: number, waitMs: number) => void) {
@@ -25,7 +26,7 @@ export class PendingGroups {
 
   /** Groups of a run before of which members are missing. */
   get incomplete(): number {
-    return this.#returning.size;
+    return this.#rejoined.incomplete;
   }
 
   /** Addresses that are held, and when the first of them are asked for again (monotonic milliseconds); null: there are none. */
@@ -52,18 +53,13 @@ export class PendingGroups {
 
   /** An address that the run before was waiting for. */
   rejoin(email: string, answer: Answered<VerificationResult>, group: PendingGroup): void {
-    const returning = this.#returning.get(group.id) ?? { group, members: new Map() };
-    this.#returning.set(group.id, returning);
-    returning.members.set(email, answer);
-    if (returning.members.size < group.size) return;
-    this.#returning.delete(group.id);
-    this.hold(group, returning.members);
+    const members = this.#rejoined.add(group, email, answer);
+    if (members !== null) this.hold(group, members);
   }
 
   /** Nobody else is coming: each group goes as it is. */
   goAsTheyAre(): void {
-    for (const { group, members } of this.#returning.values()) this.hold(group, members);
-    this.#returning.clear();
+    for (const { group, members } of this.#rejoined.takeAll()) this.hold(group, members);
   }
 
   /** Nobody is asked about again. */

@@ -20,6 +20,8 @@ export function fromLedger(known: LedgerAnswer): VerifyOutcome {
     case 'suppressed':
     case 'miss':
       return withoutVerdict(known);
+    case 'asking':
+      throw new Error('no answer yet');
     default:
       return known satisfies never;
   }

@@ -1,15 +1,17 @@
-import { saysSuppressed, type VerifyAnswer } from '../client/verify-answer.ts';
+import type { VerifyAnswer } from '../client/verify-answer.ts';
 import type { VerificationResult } from '../client/types.ts';
 import type { LedgerEntry } from '../ledger/ledger.ts';
 import type { Settled } from '../pool/call-pool.ts';
-import { partOf, type Group } from './address-queue.ts';
 import type { RequestPace, StepContext } from './context.ts';
 import { PendingGroups, type Members } from './pending-groups.ts';
-import { pendingMs, readGroup, withGroup, type PendingGroup } from './pending.ts';
+import { readGroup, withGroup, type PendingGroup } from './pending.ts';
+import { RejoinedGroups } from './rejoined-groups.ts';
+import { readNote, RequestPart, writeNote, type PartNote } from './request-parts.ts';
 import { RequestQueue } from './request-queue.ts';
 import type { Answered } from './result.ts';
 import type { Doubtful } from './trust-gate.ts';
 import { answered, fromLedger, withoutVerdict, type VerifyOutcome } from './verify-outcome.ts';
+import { sortVerdicts } from './sort-verdicts.ts';
 import { submitVerify, type Ended, type VerifyRequest } from './verify-request.ts';
 
 export type { VerifyOutcome } from './verify-outcome.ts';
@@ -42,6 +44,8 @@ export class VerifyStep {
   readonly #scope: number;
   readonly #patienceMs: number;
   readonly #pending: PendingGroups;
+  /** Parts of requests of a run before. */
+  readonly #rejoined = new RejoinedGroups<PartNote, null>();
   readonly #inFlight = new Map<string, Done[]>();
   /** By key, where the two differ. */
   readonly #spelled = new Map<string, string>();
@@ -56,7 +60,7 @@ export class VerifyStep {
     this.#scope = scope;
     this.#patienceMs = patienceMs;
     this.#limitMs = pace?.limitMs ?? null;
-    this.#queue = new RequestQueue({ batch, pace: pace ?? null, send: (group) => this.#send(group, 1), onKept: context.onProgress });
+    this.#queue = new RequestQueue({ batch, pace: pace ?? null, send: (group) => this.#send(RequestPart.whole(group)), onKept: context.onProgress });
     this.#pending = new PendingGroups(patienceMs, (group, members) => this.#askAgain(group, members), context.onPending);
   }
 
@@ -72,7 +76,7 @@ export class VerifyStep {
 
   /** Groups that wait for members of a run before. */
   get groupsIncomplete(): number {
-    return this.#pending.incomplete;
+    return this.#pending.incomplete + this.#rejoined.incomplete;
   }
 
   /** Addresses whose verdict is asked for again later; null: there are none. */
@@ -93,6 +97,12 @@ export class VerifyStep {
       this.#inFlight.set(email, [done]);
       if (spelled !== email) this.#spelled.set(email, spelled);
       this.#pending.rejoin(email, answered(known.text), group);
+      return;
+    }
+    if (known?.kind === 'asking') {
+      this.#inFlight.set(email, [done]);
+      if (spelled !== email) this.#spelled.set(email, spelled);
+      this.#rejoin(readNote(known.text), email);
       return;
     }
     if (known !== null) {
@@ -127,6 +137,7 @@ export class VerifyStep {
   /** Groups that wait for members who will not come go without them. */
   giveUpOnMissing(): void {
     this.#pending.goAsTheyAre();
+    for (const { group, members } of this.#rejoined.takeAll()) this.#send(RequestPart.ofNote(group, [...members.keys()]));
   }
 
   /** Nobody is asked about again; who waits for that is left to the next run. */
@@ -135,33 +146,48 @@ export class VerifyStep {
     this.#queue.stop();
   }
 
-  #send(group: Group, asked: number): void {
-    const { emails } = group;
-    const body = this.#bodyFor(emails);
-    // By the body alone a service would repeat the answer that left them out.
-    const idempotencyKey = this.#context.idempotencyKey(asked === 1 ? body : `${body}\nleft out`);
+  #rejoin(note: PartNote, email: string): void {
+    const members = this.#rejoined.add(note, email, null);
+    if (members !== null) this.#send(RequestPart.ofNote(note, [...members.keys()]));
+  }
+
+  #send(part: RequestPart): void {
+    const { emails } = part;
+    const [body, idempotencyKey] = [this.#bodyFor(emails), this.#keyOf(part)];
     this.#queue.left();
     this.#submit({ emails, body, idempotencyKey }, (ended) => {
-      this.#settle(group, asked, idempotencyKey, ended);
+      this.#settle(part, idempotencyKey, ended);
       this.#queue.ended(emails.length, ended.settled.kind === 'ok' ? ended.latencyMs : null);
       this.#queue.sendNext();
     });
   }
 
-  /** What comes of it or does not, there is a verdict already. */
-  #askAgain(group: PendingGroup, members: Members): void {
-    const all = [...members];
-    const most = this.#queue.most ?? all.length;
-    for (let at = 0; at < all.length; at += most) this.#askPartAgain(group, new Map(all.slice(at, at + most)));
+  /** By the body alone a service would repeat the answer that left the addresses out. */
+  #keyOf({ emails, asked }: RequestPart): string {
+    const body = this.#bodyFor(emails);
+    return this.#context.idempotencyKey(asked === 1 ? body : `${body}\nleft out`);
   }
 
-  #askPartAgain(group: PendingGroup, members: Members): void {
+  /** What comes of it or does not, there is a verdict already. */
+  #askAgain(group: PendingGroup, members: Members): void {
+    const most = this.#queue.most ?? members.size;
+    if (members.size <= most) {
+      this.#askGroupAgain(group, members);
+      return;
+    }
+    const parts: Members[] = [];
+    for (const all = [...members]; all.length > 0;) parts.push(new Map(all.splice(0, most)));
+    const groups = parts.map((part) => [{ ...group, id: this.#againKey(group, part), size: part.size }, part] as const);
+    // A resume asks for the same parts, whatever its requests hold.
+    this.#context.ledger.put(groups.flatMap(([one, part]) => this.#pendingEntries(one, part, true)));
+    for (const [one, part] of groups) this.#askGroupAgain(one, part);
+  }
+
+  #askGroupAgain(group: PendingGroup, members: Members): void {
     const emails = [...members.keys()];
-    const body = this.#bodyFor(emails);
-    // By the body alone the service would repeat what it said before.
-    const idempotencyKey = this.#context.idempotencyKey(`${body}\n${group.round}`);
-    this.#submit({ emails, body, idempotencyKey }, ({ settled, tooLarge }) => {
-      if (settled.kind === 'suppressed' && emails.length === 1) return this.#end(emails, { kind: 'suppressed' }, true);
+    const idempotencyKey = this.#againKey(group, members);
+    this.#submit({ emails, body: this.#bodyFor(emails), idempotencyKey }, ({ settled, tooLarge }) => {
+      if (settled.kind === 'suppressed' && emails.length === 1) return this.#end(emails, { kind: 'suppressed' }, 'again');
       if (tooLarge !== null && this.#queue.wasTooLarge(emails.length, tooLarge)) {
         this.#queue.sendNext();
         return this.#askAgain(group, members);
@@ -169,8 +195,17 @@ export class VerifyStep {
       const found = new Map(emails.map((email) => {
         return [email, settled.kind === 'ok' ? this.#said(email, settled.value.byEmail) : null] as const;
       }));
-      return this.#keep(found, members, { id: idempotencyKey, round: group.round + 1, endMs: group.endMs });
+      return this.#keep(found, null, members, { id: idempotencyKey, round: group.round + 1, endMs: group.endMs });
     });
+  }
+
+  /** By the body alone the service would repeat what it said before. */
+  #againKey({ round }: PendingGroup, members: Members): string {
+    return this.#context.idempotencyKey(`${this.#bodyFor([...members.keys()])}\n${round}`);
+  }
+
+  #pendingEntries(group: PendingGroup, members: Members, again: boolean): LedgerEntry[] {
+    return [...members].map(([key, { text }]) => ({ scope: this.#scope, key, answer: { kind: 'unsettled', text: withGroup(text, group) }, again }));
   }
 
   #bodyFor(emails: readonly string[]): string {
@@ -194,16 +229,17 @@ export class VerifyStep {
     });
   }
 
-  #settle(group: Group, asked: number, id: string, { settled, tooLarge }: Ended): void {
-    const { emails } = group;
+  #settle(part: RequestPart, id: string, { settled, tooLarge }: Ended): void {
+    const { emails } = part;
+    part.settle();
     if (settled.kind === 'ok') {
       this.#context.gate.vouch();
-      this.#answered(group, asked, id, settled);
+      this.#answered(part, id, settled);
       return;
     }
     if (tooLarge !== null && this.#queue.wasTooLarge(emails.length, tooLarge)) {
-      if (asked === 1) this.#queue.putBack(group);
-      else this.#halve(group, asked);
+      if (part.group !== null) this.#queue.putBack(part.group);
+      else this.#halve(part);
       return;
     }
     const said = settled.kind === 'failed' ? (settled.rejected ? `${settled.status} ${settled.code}` : null) : `${settled.status} ${settled.kind}`;
@@ -213,82 +249,71 @@ export class VerifyStep {
       const { gate } = this.#context;
       if (said !== null && refused) gate.refuse(said, null);
       else if (said !== null) gate.judge(said, null);
-      this.#halve(group, asked);
+      this.#halve(part);
       return;
     }
     const { attempts, requestId } = settled;
     const answer = settled.kind === 'suppressed' ? ({ kind: 'suppressed' } as const) : ({ kind: 'failed', code: settled.kind === 'failed' ? settled.code : settled.kind, attempts, requestId } as const);
-    if (said === null) this.#end(emails, answer);
-    else for (const key of emails) this.#doubt({ step: 'verify', key, said, refused, answer });
+    if (said === null) this.#end(emails, answer, part);
+    else for (const key of emails) this.#doubt({ step: 'verify', key, said, refused, answer }, part);
   }
 
-  #halve(group: Group, asked: number): void {
-    const half = Math.ceil(group.emails.length / 2);
-    this.#send(partOf(group, (_, at) => at < half), asked);
-    this.#send(partOf(group, (_, at) => at >= half), asked);
+  #halve(part: RequestPart): void {
+    const half = Math.ceil(part.emails.length / 2);
+    const halves = part.split([part.emails.slice(0, half), part.emails.slice(half)], part.asked);
+    // The ledger may name the part, which is not asked for again as a whole.
+    if (part.isKept) this.#context.ledger.put(this.#notesOf(part));
+    for (const one of halves) this.#send(one);
   }
 
-  #doubt(doubtful: Doubtful): void {
+  /** What the ledger has to know as soon as it has an answer to a part of the same request. */
+  #notesOf(part: RequestPart): LedgerEntry[] {
+    return part.takeUnnoted().flatMap(({ part: other, again }) => {
+      const text = writeNote({ id: this.#keyOf(other), size: other.emails.length, asked: other.asked });
+      return other.emails.map((key): LedgerEntry => ({ scope: this.#scope, key, answer: { kind: 'asking', text }, again }));
+    });
+  }
+
+  /** @param part left out: the run before was told so */
+  #doubt(doubtful: Doubtful, part?: RequestPart): void {
     const outcome = withoutVerdict(doubtful.answer);
-    this.#context.gate.doubt(doubtful, () => this.#end([doubtful.key], outcome));
+    this.#context.gate.doubt(doubtful, () => this.#end([doubtful.key], outcome, part));
   }
 
-  #answered(group: Group, asked: number, id: string, settled: Settled<VerifyAnswer> & { kind: 'ok' }): void {
+  #answered(part: RequestPart, id: string, settled: Settled<VerifyAnswer> & { kind: 'ok' }): void {
     const found = new Map<string, Answered<VerificationResult>>();
     const missing: string[] = [];
-    for (const email of group.emails) {
+    for (const email of part.emails) {
       const said = this.#said(email, settled.value.byEmail);
       if (said === null) missing.push(email);
       else found.set(email, said);
     }
-    this.#keep(found, null, { id, round: 1, endMs: Date.now() + this.#patienceMs });
-    if (missing.length === 0) return;
-    if (asked < ASK_FOR_MISSING) this.#send(partOf(group, (email) => !found.has(email)), asked + 1);
-    else this.#fail(missing, { code: 'no_result', attempts: asked, requestId: settled.requestId });
+    const again = part.asked < ASK_FOR_MISSING && missing.length > 0 ? part.split([missing], part.asked + 1) : [];
+    this.#keep(found, part, null, { id, round: 1, endMs: Date.now() + this.#patienceMs });
+    for (const one of again) this.#send(one);
+    if (missing.length > 0 && again.length === 0) this.#end(missing, { kind: 'failed', code: 'no_result', attempts: part.asked, requestId: settled.requestId }, part);
   }
 
   /** Keeps what one request brought, all of it at once, and delivers what is final. `known`: what was said the time before, for those that the answer leaves out. */
-  #keep(found: ReadonlyMap<string, Answered<VerificationResult> | null>, known: Members | null, next: Pick<PendingGroup, 'id' | 'round' | 'endMs'>): void {
-    const final = new Map<string, Answered<VerificationResult>>();
-    const pending = new Map<string, Answered<VerificationResult>>();
-    const suppressed: string[] = [];
-    const nowMs = Date.now();
-    let dueMs = nowMs;
-    for (const [email, said] of found) {
-      const answer = said ?? known?.get(email);
-      if (answer === undefined) continue;
-      if (saysSuppressed(answer.record)) {
-        suppressed.push(email);
-        continue;
-      }
-      const waitMs = said === null || this.#patienceMs === 0 ? null : pendingMs(said.record, next.round, nowMs);
-      // Patience would end before there is anything to learn.
-      if (waitMs === null || nowMs + waitMs > next.endMs) {
-        final.set(email, answer);
-        continue;
-      }
-      pending.set(email, answer);
-      dueMs = Math.max(dueMs, nowMs + waitMs);
-    }
+  #keep(found: ReadonlyMap<string, Answered<VerificationResult> | null>, part: RequestPart | null, known: Members | null, next: Pick<PendingGroup, 'id' | 'round' | 'endMs'>): void {
+    const { final, pending, suppressed, dueMs } = sortVerdicts(found, known, { ...next, patienceMs: this.#patienceMs, nowMs: Date.now() });
     const group = { ...next, size: pending.size, dueMs };
-    const again = known !== null;
+    const again = known !== null || part?.isKept === true;
     const entries: LedgerEntry[] = [];
     for (const [key, { record, text }] of final) entries.push({ scope: this.#scope, key, answer: { kind: record.result === 'unknown' ? 'unsettled' : 'hit', text }, again });
-    for (const [key, { text }] of pending) entries.push({ scope: this.#scope, key, answer: { kind: 'unsettled', text: withGroup(text, group) }, again });
+    entries.push(...this.#pendingEntries(group, pending, again));
     for (const key of suppressed) entries.push({ scope: this.#scope, key, answer: { kind: 'suppressed' }, again });
-    this.#context.ledger.put(entries);
+    this.#context.ledger.put(part === null ? entries : [...entries, ...this.#notesOf(part)]);
     for (const email of suppressed) this.#deliver(email, { kind: 'suppressed' });
     for (const [email, answer] of final) this.#deliver(email, { kind: 'verdict', answer });
     if (pending.size > 0) this.#pending.hold(group, pending);
   }
 
-  #fail(emails: readonly string[], { code, attempts, requestId }: { code: string; attempts: number; requestId: string | null }): void {
-    this.#end(emails, { kind: 'failed', code, attempts, requestId });
-  }
-
-  /** The same end for all of them. `again`: the ledger has them already. */
-  #end(emails: readonly string[], outcome: Exclude<VerifyOutcome, { kind: 'verdict' }>, again = false): void {
-    this.#context.ledger.put(emails.map((key) => ({ scope: this.#scope, key, answer: outcome, again })));
+  /** The same end for all of them. @param from the request; `again`: the ledger has them already. Left out: there was none in this run */
+  #end(emails: readonly string[], outcome: Exclude<VerifyOutcome, { kind: 'verdict' }>, from?: RequestPart | 'again'): void {
+    const again = from === 'again' || from?.isKept === true;
+    const notes = from === undefined || from === 'again' ? [] : this.#notesOf(from);
+    this.#context.ledger.put([...emails.map((key) => ({ scope: this.#scope, key, answer: outcome, again })), ...notes]);
     for (const email of emails) this.#deliver(email, outcome);
   }
 

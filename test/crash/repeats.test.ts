@@ -55,6 +55,25 @@ test.each(CASES)('$name: a kill repeats the requests in flight, body and Idempot
   expectSameRequests(service);
 });
 
+test('what an answer left out is asked for after a kill in the same second request, and not together with others', async () => {
+  const { folder, service, args } = await prepare(csvJob(leads(900, 13), { steps: 'verify' }));
+  const isLeftOut = (email: string): boolean => /[07]@/.test(email);
+  service.script = ({ number, keys }, _response, reply) => {
+    if (number === 1) reply({ status: 200, body: JSON.stringify({ data: keys.filter((email) => !isLeftOut(email)).map((email) => ({ email, result: 'deliverable' })) }) });
+  };
+  const first = folder.start(args);
+  await service.when(() => service.requests.length === 2);
+  await durable(folder, service.requests[0]?.keys.filter((email) => !isLeftOut(email)).length ?? NaN);
+  first.kill('SIGKILL');
+  await first.ended;
+  const [, lost] = service.requests;
+  expect(lost?.keys.every(isLeftOut)).toBe(true);
+
+  service.script = (_asked, _response, reply, usual) => reply(usual());
+  expect(await folder.run(args)).toMatchObject({ code: 0 });
+  expect(service.requests.filter(({ keys }) => keys.some((key) => lost?.keys.includes(key))).slice(1).map(wireOf)).toEqual([lost, lost].map((asked) => wireOf(asked as Asked)));
+});
+
 test('an answer is durable within a few intervals', async () => {
   const { folder, service, args } = await prepare(csvJob(leads(200, 12), { steps: 'enrich', concurrency: '8' }));
   service.script = ({ number }, _response, reply, usual) => {

@@ -34,6 +34,22 @@ describe.each(kinds)('claims of a ledger in $name', ({ make }) => {
     expect([b.waiting, c.waiting]).toEqual([0, 0]);
   });
 
+  it('what a run notes of a lookup that it still asks for is no answer to others: they wait on', async () => {
+    const site = await make();
+    const [a, b] = await Promise.all([site.open({ run: 'a', machine: 'a' }), site.open({ run: 'b', machine: 'b' })]);
+    expect(await Promise.all([ask(a, 'k').told, ask(a, 'other').told])).toEqual([null, null]);
+    const [waits, other] = [ask(b, 'k'), ask(b, 'other')];
+    await expect.poll(() => b.waiting).toBe(2);
+    const note = { kind: 'asking', text: '["part of a request",2,1]' } as const;
+    answer(a, 'k', note);
+    answer(a, 'other');
+    expect(await other.told).toEqual(HIT);
+    await expect.poll(() => b.waiting).toBe(1);
+    expect([waits.isTold(), a.get(scopeOf(a), 'k')]).toEqual([false, note]);
+    answer(a, 'k');
+    expect(await waits.told).toEqual(HIT);
+  });
+
   it('each of many keys that runs ask for in any order is asked for by one of them', async () => {
     const runs = await openRuns(await make(), ['a', 'b', 'c']);
     const keys = Array.from({ length: 600 }, (_, i) => `p${i}`);

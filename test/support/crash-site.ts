@@ -115,11 +115,14 @@ export class Checkpoints {
   }
 }
 
+/** `kind` of a lookup that has no answer yet: see `src/ledger/answer.ts`. */
+const ASKING = 5;
+
 /** Looked at in a copy: the crash site stays as it is. @param after answers up to this one are left out */
 export async function readLedger(ledger: string, after = 0): Promise<LedgerSite> {
   return inCopy(ledger, (db) => {
     const there = db.prepare("SELECT count(*) AS n FROM sqlite_schema WHERE name = 'answers'").get();
-    const rows = Number(there?.['n']) === 0 ? [] : db.prepare('SELECT a.id AS id, s.step AS step, a.key AS key, a.at AS at FROM answers a JOIN scopes s ON s.id = a.scope WHERE a.id > ? ORDER BY a.id').all(after);
+    const rows = Number(there?.['n']) === 0 ? [] : db.prepare('SELECT a.id AS id, s.step AS step, a.key AS key, a.at AS at FROM answers a JOIN scopes s ON s.id = a.scope WHERE a.id > ? AND a.kind <> ? ORDER BY a.id').all(after, ASKING);
     return { names: new Set(rows.map((row) => `${String(row['step'])} ${String(row['key'])}`)), lastWriteAt: Number(rows.at(-1)?.['at'] ?? -Infinity), last: Number(rows.at(-1)?.['id'] ?? after) };
   });
 }

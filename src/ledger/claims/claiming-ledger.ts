@@ -79,7 +79,7 @@ export class ClaimingLedger extends FileLedger {
 
   override put(entries: readonly LedgerEntry[]): void {
     super.put(entries);
-    this.#claims.answered(entries.map(({ scope, key }) => keyHash(scope, key)));
+    this.#claims.answered(entries.filter(({ answer }) => answer.kind !== 'asking').map(({ scope, key }) => keyHash(scope, key)));
   }
 
   override room(): Promise<void> | null {

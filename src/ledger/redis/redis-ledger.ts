@@ -160,7 +160,9 @@ export class RedisLedger extends FileLedger {
     if (warning !== null) this.#options.tell.warn('ledger_not_safe', warning);
   }
 
-  #write(answers: readonly SharedAnswer[]): void {
+  /** What is being asked for stays in the file: it is of no use to other runs, and the claim has to stand. */
+  #write(all: readonly SharedAnswer[]): void {
+    const answers = all.filter(({ answer }) => answer.kind !== 'asking');
     for (const { at } of answers) this.#lastAt = Math.max(this.#lastAt, at);
     const kept = answers.map((answer) => ({ digest: digestOf(answer.scope, answer.key), value: packAnswer(answer) }));
     for (const { digest } of kept) this.#claims.answered(digest);

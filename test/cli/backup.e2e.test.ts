@@ -30,7 +30,7 @@ async function enrich(url: string, idempotencyKey: string): Promise<{ status: nu
 it('is of one moment, whole, private, and serves what the store served, keys and answered requests with it', async () => {
   const service = await serve(folder, ['--store', 's.sqlite']);
   expect(await enrich(service.url, 'before')).toMatchObject({ status: 200, replayed: false });
-  const importing = folder.run(['import', '--store', 's.sqlite', '--contacts', 'more.csv']);
+  const importing = folder.start(['import', '--store', 's.sqlite', '--contacts', 'more.csv']).ended;
   const backedUp = new AbortController();
   const load = (async () => {
     for (let n = 0; !backedUp.signal.aborted; n++) expect([200, 429]).toContain((await enrich(service.url, `k${n}`)).status);

@@ -21,7 +21,7 @@ async function bothRuns({ folder, args }: World, more: Record<string, string>): 
   return Promise.all(
     ['left', 'right'].map(async (side) => {
       await writeFile(folder.at(`${side}.csv`), toCsv(ROWS));
-      return folder.run(args({ name: side, input: `${side}.csv`, output: `${side}-out.csv`, scratch: 'scratch', steps: 'enrich', concurrency: String(CONCURRENCY), 'ledger.maxAgeDays': '30', ...more }));
+      return folder.start(args({ name: side, input: `${side}.csv`, output: `${side}-out.csv`, scratch: 'scratch', steps: 'enrich', concurrency: String(CONCURRENCY), 'ledger.maxAgeDays': '30', ...more })).ended;
     }),
   );
 }

@@ -59,7 +59,7 @@ await describeWith('redis', 'a ledger in Redis', async (facts) => {
       service.script = (_later, _, answer, asUsual) => answer(asUsual());
       for (const go of held) go();
     };
-    const ended = await Promise.all(['left', 'right'].map((side) => folder.run(run(side, { ledger }))));
+    const ended = await Promise.all(['left', 'right'].map((side) => folder.start(run(side, { ledger })).ended));
     expect(ended.map(({ code, stderr }) => [code, stderr])).toEqual([[0, ONLY_MEMORY], [0, ONLY_MEMORY]]);
     expect([...service.asked].filter(([, times]) => times > 1)).toEqual([]);
     expect(await outputs(world)).toEqual(await expected);
@@ -130,7 +130,7 @@ await describeWith('redis', 'a ledger in Redis', async (facts) => {
     const { run, expected } = await twoSides(world);
     const server = await ownServer();
     service.latencyMs = 5;
-    const both = ['left', 'right'].map((side) => folder.run(run(side, { ledger: server.uri })));
+    const both = ['left', 'right'].map((side) => folder.start(run(side, { ledger: server.uri })).ended);
     for (const moment of [60, 160]) {
       await service.when(() => service.answered >= moment);
       await server.kill();
@@ -148,7 +148,7 @@ await describeWith('redis', 'a ledger in Redis', async (facts) => {
     const server = await ownServer();
     const run = args({ ...LENIENT, ledger: server.uri, 'limits.maxOutageMs': '2000', concurrency: '4' });
     service.latencyMs = 2;
-    const started = folder.run(run);
+    const started = folder.start(run).ended;
     await service.when(() => service.answered >= 100);
     await server.kill();
     const { code, stderr } = await started;

@@ -114,7 +114,7 @@ async function finished(more: Readonly<Record<string, string | boolean>> = {}, s
   const world = await makeWorld(toCsv(ROWS));
   const { folder, service } = world;
   service.script = script;
-  const line = (command: string, change: Readonly<Record<string, string | boolean>> = {}): string[] => [command, ...flags({ ...LINE, 'base-url': service.url, ...(command === 'status' || command === 'plan' ? {} : { progress: 'log' }), ...more, ...change })];
+  const line = (command: string, change: Readonly<Record<string, string | boolean>> = {}): string[] => [command, ...flags({ ...LINE, 'base-url': service.url, ...(command === 'status' || command === 'plan' ? {} : { progress: 'none' }), ...more, ...change })];
   expect(await folder.run(line('run'))).toMatchObject({ code: 1 });
   service.script = (_asked, _response, reply, usual) => reply(usual());
   service.forget();
@@ -218,7 +218,7 @@ test('a signal drains it: 75, the old output in place, status knows, and the sam
   expect(await folder.read('out.csv')).toBe(old);
   expect((await folder.run(line('status'))).stdout).toMatch(new RegExp(`^out: stopped, \\d+ % of [\\d,]+ records, retrying ${records.failed} failed records`));
 
-  expect(await folder.run(line('retry', { 'max-errors': '100%' }))).toMatchObject({ code: 0, stderr: expect.stringContaining('a retry was under way and goes on') });
+  expect(await folder.run(line('retry', { 'max-errors': '100%', progress: 'log' }))).toMatchObject({ code: 0, stderr: expect.stringContaining('a retry was under way and goes on') });
   expect([...service.asked].filter(([, times]) => times > 1).map(([name]) => name).sort()).toEqual(inFlight.sort());
   for (const name of inFlight) expect(service.idempotencyKeys.get(name)?.size).toBe(1);
   expect(JSON.parse((await folder.run(line('status', { json: true }))).stdout)).toMatchObject({ state: 'finished', retry: null });
@@ -227,7 +227,7 @@ test('a signal drains it: 75, the old output in place, status knows, and the sam
 test.each([true, false])('given up for a higher limit, a retry leaves no two rows of one key that differ (with the ledger: %s)', async (withLedger) => {
   const emails = Array.from({ length: 40 }, (_, i) => `e${i}@works.example`);
   const { folder, service } = await makeWorld(`email\n${[...emails, ...emails].map((email) => `${email}\n`).join('')}`);
-  const line = (command: string, more: Readonly<Record<string, string>> = {}): string[] => [command, ...flags({ ...LINE, 'base-url': service.url, steps: 'enrich', concurrency: '1', output: 'out.jsonl', progress: 'log', ...more })];
+  const line = (command: string, more: Readonly<Record<string, string>> = {}): string[] => [command, ...flags({ ...LINE, 'base-url': service.url, steps: 'enrich', concurrency: '1', output: 'out.jsonl', progress: 'none', ...more })];
   service.script = refusing((key) => oneIn(2)(key));
   await folder.run(line('run', { limit: '40' }));
   const failed = ((await folder.json('out.jsonl.report.json')) as { records: { failed: number } }).records.failed;

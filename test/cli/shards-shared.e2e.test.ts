@@ -54,7 +54,7 @@ await describeWith('redis', 'shards with one quota', async (redis) => {
     const inFlight = new Set(service.asked.keys());
     service.script = (_asked, _response, reply, usual) => reply(usual());
     for (const answer of held) answer();
-    const again = folder.run(shard(2));
+    const again = folder.start(shard(2)).ended;
     const ended = await Promise.all([0, 1, 2, 3].map((index) => (index === 2 ? again : (shards[index]?.ended ?? again))));
     expect(ended.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
     const { calls, lookups } = await expectSame(world, whole);

@@ -28,7 +28,7 @@ test('four processes at once, one of them killed and started again: status and r
   await shards[2]?.ended;
   service.script = (_asked, _response, reply, usual) => reply(usual());
   for (const answer of held) answer();
-  const again = folder.run(args({ ...RUN, shard: '2/4' }));
+  const again = folder.start(args({ ...RUN, shard: '2/4' })).ended;
   const ended = await Promise.all([0, 1, 2, 3].map((index) => (index === 2 ? again : (shards[index]?.ended ?? again))));
   expect(ended.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
   expect(ended.filter(({ stderr }) => stderr.includes('"joining"'))).toHaveLength(1);

@@ -4,6 +4,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { commandHere } from './command-here.ts';
 import { API_KEY } from './scripted-service.ts';
 
 /** The build: `npm test` makes it first. */
@@ -131,8 +132,16 @@ export class Folder {
     return run;
   }
 
-  run(args: readonly string[], options: RunOptions = {}): Promise<Ended> {
-    return this.start(args, options).ended;
+  /**
+   * The command to its end: in this process, where nothing asks for one of its own. Where a process is what is tested, or two are to
+   * run at once: `start(...).ended`.
+   */
+  async run(args: readonly string[], options: RunOptions = {}): Promise<Ended> {
+    const { env = {}, stdin = '', cwd = this.path } = options;
+    if (needsProcess(args, options)) return this.start(args, options).ended;
+    const { stdout, stderr, code } = await commandHere(args, { cwd, stdin, env: { ...cleanEnv(), MILLRACE_API_KEY: API_KEY, ...env } });
+    this.#outputs.push(stdout, stderr);
+    return { code, signal: null, stdout, stderr };
   }
 
   /** Files and outputs that hold the API key. */
@@ -142,6 +151,12 @@ export class Folder {
     for (const name of await this.files()) if ((await readFile(this.at(name))).includes(key)) found.push(name);
     return found;
   }
+}
+
+/** Whether it is given what only a process has: another program, a variable that may be read once alone, S3's one client, a log that is written past the streams. */
+function needsProcess(args: readonly string[], { env = {}, program, through, keepStdin = false }: RunOptions): boolean {
+  const logs = ['run', 'retry'].includes(args[0] ?? '') && !['none', 'bar'].includes(args[args.indexOf('--progress') + 1] ?? '');
+  return program !== undefined || through !== undefined || keepStdin || logs || Object.keys(env).some((name) => !name.startsWith('MILLRACE_')) || args.some((arg) => arg.includes('s3://'));
 }
 
 /** Nothing of the machine's own settings. */

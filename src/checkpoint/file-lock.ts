@@ -1,8 +1,9 @@
 /** A lock that is a file. */
 import { fstatSync, statSync } from 'node:fs';
-import { mkdir, stat, type FileHandle } from 'node:fs/promises';
+import { stat, type FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { isAt } from '../storage/is-at.ts';
+import { makeFolders } from '../storage/make-folders.ts';
 import { lockFailed, readHolder, readHolderNow, type Holder } from './holder.ts';
 import { succeed, sweepLock, takeAway, tryCreate } from './lock-file.ts';
 import type { Grip, LockPlace } from './lock-place.ts';
@@ -11,7 +12,7 @@ export function fileLock(path: string): LockPlace {
   return {
     async prepare() {
       try {
-        await mkdir(dirname(path), { recursive: true });
+        makeFolders(dirname(path));
       } catch (error) {
         throw lockFailed(path, 'written', error);
       }

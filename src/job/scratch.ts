@@ -1,13 +1,14 @@
-import { lstat, mkdir, mkdtemp } from 'node:fs/promises';
+import { lstat, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { StorageError } from '../errors.ts';
+import { makeFolders } from '../storage/make-folders.ts';
 
 /** A new folder, in `scratch` or the temporary directory, for what is of no use after the command. @throws StorageError */
 export async function scratchFolder(scratch: string | null): Promise<string> {
   const parent = scratch === null ? tmpdir() : resolve(scratch);
   try {
-    await mkdir(parent, { recursive: true });
+    makeFolders(parent);
     return await mkdtemp(join(parent, 'millrace-'));
   } catch (error) {
     throw new StorageError('scratch_failed', `No scratch folder could be made in ${parent}: ${(error as Error).message}`, { hint: 'Name another one with --scratch, or in TMPDIR.', cause: error });
@@ -21,7 +22,7 @@ export async function scratchFolder(scratch: string | null): Promise<string> {
 export async function makeOwnFolder(folder: string): Promise<void> {
   const hint = 'Name another one with --scratch, or in TMPDIR.';
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    makeFolders(folder, 0o700);
     if (dirname(folder) !== tmpdir()) return;
     const { uid, mode } = await lstat(folder);
     if (process.getuid !== undefined && (uid !== process.getuid() || (mode & 0o077) !== 0)) throw new Error('others may look into it');

@@ -1,8 +1,9 @@
-import { mkdirSync, openSync, closeSync } from 'node:fs';
+import { openSync, closeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { isBusy } from '../sqlite/busy.ts';
 import { transaction } from '../sqlite/transaction.ts';
+import { makeFolders } from '../storage/make-folders.ts';
 import { AnswerRows } from './answer-rows.ts';
 import { encode, type LedgerAnswer } from './answer.ts';
 import { ledgerFailure } from './failure.ts';
@@ -82,7 +83,7 @@ export class Ledger {
     let db: DatabaseSync | undefined;
     try {
       if (options.peek !== true) {
-        mkdirSync(dirname(options.path), { recursive: true });
+        makeFolders(dirname(options.path));
         closeSync(openSync(options.path, 'a', 0o600));
       }
       checkWhole(options.path);

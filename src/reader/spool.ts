@@ -1,14 +1,14 @@
 /** Standard input as a file: what cannot be read twice is kept where a resume finds it. */
 import { createWriteStream } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { StorageError } from '../errors.ts';
+import { makeFolders } from '../storage/make-folders.ts';
 
 /** Write all of `stdin` to `path` (mode 0600), flushed to the disk. Throws StorageError `spool_failed`. */
 export async function spool(stdin: NodeJS.ReadableStream, path: string, signal: AbortSignal | undefined): Promise<void> {
   try {
-    await mkdir(dirname(path), { recursive: true });
+    makeFolders(dirname(path));
     await pipeline(stdin, createWriteStream(path, { mode: 0o600, flush: true }), signal === undefined ? {} : { signal });
   } catch (error) {
     signal?.throwIfAborted();

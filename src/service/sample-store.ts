@@ -1,10 +1,11 @@
 /** The sample set: a few thousand generated people and companies, so that everything can be tried without an account. */
 import { createHash, randomBytes } from 'node:crypto';
-import { chmod, lstat, mkdir, readFile, rename, rm } from 'node:fs/promises';
+import { chmod, lstat, readFile, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { StorageError } from '../errors.ts';
+import { makeFolders } from '../storage/make-folders.ts';
 import type { MailWorld } from './mail-world/world.ts';
 import { loadCompanies, loadPeople, loadSignals, parseJsonLines } from './store/load.ts';
 import { MIGRATIONS, type Migration } from './store/migrations.ts';
@@ -101,7 +102,7 @@ async function privateFolder(): Promise<string> {
   const uid = process.getuid?.();
   const folder = join(tmpdir(), `millrace-${uid ?? 'user'}`);
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    makeFolders(folder, 0o700);
     const found = await lstat(folder);
     if (!found.isDirectory() || (uid !== undefined && found.uid !== uid)) throw new Error('it belongs to somebody else');
     if (uid !== undefined && (found.mode & 0o077) !== 0) await chmod(folder, 0o700);

@@ -1,4 +1,4 @@
-import { link, mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises';
+import { link, open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { MillraceError } from '../errors.ts';
 import { copyAs } from '../checkpoint/durable.ts';
@@ -7,6 +7,7 @@ import { BlockDigest } from './block-digest.ts';
 import { begunByAnother, damaged, storageFailure, tooShort } from './failure.ts';
 import { fileSha256 } from './file-digest.ts';
 import { isAt } from './is-at.ts';
+import { makeFolders } from './make-folders.ts';
 import { partialPath } from './names.ts';
 import type { FinishedRange, GrowingFile, Here, KeptFile } from './storage.ts';
 import { syncFolder } from './sync-folder.ts';
@@ -50,7 +51,7 @@ export class PartialFile implements GrowingFile {
   static async open(finalPath: string, size: number, fence: Fence, isFirst = false, kept?: KeptFile): Promise<PartialFile> {
     const path = partialPath(finalPath);
     try {
-      await mkdir(dirname(path), { recursive: true });
+      makeFolders(dirname(path));
       const file = isFirst ? await createFirst(path, fence) : ((await openIfThere(path)) ?? (size === 0 ? await create(path, fence) : null));
       if (file === null) throw tooShort(path, 'is gone', size);
       try {

@@ -1,7 +1,8 @@
 /** `millrace import`: files into a store, and what became of their rows. */
-import { closeSync, existsSync, mkdirSync, openSync, readSync, rmSync, statSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readSync, rmSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { EXIT, InputError, StorageError, storageHint, UsageError, type ExitCode } from '../../errors.ts';
+import { makeFolders } from '../../storage/make-folders.ts';
 import { nearest } from '../nearest.ts';
 import { storeFailure } from '../store/failure.ts';
 import { boundLog, openStore } from '../store/open-store.ts';
@@ -140,7 +141,7 @@ class RejectedFile {
     this.#tried(() => {
       if (this.#file === null) {
         rmSync(this.#path, { force: true });
-        mkdirSync(dirname(this.#path), { recursive: true });
+        makeFolders(dirname(this.#path));
         this.#file = openSync(this.#path, 'wx', 0o600);
       }
       this.rows += rejections.length;

@@ -23,6 +23,11 @@ export function textOf({ flags }: Invocation, flag: string): string | null {
   throw new UsageError('missing_value', `--${flag} needs a value`);
 }
 
+/** Whether a flag without a value is given. */
+export function switchOf({ flags }: Invocation, flag: string): boolean {
+  return flags.get(flag) === true;
+}
+
 /** The store's file. @throws UsageError when none is named. */
 export function storeOf(command: string, invocation: Invocation): string {
   const store = textOf(invocation, 'store');

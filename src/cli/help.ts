@@ -196,7 +196,8 @@ it is whole, in the place of an earlier one.
   --contacts FILE    people into .csv, .tsv or .jsonl, .gz or .zst after it; -: JSON lines, printed
   --companies FILE   companies             --signals FILE   buying signals
   --sources          with each record, which of its fields comes from where (jsonl)
-  --backup FILE      instead: a copy of the whole store, keys and batch jobs included; a store itself
+  --escape-formulas  an apostrophe before cells that a spreadsheet would run (csv, tsv)
+  --backup FILE      instead: a copy of the whole store with keys and batch jobs; a store itself
 
 Example: millrace export --store service.sqlite --contacts contacts.jsonl.gz`;
 

@@ -64,7 +64,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   },
   export: {
     usage: 'export',
-    options: { ...Object.fromEntries(['store', 'contacts', 'companies', 'signals', 'backup'].map((name) => [name, value])), sources: flag },
+    options: { ...Object.fromEntries(['store', 'contacts', 'companies', 'signals', 'backup'].map((name) => [name, value])), sources: flag, 'escape-formulas': flag },
     load: async () => (await import('./commands/export.ts')).exportStore,
   },
   suppress: { usage: 'suppress', keys: true, options: { store: value }, load: async () => (await import('./commands/suppress.ts')).suppressPeople },

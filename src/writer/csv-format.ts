@@ -25,14 +25,3 @@ function delimitersIn(line: string, delimiter: string): number {
   for (let at = line.indexOf(delimiter); at !== -1; at = line.indexOf(delimiter, at + 1)) count++;
   return count;
 }
-
-/**
- * Characters that make a spreadsheet take a cell for a formula (OWASP, CSV Injection), the wide ones in some languages.
- * After apostrophes they count as well: so taking one apostrophe off gives every cell back as it was.
- */
-const FORMULA_START = /^'*[=+\-@\t\r\n＝＋－＠]/;
-
-/** A cell that a spreadsheet shows instead of running it. */
-export function guardFormula(cell: string): string {
-  return FORMULA_START.test(cell) ? `'${cell}` : cell;
-}

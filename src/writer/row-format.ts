@@ -1,8 +1,9 @@
+import { guardFormula } from '../formula-guard.ts';
 import type { CompiledJob } from '../job/types.ts';
 import type { RecordResult } from '../processor/result.ts';
 import { jsonlValues } from '../reader/jsonl.ts';
 import type { InputManifest, InputRecord } from '../reader/types.ts';
-import { csvRow, guardFormula } from './csv-format.ts';
+import { csvRow } from './csv-format.ts';
 import { readPath, resultColumns } from './result-columns.ts';
 
 /** Turns a record and its result into one row. */

@@ -48,10 +48,19 @@ describe('an export', () => {
     ['s3://bucket/out.csv', 64, 'must be a file of this machine'],
     ['folder.csv', 65, 'folder.csv exists, and is no file that could be replaced'],
     ['people.jsonl/out.csv', 74, 'cannot write people.jsonl/out.csv'],
+    ['/proc/no-such-process/out.csv', 74, 'cannot write /proc/no-such-process/out.csv'],
   ])('into %s: refused with %i, and nothing is made', async (path, code, words) => {
     await mkdir(folder.at('folder.csv'), { recursive: true });
     const before = await folder.files();
     expect(await exportTo(path)).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(words) });
     expect([await folder.files(), existsSync(folder.at('s3:'))]).toEqual([before, false]);
+  });
+
+  it('escapes formulas in tables alone', async () => {
+    await writeFile(folder.at('formulas.jsonl'), '{"email":"eve@acme.example","title":"=1+1"}\n');
+    await folder.run(['import', '--store', 'formulas.sqlite', '--contacts', 'formulas.jsonl']);
+    const [table, lines] = await Promise.all(['formulas.csv', 'formulas.ndjson'].map((path) => folder.run(['export', '--store', 'formulas.sqlite', '--contacts', path, '--escape-formulas'])));
+    expect([table?.code, await plainText('formulas.csv')]).toEqual([0, expect.stringContaining(",'=1+1,")]);
+    expect(lines).toMatchObject({ code: 64, stderr: expect.stringContaining('--escape-formulas is for tables') });
   });
 });

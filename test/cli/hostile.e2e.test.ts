@@ -3,7 +3,7 @@ import { truncate, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { guardFormula } from '../../src/writer/csv-format.ts';
+import { guardFormula } from '../../src/formula-guard.ts';
 import { freeze, readAll } from '../reader/helpers.ts';
 import { makeWorld } from '../support/world.ts';
 

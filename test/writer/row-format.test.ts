@@ -1,7 +1,8 @@
 import { parseString } from 'fast-csv';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { csvRow, guardFormula } from '../../src/writer/csv-format.ts';
+import { guardFormula } from '../../src/formula-guard.ts';
+import { csvRow } from '../../src/writer/csv-format.ts';
 import { STEPS, type Step } from '../../src/job/steps.ts';
 import { NO_ANSWERS, type RecordResult } from '../../src/processor/result.ts';
 import { readPath, resultColumns, toCell } from '../../src/writer/result-columns.ts';

@@ -185,7 +185,7 @@ export class Batches {
     if (!WITH_RESULTS.includes(row.state)) throw conflict(row, 'has no results: those of a completed or cancelled job can be read');
     const files = this.#rows.files.all(row, 'results');
     if (files.some(({ file, bytes }) => (statSync(this.#folder.at(id, file), { throwIfNoEntry: false })?.size ?? -1) < bytes)) throw new ServiceError('not_found', 'the files of this job are gone');
-    return { format: row.request.format, read: (set, format) => shownResults(() => this.#rows.files.all(row, 'results'), (file) => this.#folder.at(id, file), set, format, () => this.#cutter(row.createdMs)) };
+    return { format: row.request.format, read: (set, format) => shownResults(() => this.#rows.files.all(row, 'results'), (file) => this.#folder.at(id, file), set, { format, escapesFormulas: row.request.options['escape_formulas'] === true }, () => this.#cutter(row.createdMs)) };
   }
 
   async #change(keyId: string, id: string, change: (row: BatchRow) => BatchRow): Promise<ShownBatch> {

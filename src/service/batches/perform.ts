@@ -12,7 +12,7 @@ import { LOOKUP_FIELDS } from '../lookup.ts';
 import type { Body } from '../openapi/schema.ts';
 import { BodyReader } from '../validate.ts';
 import type { Line } from './lines.ts';
-import type { BatchRequest } from './request.ts';
+import { callOptions, type BatchRequest } from './request.ts';
 
 /** What became of a line: JSON of its record, or why there is none. `person`: whose record it is, where the record does not say. */
 export interface Outcome {
@@ -37,7 +37,9 @@ export interface Performer {
 }
 
 /** Performs the lines of one round. @param onBug hears of what nobody expected; the line has failed then */
-export function performer(context: Performing, { operation, options }: BatchRequest, onBug: (error: unknown) => void): Performer {
+export function performer(context: Performing, request: BatchRequest, onBug: (error: unknown) => void): Performer {
+  const { operation } = request;
+  const options = callOptions(request);
   const { one, flush } = operation === 'verify' ? verifying(context, options) : { one: { enrich: enriching, reveal: revealing, company: looking }[operation](context), flush: () => undefined };
   return {
     flush,

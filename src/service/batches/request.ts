@@ -1,6 +1,6 @@
 /** What a job is asked to do, read from the body that begins it. Pure. */
 import { ServiceError } from '../errors.ts';
-import { BATCH_BODY, BATCH_CHANGE_BODY, BATCH_OPTIONS, type BatchFormat, type BatchOperation } from '../operations/batches.ts';
+import { BATCH_BODY, BATCH_CHANGE_BODY, batchOptions, CALL_OPTIONS, type BatchFormat, type BatchOperation } from '../operations/batches.ts';
 import { MAX_METADATA_DEPTH } from '../operations/enrich.ts';
 import { BodyReader } from '../validate.ts';
 import { isDeeper } from '../values.ts';
@@ -35,6 +35,12 @@ export function readBatchRequest(body: unknown, isDevelopment: boolean): BatchRe
   return { operation: operation as BatchOperation, format, options, metadata, webhookUrl, maxCredits };
 }
 
+/** The options that each line's call is given: those of the job itself are no part of a call. */
+export function callOptions({ operation, options }: Pick<BatchRequest, 'operation' | 'options'>): BatchRequest['options'] {
+  const known = Object.keys(CALL_OPTIONS[operation].properties);
+  return Object.fromEntries(Object.entries(options).filter(([name]) => known.includes(name)));
+}
+
 /** What a job may cost in all, as a body has it. @throws ServiceError naming all that is wrong */
 export function readMaxCredits(body: unknown): number {
   const reader = new BodyReader(body, BATCH_CHANGE_BODY);
@@ -47,7 +53,7 @@ export function readMaxCredits(body: unknown): number {
 
 /** Options are read as the operation's own call reads them; what is wrong is told with its place among them. */
 function checkOptions(operation: BatchOperation, options: Readonly<Record<string, unknown>>, fail: (at: string, code: string, detail: string) => void): void {
-  const declared = BATCH_OPTIONS[operation];
+  const declared = batchOptions(operation);
   const reader = new BodyReader(options, declared);
   for (const name of Object.keys(declared.properties)) reader.get(name);
   try {

@@ -1,6 +1,7 @@
 /**
  * Results as they are kept: for each line its JSON, a tab, the letter of its set and, where the record does not say it, the JSON of whose it is. No JSON has a tab in it. Pure.
  */
+import { guardFormula } from '../../formula-guard.ts';
 import { ServiceError } from '../errors.ts';
 import type { BatchFormat, ResultSet } from '../operations/batches.ts';
 import { writeCells } from './csv.ts';
@@ -73,11 +74,19 @@ export function keptWith(json: string, record: unknown, person: string | null): 
   return kept(line, customId, 'succeeded', JSON.stringify(record), 'null', credits, person);
 }
 
+/** In which form results are answered. */
+export interface Shape {
+  readonly format: BatchFormat;
+  /** Of a table: no cell is one that a spreadsheet runs. */
+  readonly escapesFormulas: boolean;
+}
+
 /** A line as it is answered, with its end. */
-export function shownLine(json: string, format: BatchFormat): string {
+export function shownLine(json: string, { format, escapesFormulas }: Shape): string {
   if (format === 'ndjson') return `${json}\n`;
   const line = JSON.parse(json) as Readonly<Record<string, unknown>>;
-  return writeCells(COLUMNS.map((column) => cellOf(line[column])));
+  const cells = COLUMNS.map((column) => cellOf(line[column]));
+  return writeCells(escapesFormulas ? cells.map(guardFormula) : cells);
 }
 
 function cellOf(value: unknown): string {

@@ -1,11 +1,11 @@
 /** Reads the results of a job as a stream: a chunk of a file at a time, one set of them or all, without whoever was erased since. */
 import { open, type FileHandle } from 'node:fs/promises';
 import { ServiceError } from '../errors.ts';
-import type { BatchFormat, ResultSet } from '../operations/batches.ts';
+import type { ResultSet } from '../operations/batches.ts';
 import type { BatchFile } from './batch-files.ts';
 import type { Cut } from './erased.ts';
 import { FileCut } from './folder.ts';
-import { readKept, RESULT_HEADER, shownLine, type Kept } from './result-lines.ts';
+import { readKept, RESULT_HEADER, shownLine, type Kept, type Shape } from './result-lines.ts';
 
 const CHUNK = 64 * 1024;
 const LF = 0x0a;
@@ -49,20 +49,20 @@ async function openNow(fileNow: () => BatchFile | undefined, pathOf: (file: stri
 }
 
 /** @param filesNow asked again for each file @param cutNow asked again for each chunk: somebody may be erased while the results are read */
-export async function* shownResults(filesNow: () => readonly BatchFile[], pathOf: (file: string) => string, set: ResultSet | null, format: BatchFormat, cutNow: () => Cut | null): AsyncGenerator<string> {
-  if (format === 'csv') yield RESULT_HEADER;
+export async function* shownResults(filesNow: () => readonly BatchFile[], pathOf: (file: string) => string, set: ResultSet | null, shape: Shape, cutNow: () => Cut | null): AsyncGenerator<string> {
+  if (shape.format === 'csv') yield RESULT_HEADER;
   for (const { n } of filesNow()) {
     const { handle, bytes } = await openNow(() => filesNow().find((file) => file.n === n), pathOf);
     for await (const lines of keptLines(handle, bytes)) {
       const cut = cutNow();
-      const text = lines.map((kept) => shown(kept, set, format, cut)).join('');
+      const text = lines.map((kept) => shown(kept, set, shape, cut)).join('');
       if (text !== '') yield text;
     }
   }
 }
 
-function shown(kept: Kept, set: ResultSet | null, format: BatchFormat, cut: Cut | null): string {
+function shown(kept: Kept, set: ResultSet | null, shape: Shape, cut: Cut | null): string {
   const left = cut?.(kept) ?? null;
   const now = left === null ? kept : readKept(Buffer.from(left.text.slice(0, -1)));
-  return set === null || now.isOf(set) ? shownLine(now.json, format) : '';
+  return set === null || now.isOf(set) ? shownLine(now.json, shape) : '';
 }

@@ -1,8 +1,9 @@
 /** The files of batch jobs in a backup: exactly those that the copied store names, in the folder where a service looks for them. */
 import { createReadStream, createWriteStream } from 'node:fs';
-import { chmod, mkdir, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { chmod, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { makeFolders } from '../../storage/make-folders.ts';
 import { syncFolder } from '../../storage/sync-folder.ts';
 import type { HeldFiles, NamedFile } from '../batches/held-files.ts';
 
@@ -15,7 +16,7 @@ export async function bringFiles(to: string, { files }: HeldFiles, signal: Abort
   for (const { id, file, bytes, path } of files) {
     signal.throwIfAborted();
     const folder = join(`${to}.batches`, id);
-    if (!folders.has(folder)) await mkdir(folder, { recursive: true, mode: 0o700 });
+    if (!folders.has(folder)) makeFolders(folder, 0o700);
     folders.add(folder);
     const place = join(folder, file);
     if ((await stat(place).catch(() => null))?.size === bytes) continue;

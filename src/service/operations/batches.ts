@@ -22,15 +22,25 @@ function only(body: Body, names: readonly string[]): Body {
   return { properties: Object.fromEntries(names.map((name) => [name, body.properties[name] as Field])) };
 }
 
-/** The options of each operation are those of its own call. */
-export const BATCH_OPTIONS: Readonly<Record<BatchOperation, Body>> = {
+/** The options that the call of each operation takes. */
+export const CALL_OPTIONS: Readonly<Record<BatchOperation, Body>> = {
   enrich: only(ENRICH_BODY, ['min_likelihood', 'required', 'fields', 'verify']),
   verify: only(VERIFY_BODY, ['mode', 'timeout_ms', 'max_age_s']),
   reveal: only(REVEAL_BODY, ['reveal_mobile', 'verify']),
   company: { properties: {} },
 };
 
-const optionNames = (operation: BatchOperation): string => Object.keys(BATCH_OPTIONS[operation].properties).map((name) => `\`${name}\``).join(', ');
+/** Options of the job itself, whatever its operation. */
+const JOB_OPTIONS = {
+  escape_formulas: { type: 'boolean', default: false, description: 'Puts an apostrophe before cells of results as CSV that a spreadsheet would run as a formula.', examples: [true] },
+} as const satisfies Body['properties'];
+
+/** Everything that `options` of a job may have. */
+export function batchOptions(operation: BatchOperation): Body {
+  return { properties: { ...CALL_OPTIONS[operation].properties, ...JOB_OPTIONS } };
+}
+
+const optionNames = (operation: BatchOperation): string => Object.keys(CALL_OPTIONS[operation].properties).map((name) => `\`${name}\``).join(', ');
 
 const MAX_CREDITS_FIELD = { type: 'integer', minimum: 1, maximum: MAX_CREDITS, description: 'The job pauses rather than cost more than this.', examples: [10_000] } as const;
 
@@ -39,7 +49,7 @@ export const BATCH_BODY = {
   properties: {
     operation: { type: 'string', enum: BATCH_OPERATIONS, description: 'What is done with each line.', examples: ['enrich'] },
     format: { type: 'string', enum: BATCH_FORMATS, default: 'ndjson', description: 'Of the parts, and of the results where nothing else is asked for.', examples: ['ndjson'] },
-    options: { type: 'object', description: `For every line what the call of the operation takes: of \`enrich\` ${optionNames('enrich')}; of \`verify\` ${optionNames('verify')}; of \`reveal\` ${optionNames('reveal')}; of \`company\` none.`, examples: [{}] },
+    options: { type: 'object', description: `For every line what the call of the operation takes: of \`enrich\` ${optionNames('enrich')}; of \`verify\` ${optionNames('verify')}; of \`reveal\` ${optionNames('reveal')}; of \`company\` none. \`escape_formulas\` (boolean, \`false\`) is of the job: results as CSV get an apostrophe before each cell that a spreadsheet would run as a formula.`, examples: [{}] },
     webhook_url: WEBHOOK_URL,
     metadata: { type: 'object', description: `Yours; it comes back as it is. At most ${MAX_METADATA_BYTES.toLocaleString('en')} bytes of JSON, nested ${MAX_METADATA_DEPTH} levels deep.`, examples: [{ list: 'spring' }] },
     max_credits: MAX_CREDITS_FIELD,
@@ -145,7 +155,7 @@ export const BATCH_RESULTS = ofJob({
   under: '/results',
   summary: 'The results of a job that is completed or cancelled',
   description:
-    'A line for each line of the input, in order, of one set or of all. By `Accept`, else as the parts were: `application/x-ndjson`, or `text/csv` with the same columns, where `record` and `error` are JSON. Where a person was erased since, the line is `failed` with `suppressed_person`, and has no record.',
+    'A line for each line of the input, in order, of one set or of all. By `Accept`, else as the parts were: `application/x-ndjson`, or `text/csv` with the same columns, where `record` and `error` are JSON (with the job\'s option `escape_formulas` fit for a spreadsheet). Where a person was erased since, the line is `failed` with `suppressed_person`, and has no record.',
   query: { set: { description: 'Only lines of this status.', schema: { type: 'string', enum: RESULT_SETS }, example: 'succeeded' } },
   headers: { Accept: { description: 'In which form.', schema: { type: 'string' }, example: 'application/x-ndjson' } },
   answers: { 200: { description: 'The lines, as a stream.', content: { 'application/x-ndjson': ref('BatchLine'), 'text/csv': { type: 'string', description: '`line,custom_id,status,record,error,credits`' } } } },

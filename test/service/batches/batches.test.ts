@@ -63,6 +63,14 @@ describe('a job', () => {
     expect((await jobs.lines(job.id, '?set=not_found')).map(({ line }) => line)).toEqual([4]);
   });
 
+  it.each(['enrich', 'verify', 'reveal', 'company'])('of %s guards the cells of its results as a table, and nothing else', async (operation) => {
+    const jobs = jobsOf(await serveStore());
+    const job = await jobs.run({ operation, options: { escape_formulas: true } }, ndjson({ custom_id: '=1+1', [operation === 'company' ? 'domain' : 'email']: operation === 'company' ? 'acme.example' : JANE }));
+    const table = await jobs.results(job.id, '', { accept: 'text/csv' });
+    expect(table.split('\n')[1]).toMatch(/^1,'=1\+1,succeeded,"\{/);
+    expect(await jobs.lines(job.id)).toMatchObject([{ custom_id: '=1+1', status: 'succeeded' }]);
+  });
+
   it.each([
     ['ndjson', '', 'no_readable_line'],
     ['ndjson', 'no json\n{\n', 'no_readable_line'],

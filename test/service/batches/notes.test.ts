@@ -70,7 +70,7 @@ it('whichever of several processes has a job, and has it again, each line has it
       }
     }
     let text = '';
-    for await (const more of shownResults(() => rows.files.all(job(), 'results'), (file) => folder.at(id, file), null, 'ndjson', () => null)) text += more;
+    for await (const more of shownResults(() => rows.files.all(job(), 'results'), (file) => folder.at(id, file), null, { format: 'ndjson', escapesFormulas: false }, () => null)) text += more;
     expect(linesOf(text).map(({ line, custom_id: owner }) => [line, owner])).toEqual(done.map((owner, at) => [at + 1, owner]));
     expect(job()).toMatchObject({ counts: { succeeded: done.length }, credits: done.length });
     await rm(`${path}.batches/${id}`, { recursive: true, force: true });

@@ -5,7 +5,7 @@ import { exportRecords } from '../../../src/service/export/export-records.ts';
 import type { ImportKind } from '../../../src/service/import/names.ts';
 import { phoneOf } from '../../../src/service/field-types.ts';
 import type { SparseRecord } from '../../../src/service/records.ts';
-import { guardFormula } from '../../../src/writer/csv-format.ts';
+import { guardFormula } from '../../../src/formula-guard.ts';
 import { emptyStore, load } from '../loading.ts';
 
 /** The first record that is kept of one row, and what of it was left out. */

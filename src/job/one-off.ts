@@ -105,7 +105,7 @@ class OneOff {
     const wanted = service.concurrency === 'auto' ? AUTO_BOUNDS.max : service.concurrency;
     this.#client = new DataServiceClient({ baseUrl, apiKey, timeoutMs: service.timeoutMs, domainField: service.domainField, connections: Math.min(wanted, mostAtOnce) });
     this.#pool = new CallPool({
-      limiter: new Limiter({ rpm: service.rpm, windows: service.windows, monotonicNow, wallNow: Date.now, onThrottled: (wait) => notices.throttled(wait) }),
+      limiter: new Limiter({ rpm: service.rpm, windows: service.windows, monotonicNow, wallNow: Date.now, held: () => apiKey.reading, onThrottled: (wait) => notices.throttled(wait) }),
       concurrency: service.concurrency,
       mostAtOnce,
       rpm: service.rpm,

@@ -46,6 +46,7 @@ export function openCalls(parts: JobParts, onFatal: (error: unknown) => void): C
     shared: parts.quota,
     share: parts.share ?? 1,
     windows: ownWindows(job, parts.checkpoint),
+    held: () => heldBy(parts),
     onThrottled: (wait) => {
       counters.throttled(wait);
       notices.throttled(wait);
@@ -112,6 +113,16 @@ export function spentBefore({ checkpoint, wasKilled, job }: Pick<JobParts, 'chec
     // A wait that is longer than a run may wait has ended the run before: one call asks whether it still is.
     ...(later === undefined ? {} : { later: later.forMs > job.limits.maxWaitMs ? { ...later, untilMs: 0 } : later }),
   };
+}
+
+/** What keeps requests from being sent; null: nothing, or a failure that `mayCall` tells the pool of. */
+function heldBy(parts: JobParts): Promise<void> | null {
+  try {
+    const may = mayCall(parts);
+    return typeof may === 'boolean' ? null : may;
+  } catch {
+    return null;
+  }
 }
 
 /** Whether one more request may be sent: what others may be asking for as well first, then the job's own limit. */

@@ -18,6 +18,11 @@ export interface LimiterOptions {
   readonly share?: number;
   /** Windows that the job states, beside the plan: of a shard its part. */
   readonly windows?: readonly StatedWindow[];
+  /**
+   * What keeps a call from leaving although it may start, such as a key that is read again; null: nothing. Asked before each grant:
+   * permits that calls held meanwhile would all be used at once afterwards.
+   */
+  readonly held?: () => Promise<void> | null;
   /** The service said later, and everything waits, or waits longer than before. */
   readonly onThrottled?: (wait: ThrottledWait) => void;
   /** How the service states its reset is known now, such as "as a date": told once. */

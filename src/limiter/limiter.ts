@@ -79,6 +79,7 @@ export class Limiter {
   #lookAt = Infinity;
   #waiters: ((ticket: Ticket) => void)[] = [];
   #head = 0;
+  #isHeld = false;
   #stopped = false;
 
   constructor(options: LimiterOptions) {
@@ -96,7 +97,7 @@ export class Limiter {
     // A clock that was set back since must not make the calls older than they are.
     if (spent !== null) this.#model.restore(spent.calls, Math.max(0, options.wallNow() - spent.lastAtMs), options.monotonicNow());
     if (spent?.later !== undefined) this.#goOnWaiting(spent.later);
-    shared?.start(() => (this.#pauseTimer === null ? this.#waiters.length - this.#head : 0), () => this.#serve());
+    shared?.start(() => (this.#pauseTimer === null && !this.#isHeld ? this.#waiters.length - this.#head : 0), () => this.#serve());
   }
 
   /** Resolves to a ticket when one call may start now, to 0 when the limiter was stopped. Callers are served in order. */
@@ -143,9 +144,9 @@ export class Limiter {
     return usedUp === null ? null : { what: windowWords(usedUp), untilMs: usedUp.untilMs };
   }
 
-  /** What its callers wait for; null: none waits, or only for the answer to a call that is under way. */
+  /** What its callers wait for; null: none waits, or only for the answer to a call that is under way, or for what holds calls. */
   waiting(): Wait | null {
-    if (this.#stopped || this.#head === this.#waiters.length) return null;
+    if (this.#stopped || this.#isHeld || this.#head === this.#waiters.length) return null;
     if (this.#pauseTimer !== null) return { reason: 'throttled', what: 'the end of the pause that the service asked for', untilMs: this.#pausedUntil };
     if (this.#scout !== null && this.#scout > 0) return null;
     const wait = this.#model.waiting(this.#options.monotonicNow());
@@ -201,7 +202,22 @@ export class Limiter {
   /** The model is asked once more: since the lease began it may have heard of a neighbour. */
   #mayStart(): boolean {
     if (this.#pauseTimer !== null || (this.#scout !== null && this.#scout > 0)) return false;
-    return this.#gate === null || (this.#permits > 0 && this.#permitted(this.#options.monotonicNow()) >= 1);
+    const isPermitted = this.#gate === null || (this.#permits > 0 && this.#permitted(this.#options.monotonicNow()) >= 1);
+    return isPermitted && !this.#mustHold();
+  }
+
+  /** Whether a call could not leave, though it is permitted. Serves again when it can. */
+  #mustHold(): boolean {
+    if (this.#isHeld) return true;
+    const held = this.#options.held?.() ?? null;
+    if (held === null) return false;
+    this.#isHeld = true;
+    const goOn = (): void => {
+      this.#isHeld = false;
+      this.#serve();
+    };
+    held.then(goOn, goOn);
+    return true;
   }
 
   /** What the model permits, and every window. */

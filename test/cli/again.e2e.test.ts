@@ -195,6 +195,7 @@ describe(`a stopped job (SAMPLE_SEED=${SAMPLE_SEED})`, () => {
 
   test('does not go on with any other key changed, and names it', async () => {
     const { folder, service, args } = await stopped();
+    await writeFile(folder.at('other.csv'), toCsv(ROWS));
     const before = await files(folder);
     for (const [more, words] of sampleOf([
       [{ steps: 'enrich' }, /steps was \["enrich","verify"\] and is now \["enrich"\]/],

@@ -2,6 +2,7 @@
 import { readFile, rename, truncate, writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { expect, test } from 'vitest';
+import { SAMPLE_SEED, sampleOf } from '../support/sample.ts';
 import { makeWorld, type World } from '../support/world.ts';
 import { expectAllFound, people } from './people.ts';
 
@@ -43,7 +44,9 @@ async function follow(stderr: string, { folder, args }: World, more: Record<stri
   return (await folder.run(args({ steps: 'enrich', ...more }))).code;
 }
 
-test.each(Object.keys(DAMAGES).flatMap((name) => [[name, 'out.csv.checkpoint.json'], [name, 'elsewhere.json']] as const))('%s (%s): the advice works, for a job that stopped and for one that finished', async (name, checkpoint) => {
+const CASES = Object.keys(DAMAGES).flatMap((name) => [[name, 'out.csv.checkpoint.json'], [name, 'elsewhere.json']] as const);
+
+test.each(sampleOf(CASES, 5))(`%s (%s, SAMPLE_SEED=${SAMPLE_SEED}): the advice works, for a job that stopped and for one that finished`, async (name, checkpoint) => {
   const damage = DAMAGES[name] as Damage;
   const more: Record<string, string> = checkpoint === 'elsewhere.json' ? { checkpoint } : {};
   const world = await makeWorld(people(RECORDS));

@@ -12,6 +12,7 @@ import { EXIT, MillraceError } from '../../src/errors.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
 import type * as schema from '../../src/ledger/schema.ts';
 import { seeded } from '../support/leads.ts';
+import { casesOf } from '../support/sample.ts';
 import { foundOf, groupSize, makeGroup, wholeGroups } from './groups.ts';
 
 /** The connection of the ledger opened last: a full disk is played by a limit on its pages. */
@@ -197,7 +198,7 @@ describe('a write-ahead log', () => {
         expect(wholeGroups(ledger, scope, GROUPS)).toBe(GROUPS);
         ledger.close();
       }),
-      { numRuns: 20 },
+      { numRuns: casesOf(6, 20) },
     );
   });
 
@@ -223,7 +224,7 @@ describe('a write-ahead log', () => {
           for (const name of ['', '-wal', '-shm']) rmSync(`${path}${name}`, { force: true });
         }
       }),
-      { numRuns: 40 },
+      { numRuns: casesOf(12, 40) },
     );
   });
 

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Limiter, ObservedAnswer, ThrottledWait } from '../../src/limiter/limiter.ts';
+import { casesOf } from '../support/sample.ts';
 import { mostInAMinute } from './services.ts';
 import { isPending, makeLimiter, stopTime } from './virtual.ts';
 
@@ -67,7 +68,7 @@ describe('Limiter', () => {
         const waits = (n: number): number => (n % 7 === 0 ? (idle[n % idle.length] ?? 0) : 0);
         expect(mostInAMinute(await takeAll(makeLimiter(rpm), 150_000, waits))).toBeLessThanOrEqual(rpm);
       }),
-      { numRuns: 25 },
+      { numRuns: casesOf(8, 25) },
     );
   });
 
@@ -358,7 +359,7 @@ describe('Limiter', () => {
         await stop(limiter);
         await Promise.all(takes);
       }),
-      { numRuns: 20 },
+      { numRuns: casesOf(8, 20) },
     );
   });
 
@@ -434,7 +435,7 @@ describe('Limiter', () => {
         limiter.observe(throttled(1_000));
         expect(vi.getTimerCount()).toBe(0);
       }),
-      { numRuns: 100 },
+      { numRuns: casesOf(30, 100) },
     );
   });
 });

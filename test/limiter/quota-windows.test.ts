@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { PERIODS_MS } from '../../src/limiter/quota-headers.ts';
 import { withUncounted } from '../../src/limiter/quota-windows.ts';
 import type { LimiterOptions } from '../../src/limiter/limiter-options.ts';
+import { casesOf } from '../support/sample.ts';
 import { makeLimiter, stopTime } from './virtual.ts';
 import { callAlways, WindowedService, type Stated, type TestWindow } from './windowed-service.ts';
 
@@ -83,7 +84,7 @@ describe('several quota windows at once', () => {
         }
         await vi.advanceTimersByTimeAsync(2 * hour);
       }),
-      { numRuns: 15 },
+      { numRuns: casesOf(5, 15) },
     );
   });
 

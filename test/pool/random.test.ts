@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AUTO_BOUNDS } from '../../src/pool/adaptive-concurrency.ts';
 import { isPending, stopTime } from '../limiter/virtual.ts';
+import { casesOf } from '../support/sample.ts';
 import { DOWN, later, MISS, OK, pass, REJECTED, testBed, type Answer } from './scripted.ts';
 
 beforeEach(stopTime);
@@ -53,7 +54,7 @@ describe('CallPool, whatever the service does', () => {
         expect(bed.pool.room()).toBeNull();
         await drained(bed);
       }),
-      { numRuns: 60 },
+      { numRuns: casesOf(20, 60) },
     );
   });
 
@@ -72,7 +73,7 @@ describe('CallPool, whatever the service does', () => {
         expect(bed.fatal).toEqual([]);
         if (room !== null) expect(await isPending(room)).toBe(false);
       }),
-      { numRuns: 60 },
+      { numRuns: casesOf(20, 60) },
     );
   });
 });

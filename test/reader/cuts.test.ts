@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { findCuts, type InputRange } from '../../src/reader/cuts.ts';
 import { readRecords } from '../../src/reader/read-records.ts';
 import type { InputManifest, InputRecord } from '../../src/reader/types.ts';
+import { casesOf } from '../support/sample.ts';
 import { archive, freeze, put, readAll, scratchFolder, utf16, withoutFrames } from './helpers.ts';
 
 const folder = scratchFolder();
@@ -63,7 +64,7 @@ describe(`ranges of an input (CUTS_SEED=${SEED})`, () => {
         // Pure: whoever does it again finds the same.
         expect(await findCuts(manifest, { of, group, ...(mostPoints === undefined ? {} : { mostPoints }) })).toEqual(ranges);
       }),
-      { seed: SEED, numRuns: 100 },
+      { seed: SEED, numRuns: casesOf(30, 100) },
     );
   });
 

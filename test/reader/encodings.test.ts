@@ -2,6 +2,7 @@ import { gzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createCodec, encodingName } from '../../src/reader/encoding.ts';
+import { casesOf } from '../support/sample.ts';
 import { code, freeze, put, readAll, scratchFolder, withoutFrames } from './helpers.ts';
 
 const folder = scratchFolder();
@@ -80,7 +81,7 @@ describe(`encodings (ENCODINGS_SEED=${SEED})`, () => {
         for (const [index, { end }] of all.entries()) expect(await readAll(manifest, end, chunkBytes)).toEqual(all.slice(index + 1));
         for (const { end } of all) expect(end.offset).toBeLessThanOrEqual(bytes.length);
       }),
-      { seed: SEED, numRuns: 300 },
+      { seed: SEED, numRuns: casesOf(75, 300) },
     );
   });
 

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { csvRow } from '../../src/writer/csv-format.ts';
 import type { InputRecord } from '../../src/reader/types.ts';
+import { casesOf } from '../support/sample.ts';
 import { code, freeze, put, readAll, scratchFolder, utf16 } from './helpers.ts';
 
 const folder = scratchFolder();
@@ -63,7 +64,7 @@ describe('any table', () => {
         expect(values(records)).toEqual(rows);
         expect(records.filter(({ bad }) => bad !== null)).toEqual([]);
       }),
-      { numRuns: 250 },
+      { numRuns: casesOf(60, 250) },
     );
   });
 
@@ -75,7 +76,7 @@ describe('any table', () => {
         fc.pre((bytes.toString('latin1').match(/[\x00-\x08\x0b\x0c\x0e-\x1f]/g) ?? []).length < 8);
         expect(values(await read(bytes, delimiter === ',' ? 'in.csv' : 'in.tsv'))).toEqual(rows);
       }),
-      { numRuns: 200 },
+      { numRuns: casesOf(50, 200) },
     );
   });
 });
@@ -101,7 +102,7 @@ describe('any bytes between good rows', () => {
         // Every line is somewhere: nothing is dropped in silence.
         expect(records.every(({ values: cells }) => cells?.length === 2)).toBe(true);
       }),
-      { numRuns: 400 },
+      { numRuns: casesOf(100, 400) },
     );
   });
 
@@ -208,7 +209,7 @@ describe('JSON lines', () => {
         // What is no object is kept as a text.
         for (const { bad, json } of records) if (bad !== null) expect(typeof JSON.parse(json ?? '')).toBe('string');
       }),
-      { numRuns: 400 },
+      { numRuns: casesOf(100, 400) },
     );
   });
 

@@ -9,6 +9,7 @@ import { profileKey } from '../../src/verification/profile-url.ts';
 import { startService, type RunningService } from '../../src/service/start-service.ts';
 import { BodyReader } from '../../src/service/validate.ts';
 import { checkSyntax } from '../../src/verification/syntax.ts';
+import { casesOf } from '../support/sample.ts';
 import { KEY, makeStore } from './harness.ts';
 
 const AUTH = `Authorization: Bearer ${KEY}\r\n`;
@@ -142,7 +143,7 @@ describe('the service', () => {
         expect(heard.status).not.toBe(500);
         if (heard.status >= 400) expect(JSON.parse(heard.text)).toMatchObject({ status: heard.status });
       }),
-      { numRuns: 150 },
+      { numRuns: casesOf(40, 150) },
     );
     expect(await raw(get('/readyz'))).toMatchObject({ status: 200 });
   });

@@ -5,6 +5,7 @@ import type { ImportKind } from '../../src/service/import/names.ts';
 import type { SparseRecord } from '../../src/service/records.ts';
 import { suppress } from '../../src/service/store/suppress.ts';
 import type { Store } from '../../src/service/store/store.ts';
+import { casesOf } from '../support/sample.ts';
 import { emptyStore, load, type Given } from './loading.ts';
 
 const all = (store: Store, kind: ExportKind, withSources = false): SparseRecord[] => [...exportRecords(store, kind, withSources)];
@@ -215,7 +216,7 @@ describe('importing', () => {
         together.close();
         apart.close();
       }),
-      { numRuns: 15 },
+      { numRuns: casesOf(5, 15) },
     );
   });
 
@@ -268,7 +269,7 @@ describe('importing', () => {
         expect(all(third, 'contacts')).toEqual(all(first, 'contacts'));
         for (const store of [first, second, third]) store.close();
       }),
-      { numRuns: 15 },
+      { numRuns: casesOf(5, 15) },
     );
   });
 
@@ -292,7 +293,7 @@ describe('importing', () => {
         const { counts } = await load(store, [row], { kind });
         expect(counts.added + counts.updated + counts.unchanged + counts.skipped + counts.rejectedRows).toBe(1);
       }),
-      { numRuns: 500 },
+      { numRuns: casesOf(120, 500) },
     );
     store.close();
   });

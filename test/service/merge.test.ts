@@ -5,6 +5,7 @@ import { nameOf } from '../../src/service/person-name.ts';
 import { addressesOf } from '../../src/service/store/other-addresses.ts';
 import { numbersOf } from '../../src/service/store/other-numbers.ts';
 import { merge, stampOf, type KeptRecord, type Provenance } from '../../src/service/store/merge.ts';
+import { casesOf } from '../support/sample.ts';
 
 const record = fc.dictionary(fc.constantFrom('name', 'title', 'mobile', 'skills', 'city'), fc.oneof(fc.constantFrom('', null), fc.integer({ min: 1, max: 3 }), fc.array(fc.integer({ min: 1, max: 2 }), { maxLength: 2 })), { maxKeys: 5 });
 /** Reports of one record, each of another time: what is of the same time has no order of its own. */
@@ -93,7 +94,7 @@ describe("a person's name", () => {
         for (const field of Object.keys(one.doc)) expect(stampOf(all(shuffled), field)).toEqual(stampOf(one, field));
         for (const [row, atMs] of shuffled) expect(mergePerson(one, row, from(atMs))).toEqual({ record: one, change: 'same' });
       }),
-      { numRuns: 300 },
+      { numRuns: casesOf(75, 300) },
     );
   });
 });
@@ -127,7 +128,7 @@ describe('what belongs together in a person', () => {
         // From another source, too: what is of the same time is no news.
         for (const [record, atMs, learntMs, isEmployerDerived] of shuffled) expect(mergePerson(one, record, { source: 7, atMs }, { learntMs, isEmployerDerived }, (domain) => COMPANIES[domain] ?? null).change).toBe('same');
       }),
-      { numRuns: 3_000 },
+      { numRuns: casesOf(600, 3_000) },
     );
   });
 
@@ -145,7 +146,7 @@ describe('what belongs together in a person', () => {
         if (given.length > 0) expect(given.map(([record]) => record['company_domain'] ?? record['company_name'])).toContain(doc['company_domain'] ?? doc['company_name']);
         expect([doc['company_domain'], doc['company_name']]).toContain(undefined);
       }),
-      { numRuns: 1_000 },
+      { numRuns: casesOf(250, 1_000) },
     );
   });
 });

@@ -12,6 +12,7 @@ import { PersonRow } from '../../src/service/store/person-row.ts';
 import { SignalFeed, type SignalFilter } from '../../src/service/store/signal-feed.ts';
 import type { Store } from '../../src/service/store/store.ts';
 import { suppress } from '../../src/service/store/suppress.ts';
+import { casesOf } from '../support/sample.ts';
 import { temporaryFolder } from './harness.ts';
 import { load } from './loading.ts';
 import { backTo } from './older-stores.ts';
@@ -217,7 +218,7 @@ describe('people who work at another domain of a company', () => {
         check(store, new Searcher(store), told);
         store.close();
       }),
-      { numRuns: 25 },
+      { numRuns: casesOf(8, 25) },
     );
   });
 });

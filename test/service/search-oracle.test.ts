@@ -12,6 +12,7 @@ import { loadCompanies, loadPeople, loadSignals } from '../../src/service/store/
 import { openStore } from '../../src/service/store/open-store.ts';
 import { suppress } from '../../src/service/store/suppress.ts';
 import type { Store } from '../../src/service/store/store.ts';
+import { casesOf } from '../support/sample.ts';
 import { PlainCompanies } from './plain-companies.ts';
 import { MEETS, meetsAll, TODAY, type Employee } from './plain-scan.ts';
 
@@ -161,7 +162,7 @@ describe('search', () => {
         const expected = employees.filter((one) => meetsAll(filters, one)).map(({ person }) => String(person['id']));
         expect(findAll(filters).ids.sort()).toEqual(expected.sort());
       }),
-      { numRuns: 200 },
+      { numRuns: casesOf(60, 200) },
     );
   });
 

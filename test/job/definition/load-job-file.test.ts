@@ -8,6 +8,7 @@ import { MillraceError } from '../../../src/errors.ts';
 import { compileJob, loadJobFile } from '../../../src/job/definition/compile-job.ts';
 import { MAX_JOB_BYTES } from '../../../src/job/definition/load-job-file.ts';
 import { parseJob } from '../../../src/job/definition/parse-job.ts';
+import { casesOf } from '../../support/sample.ts';
 import { refusalOf } from './support.ts';
 
 let folder = '';
@@ -146,7 +147,7 @@ describe('a file that cannot be read as YAML', () => {
           expect(error).toMatchObject({ code: 'job_syntax' });
         }
       }),
-      { numRuns: 1000 },
+      { numRuns: casesOf(250, 1000) },
     );
   });
 });

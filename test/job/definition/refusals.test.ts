@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { compileJob } from '../../../src/job/definition/compile-job.ts';
 import { KEYS } from '../../../src/job/definition/keys.ts';
+import { casesOf } from '../../support/sample.ts';
 import { LEAST, compiled, refusalOf, sources } from './support.ts';
 import type { Flags } from './support.ts';
 
@@ -132,7 +133,7 @@ describe('refused, by name and with the exit code of its layer', () => {
           outcomes.refused += 1;
         }
       }),
-      { numRuns: 1000 },
+      { numRuns: casesOf(250, 1000) },
     );
     expect(Math.min(outcomes.compiled, outcomes.refused)).toBeGreaterThan(0);
   });

@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Leader } from '../../../src/limiter/shared/leader.ts';
 import type { MissingPod, PodState, QuotaEvent, Stamped } from '../../../src/limiter/shared/messages.ts';
+import { casesOf } from '../../support/sample.ts';
 import { Bucket, Sliding, type Limited } from '../services.ts';
 
 const EPOCH = Date.UTC(2036, 6, 15, 12);
@@ -61,7 +62,7 @@ describe('the leader of a shared quota', () => {
         const next = (bench: Bench): number[] => Array.from({ length: 500 }, () => bench.turn());
         expect(next(replaced)).toEqual(next(kept));
       }),
-      { numRuns: 12 },
+      { numRuns: casesOf(4, 12) },
     );
   });
 

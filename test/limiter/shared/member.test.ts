@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ALONE_AFTER_MS, Member } from '../../../src/limiter/shared/member.ts';
 import { LEASE_MS, type TurnReply } from '../../../src/limiter/shared/messages.ts';
+import { casesOf } from '../../support/sample.ts';
 
 const EPOCH = Date.UTC(2036, 6, 15, 12);
 const member = (): Member => new Member({ pod: 'a', rpm: 1_000, podsAtLeast: 1 });
@@ -78,7 +79,7 @@ describe('a pod that shares a quota', () => {
         }
         expect(sent).toBeLessThanOrEqual(Math.max(1, Math.floor((1_000 - own - others) / 4)));
       }),
-      { numRuns: 20 },
+      { numRuns: casesOf(6, 20) },
     );
   });
 });

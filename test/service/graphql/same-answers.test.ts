@@ -11,10 +11,11 @@ import { FILTERS } from '../../../src/service/search/filters.ts';
 import { startService, type RunningService } from '../../../src/service/start-service.ts';
 import { SIGNAL_TYPES } from '../../../src/service/signal-types.ts';
 import { loadCompanies, loadPeople, loadSignals } from '../../../src/service/store/load.ts';
+import { casesOf } from '../../support/sample.ts';
 import { KEY, makeStore, requestsTo, serveStore, type Reply, type Requests } from '../harness.ts';
 import { ask, cutTo, SCHEMA, selectionOf, wholeOf, written, type Selection } from './asking.ts';
 
-const RUNS = { numRuns: 40 };
+const RUNS = { numRuns: casesOf(12, 40) };
 const AUTH = { authorization: `Bearer ${KEY}` };
 
 let folder: string;

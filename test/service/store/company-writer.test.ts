@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { DomainNumbers } from '../../../src/service/search/employers.ts';
 import { loadCompanies } from '../../../src/service/store/load.ts';
 import type { Store } from '../../../src/service/store/store.ts';
+import { casesOf } from '../../support/sample.ts';
 import { emptyStore } from '../loading.ts';
 
 const DOMAINS = ['a.example', 'b.example', 'c.example', 'd.example'];
@@ -42,6 +43,6 @@ it('puts the same, whether the one before was new or not, and leaves nothing of 
       together.close();
       apart.close();
     }),
-    { numRuns: 40 },
+    { numRuns: casesOf(12, 40) },
   );
 });

@@ -73,7 +73,7 @@ describe('the people of a store', () => {
         }
         store.close();
       }),
-      { seed: SAMPLE_SEED, numRuns: casesOf(80, 800) },
+      { seed: SAMPLE_SEED, numRuns: casesOf(25, 800) },
     );
   }, 300_000);
 });

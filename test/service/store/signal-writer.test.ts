@@ -5,6 +5,7 @@ import type { SparseRecord } from '../../../src/service/records.ts';
 import { suppress } from '../../../src/service/store/suppress.ts';
 import type { Store } from '../../../src/service/store/store.ts';
 import { openStore } from '../../../src/service/store/open-store.ts';
+import { casesOf } from '../../support/sample.ts';
 import { emptyStore, load } from '../loading.ts';
 import { backTo } from '../older-stores.ts';
 import { temporaryFolder } from '../harness.ts';
@@ -47,7 +48,7 @@ it('keeps what was told of a signal last, field by field, whatever the order, an
       one.close();
       other.close();
     }),
-    { numRuns: 25 },
+    { numRuns: casesOf(8, 25) },
   );
 });
 
@@ -100,7 +101,7 @@ it('loses nothing by an import of its own table', async () => {
       expect(signals(store)).toEqual(before);
       store.close();
     }),
-    { numRuns: 20 },
+    { numRuns: casesOf(6, 20) },
   );
 });
 

@@ -1,9 +1,10 @@
 /** Who holds a job, as a lock file says it. */
 import { randomUUID } from 'node:crypto';
-import { readFileSync, readlinkSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { MillraceError, StorageError, storageHint } from '../errors.ts';
+import { currentBoot, processStart } from '../process-identity.ts';
 
 /** A holder that has not renewed for this long has lost the job. */
 export const LEASE_MS = 30_000;
@@ -83,30 +84,8 @@ export function ourselves(now: number): Holder {
 }
 
 function bootId(): string {
-  try {
-    // Containers share the kernel and may share a name, but not their process ids (pid_namespaces(7)).
-    return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()} ${readlinkSync('/proc/self/ns/pid')}`;
-  } catch {
-    return '';
-  }
-}
-
-/** Field 22 of /proc/PID/stat (proc(5)); elsewhere whether the process exists at all. Empty: no such process. */
-function processStart(pid: number): string {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    // State Z: dead, and only waiting for its parent to notice.
-    return fields[0] === 'Z' ? '' : (fields[19] ?? '');
-  } catch {
-    if (process.platform === 'linux') return '';
-  }
-  try {
-    process.kill(pid, 0);
-    return 'alive';
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM' ? 'alive' : '';
-  }
+  const { machine, pidSpace } = currentBoot();
+  return machine === '' ? '' : `${machine} ${pidSpace}`;
 }
 
 export function lockFailed(path: string, what: 'written' | 'read', error: unknown): MillraceError {

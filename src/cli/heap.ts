@@ -22,6 +22,8 @@ export function restartArguments(process: Pick<NodeJS.Process, 'argv' | 'execArg
   const { argv, execArgv, env, platform, versions } = process;
   const chosen = execArgv.some((flag) => flag.startsWith(FLAG)) || (env['NODE_OPTIONS'] || '').includes(FLAG);
   if (chosen || platform === 'win32' || !LONG_LIVED.includes(argv[2] || '')) return null;
+  // Node keeps no descriptor but the first three: a socket that was passed on would be closed.
+  if (env['LISTEN_FDS'] !== undefined || env['MILLRACE_SOCKET_FD'] !== undefined) return null;
   // A profiler or debugger has opened its files and ports already.
   if (execArgv.some((flag) => flag.startsWith('--inspect') || flag.startsWith('--cpu-prof') || flag.startsWith('--heap-prof'))) return null;
   const room = argv[2] === 'serve' && versions.node.startsWith(KNOWN_OF) ? [ROOM_TO_GROW] : [];

@@ -16,7 +16,7 @@ export interface Invocation {
 }
 
 /** The switches of other commands than run. */
-const OTHER_SWITCHES = ['fresh', 'json', 'sample', 'development', 'local', 'sources', 'escape-formulas', 'smtp'];
+const OTHER_SWITCHES = ['fresh', 'json', 'sample', 'development', 'local', 'sources', 'escape-formulas', 'smtp', 'take-over'];
 
 /**
  * What must be refused before yargs sees it: a switch with a value that is neither true nor false (yargs takes it for

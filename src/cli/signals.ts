@@ -29,6 +29,12 @@ export async function withStopSignals<T>(work: (signals: StopSignals) => Promise
   }
 }
 
+/** Calls `listener` for each SIGUSR2, which asks the service for its successor, until what is returned is called. */
+export function onUpgradeSignal(listener: () => void): () => void {
+  process.on('SIGUSR2', listener);
+  return () => void process.off('SIGUSR2', listener);
+}
+
 function stoppedBy(name: string, hint: string): MillraceError {
   return new MillraceError(EXIT.stopped, 'signalled', `stopped by ${name}`, { hint });
 }

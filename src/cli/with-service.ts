@@ -52,8 +52,8 @@ export async function openService(service: CompiledJob['service'], apiKey: Rotat
 
 /** The sample service on a free port of the loopback interface, with a key that nobody else knows: its one client is the run, which finds out by itself how much is too much. */
 async function startEmbedded(rpm: number | null): Promise<Service> {
-  const { startService, sampleStorePath } = await import('../service/start-service.ts');
+  const { startService, claimSampleStore } = await import('../service/start-service.ts');
   const key = randomBytes(24).toString('base64url');
-  const service = await startService({ store: await sampleStorePath(), sample: true, development: true, embeddedKey: { key, rpm }, limits: { inFlight: Infinity, lineMs: Infinity } });
+  const service = await startService({ store: await claimSampleStore(), sample: true, development: true, embeddedKey: { key, rpm }, limits: { inFlight: Infinity, lineMs: Infinity } });
   return { baseUrl: service.url, apiKey: new RotatingKey(key), close: () => service.close() };
 }

@@ -56,6 +56,8 @@ export interface App {
   ready(): boolean;
   /** Asynchronous verifications that are under way. */
   openVerifications(): number;
+  /** From now on each answer is the last one of its connection, which its client opens anew: at whoever listens then. */
+  endConnections(): void;
   /** Stops listening and resolves when what is in flight is answered. What a fault left without an answer is cut at once. */
   close(): Promise<void>;
 }
@@ -66,6 +68,7 @@ export function buildApp(context: ServiceContext): App {
   const nextRequestId = requestIds();
   const hung = new Set<Socket>();
   let closing = false;
+  let endsConnections = false;
   const ready = (): boolean => !closing && context.journal.stuckMs < STUCK_MS && context.directory.ready();
   const hold = (socket: Socket): void => {
     if (closing) {
@@ -147,7 +150,7 @@ export function buildApp(context: ServiceContext): App {
       reply.header('x-request-id', call.requestId);
       reply.header('x-credits-charged', String(call.credits));
       // A connection kept alive would keep the server from closing.
-      if (closing) reply.header('connection', 'close');
+      if (closing || endsConnections) reply.header('connection', 'close');
       if (request.is404 || isApi(request)) reply.headers(quotaOf(call));
       done(null, sent);
     };
@@ -221,6 +224,9 @@ export function buildApp(context: ServiceContext): App {
     connections,
     ready,
     openVerifications: () => jobs.open,
+    endConnections() {
+      endsConnections = true;
+    },
     close() {
       closing = true;
       for (const socket of hung) socket.destroy();

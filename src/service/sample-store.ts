@@ -1,12 +1,13 @@
 /** The sample set: a few thousand generated people and companies, so that everything can be tried without an account. */
 import { createHash, randomBytes } from 'node:crypto';
-import { chmod, lstat, readFile, rename, rm } from 'node:fs/promises';
+import { chmod, constants, copyFile, lstat, readFile, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { StorageError } from '../errors.ts';
 import { makeFolders } from '../storage/make-folders.ts';
 import type { MailWorld } from './mail-world/world.ts';
+import { StoreOwner } from './owner/store-owner.ts';
 import { loadCompanies, loadPeople, loadSignals, parseJsonLines } from './store/load.ts';
 import { MIGRATIONS, type Migration } from './store/migrations.ts';
 import { openStore } from './store/open-store.ts';
@@ -66,27 +67,50 @@ function isEmpty(store: Store): boolean {
 }
 
 /**
- * Path of a sample store shared by the runs of this user on this machine: below the temporary directory, in a folder only the user may
- * enter, named after the digest of the sample files and the schema. It is made beside its place and renamed into it, so two runs may start at once.
+ * Takes a sample store for this process: the first of this user's that nobody else serves, so that several runs have the sample at once and what one of them
+ * makes in it is there the next time. They lie below the temporary directory, in a folder only the user may enter, named after the digest of the sample files and the schema.
  * @throws StorageError when the folder cannot be made, or is somebody else's.
  */
-export async function sampleStorePath(): Promise<string> {
+export async function claimSampleStore(): Promise<StoreOwner> {
+  const template = await makeTemplate();
+  for (let n = 1; ; n++) {
+    const owner = await StoreOwner.tryClaim(template.replace(/\.sqlite$/, `.${n}.sqlite`));
+    if (owner === null) continue;
+    try {
+      if (!(await exists(owner.path))) await appear(owner.path, (unfinished) => copyFile(template, unfinished, constants.COPYFILE_FICLONE));
+      return owner;
+    } catch (error) {
+      await owner.release();
+      throw error;
+    }
+  }
+}
+
+/** A sample store that nobody serves: those that are served are copies, for loading the sample takes a second. */
+async function makeTemplate(): Promise<string> {
   const sample = await readSample();
   const path = join(await privateFolder(), sampleStoreName(sample, MIGRATIONS));
   if (await exists(path)) return path;
-  const building = `${path}.${process.pid}.${randomBytes(4).toString('hex')}.new`;
-  try {
-    const store = openStore(building);
+  await appear(path, async (unfinished) => {
+    const store = openStore(unfinished);
     try {
       await loadSample(store);
     } finally {
       store.close();
     }
-    await rename(building, path);
-  } finally {
-    await Promise.all(['', '-wal', '-shm'].map((suffix) => rm(building + suffix, { force: true })));
-  }
+  });
   return path;
+}
+
+/** Makes a file beside its place and renames it into it, so that several processes may do so at once. */
+async function appear(path: string, make: (unfinished: string) => Promise<void>): Promise<void> {
+  const unfinished = `${path}.${process.pid}.${randomBytes(4).toString('hex')}.new`;
+  try {
+    await make(unfinished);
+    await rename(unfinished, path);
+  } finally {
+    await Promise.all(['', '-wal', '-shm'].map((suffix) => rm(unfinished + suffix, { force: true })));
+  }
 }
 
 /** Another name for each schema, also where a step changes records and no table: a store that a newer version has brought up to date is refused by an older one. */

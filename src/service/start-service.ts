@@ -1,21 +1,23 @@
 /** Starts the data service on a store and stops it again. */
 import { randomBytes } from 'node:crypto';
-import { ConfigError } from '../errors.ts';
 import { buildApp } from './app.ts';
 import { Batches } from './batches/batches.ts';
 import { withLearntPatterns } from './evidence.ts';
 import { fates, type Faults } from './faults.ts';
 import { LIMITS, type Limits } from './guard/limits.ts';
+import { closeSilent, lastAnswers } from './guard/last-answers.ts';
 import { LoadGate } from './guard/load-gate.ts';
 import { VerifyGate } from './guard/verify-gate.ts';
 import { Idempotency } from './idempotency.ts';
 import { KeyRing } from './key-ring.ts';
 import type { Region } from './keys.ts';
 import { KeptQuota } from './kept-quota.ts';
+import { addressOf, descriptorOf, listen } from './listen.ts';
 import { openMail, type MailOptions, type OpenMail } from './mail.ts';
 import { loadSample, readSampleWorld, SAMPLE_KEY } from './sample-store.ts';
 import { SearchIndex } from './search/search-index.ts';
 import { EventStreams } from './signal-events.ts';
+import { StoreOwner } from './owner/store-owner.ts';
 import { openDirectory } from './store/directory.ts';
 import { Journal } from './store/journal.ts';
 import { openStore } from './store/open-store.ts';
@@ -30,7 +32,7 @@ import { Webhooks } from './webhooks/webhooks.ts';
 
 export type { Faults } from './faults.ts';
 export type { MailOptions } from './mail.ts';
-export { sampleStorePath } from './sample-store.ts';
+export { claimSampleStore } from './sample-store.ts';
 
 /** How long `close` waits for what is in flight, milliseconds. */
 const CLOSE_WITHIN_MS = 10_000;
@@ -41,12 +43,14 @@ const BUSY_TIMEOUT_MS = 0;
 const CACHE_KIB = 16_384;
 
 export interface ServiceOptions {
-  /** SQLite file; made when missing. */
-  readonly store: string;
+  /** SQLite file, made when missing; or one that this process owns already, which `close` lets go of. */
+  readonly store: string | StoreOwner;
   /** Default 127.0.0.1. */
   readonly host?: string;
   /** Default 0: any free port. */
   readonly port?: number;
+  /** A socket that listens already, by its descriptor: in place of `host` and `port`. Whoever else has it listens when this service ends. */
+  readonly socket?: number;
   /** Default us. */
   readonly region?: Region;
   /** Load the sample set into an empty store, and accept the key `sample-key` on the enterprise plan. */
@@ -68,28 +72,44 @@ export interface RunningService {
   /** Origin without a trailing slash. */
   readonly url: string;
   readonly port: number;
+  /** The descriptor of the socket that it listens on; null: the system has none. */
+  readonly socket: number | null;
+  /** Aborts when the store is this process's no more, with the error to end with. */
+  readonly lost: AbortSignal;
   /** What it looks like now, for metrics and probes. */
   look(): ServiceView;
   /** Answers what is in flight (10 s at most, or until `abort`), writes what is pending, and lets go of the store. Safe to call twice. */
   close(abort?: AbortSignal): Promise<void>;
+  /** The same where another process has the socket, too, and goes on with it: before it stops listening, each answer becomes the last of its connection. */
+  handOver(abort?: AbortSignal): Promise<void>;
 }
 
 /**
  * Opens the store and listens.
- * @throws StorageError when the store cannot be used; ConfigError when the address cannot be listened on.
+ * @throws MillraceError 75 when another process serves the store; StorageError when the store cannot be used; ConfigError when the address cannot be listened on.
  */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
+  const owner = typeof options.store === 'string' ? await StoreOwner.claim(options.store) : options.store;
+  try {
+    return await startOn(owner, options);
+  } catch (error) {
+    await owner.release();
+    throw error;
+  }
+}
+
+async function startOn(owner: StoreOwner, options: ServiceOptions): Promise<RunningService> {
   const region = options.region ?? 'us';
-  const host = options.host ?? '127.0.0.1';
   const log = options.log ?? null;
   const clock = (): number => performance.now();
   const now = (): number => Date.now();
 
-  const store = openStore(options.store);
+  const store = openStore(owner.path);
   let mail: OpenMail | null = null;
   const journal = new Journal(store, (error) => log?.write('warn', { event: 'store_write_failed', error: error instanceof Error ? error.message : String(error) }), clock);
   const lag = new LoopLag(clock);
   try {
+    await owner.watchFile();
     if (options.sample === true) await loadSample(store);
     store.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}; PRAGMA cache_size = -${CACHE_KIB}`);
     const keys = new KeyRing(store, journal, clock);
@@ -111,7 +131,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     const evidence = withLearntPatterns(directory, store, clock);
     const signals = new SignalFeed(store);
     const webhooks = new Webhooks({ store, journal, keys, signals, directory, isDevelopment: options.development === true, resolver: opened.resolver, now, random: () => Math.random(), log });
-    const batches = new Batches({ store, writes: webhooks.writes, path: options.store, keys, performing: { directory, verifier, evidence, now, webhooks }, meter, log, arrived: () => gate.arrived, clock, now, announce: webhooks.announce });
+    const batches = new Batches({ store, writes: webhooks.writes, path: owner.path, keys, performing: { directory, verifier, evidence, now, webhooks }, meter, log, arrived: () => gate.arrived, clock, now, announce: webhooks.announce });
     const app = buildApp({
       directory,
       search: new SearchIndex(store, now),
@@ -136,41 +156,54 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       meter,
       log,
     });
-    await listen(app.fastify, host, options.port ?? 0);
+    await listen(app.fastify, options.socket ?? { host: options.host ?? '127.0.0.1', port: options.port ?? 0 });
     batches.start();
     webhooks.start();
-    const address = app.fastify.server.address();
-    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    const { server } = app.fastify;
+    const { port, url } = addressOf(server);
+    await owner.answersAt(url);
 
-    const stop = async (abort?: AbortSignal): Promise<void> => {
-      const force = (): void => app.fastify.server.closeAllConnections();
-      const timer = setTimeout(force, CLOSE_WITHIN_MS);
-      abort?.addEventListener('abort', force, { once: true });
+    const stop = async (abort: AbortSignal, isHandedOver: boolean): Promise<void> => {
       // What is under way is done again after the next start: what is cut short now is no result.
       batches.stop();
+      if (isHandedOver) {
+        app.endConnections();
+        await Promise.all([lastAnswers(app.connections.sockets, abort), webhooks.close()]);
+      }
+      const force = (): void => server.closeAllConnections();
+      const timer = setTimeout(force, CLOSE_WITHIN_MS);
+      abort.addEventListener('abort', force, { once: true });
       // What waits for a mail server is answered as pending.
       opened.verifier.close();
       try {
         const closed = Promise.all([app.close(), webhooks.close()]);
-        if (abort?.aborted === true) force();
+        if (isHandedOver) void closeSilent(app.connections.sockets, abort);
+        if (abort.aborted) force();
         await closed;
       } finally {
         clearTimeout(timer);
         lag.close();
         await opened.close();
         await batches.ended();
-        quota.settle();
+        // Another process's levels hold by now.
+        if (!owner.lost.aborted) quota.settle();
         journal.close();
         turn.end();
         store.close();
+        await owner.release();
       }
     };
     const look = (): ServiceView => ({
       meter, ready: app.ready(), inFlight: gate.inFlight, connections: app.connections, streams: streams.size, lagMs: lag.worstMs, turnMs: gate.lastTurnMs,
-      verifying: { addresses: verifier.addresses, jobs: app.openVerifications() }, batches: batches.byState(), webhooks: { counts: webhooks.courier.counts, pending: webhooks.pending }, stuckMs: journal.stuckMs, store: options.store,
+      verifying: { addresses: verifier.addresses, jobs: app.openVerifications() }, batches: batches.byState(), webhooks: { counts: webhooks.courier.counts, pending: webhooks.pending }, stuckMs: journal.stuckMs, store: owner.path,
     });
     let stopping: Promise<void> | null = null;
-    return { url: `http://${reachable(host)}:${port}`, port, look, close: (abort) => (stopping ??= stop(abort)) };
+    const never = new AbortController().signal;
+    return {
+      url, port, socket: descriptorOf(server), lost: owner.lost, look,
+      close: (abort = never) => (stopping ??= stop(abort, false)),
+      handOver: (abort = never) => (stopping ??= stop(abort, true)),
+    };
   } catch (error) {
     lag.close();
     await mail?.close();
@@ -178,25 +211,4 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     store.close();
     throw error;
   }
-}
-
-async function listen(app: ReturnType<typeof buildApp>['fastify'], host: string, port: number): Promise<void> {
-  try {
-    await app.listen({ host, port });
-  } catch (error) {
-    await app.close();
-    const { code } = error as NodeJS.ErrnoException;
-    const why = code === 'EADDRINUSE' ? 'the port is taken' : code === 'EACCES' ? 'not permitted' : (error as Error).message;
-    throw new ConfigError('cannot_listen', `cannot listen on ${host}:${port}: ${why}`, {
-      hint: 'pass another --port (0: any free one) or --host',
-      cause: error,
-    });
-  }
-}
-
-/** The address a client on this machine reaches `host` by. */
-function reachable(host: string): string {
-  if (host === '0.0.0.0') return '127.0.0.1';
-  if (host === '::') return '[::1]';
-  return host.includes(':') ? `[${host}]` : host;
 }

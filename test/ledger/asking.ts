@@ -12,18 +12,16 @@ export function scopeOf(ledger: RunLedger): number {
   return scope;
 }
 
-/** `told` resolves with what the run is told; `seed` is what came with it, null for nothing. */
-export function ask(ledger: RunLedger, key: string): { readonly told: Promise<LedgerAnswer | null>; isTold: () => boolean; seed: () => string | null } {
+/** `told` resolves with what the run is told. */
+export function ask(ledger: RunLedger, key: string): { readonly told: Promise<LedgerAnswer | null>; isTold: () => boolean } {
   let isTold = false;
-  let seed: string | null = null;
   const told = new Promise<LedgerAnswer | null>((resolve) => {
-    ledger.ask(scopeOf(ledger), key, (answer, ofAnother = null) => {
+    ledger.ask(scopeOf(ledger), key, (answer) => {
       isTold = true;
-      seed = ofAnother;
       resolve(answer);
     });
   });
-  return { told, isTold: () => isTold, seed: () => seed };
+  return { told, isTold: () => isTold };
 }
 
 export function answer(ledger: RunLedger, key: string, told: LedgerAnswer = HIT): void {

@@ -73,7 +73,7 @@ export async function makeKey(store: string, plan: Plan, more: { credits?: numbe
   }
 }
 
-export async function serveStore(options: Partial<ServiceOptions> & { rpm?: number | null } = {}): Promise<Served> {
+export async function serveStore(options: Partial<Omit<ServiceOptions, 'store'>> & { rpm?: number | null; store?: string } = {}): Promise<Served> {
   const { rpm = null, ...rest } = options;
   const store = options.store ?? (await makeStore());
   const bugs: unknown[] = [];

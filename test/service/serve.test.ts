@@ -3,11 +3,11 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { EXIT } from '../../src/errors.ts';
 import { sampleStoreName } from '../../src/service/sample-store.ts';
 import { serve } from '../../src/service/serve-command.ts';
-import { sampleStorePath, startService } from '../../src/service/start-service.ts';
+import { claimSampleStore, startService } from '../../src/service/start-service.ts';
 import { MIGRATIONS } from '../../src/service/store/migrations.ts';
-import { serveStore, temporaryFolder } from './harness.ts';
+import { makeStore, serveStore, temporaryFolder } from './harness.ts';
 
-const OPTIONS = { host: '127.0.0.1', port: 0, store: null, region: 'us', sample: true, development: false, mail: {}, faults: {}, monitor: null, logLevel: 'silent' } as const;
+const OPTIONS = { host: '127.0.0.1', port: 0, store: null, region: 'us', sample: true, development: false, mail: {}, faults: {}, takeOver: false, monitor: null, logLevel: 'silent' } as const;
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -53,7 +53,7 @@ describe('serve', () => {
 
   it('says that the port is taken', async () => {
     const first = await serveStore();
-    await expect(startService({ store: first.store, port: first.port })).rejects.toMatchObject({ code: 'cannot_listen', message: expect.stringContaining('the port is taken') });
+    await expect(startService({ store: await makeStore(), port: first.port })).rejects.toMatchObject({ code: 'cannot_listen', message: expect.stringContaining('the port is taken') });
   });
 
   it('closes twice as well as once', async () => {
@@ -72,16 +72,20 @@ describe('serve', () => {
   });
 });
 
-describe('sampleStorePath', () => {
-  it('makes one store for all who ask at once, in a folder of its own', async () => {
+describe('claimSampleStore', () => {
+  it('gives each of those who ask at once a store of its own, in a folder of its own, and the first one again once it is free', async () => {
     vi.stubEnv('TMPDIR', await temporaryFolder());
-    const paths = await Promise.all(Array.from({ length: 4 }, sampleStorePath));
-    expect(new Set(paths).size).toBe(1);
+    const owners = await Promise.all(Array.from({ length: 3 }, claimSampleStore));
+    const paths = owners.map(({ path }) => path).toSorted();
+    expect(paths.map((path) => /\.(\d)\.sqlite$/.exec(path)?.[1])).toEqual(['1', '2', '3']);
     const [path = ''] = paths;
     expect((await lstat(path)).mode & 0o777).toBe(0o600);
     const folder = path.slice(0, path.lastIndexOf('/'));
     expect((await lstat(folder)).mode & 0o777).toBe(0o700);
-    expect(await sampleStorePath()).toBe(path);
+    for (const owner of owners) await owner.release();
+    const again = await claimSampleStore();
+    expect(again.path).toBe(path);
+    await again.release();
   });
 
   it('is another one for each schema, also where a step changes no table', () => {

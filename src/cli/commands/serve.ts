@@ -5,10 +5,10 @@ import { LOG_LEVELS } from '../../job/definition/run-options.ts';
 import { monitorAddress, type MonitorAddress } from '../../monitor/address.ts';
 import { checkFlags, textOf, wordOf } from '../flag-values.ts';
 import type { Invocation } from '../invocation.ts';
-import { withStopSignals } from '../signals.ts';
+import { onUpgradeSignal, withStopSignals } from '../signals.ts';
 import { SERVE_MAIL_FLAGS, serveMail } from '../mail-flags.ts';
 
-const FLAGS = ['host', 'port', 'store', 'region', 'sample', 'development', 'monitor', 'log-level', 'latency-ms', 'latency-jitter-ms', 'error-rate', 'throttle-rate', 'drop-rate', 'hang-rate', 'fault-seed', ...SERVE_MAIL_FLAGS];
+const FLAGS = ['host', 'port', 'store', 'region', 'sample', 'development', 'take-over', 'monitor', 'log-level', 'latency-ms', 'latency-jitter-ms', 'error-rate', 'throttle-rate', 'drop-rate', 'hang-rate', 'fault-seed', ...SERVE_MAIL_FLAGS];
 /** Regions of the service; a key belongs to one. */
 const REGIONS = ['us', 'eu', 'apac'] as const;
 const MAX_PORT = 65_535;
@@ -30,6 +30,7 @@ export async function serve(invocation: Invocation): Promise<ExitCode> {
     region: wordOf(invocation, 'region', REGIONS) ?? 'us',
     sample: invocation.flags.get('sample') === true,
     development: invocation.flags.get('development') === true,
+    takeOver: invocation.flags.get('take-over') === true,
     mail: serveMail(invocation),
     faults: {
       latencyMs: whole('latency-ms', 0, MAX_LATENCY_MS),
@@ -45,7 +46,7 @@ export async function serve(invocation: Invocation): Promise<ExitCode> {
     logLevel: wordOf(invocation, 'log-level', LOG_LEVELS) ?? (process.stderr.isTTY ? 'warn' : 'info'),
   };
   const service = await import('../../service/serve-command.ts');
-  await withStopSignals((signals) => service.serve(settings, signals), 'What was in flight was cut off; what was answered is in the store.');
+  await withStopSignals((signals) => service.serve(settings, { ...signals, onUpgrade: onUpgradeSignal }), 'What was in flight was cut off; what was answered is in the store.');
   return EXIT.ok;
 }
 

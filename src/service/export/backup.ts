@@ -4,6 +4,7 @@ import { stat } from 'node:fs/promises';
 import { backup } from 'node:sqlite';
 import { InputError, MillraceError, StorageError, storageHint, UsageError } from '../../errors.ts';
 import { holdFiles, namedFiles, type HeldFiles } from '../batches/held-files.ts';
+import { nameOfStore } from '../owner/store-name.ts';
 import { openExistingStore } from '../store/open-store.ts';
 import type { Store } from '../store/store.ts';
 import { bringFiles, dropOthers } from './batch-files.ts';
@@ -24,7 +25,7 @@ export async function backupCommand(from: string, to: string, signal: AbortSigna
   const store = openExistingStore(from);
   let held: HeldFiles | null = null;
   try {
-    const { files, missing } = (held = await holdMoment(store, from, signal));
+    const { files, missing } = (held = await holdMoment(store, nameOfStore(from), signal));
     const holding = held;
     const size = await writeWhole(to, async (partial) => {
       await backup(store, partial, { rate: PAGES_AT_ONCE, progress: () => signal.throwIfAborted() });

@@ -7,11 +7,13 @@ export interface Connections {
   readonly open: number;
   /** Closed at once, since the start. */
   readonly refused: number;
+  readonly sockets: ReadonlySet<Socket>;
 }
 
 export function guardConnections(server: Server, limits: Pick<Limits, 'connections' | 'connectionsPerAddress'>): Connections {
   const byAddress = new Map<string, number>();
-  const counts = { open: 0, refused: 0 };
+  const sockets = new Set<Socket>();
+  const counts = { open: 0, refused: 0, sockets };
   server.maxConnections = limits.connections;
   server.on('drop', () => void counts.refused++);
   server.on('connection', (socket: Socket) => {
@@ -23,9 +25,11 @@ export function guardConnections(server: Server, limits: Pick<Limits, 'connectio
       return;
     }
     counts.open++;
+    sockets.add(socket);
     byAddress.set(address, known + 1);
     socket.once('close', () => {
       counts.open--;
+      sockets.delete(socket);
       const left = (byAddress.get(address) ?? 1) - 1;
       if (left === 0) byAddress.delete(address);
       else byAddress.set(address, left);

@@ -1,8 +1,9 @@
 /** Opens the service's SQLite file: makes it when it is missing, brings its schema up to date, and sets how it is shared. */
-import { closeSync, existsSync, openSync } from 'node:fs';
+import { closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { InputError, MillraceError, StorageError, storageHint } from '../../errors.ts';
+import { nameOfStore } from '../owner/store-name.ts';
 import { MIGRATIONS } from './migrations.ts';
 import { isBusy } from '../../sqlite/busy.ts';
 import { isMoved, isOfDisk, systemCodeOf } from '../../sqlite/system-code.ts';
@@ -20,13 +21,14 @@ const LOG_BYTES = 16 * 1024 * 1024;
 /**
  * Opens `path`, creating the file (0600: it holds personal data) when it is missing. Write-ahead log: readers go on while someone writes.
  * `timeoutMs` is how long a write waits for another process's.
- * @throws InputError when its folder is missing; StorageError when the file cannot be opened, is no store, or is newer than this program.
+ * @throws InputError when its folder is missing, or it has a name elsewhere; StorageError when the file cannot be opened, is no store, or is newer than this program.
  */
 export function openStore(path: string, timeoutMs: number = BUSY_TIMEOUT_MS): Store {
+  const file = nameOfStore(path);
   let db: DatabaseSync | undefined;
   try {
-    if (!existsSync(path)) makeFile(path);
-    db = new DatabaseSync(path, { timeout: timeoutMs });
+    if (!existsSync(file)) makeFile(path);
+    db = new DatabaseSync(file, { timeout: timeoutMs });
     // NORMAL: a power cut may lose the last moments, never the file.
     // Who was erased or changed is overwritten with zeros: nothing of them stays in the file's free space.
     db.exec(`PRAGMA page_size = ${PAGE_BYTES}; PRAGMA secure_delete = ON; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536;`);
@@ -52,8 +54,17 @@ function makeFile(path: string): void {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== 'ENOENT' && code !== 'ENOTDIR') throw error;
-    throw new InputError('store_missing', `There is no folder ${dirname(path)} for the store ${path}`, { hint: 'Check the name given with --store, or make the folder first.', cause: error });
+    throw folderMissing(path, error);
   }
+}
+
+/** @throws InputError when there is no folder for the store */
+export function requireFolder(path: string): void {
+  if (statSync(dirname(path), { throwIfNoEntry: false })?.isDirectory() !== true) throw folderMissing(path);
+}
+
+function folderMissing(path: string, cause?: unknown): InputError {
+  return new InputError('store_missing', `There is no folder ${dirname(path)} for the store ${path}`, { hint: 'Check the name given with --store, or make the folder first.', cause });
 }
 
 /** Has the log's pages moved into the file whenever it has come to so many bytes, whatever pages the file has. */

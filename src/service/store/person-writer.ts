@@ -110,8 +110,7 @@ export function preparedPersonWriter(store: Store, index: IndexWriter): PutPrepa
   };
 }
 
-/** By what somebody is recognised who was erased and comes again. */
-export function tracesOf({ email, profile, id, others, mobiles, nameKey }: Pick<PreparedPerson, 'email' | 'profile' | 'id' | 'others' | 'mobiles' | 'nameKey'>): Traces {
+function tracesOf({ email, profile, id, others, mobiles, nameKey }: PreparedPerson): Traces {
   const ofId = tracesOfId(id, nameKey);
   const ofFunction = email !== null && isOfFunction(email) ? wordsWith(email, nameKey) : [];
   return { ...ofId, emails: email === null ? others : [email, ...others], profile, mobiles, keyWords: [...(ofId.keyWords ?? []), ...ofFunction] };

@@ -55,7 +55,7 @@ it('so many connections and no more: one too many is closed unread, and the next
     await once(socket, 'data');
   }
   expect(await say(service, 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n')).toBe('');
-  expect(service.look().connections).toEqual({ open: 3, refused: 1 });
+  expect(service.look().connections).toMatchObject({ open: 3, refused: 1 });
   const [first] = held as [Socket];
   const gone = expect.poll(() => service.look().connections.open);
   first.destroy();

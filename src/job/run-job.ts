@@ -1,9 +1,7 @@
 /**
  * The whole program in the order in which a record flows: reader, limiter, pool, steps, writer, checkpoint.
  */
-import { hash } from 'node:crypto';
 import { LowWatermark } from '../checkpoint/low-watermark.ts';
-import type { Checkpoint } from '../checkpoint/checkpoint-file.ts';
 import type { DataServiceClient } from '../client/data-service-client.ts';
 import type { Limiter } from '../limiter/limiter.ts';
 import type { CallPool } from '../pool/call-pool.ts';
@@ -17,6 +15,7 @@ import { TrustGate } from '../processor/trust-gate.ts';
 import { readRecords } from '../reader/read-records.ts';
 import type { InputRecord } from '../reader/types.ts';
 import type { Mark } from '../writer/mark.ts';
+import { idempotencyKey, keySeed } from './idempotency-keys.ts';
 import type { JobParts, Known, RunEnd } from './job-parts.ts';
 import { openCalls } from './open-calls.ts';
 import { sizeOf } from './record-size.ts';
@@ -81,7 +80,9 @@ export class RunningJob {
     this.pool = calls.pool;
     ledger.listen({ moved: () => this.#moveOn(), failed: (error) => this.#stopFor(error) });
     this.#gate = new TrustGate({ held: parts.checkpoint.held, trusted: parts.checkpoint.trusted || job.limits.trustMisses, onDistrust: (answers, kind) => void this.#distrust(answers, kind) });
-    const context = { client: this.#client, pool: this.pool, ledger, gate: this.#gate, idempotencyKey: idempotencyKeys(parts.checkpoint), onProgress: () => this.#moveOn(), onPending: calls.onPending };
+    const ownSeed = keySeed(parts.checkpoint);
+    const keyOf = (body: string, seed: string | null = null): string => idempotencyKey(seed ?? ownSeed, body);
+    const context = { client: this.#client, pool: this.pool, ledger, gate: this.#gate, idempotencyKey: keyOf, onProgress: () => this.#moveOn(), onPending: calls.onPending };
     const scopes = lookupScopes((step, options) => ledger.scope(service.origin, step, options), job.service.domainField);
     this.#steps = openSteps(job, context, scopes, calls.pace);
     this.#processor = parts.retry === null
@@ -321,10 +322,4 @@ export class RunningJob {
       },
     };
   }
-}
-
-/** `Idempotency-Key` = hash(job, generation, request body): attempts and resumes that send the same body repeat it. */
-function idempotencyKeys(checkpoint: Checkpoint): (body: string) => string {
-  const prefix = `${checkpoint.job}\n${checkpoint.generation}\n`;
-  return (body) => hash('sha256', prefix + body, 'base64url');
 }

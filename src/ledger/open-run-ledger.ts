@@ -8,6 +8,8 @@ export interface RunLedgerOptions extends Omit<LedgerOptions, 'path' | 'failedBy
   readonly since: number;
   /** What tells this execution from others that go on at the same time: of a shard its own name. Left out: `run`. */
   readonly claimant?: string;
+  /** What this run's Idempotency-Keys are made with. A run that takes over what this one was asking for asks with the same keys. */
+  readonly keySeed: string;
   /** How long a ledger on a network may be away, milliseconds. */
   readonly maxOutageMs: number;
   readonly tell: Teller;

@@ -5,8 +5,11 @@ import type { Ledger } from './ledger.ts';
 import type { Lookups } from './lookup-counts.ts';
 import type { LedgerEntry } from './options.ts';
 
-/** Called once: with the answer that another run has paid for, or with null when it is for this run to ask. */
-export type Told = (answer: LedgerAnswer | null) => void;
+/**
+ * Called once: with the answer that another run has paid for, or with null when it is for this run to ask.
+ * `seed`: a run that is gone was asking. The request's Idempotency-Key is made with this, so that a service does not charge twice.
+ */
+export type Told = (answer: LedgerAnswer | null, seed?: string | null) => void;
 
 /** Whom a ledger that is asked over the network tells. */
 export interface LedgerListener {

@@ -10,8 +10,11 @@ export interface StepContext {
   readonly pool: CallPool;
   readonly ledger: Pick<RunLedger, 'get' | 'ask' | 'put'>;
   readonly gate: TrustGate;
-  /** The `Idempotency-Key` of a request body: the same for every attempt and every resume that sends it. */
-  readonly idempotencyKey: (body: string) => string;
+  /**
+   * The `Idempotency-Key` of a request body: the same for every attempt and every resume that sends it.
+   * @param seed of a run that is gone, and was asking; left out or null: this run's own
+   */
+  readonly idempotencyKey: (body: string, seed?: string | null) => string;
   /** A lookup was settled or shared: something may be able to move. */
   readonly onProgress: () => void;
   /** So many verdicts are not final, and are asked for again after so many milliseconds. */

@@ -18,10 +18,10 @@ export class EnrichStep extends LookupStep<EnrichLookup, PersonRecord> {
     return this.#scopes[by];
   }
 
-  protected callFor({ by, key }: EnrichLookup): () => Promise<CallResult<EnrichAnswer>> {
+  protected callFor({ by, key }: EnrichLookup, seed: string | null): () => Promise<CallResult<EnrichAnswer>> {
     const { client, idempotencyKey } = this.context;
     const body = client.enrichBody(by === 'email' ? { email: key } : { domain: key });
-    const options = { idempotencyKey: idempotencyKey(body) };
+    const options = { idempotencyKey: idempotencyKey(body, seed) };
     return () => client.callEnrich(body, options);
   }
 }

@@ -34,8 +34,8 @@ export abstract class LookupStep<L extends Lookup, R> {
   /** The scope of the ledger under which this lookup is kept. */
   protected abstract scopeOf(lookup: L): number;
 
-  /** The call that asks for it: the same request each time it is sent. */
-  protected abstract callFor(lookup: L): () => Promise<CallResult<RecordAnswer<R>>>;
+  /** The call that asks for it: the same request each time it is sent. @param seed see `StepContext.idempotencyKey` */
+  protected abstract callFor(lookup: L, seed: string | null): () => Promise<CallResult<RecordAnswer<R>>>;
 
   /** Calls on their way or waiting for their turn, and lookups that other runs are asked about. */
   get callsPending(): number {
@@ -62,9 +62,9 @@ export abstract class LookupStep<L extends Lookup, R> {
       return;
     }
     this.#calls++;
-    this.context.ledger.ask(scope, lookup.key, (told) => {
+    this.context.ledger.ask(scope, lookup.key, (told, seed = null) => {
       if (told === null) {
-        this.#send(scope, lookup);
+        this.#send(scope, lookup, seed);
         return;
       }
       this.#calls--;
@@ -73,10 +73,10 @@ export abstract class LookupStep<L extends Lookup, R> {
     });
   }
 
-  #send(scope: number, lookup: L): void {
+  #send(scope: number, lookup: L, seed: string | null): void {
     this.context.pool.submit<RecordAnswer<R>>({
       step: this.step,
-      send: this.callFor(lookup),
+      send: this.callFor(lookup, seed),
       settle: (settled) => {
         this.#calls--;
         this.#settle(scope, lookup.key, settled);

@@ -17,10 +17,10 @@ export class RevealStep extends LookupStep<Lookup, ContactRecord> {
     return this.#scope;
   }
 
-  protected callFor({ key }: Lookup): () => Promise<CallResult<RevealAnswer>> {
+  protected callFor({ key }: Lookup, seed: string | null): () => Promise<CallResult<RevealAnswer>> {
     const { client, idempotencyKey } = this.context;
     const body = client.revealBody({ linkedin_url: key });
-    const options = { idempotencyKey: idempotencyKey(body) };
+    const options = { idempotencyKey: idempotencyKey(body, seed) };
     return () => client.callReveal(body, options);
   }
 }

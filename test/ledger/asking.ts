@@ -12,16 +12,18 @@ export function scopeOf(ledger: RunLedger): number {
   return scope;
 }
 
-/** `told` resolves with what the run is told. */
-export function ask(ledger: RunLedger, key: string): { readonly told: Promise<LedgerAnswer | null>; isTold: () => boolean } {
+/** `told` resolves with what the run is told; `seed` is what came with it, null for nothing. */
+export function ask(ledger: RunLedger, key: string): { readonly told: Promise<LedgerAnswer | null>; isTold: () => boolean; seed: () => string | null } {
   let isTold = false;
+  let seed: string | null = null;
   const told = new Promise<LedgerAnswer | null>((resolve) => {
-    ledger.ask(scopeOf(ledger), key, (answer) => {
+    ledger.ask(scopeOf(ledger), key, (answer, ofAnother = null) => {
       isTold = true;
+      seed = ofAnother;
       resolve(answer);
     });
   });
-  return { told, isTold: () => isTold };
+  return { told, isTold: () => isTold, seed: () => seed };
 }
 
 export function answer(ledger: RunLedger, key: string, told: LedgerAnswer = HIT): void {

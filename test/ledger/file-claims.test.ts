@@ -100,6 +100,26 @@ it('a lookup that failed for another run after retries is asked for by the one t
   expect([a.totals(), b.totals()]).toEqual([{ lookups: 1, reused: 0 }, { lookups: 1, reused: 0 }]);
 });
 
+it('what a killed run was asking for is asked for with that run’s keys, by whichever run takes it over, and nothing else is', async () => {
+  const { open, path } = fileSite();
+  const first = await open(run('first'));
+  const killed = await claimedBy(path, 'killed', ['k', 'l', 'm']);
+  const waits = ask(first, 'k');
+  await expect.poll(() => first.waiting).toBe(1);
+  await killed.kill();
+  expect([await waits.told, waits.seed()]).toEqual([null, 'seed of killed']);
+  // Alone by now: what it has not asked for yet is remembered, and what is answered is not.
+  await expect.poll(() => hasClaimsFile(path)).toBe(false);
+  answer(first, 'k', { kind: 'failed', code: 'timeout', attempts: 5, requestId: null });
+  expect([ask(first, 'k').seed(), ask(first, 'l').seed(), ask(first, 'other').seed()]).toEqual([null, 'seed of killed', null]);
+  const second = await open(run('second'));
+  const [l, m, other] = [ask(second, 'l'), ask(second, 'm'), ask(second, 'other')];
+  expect([await m.told, m.seed()]).toEqual([null, 'seed of killed']);
+  // It ends while it asks: what it took over keeps the keys that it had first.
+  await first.close();
+  expect([await l.told, l.seed(), await other.told, other.seed()]).toEqual([null, 'seed of killed', null, 'seed of first']);
+});
+
 it('a retry asks again for a refusal that came from another run', async () => {
   const { open } = fileSite();
   const refused = { kind: 'failed', code: 'http_400', attempts: 1, requestId: null } as const;

@@ -42,7 +42,7 @@ export function temporaryFolder(): string {
 }
 
 function complete(options: Partial<RunLedgerOptions>): RunLedgerOptions {
-  return { job: 'nightly', run: 'run-1', maxAgeDays: 0, now: () => START, since: START, maxOutageMs: 30_000, tell: tellNobody, ...options };
+  return { job: 'nightly', run: 'run-1', maxAgeDays: 0, now: () => START, since: START, maxOutageMs: 30_000, keySeed: `seed of ${options.run ?? 'run-1'}`, tell: tellNobody, ...options };
 }
 
 /** Closed with the test, whatever became of it. */

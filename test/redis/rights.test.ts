@@ -33,7 +33,7 @@ async function useLedger(uri: string): Promise<void> {
   ledger.put([{ scope, key: 'k', answer: { kind: 'miss' } }]);
   await ledger.keep();
   await ledger.close();
-  const peek = RedisPeek.open({ uri, path: `${temporaryFolder()}/peek` }, { job: 'nightly', run: 'run-1', maxAgeDays: 0, now: () => START, since: START, maxOutageMs: 1_000, tell: tellNobody });
+  const peek = RedisPeek.open({ uri, path: `${temporaryFolder()}/peek` }, { job: 'nightly', run: 'run-1', maxAgeDays: 0, now: () => START, since: START, maxOutageMs: 1_000, keySeed: '', tell: tellNobody });
   const contents = RedisContents.open(uri);
   try {
     const peeked = peek.scope('https://api.example', 'enrich', 'by email');

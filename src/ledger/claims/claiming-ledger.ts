@@ -11,6 +11,8 @@ import { Presence } from './presence.ts';
 export interface ClaimingLedgerOptions extends LedgerOptions {
   /** See `PresenceOptions.name`. */
   readonly claimant: string;
+  /** See `RunLedgerOptions.keySeed`. */
+  readonly keySeed: string;
   /** Monotonic milliseconds; for tests. */
   readonly monotonicNow?: () => number;
   readonly tell: Teller;
@@ -24,7 +26,7 @@ export class ClaimingLedger extends FileLedger {
   readonly #claims: FileClaims;
   #listener: LedgerListener = { moved: () => undefined, failed: () => undefined };
 
-  private constructor(file: Ledger, presence: Presence, { path, tell, monotonicNow = realNow }: ClaimingLedgerOptions) {
+  private constructor(file: Ledger, presence: Presence, { path, tell, keySeed, monotonicNow = realNow }: ClaimingLedgerOptions) {
     super(file);
     this.#path = path;
     let hasShared = false;
@@ -37,6 +39,7 @@ export class ClaimingLedger extends FileLedger {
     this.#claims = new FileClaims({
       path,
       presence,
+      keySeed,
       get: (scope, key) => file.get(scope, key),
       readOthers: (work) => file.readOthers(work),
       publish: () => file.publish(),

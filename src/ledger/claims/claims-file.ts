@@ -4,13 +4,26 @@ import { isBusy } from '../../sqlite/busy.ts';
 import { rollback } from '../../sqlite/transaction.ts';
 
 /**
- * claims: which lookup (by its key's hash) which run is asking for. members: runs that write their claims here.
+ * claims: which lookup (by its key's hash) which run is asking for. members: runs that write their claims here, and what their
+ * Idempotency-Keys are made with. left_behind: the same of lookups that a run which is gone was asking for, until they are answered.
  * Nothing is flushed to the disk: no claim outlives the machine.
  */
 const TABLES = `PRAGMA busy_timeout = 20; PRAGMA page_size = 4096; PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;
   CREATE TABLE IF NOT EXISTS claims (hash INTEGER NOT NULL, holder INTEGER NOT NULL, PRIMARY KEY (hash, holder)) STRICT, WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS members (holder INTEGER PRIMARY KEY) STRICT;
+  CREATE TABLE IF NOT EXISTS members (holder INTEGER PRIMARY KEY, seed TEXT NOT NULL) STRICT;
+  CREATE TABLE IF NOT EXISTS left_behind (hash INTEGER PRIMARY KEY, seed TEXT NOT NULL) STRICT;
   PRAGMA busy_timeout = 0;`;
+
+/** What a lookup's claim came to. `seed`: a run that is gone was asking, with keys made with it. */
+export interface Claim {
+  readonly isOwn: boolean;
+  readonly seed: string | null;
+}
+
+const NOT_OWN: Claim = { isOwn: false, seed: null };
+
+/** By hash: what the key of a lookup is made with that a run which is gone was asking for. */
+export type LeftBehind = ReadonlyMap<number, string>;
 
 /**
  * What runs on one machine are asking for, in a small SQLite file beside their ledger. It exists only while several runs use the ledger.
@@ -21,6 +34,9 @@ export class ClaimsFile {
   readonly #holdersOf: StatementSync;
   readonly #claim: StatementSync;
   readonly #release: StatementSync;
+  readonly #seedOf: StatementSync;
+  readonly #leave: StatementSync;
+  readonly #settle: StatementSync;
 
   private constructor(db: DatabaseSync) {
     this.#db = db;
@@ -28,6 +44,9 @@ export class ClaimsFile {
     this.#holdersOf.setReturnArrays(true);
     this.#claim = db.prepare('INSERT OR IGNORE INTO claims (hash, holder) VALUES (?, ?)');
     this.#release = db.prepare('DELETE FROM claims WHERE hash = ? AND holder = ?');
+    this.#seedOf = db.prepare('SELECT seed FROM left_behind WHERE hash = ?');
+    this.#leave = db.prepare('INSERT OR IGNORE INTO left_behind (hash, seed) VALUES (?, ?)');
+    this.#settle = db.prepare('DELETE FROM left_behind WHERE hash = ?');
   }
 
   /** Null: another process is writing. */
@@ -48,11 +67,12 @@ export class ClaimsFile {
     for (const suffix of ['', '-wal', '-shm']) rmSync(`${pathOf(ledger)}${suffix}`, { force: true });
   }
 
-  /** The holder writes its claims here from now on, beginning with those that it has. */
-  join(holder: number, hashes: Iterable<number>): true | null {
+  /** The holder writes its claims here from now on, beginning with those that it has. @param seed what its keys are made with. @param left what it knows of runs that are gone */
+  join(holder: number, seed: string, hashes: Iterable<number>, left: LeftBehind): true | null {
     return this.#write(() => {
+      for (const [hash, before] of left) this.#leave.run(hash, before);
       for (const hash of hashes) this.#claim.run(hash, holder);
-      this.#db.prepare('INSERT OR IGNORE INTO members (holder) VALUES (?)').run(holder);
+      this.#db.prepare('INSERT OR IGNORE INTO members (holder, seed) VALUES (?, ?)').run(holder, seed);
       return true;
     });
   }
@@ -61,25 +81,35 @@ export class ClaimsFile {
     return new Set(this.#db.prepare('SELECT holder FROM members').all().map(({ holder }) => Number(holder)));
   }
 
+  leftBehind(): LeftBehind {
+    return new Map(this.#db.prepare('SELECT hash, seed FROM left_behind').all().map(({ hash, seed }) => [Number(hash), String(seed)]));
+  }
+
   /**
-   * Releases claims, then claims each of the lookups that no other run holds. Returns for each whether it is the holder's.
+   * Releases claims, then claims each of the lookups that no other run holds.
+   * @param released lookups that are answered
    * @param blocks whether a lookup that this other run has claimed must wait for it
    */
-  exchange(holder: number, released: readonly number[], asked: readonly number[], blocks: (other: number) => boolean): boolean[] | null {
+  exchange(holder: number, released: readonly number[], asked: readonly number[], blocks: (other: number) => boolean): Claim[] | null {
     return this.#write(() => {
-      for (const hash of released) this.#release.run(hash, holder);
+      for (const hash of released) {
+        this.#release.run(hash, holder);
+        this.#settle.run(hash);
+      }
       return asked.map((hash) => {
         const holders = this.#holdersOf.all(hash) as unknown as readonly (readonly [number])[];
-        if (holders.some(([other]) => other !== holder && blocks(other))) return false;
+        if (holders.some(([other]) => other !== holder && blocks(other))) return NOT_OWN;
         this.#claim.run(hash, holder);
-        return true;
+        const seed = this.#seedOf.get(hash)?.['seed'];
+        return { isOwn: true, seed: seed === undefined ? null : String(seed) };
       });
     });
   }
 
-  /** Releases all that a run has claimed. */
+  /** Releases all that a run has claimed, and remembers what its keys were made with: some of it may have been sent. */
   forget(holder: number): true | null {
     return this.#write(() => {
+      this.#db.prepare('INSERT OR IGNORE INTO left_behind (hash, seed) SELECT c.hash, m.seed FROM claims c JOIN members m USING (holder) WHERE holder = ?').run(holder);
       this.#db.prepare('DELETE FROM claims WHERE holder = ?').run(holder);
       this.#db.prepare('DELETE FROM members WHERE holder = ?').run(holder);
       return true;

@@ -4,6 +4,8 @@ import type { Presence } from './presence.ts';
 export interface FileClaimsOptions {
   readonly path: string;
   readonly presence: Presence;
+  /** See `RunLedgerOptions.keySeed`. */
+  readonly keySeed: string;
   readonly get: (scope: number, key: string) => LedgerAnswer | null;
   /** Takes note of what others have written, then does the work; `get` is quickest within it. */
   readonly readOthers: <T>(work: () => T) => T;

@@ -31,6 +31,8 @@ export class FileClaims {
   readonly #renewals: BusyClock;
   /** Told to ask, and not published: by the key's hash. */
   readonly #own = new Set<number>();
+  /** While it is alone: see `ClaimsFile.leftBehind`. */
+  #left = new Map<number, string>();
   readonly #asked: AskQueue;
   readonly #waiting = new WaitingAsks();
   /** Of those that wait, others have written an answer. */
@@ -43,8 +45,8 @@ export class FileClaims {
 
   constructor(options: FileClaimsOptions) {
     this.#options = options;
-    const { path, presence, publish, monotonicNow } = options;
-    this.#membership = new Membership({ path, presence, monotonicNow });
+    const { path, presence, keySeed, publish, monotonicNow } = options;
+    this.#membership = new Membership({ path, presence, keySeed, monotonicNow });
     this.#renewals = new BusyClock(path, monotonicNow);
     this.#asked = new AskQueue(() => this.#guard(() => this.#exchange()));
     this.#publisher = new Publisher({ path, publish, monotonicNow, published: (hashes) => this.#published(hashes), failed: (error) => this.#fail(error) });
@@ -70,7 +72,7 @@ export class FileClaims {
   ask(ask: Ask): void {
     if (this.#state === 'alone') {
       this.#own.add(ask.hash);
-      ask.told(null);
+      ask.told(null, this.#left.get(ask.hash));
       return;
     }
     this.#asked.ask([ask]);
@@ -79,7 +81,10 @@ export class FileClaims {
   /** They are in the ledger: others are to find them there. */
   answered(hashes: readonly number[]): void {
     if (this.#state === 'alone') {
-      for (const hash of hashes) this.#own.delete(hash);
+      for (const hash of hashes) {
+        this.#own.delete(hash);
+        this.#left.delete(hash);
+      }
       return;
     }
     this.#publisher.answered(hashes.filter((hash) => this.#own.has(hash)));
@@ -179,7 +184,8 @@ export class FileClaims {
   #joinOn(): void {
     const { publish, shared } = this.#options;
     // What is answered already must be seen before the claim for it could be missed.
-    if (!publish() || !this.#membership.join(this.#own)) return;
+    if (!publish() || !this.#membership.join(this.#own, this.#left)) return;
+    this.#left.clear();
     this.#state = 'shared';
     shared();
     this.#settle();
@@ -189,6 +195,7 @@ export class FileClaims {
   #goAlone(): boolean {
     const { presence, path } = this.#options;
     const isAlone = presence.whenAlone(() => {
+      this.#left = new Map(this.#membership.leftBehind());
       this.#membership.close();
       ClaimsFile.remove(path);
       return true;
@@ -201,7 +208,10 @@ export class FileClaims {
   #isAlone(): void {
     this.#state = 'alone';
     this.#timer.unref();
-    for (const hash of this.#publisher.stop()) this.#own.delete(hash);
+    for (const hash of this.#publisher.stop()) {
+      this.#own.delete(hash);
+      this.#left.delete(hash);
+    }
     this.#arrived = [];
     const asks = [...this.#asked.clear(), ...this.#waiting.takeLongest(Infinity)];
     for (const [ask, answer] of this.#answersOf(asks)) {
@@ -234,11 +244,11 @@ export class FileClaims {
     // Whoever had claimed it before may have published its answer and let go of it by now.
     for (const [i, [ask, answer]] of this.#answersOf(asks).entries()) {
       if (answer !== null) {
-        if (claimed[i] === true) this.#asked.release([ask.hash]);
+        if (claimed[i]?.isOwn === true) this.#asked.release([ask.hash]);
         ask.told(answer);
-      } else if (claimed[i] === true) {
+      } else if (claimed[i]?.isOwn === true) {
         this.#own.add(ask.hash);
-        ask.told(null);
+        ask.told(null, claimed[i].seed);
       } else {
         this.#waiting.add(ask);
       }

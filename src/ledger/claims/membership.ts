@@ -1,11 +1,12 @@
 import type { Wait } from '../../waits.ts';
 import { BusyClock } from './busy-clock.ts';
-import { ClaimsFile } from './claims-file.ts';
+import { ClaimsFile, type Claim, type LeftBehind } from './claims-file.ts';
 import type { Presence } from './presence.ts';
 
 export interface MembershipOptions {
   readonly path: string;
   readonly presence: Presence;
+  readonly keySeed: string;
   /** Monotonic milliseconds. */
   readonly monotonicNow: () => number;
 }
@@ -23,22 +24,27 @@ export class Membership {
     this.#busy = new BusyClock(options.path, options.monotonicNow);
   }
 
-  /** One more step towards sharing. True: the claims of all runs are in the file. False: try again. @param own hashes that this run asks for @throws 75 */
-  join(own: Iterable<number>): boolean {
-    const { path, presence } = this.#options;
+  /** One more step towards sharing. True: the claims of all runs are in the file. False: try again. @param own hashes that this run asks for @param left see `ClaimsFile.join` @throws 75 */
+  join(own: Iterable<number>, left: LeftBehind): boolean {
+    const { path, presence, keySeed } = this.#options;
     this.#file ??= this.#busy.unlessBusy(ClaimsFile.open(path));
     if (this.#file === null) return false;
-    this.#isMember ||= this.#busy.unlessBusy(this.#file.join(presence.id, own)) !== null;
+    this.#isMember ||= this.#busy.unlessBusy(this.#file.join(presence.id, keySeed, own, left)) !== null;
     if (!this.#isMember) return false;
     this.#members = this.#file.members();
     return this.#missing.length === 0;
   }
 
   /** See `ClaimsFile.exchange`. @throws 75 */
-  exchange(released: readonly number[], asked: readonly number[]): boolean[] | null {
+  exchange(released: readonly number[], asked: readonly number[]): Claim[] | null {
     const { presence } = this.#options;
     if (this.#file === null) return null;
     return this.#busy.unlessBusy(this.#file.exchange(presence.id, released, asked, (id) => presence.isWaitedFor(id)));
+  }
+
+  /** What is known of runs that are gone. */
+  leftBehind(): LeftBehind {
+    return this.#file?.leftBehind() ?? new Map();
   }
 
   /** When to try again, milliseconds. */

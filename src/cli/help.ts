@@ -14,6 +14,7 @@ Enrich and verify files of contacts: as fast as the plan permits, never over it,
   serve          the data service, on this machine
   import, export its store: load files into it, and write them out again
   suppress EMAIL remove a person from it for good
+  check          damage in it: what is hit, and restoring that from a backup
   keys           its API keys: create, list, update, rotate, revoke
 
   --help         of each command: its flags and an example
@@ -213,6 +214,23 @@ line.
 
 Example: millrace suppress jane@example.com --store service.sqlite`;
 
+const CHECK = `Usage: millrace check --store FILE [--restore BACKUP | --rebuild] [--json]
+
+Looks for damage in a service's store: pages, indexes, records, search, files of batch jobs. It only
+reads, also while the store is served, and names what is hit and the next command.
+With --restore or --rebuild (stop the service first) it makes the store anew from every record that
+can be read; the old file stays beside it under a name that is printed.
+
+  --store FILE      the store
+  --restore BACKUP  take from this backup what cannot be read, or all of it where FILE is gone.
+                    People erased since the backup stay erased (FILE.erased lists them)
+  --rebuild         without a backup: what cannot be read is lost; indexes and search are made anew
+  --json            print JSON
+
+Exit code: 0 when nothing is damaged, or all is in order again; 65 when something is damaged.
+
+Example: millrace check --store service.sqlite`;
+
 const KEYS = `Usage: millrace keys create --store FILE --plan PLAN [flags]
        millrace keys list --store FILE
        millrace keys update ID --store FILE [--plan PLAN] [--add-credits N] [--label TEXT]
@@ -230,5 +248,5 @@ replaces a key by one with what is left of its credits. A running service knows 
 Example: millrace keys create --store service.sqlite --plan growth --label crm`;
 
 export const HELP: Readonly<Record<string, string>> = {
-  '': MAIN, run: RUN, plan: PLAN, status: STATUS, retry: RETRY, ledger: LEDGER, serve: SERVE, enrich: ENRICH, verify: VERIFY, import: IMPORT, export: EXPORT, suppress: SUPPRESS, keys: KEYS,
+  '': MAIN, run: RUN, plan: PLAN, status: STATUS, retry: RETRY, ledger: LEDGER, serve: SERVE, enrich: ENRICH, verify: VERIFY, import: IMPORT, export: EXPORT, suppress: SUPPRESS, check: CHECK, keys: KEYS,
 };

@@ -68,6 +68,11 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     load: async () => (await import('./commands/export.ts')).exportStore,
   },
   suppress: { usage: 'suppress', keys: true, options: { store: value }, load: async () => (await import('./commands/suppress.ts')).suppressPeople },
+  check: {
+    usage: 'check',
+    options: { store: value, restore: value, rebuild: flag, json: flag },
+    load: async () => (await import('./commands/check.ts')).check,
+  },
   keys: {
     usage: 'keys [ACTION] [JOB]',
     options: { ...Object.fromEntries(['store', 'plan', 'region', 'credits', 'label'].map((name) => [name, value])), json: flag },

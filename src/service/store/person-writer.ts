@@ -110,7 +110,8 @@ export function preparedPersonWriter(store: Store, index: IndexWriter): PutPrepa
   };
 }
 
-function tracesOf({ email, profile, id, others, mobiles, nameKey }: PreparedPerson): Traces {
+/** By what somebody is recognised who was erased and comes again. */
+export function tracesOf({ email, profile, id, others, mobiles, nameKey }: Pick<PreparedPerson, 'email' | 'profile' | 'id' | 'others' | 'mobiles' | 'nameKey'>): Traces {
   const ofId = tracesOfId(id, nameKey);
   const ofFunction = email !== null && isOfFunction(email) ? wordsWith(email, nameKey) : [];
   return { ...ofId, emails: email === null ? others : [email, ...others], profile, mobiles, keyWords: [...(ofId.keyWords ?? []), ...ofFunction] };

@@ -30,6 +30,12 @@ export interface PersonFound {
   readonly names: readonly string[];
 }
 
+/** @param row the columns `seq`, `company_domain` and `field_sources` @param otherIds beside the one that they are named by */
+export function foundOf(row: Row, person: SparseRecord, otherIds: readonly string[]): PersonFound {
+  const nameKey = fold(nameOf(person) ?? '');
+  return { seq: row['seq'] as number, person, companyDomain: row['company_domain'] as string | null, ids: [person['id'] as string, ...otherIds], names: [nameKey, ...(asideOf(row).names ?? [])] };
+}
+
 /**
  * Finds them by a normalised address. Sources differ in what they know, so it is looked again by all that was found, until nothing is new. The address of a
  * function (info@) is many people's, and what was theirs once may be by now that of somebody who is called otherwise: neither leads to anybody, unless it is what was asked for. Nor does what more have than one person can: in lists it stands for nothing.
@@ -55,7 +61,7 @@ export function samePersonFinder(store: Store): (email: string) => SamePerson {
       return false;
     };
     return {
-      found: { seq, person, companyDomain: row['company_domain'] as string | null, ids: [person['id'] as string, ...ids], names: [nameKey, ...(asideOf(row).names ?? [])] },
+      found: foundOf(row, person, ids),
       addresses: addressesOf(person).filter((address) => !isOfFunction(address) && !(former.includes(address) && isAnothers(address, 'email'))),
       profiles: [...(profile === null ? [] : [profile]), ...profiles.filter((one) => !isAnothers(one, 'profile'))],
     };

@@ -18,7 +18,7 @@ import { merge, type KeptRecord } from './merge.ts';
 import { onceATransaction } from './once.ts';
 import { MAX_DOC, TOO_LARGE, type Put } from './put.ts';
 import { namedBy, type NamedPerson } from './signal-person.ts';
-import { anySuppression, suppressionTest, tracesOfId } from './suppressions.ts';
+import { anySuppression, suppressionTest, tracesOfId, type Traces } from './suppressions.ts';
 import type { Store } from './store.ts';
 
 export type PutSignal = (raw: SparseRecord, nowMs: number) => Put;
@@ -46,8 +46,8 @@ export function signalWriter(store: Store, index: IndexWriter): PutSignal {
     if (domain === null) return { kind: 'rejected', code: 'no_identity', detail: 'a signal needs the domain of its company' };
     if (record['occurred_at'] === undefined) return { kind: 'rejected', code: 'bad_time', detail: 'a signal needs to say when it occurred, as 2026-01-31 or 2026-01-31T12:00:00Z' };
     const person = (record['person'] ?? null) as SparseRecord | null;
-    const { personId, email, addresses, mobiles, profile } = whomOf(person);
-    if (isSuppressed({ ...tracesOfId(personId, fold(nameOf(person ?? {}) ?? '')), emails: addresses, profile, mobiles })) return { kind: 'rejected', code: 'suppressed', detail: 'the person of this signal asked to be removed' };
+    const { email, profile } = whomOf(person);
+    if (isSuppressed(tracesOfSignal(person))) return { kind: 'rejected', code: 'suppressed', detail: 'the person of this signal asked to be removed' };
     const given = typeof record['id'] === 'string' && record['id'].length <= 128 ? record['id'] : `sg_${digest(JSON.stringify([type, domain, record['occurred_at'], record['subtype'] ?? null, record['data'] ?? null, email, profile]))}`;
     const { id, kept } = find(given, type, domain);
     const { type: _type, company: _company, data, ...others } = record;
@@ -103,6 +103,12 @@ function keptSignal(row: Readonly<Record<string, unknown>>): KeptRecord {
 function whomOf(person: SparseRecord | null): NamedPerson & { readonly personId: string | null; readonly profile: string | null } {
   if (person === null) return { ...NOBODY, personId: null, profile: null };
   return { ...namedBy(person), personId: textOrNull(person['id']), profile: profileKey(textOrNull(person['linkedin_url']) ?? '') };
+}
+
+/** By what whomever a signal is about is recognised who was erased. @param person null: it is about nobody in particular */
+export function tracesOfSignal(person: SparseRecord | null): Traces {
+  const { personId, addresses, mobiles, profile } = whomOf(person);
+  return { ...tracesOfId(personId, fold(nameOf(person ?? {}) ?? '')), emails: addresses, profile, mobiles };
 }
 
 const NOBODY: NamedPerson = { email: null, addresses: [], mobiles: [] };

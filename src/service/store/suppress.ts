@@ -1,13 +1,14 @@
 /** Erasure: the person is removed, with every signal about them and what became of mails to them, and remembered as digests alone so that they do not come back. */
 import { normaliseEmail } from '../../verification/address.ts';
 import { words } from '../fold.ts';
+import type { SparseRecord } from '../records.ts';
 import { IndexWriter } from '../search/index-writer.ts';
 import { signalEraser, unindexedSignalEraser } from './erase-signals.ts';
 import { newestAsked } from './erased-since.ts';
 import { forgetAnswers } from './forget-answers.ts';
 import { addressesOf, isOfFunction } from './other-addresses.ts';
 import { numbersOf, numberTest } from './other-numbers.ts';
-import { samePersonFinder, type PersonFound } from './same-person.ts';
+import { foundOf, samePersonFinder, type PersonFound, type SamePerson } from './same-person.ts';
 import { suppressionKeys, suppressionTest, wordsWith, type Traces } from './suppressions.ts';
 import { transaction } from '../../sqlite/transaction.ts';
 import { forgetDeliveries } from '../webhooks/erased.ts';
@@ -37,16 +38,19 @@ export function forgetLog(store: Store): boolean {
 /**
  * Erases the people with these addresses, whichever of their addresses it is, in one transaction, and forgets answers that name them.
  * @param nowMs default: when nobody else writes any more, for the time before that may be a minute older; and no earlier than any answer that is remembered, verification, delivery or batch job, be it by a clock that was put back since. Else whoever asks who was erased since then would not hear of it.
+ * @param log is given the digests before they are committed: what it throws undoes the erasure
  */
-export function suppress(store: Store, emails: Iterable<string>, nowMs?: number): SuppressCount {
+export function suppress(store: Store, emails: Iterable<string>, nowMs?: number, log: (digests: readonly Uint8Array[], atMs: number) => void = () => undefined): SuppressCount {
   const isKnown = suppressionTest(store);
   const newest = newestAsked(store);
   const put = store.prepare('INSERT INTO suppressions (email_sha256, at) VALUES (?, ?) ON CONFLICT DO UPDATE SET at = max(at, excluded.at)');
   const index = new IndexWriter(store);
+  const find = samePersonFinder(store);
   const erase = eraser(store, index);
   const eraseUnindexed = unindexedSignalEraser(store, isKnown);
   const done = transaction(store, () => {
     const atMs = nowMs ?? Math.max(Date.now(), newest());
+    const digests: Uint8Array[] = [];
     const count = { suppressed: 0, people: 0, signals: 0, deliveries: 0, invalid: [] as string[] };
     for (const address of emails) {
       const email = normaliseEmail(address);
@@ -55,21 +59,45 @@ export function suppress(store: Store, emails: Iterable<string>, nowMs?: number)
         continue;
       }
       if (!isKnown({ emails: [email] })) count.suppressed++;
-      const { people, signals, deliveries, traces } = erase(email);
+      const { people, signals, deliveries, traces } = erase(find(email));
       count.people += people;
       count.signals += signals;
       count.deliveries += deliveries;
-      for (const key of traces.flatMap(suppressionKeys)) put.run(key, atMs);
+      const keys = traces.flatMap(suppressionKeys);
+      for (const key of keys) put.run(key, atMs);
+      digests.push(...keys);
     }
     const others = eraseUnindexed();
     count.signals += others.length;
     for (const domain of others) index.company(domain);
     index.flush();
+    log(digests, atMs);
     return count;
   });
   forgetAnswers(store);
   forgetDeliveries(store, nowMs ?? Date.now());
   return done;
+}
+
+/** Erases rows of people as `suppress` does, by themselves: whoever is known to be suppressed by something else than an address. Within a transaction of its own. @returns how many there were */
+export function eraseRows(store: Store, seqs: readonly number[], log: (digests: readonly Uint8Array[], atMs: number) => void): number {
+  const index = new IndexWriter(store);
+  const erase = eraser(store, index);
+  const put = store.prepare('INSERT INTO suppressions (email_sha256, at) VALUES (?, ?) ON CONFLICT DO UPDATE SET at = max(at, excluded.at)');
+  const find = store.prepare('SELECT seq, company_domain, profile, doc, field_sources FROM people WHERE seq = ?');
+  const idsOf = store.prepare("SELECT substr(key, 4) AS id FROM other_keys WHERE person = ? AND key LIKE 'id:%'");
+  return transaction(store, () => {
+    const atMs = Date.now();
+    const rows = seqs.map((seq) => find.get(seq)).filter((row) => row !== undefined);
+    const keys = rows.flatMap((row) => {
+      const found = foundOf(row, JSON.parse(row['doc'] as string) as SparseRecord, idsOf.all(row['seq'] as number).map(({ id }) => id as string));
+      return erase({ rows: [found], addresses: [], profiles: row['profile'] === null ? [] : [row['profile'] as string] }).traces.flatMap(suppressionKeys);
+    });
+    for (const key of keys) put.run(key, atMs);
+    index.flush();
+    log(keys, atMs);
+    return rows.length;
+  });
 }
 
 /** Of somebody with addresses of more functions the first ones are remembered. */
@@ -89,8 +117,7 @@ interface Erased {
   readonly traces: readonly Traces[];
 }
 
-function eraser(store: Store, index: IndexWriter): (email: string) => Erased {
-  const find = samePersonFinder(store);
+function eraser(store: Store, index: IndexWriter): (person: SamePerson) => Erased {
   const erasePerson = store.prepare('DELETE FROM people WHERE seq = ?');
   const eraseOthers = ['other_addresses', 'other_numbers', 'other_keys'].map((table) => store.prepare(`DELETE FROM ${table} WHERE person = ?`));
   const termsOf = store.prepare('DELETE FROM person_term_lists WHERE person = ? RETURNING terms');
@@ -98,8 +125,7 @@ function eraser(store: Store, index: IndexWriter): (email: string) => Erased {
   const changes = new JobChangeRows(store);
   const isKept = numberTest(store);
   const eraseDeliveries = store.prepare('DELETE FROM deliveries WHERE email = ?');
-  return (email) => {
-    const person = find(email);
+  return (person) => {
     const { rows, addresses, profiles } = person;
     for (const { seq, person: { id } } of rows) {
       index.removePerson(seq, (termsOf.get(seq)?.['terms'] as Uint8Array | undefined) ?? null);

@@ -1,0 +1,69 @@
+/** Which records of a table cannot be read, by their names where an index still has these. */
+import { setImmediate } from 'node:timers/promises';
+import type { Store } from '../store/store.ts';
+import { Names, type Finding } from './finding.ts';
+import { isDamage, TableScan } from './scan.ts';
+import { isReadable, wordsOf, type Row, type Table } from './tables.ts';
+
+/** Rows between two looks at the signals. */
+const ROWS_AT_ONCE = 1_024;
+
+/** Reads every row of a table. @param isHit whether SQLite has found something in its pages @throws what is no damage */
+export async function checkRecords(store: Store, table: Table, isHit: boolean, signal: AbortSignal): Promise<Finding | null> {
+  const found = new Names();
+  const scan = new TableScan(store, table);
+  let rows = 0;
+  for (const row of scan.rows()) {
+    if (++rows % ROWS_AT_ONCE === 0) await lookUp(signal);
+    if (!isReadable(table.name, row)) found.add(nameOf(table, row));
+  }
+  const isDamaged = isHit || scan.isDamaged;
+  if (!isDamaged && found.count === 0) return null;
+  const isAll = isDamaged ? await addUnreachable(store, table, found, signal) : true;
+  return {
+    code: 'records_damaged',
+    table: table.name,
+    detail: `${wordsOf(table.name)} that cannot be read: ${isAll && found.count > 0 ? found.count : found.count > 0 ? `${found.count} or more` : 'nobody can say how many'}; ${rows - found.count} can`,
+    names: found.names,
+    count: isAll && found.count > 0 ? found.count : null,
+    remedy: 'backup',
+  };
+}
+
+/** Adds what an index names and no row has. False: no index says all that there was. */
+async function addUnreachable(store: Store, table: Table, found: Names, signal: AbortSignal): Promise<boolean> {
+  if (table.label === null) return false;
+  const { column, index } = table.label;
+  const find = store.prepare(`SELECT * FROM "${table.name}" WHERE rowid = ?`);
+  let looked = 0;
+  try {
+    for (const { name, n } of store.prepare(`SELECT "${column}" AS name, rowid AS n FROM "${table.name}" INDEXED BY "${index}"`).iterate()) {
+      if (++looked % ROWS_AT_ONCE === 0) await lookUp(signal);
+      if (!isReached(() => find.get(n as number))) found.add(String(name));
+    }
+    return true;
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    return false;
+  }
+}
+
+/** Lets signals come through. @throws the reason of one */
+export async function lookUp(signal: AbortSignal): Promise<void> {
+  await setImmediate();
+  signal.throwIfAborted();
+}
+
+function isReached(read: () => Row | undefined): boolean {
+  try {
+    return read() !== undefined;
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    return false;
+  }
+}
+
+function nameOf({ label, key }: Table, row: Row): string {
+  if (label !== null && row[label.column] !== null) return String(row[label.column]);
+  return key.map((column) => (row[column] instanceof Uint8Array ? Buffer.from(row[column]).toString('hex').slice(0, 16) : `${column} ${String(row[column])}`)).join(', ');
+}

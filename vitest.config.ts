@@ -27,9 +27,9 @@ function project(name: string, isolate: boolean, include: readonly string[]): Te
 
 export default defineConfig({
   test: {
-    globalSetup: ['test/services/services.ts'],
-    // Two cores are enough for three: many tests wait for leases, outages and servers.
-    maxWorkers: 3,
+    globalSetup: ['test/services/bundle.ts', 'test/services/services.ts'],
+    // Two cores are enough for five: half of the time of most files is waiting for leases, outages and servers.
+    maxWorkers: 5,
     reporters: ['default', './test/support/closing-line.ts'],
     // In this order: the longest are those with a worker of their own.
     projects: [project('alone', true, [...alone]), project('together', false, files.filter((file) => !alone.has(file)))],

@@ -10,6 +10,9 @@ import { API_KEY } from './scripted-service.ts';
 /** The build: `npm test` makes it first. */
 export const CLI = fileURLToPath(new URL('../../dist/cli/millrace.js', import.meta.url));
 
+/** The same in few files, which start sooner (test/services/bundle.ts): what is started here. Tests of the build itself start `CLI`. */
+export const BUNDLE = fileURLToPath(new URL('../../node_modules/.cache/millrace/millrace.js', import.meta.url));
+
 /** With the size given, a run does not start Node again to give it (src/cli/heap.ts): that is a start more for each of a thousand. `NODE_OPTIONS: ''` leaves the restart to the run. */
 export const SEMI_SPACES = '--max-semi-space-size=16';
 
@@ -91,7 +94,7 @@ export class Folder {
     return found.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name).slice(this.path.length + 1)).sort();
   }
 
-  start(args: readonly string[], { env = {}, stdin, keepStdin = false, program: started = [process.execPath, CLI], through = [], cwd = this.path }: RunOptions = {}): Started {
+  start(args: readonly string[], { env = {}, stdin, keepStdin = false, program: started = [process.execPath, BUNDLE], through = [], cwd = this.path }: RunOptions = {}): Started {
     const [program = '', ...words] = [...through, ...started, ...args];
     const child = spawn(program, words, { cwd, env: { ...cleanEnv(), MILLRACE_API_KEY: API_KEY, ...env }, stdio: [stdin === undefined && !keepStdin ? 'ignore' : 'pipe', 'pipe', 'pipe'] });
     let isOver = false;

@@ -113,7 +113,7 @@ function heldUpWords(held: HeldUp): string {
   const left = held.leftMs === null ? '' : `, ${duration(held.leftMs)} left`;
   switch (held.by) {
     case 'outage':
-      return `SERVICE DOWN, ${held.leftMs !== null && held.leftMs > 0 ? `next probe in ${duration(held.leftMs)}` : 'probing'} (for ${duration(held.forMs)})`;
+      return `${(held.lastLookups ?? null) === null ? 'SERVICE DOWN' : `LAST LOOKUPS FAIL (${held.lastLookups})`}, ${held.leftMs !== null && held.leftMs > 0 ? `next probe in ${duration(held.leftMs)}` : 'probing'} (for ${duration(held.forMs)})`;
     case 'throttled':
       return `THROTTLED${left}`;
     case 'quota':

@@ -31,8 +31,12 @@ export class Notices implements Pick<PoolEvents, 'wentDown' | 'cameBack'> {
     this.#now = now;
   }
 
-  wentDown(code: string, detail: string): void {
+  wentDown(code: string, detail: string, lastLookups: boolean): void {
     const why = detail === '' ? code : `${code}: ${detail}`;
+    if (lastLookups) {
+      this.#reporter.warn('service_down', `the last lookups fail (${why}): the service is down, or fails for these alone; asking again for ${duration(this.#maxOutageMs)} at most`);
+      return;
+    }
     this.#reporter.warn('service_down', `the service is down (${why}); waiting for it, ${duration(this.#maxOutageMs)} at most`);
   }
 

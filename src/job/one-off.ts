@@ -116,7 +116,7 @@ class OneOff {
       asksAgain: false,
       maxWaitMs,
       maxOutageMs,
-      events: { sent: (step) => counters.sent(step), answered: (step, result) => counters.answered(step, result), retrying: () => undefined, wentDown: (code, detail) => notices.wentDown(code, detail), cameBack: (downMs) => notices.cameBack(downMs) },
+      events: { sent: (step) => counters.sent(step), answered: (step, result) => counters.answered(step, result), retrying: () => undefined, wentDown: (code, detail, lastLookups) => notices.wentDown(code, detail, lastLookups), cameBack: (downMs) => notices.cameBack(downMs) },
       onFatal: (error) => this.#stopFor(error),
       monotonicNow,
       random: Math.random,

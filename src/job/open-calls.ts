@@ -71,9 +71,9 @@ export function openCalls(parts: JobParts, onFatal: (error: unknown) => void): C
       sent: (step) => counters.sent(step),
       answered: (step, result) => counters.answered(step, result),
       retrying: (step) => counters.retrying(step),
-      wentDown: (code, detail) => {
+      wentDown: (code, detail, lastLookups) => {
         counters.wentDown();
-        notices.wentDown(code, detail);
+        notices.wentDown(code, detail, lastLookups);
       },
       cameBack: (downMs) => {
         counters.cameBack();

@@ -60,15 +60,20 @@ export interface HeldUp {
   readonly forMs: number;
   /** Milliseconds until it ends, or until the next probe (0: one is under way); null: nobody knows. */
   readonly leftMs: number | null;
+  /** Of an outage: see `CallPool.outage`. */
+  readonly lastLookups?: string | null;
 }
 
-const OUTAGE = 'the service, which is down';
+/** Completes "waiting for ...". @param lastLookups see `CallPool.outage` */
+export function outageWords(lastLookups: string | null): string {
+  return lastLookups === null ? 'the service, which is down' : `the last lookups, which fail (${lastLookups}): the service is down, or fails for these alone`;
+}
 
 /** An outage, a pause and a quota that is used up show at once; everything else when nothing was sent for some seconds. */
 function heldUp({ running: { limiter, pool }, silence }: Running): HeldUp | null {
   const { outage } = pool;
   const forMs = silence?.silentMs ?? 0;
-  if (outage !== null) return { by: 'outage', what: OUTAGE, forMs: outage.forMs, leftMs: outage.probeInMs };
+  if (outage !== null) return { by: 'outage', what: outageWords(outage.lastLookups), forMs: outage.forMs, leftMs: outage.probeInMs, lastLookups: outage.lastLookups };
   const throttledMs = limiter.throttledMs();
   if (throttledMs > 0) return { by: 'throttled', what: 'the end of the pause that the service asked for', forMs, leftMs: throttledMs };
   const pausedMs = limiter.pausedMs();

@@ -2,6 +2,7 @@
 import type { Limiter } from '../limiter/limiter.ts';
 import type { CallPool } from '../pool/call-pool.ts';
 import type { Wait, WaitReason, Waits } from '../waits.ts';
+import { outageWords } from './snapshot.ts';
 import { count } from './words.ts';
 
 export interface WaitSources {
@@ -40,7 +41,7 @@ export function watchRun(waits: Waits, { limiter, pool, joining, claimed, pendin
 
 function outageWait({ outage }: WaitSources['pool'], now: number): Wait | null {
   if (outage === null) return null;
-  return { reason: 'outage', what: 'the service, which is down', untilMs: outage.probeInMs > 0 ? now + outage.probeInMs : null };
+  return { reason: 'outage', what: outageWords(outage.lastLookups), untilMs: outage.probeInMs > 0 ? now + outage.probeInMs : null };
 }
 
 function pendingWait(pending: ReturnType<WaitSources['pending']>): Wait | null {

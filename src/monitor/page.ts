@@ -37,7 +37,7 @@ const ms = (n) => n === null ? '-' : n < 1000 ? Math.round(n) + ' ms' : (n / 100
 const held = (h) => {
   if (h === null) return '';
   const left = h.leftMs === null ? '' : duration(h.leftMs) + ' left';
-  if (h.by === 'outage') return 'The service is down, for ' + duration(h.forMs) + (h.leftMs > 0 ? '; asked again in ' + duration(h.leftMs) : '; being asked');
+  if (h.by === 'outage') return (h.lastLookups ? 'The last lookups fail (' + h.lastLookups + '): the service is down, or fails for these alone, for ' : 'The service is down, for ') + duration(h.forMs) + (h.leftMs > 0 ? '; asked again in ' + duration(h.leftMs) : '; being asked');
   if (h.by === 'throttled') return 'The service said "later": ' + left;
   if (h.by === 'quota') return 'The quota is used up: ' + left;
   return 'Nothing is sent for ' + duration(h.forMs) + '. Waiting for ' + h.what + (left === '' ? '' : ': ' + left);

@@ -21,8 +21,8 @@ export interface PoolEvents {
   sent(step: Step): void;
   answered(step: Step, result: CallResult<unknown>): void;
   retrying(step: Step, code: string): void;
-  /** The service does not answer: from here on it is only probed. */
-  wentDown(code: string, detail: string): void;
+  /** The service does not answer: from here on it is only probed. @param lastLookups it may as well fail for the last lookups alone */
+  wentDown(code: string, detail: string, lastLookups: boolean): void;
   cameBack(downMs: number): void;
 }
 
@@ -91,9 +91,10 @@ export class CallPool {
     this.#patience = new Patience(maxWaitMs);
   }
 
-  /** While the service is down: for how long, and when it is asked again (0: just now); else null. */
-  get outage(): { readonly forMs: number; readonly probeInMs: number } | null {
-    return this.#outage.open ? { forMs: this.#outage.forMs, probeInMs: this.#outage.probeInMs } : null;
+  /** While the service is down: for how long, and when it is asked again (0: just now); else null. `lastLookups`: see `Outage.lastLookups`. */
+  get outage(): { readonly forMs: number; readonly probeInMs: number; readonly lastLookups: string | null } | null {
+    const { open, forMs, probeInMs, lastLookups } = this.#outage;
+    return open ? { forMs, probeInMs, lastLookups } : null;
   }
 
   /** Whether the service has answered this job, in this run or an earlier one. */
@@ -264,7 +265,7 @@ export class CallPool {
     // Whoever stopped the pool leaves it to the next run to ask again.
     if (this.#stopped) return;
     const { events, maxOutageMs, maxWaitMs, random } = this.#options;
-    if (this.#outage.failed(task, result)) events.wentDown(result.code, result.detail);
+    if (this.#outage.failed(task, result)) events.wentDown(result.code, result.detail, this.#outage.lastLookups !== null);
     const { open } = this.#outage;
     // Where nothing answers it is the service that is down, not this lookup: its attempt is not held against it.
     if (!open || this.#outage.costsAttempt(task, result)) task.attempts++;

@@ -34,6 +34,8 @@ export class Outage {
   #parked: Task[] = [];
   /** The circuit opened because the last lookups failed, and not because many in a row did. */
   #few = false;
+  /** What the last failure was; '' for one of which it is certain that it is no fault of its lookup. */
+  #doubtfulCode = '';
   /** The most that were parked since the circuit opened. */
   #mostParked = 0;
   /** Calls that the service has answered, whatever it said but "later" and "failed". */
@@ -61,6 +63,14 @@ export class Outage {
   /** How long it may still be down; 0: the run ends with the next failure. */
   get leftMs(): number {
     return this.#circuit.leftMs(this.#options.monotonicNow());
+  }
+
+  /**
+   * What the lookups fail with, where nobody can tell whether the service is down or fails for these alone: none but they are left, and it
+   * has answered others. Null: it is down, or nothing is wrong.
+   */
+  get lastLookups(): string | null {
+    return this.open && this.#few && this.#options.isKnown() && this.#doubtfulCode !== '' ? this.#doubtfulCode : null;
   }
 
   /** A lookup was answered, and not with "later" or a failure. */
@@ -93,6 +103,7 @@ export class Outage {
     const againMs = isFromService(result) && !this.#waitsForFew() ? this.#probeAgainMs() : null;
     const opened = this.#circuit.failed(first ? task.call : null, this.#options.monotonicNow(), { againMs, alone, soon: this.#options.isDoubted() });
     if (opened) this.#few = alone;
+    this.#doubtfulCode = wasNeverSent(result) ? '' : result.code;
     if (this.open) this.#probeLater();
     return opened;
   }

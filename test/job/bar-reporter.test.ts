@@ -63,6 +63,7 @@ describe('the progress line', () => {
   });
 });
 
+    expect(line({ ...late, heldUp: { ...heldUp('outage', 8_000, 31_000), lastLookups: 'http_500' } })).toMatch(new RegExp(`${bar}LAST LOOKUPS FAIL \\(http_500\\), next probe in 8 s \\(for 31 s\\) · `));
 describe('the bar', () => {
   const job = { name: 'nightly', steps: ['enrich'], service: { rpm: null }, limits: { limit: null }, input: { columns: {} }, output: { format: 'csv' } } as unknown as CompiledJob;
   const REPORT = buildReport(CHECKPOINT, 'out.csv', null);

@@ -10,12 +10,14 @@ function listen(): { readonly said: string[]; readonly notices: Notices } {
 describe('Notices', () => {
   it('say why the service counts as down, how long it is waited for, and how long it took', () => {
     const { said, notices } = listen();
-    notices.wentDown('network', 'connect ECONNREFUSED 10.0.0.1:443');
-    notices.wentDown('http_503', '');
+    notices.wentDown('network', 'connect ECONNREFUSED 10.0.0.1:443', false);
+    notices.wentDown('http_503', '', false);
+    notices.wentDown('http_500', 'oops', true);
     notices.cameBack(31_400);
     expect(said).toEqual([
       'warn service_down: the service is down (network: connect ECONNREFUSED 10.0.0.1:443); waiting for it, 10 min 0 s at most',
       'warn service_down: the service is down (http_503); waiting for it, 10 min 0 s at most',
+      'warn service_down: the last lookups fail (http_500: oops): the service is down, or fails for these alone; asking again for 10 min 0 s at most',
       'info service_back: the service is back after 32 s',
     ]);
   });

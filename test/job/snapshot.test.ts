@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { CallPool } from '../../src/pool/call-pool.ts';
 import type { Checkpoint } from '../../src/checkpoint/checkpoint-file.ts';
 import { Counters } from '../../src/job/counters.ts';
 import { expectedRecords, shareBefore, shareWords } from '../../src/job/expected-records.ts';
@@ -15,7 +16,7 @@ const manifest = (...files: InputFile[]): InputManifest => ({ ...CHECKPOINT.mani
 function stand(options: { files?: InputFile[]; rpm?: number | null; limit?: number | null; from?: Position; rows?: number; shard?: Checkpoint['shard'] } = {}) {
   const { files = [file(1_000)], rpm = null, limit = null, from = null, rows = 0, shard = null } = options;
   const mark = { ...CHECKPOINT.mark, position: from, tally: { ...CHECKPOINT.mark.tally, total: rows } };
-  const state = { ms: 5_000, read: null as Position | null, written: null as Position | null, inProgress: 0, rows, waiting: 0, isAll: false, pausedMs: 0, throttledMs: 0, outage: null as { forMs: number; probeInMs: number } | null };
+  const state = { ms: 5_000, read: null as Position | null, written: null as Position | null, inProgress: 0, rows, waiting: 0, isAll: false, pausedMs: 0, throttledMs: 0, outage: null as CallPool['outage'] };
   const counters = new Counters(null, () => state.ms);
   const source = {
     job: { steps: ['enrich'] },
@@ -181,7 +182,9 @@ describe('a snapshot', () => {
     // The service's word goes before what its headers say of the quota, and an outage before both.
     state.throttledMs = 7_000;
     expect(look().heldUp).toMatchObject({ by: 'throttled', leftMs: 7_000 });
-    state.outage = { forMs: 31_000, probeInMs: 4_000 };
-    expect(look().heldUp).toMatchObject({ by: 'outage', forMs: 31_000, leftMs: 4_000 });
+    state.outage = { forMs: 31_000, probeInMs: 4_000, lastLookups: null };
+    expect(look().heldUp).toMatchObject({ by: 'outage', what: 'the service, which is down', forMs: 31_000, leftMs: 4_000 });
+    state.outage = { ...state.outage, lastLookups: 'http_500' };
+    expect(look().heldUp).toMatchObject({ what: 'the last lookups, which fail (http_500): the service is down, or fails for these alone', lastLookups: 'http_500' });
   });
 });

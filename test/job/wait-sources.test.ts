@@ -6,8 +6,8 @@ const IDLE: WaitSources = { limiter: { waiting: () => null }, pool: { outage: nu
 
 test.each<[string, Partial<WaitSources>, object]>([
   ['nothing', {}, { reason: 'no_requests', untilMs: null }],
-  ['an outage, until its next probe', { pool: { outage: { forMs: 9, probeInMs: 500 }, inFlight: 0, retriesWaiting: 1, waiting: 0 } }, { reason: 'outage', untilMs: 1_500 }],
-  ['an outage, while a probe is under way', { pool: { outage: { forMs: 9, probeInMs: 0 }, inFlight: 1, retriesWaiting: 0, waiting: 0 } }, { reason: 'outage', untilMs: null }],
+  ['an outage, until its next probe', { pool: { outage: { forMs: 9, probeInMs: 500, lastLookups: null }, inFlight: 0, retriesWaiting: 1, waiting: 0 } }, { reason: 'outage', untilMs: 1_500 }],
+  ['an outage, while a probe is under way', { pool: { outage: { forMs: 9, probeInMs: 0, lastLookups: null }, inFlight: 1, retriesWaiting: 0, waiting: 0 } }, { reason: 'outage', untilMs: null }],
   ['what the limiter waits for', { limiter: { waiting: () => ({ reason: 'resume', what: 'x', untilMs: 7 }) } }, { reason: 'resume', untilMs: 7 }],
   ['lookups that another run asks for', { claimed: () => 2 }, { reason: 'claim', what: 'the answers to 2 lookups that another run is asking for' }],
   ['the run that does not show its claims, before its answers', { joining: () => ({ reason: 'claim', what: 'another run to show what it is asking for', untilMs: 31_000 }), claimed: () => 2 }, { reason: 'claim', what: 'another run to show what it is asking for', untilMs: 31_000 }],

@@ -474,6 +474,8 @@ describe('a lookup that never works', () => {
     for (let id = 0; id < 5; id++) bed.submit(id);
     await pass(119_000);
     expect(bed.settled.size).toBe(4);
+    // Nobody can tell, and so nobody says, that the service is down.
+    expect(bed.pool.outage?.lastLookups).toBe('http_500');
     await pass(MINUTE);
     expect(bed.settled.get(4)).toMatchObject({ kind: 'failed', code: 'http_500' });
     expect(bed.fatal).toEqual([]);
@@ -495,6 +497,16 @@ describe('a lookup that never works', () => {
     await pass(2 * MINUTE);
     expect([...bed.settled.values()].filter(({ kind }) => kind === 'failed')).toHaveLength(lookups);
     expect(bed.fatal).toEqual([]);
+  });
+
+  it.each([
+    ['nobody listens', UNREACHABLE, true],
+    ['it has never answered', DOWN, false],
+  ] as const)('counts as an outage where %s', async (_why, answer, hasAnswered) => {
+    const bed = testBed(() => answer, { hasAnswered });
+    bed.submit(0);
+    await pass(MINUTE);
+    expect(bed.pool.outage?.lastLookups).toBeNull();
   });
 
   it('because nobody listens ends a retry with 69', async () => {

@@ -87,9 +87,8 @@ function widthOf({ columns = 0 }: Terminal): number {
 
 /** One line: name, bar, share, what holds it up (early, so that a narrow terminal shows it), rows, rate, quota used, ETA, outcomes. */
 export function progressLine(name: string, now: Snapshot): string {
-  const filled = Math.round(now.share * BAR_WIDTH);
   const parts = [
-    `${name} [${'█'.repeat(filled)}${'░'.repeat(BAR_WIDTH - filled)}] ${Math.floor(now.share * 100)}%`,
+    `${name} [${barOf(now)}] ${Math.floor(now.share * 100)}%`,
     ...(now.heldUp === null ? [] : [heldUpWords(now.heldUp)]),
     `${doneWords(now)}${now.inProgress > 0 ? ` + ${count(now.inProgress)} in progress` : ''}`,
     `${count(Math.round(now.callsPerSecond))} requests/s`,
@@ -102,6 +101,14 @@ export function progressLine(name: string, now: Snapshot): string {
   if (now.throttled.events > 0) parts.push(`throttled ${count(now.throttled.events)} (${duration(now.throttled.waitedMs)})`);
   if (now.verifyRequests !== undefined) parts.push(`verify ${count(now.verifyRequests.addresses)} a request (${count(now.verifyRequests.tooLarge)} too large)`);
   return parts.join(' · ');
+}
+
+/** Records that are written, then those in progress: with verify, thousands are looked up before the first row can be written. */
+function barOf({ share, expected, inProgress }: Snapshot): string {
+  const filled = Math.round(share * BAR_WIDTH);
+  const begun = expected === null || expected.records === 0 ? share : Math.min(1, share + inProgress / expected.records);
+  const shaded = Math.max(0, Math.round(begun * BAR_WIDTH) - filled);
+  return `${'█'.repeat(filled)}${'▒'.repeat(shaded)}${'░'.repeat(BAR_WIDTH - filled - shaded)}`;
 }
 
 /** Such as `1,024 of 2,500 records`. */

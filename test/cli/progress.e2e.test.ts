@@ -66,12 +66,12 @@ test.runIf(spawnSync('script', ['--version']).status === 0)('on a terminal: a ba
   let seen = '';
   for await (const text of terminal.stdout.setEncoding('utf8')) {
     seen += text as string;
-    if (!/\r\u001b\[2Kout \[[█░]{24}\]/.test(seen)) continue;
+    if (!/\r\u001b\[2Kout \[[█▒░]{24}\]/.test(seen)) continue;
     finish();
     finish = () => undefined;
   }
   expect(terminal.exitCode ?? 0).toBe(0);
-  expect(seen).toMatch(/\r\u001b\[2Kout \[[█░]{24}\] \d+% · [\d,]+ (?:of (?:about )?[\d,]+ )?records/);
+  expect(seen).toMatch(/\r\u001b\[2Kout \[[█▒░]{24}\] \d+% · [\d,]+ (?:of (?:about )?[\d,]+ )?records/);
   expect(seen).toContain('Result: out.csv');
   expect(seen).not.toContain('{"level"');
 });

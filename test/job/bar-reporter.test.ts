@@ -21,7 +21,7 @@ describe('the progress line', () => {
   it('in full', () => {
     const tally = { ...EMPTY_TALLY, total: 12_345, outcomes: { ...EMPTY_TALLY.outcomes, matched: 12_000, failed: 345 } };
     expect(line({ tally, done: 12_345, expected: { records: 24_690, isExact: false }, share: 0.5, inProgress: 1_000, callsPerSecond: 83.4, quotaShare: 0.996, etaMs: 125_000, retries: 7 })).toBe(
-      `nightly [${'█'.repeat(12)}${'░'.repeat(12)}] 50% · 12,345 of about 24,690 records + 1,000 in progress · 83 requests/s · quota 100% · ETA 2 min 5 s · matched 12,000 failed 345 · retries 7`,
+      `nightly [${'█'.repeat(12)}▒${'░'.repeat(11)}] 50% · 12,345 of about 24,690 records + 1,000 in progress · 83 requests/s · quota 100% · ETA 2 min 5 s · matched 12,000 failed 345 · retries 7`,
     );
   });
 
@@ -38,12 +38,20 @@ describe('the progress line', () => {
     expect(line({ verifyRequests: { addresses: 500, tooLarge: 2 } })).toMatch(/ · verify 500 a request \(2 too large\)$/);
   });
 
+  it('shows records in progress in the bar before the first row is written, and counts none of them', () => {
+    const expected = { records: 2_500, isExact: false };
+    expect(line({ expected, inProgress: 1_250 })).toContain(`[${'▒'.repeat(12)}${'░'.repeat(12)}] 0% · 0 of about 2,500 records + 1,250 in progress · `);
+    expect(line({ expected, share: 0.5, done: 1_250, inProgress: 1_250 })).toContain(`[${'█'.repeat(12)}${'▒'.repeat(12)}] 50% · `);
+    // More may be read than the estimate says there is.
+    expect(line({ expected, inProgress: 3_000 })).toContain(`[${'▒'.repeat(24)}] 0% · `);
+  });
+
   it('has a bar of 24 signs, and says 100 % only when all is done', () => {
     fc.assert(
-      fc.property(fc.double({ min: 0, max: 1, noNaN: true }), (share) => {
-        const [, bar = '', percent = ''] = /\[([█░]*)\] (\d+)%/.exec(line({ share })) ?? [];
+      fc.property(fc.double({ min: 0, max: 1, noNaN: true }), fc.nat(), fc.nat(), (share, records, inProgress) => {
+        const [, bar = '', percent = ''] = /\[([█▒░]*)\] (\d+)%/.exec(line({ share, inProgress, expected: { records, isExact: true } })) ?? [];
         expect(bar).toHaveLength(24);
-        expect(bar).toMatch(/^█*░*$/);
+        expect(bar).toMatch(/^█*▒*░*$/);
         expect(percent === '100').toBe(share === 1);
       }),
     );
@@ -55,6 +63,7 @@ describe('the progress line', () => {
     const bar = '\\] 50% · ';
     expect(line({ ...late, heldUp: heldUp('outage', 3_500, 65_000) })).toMatch(new RegExp(`${bar}SERVICE DOWN, next probe in 4 s \\(for 1 min 5 s\\) · 0 records · 0 requests/s$`));
     expect(line({ ...late, heldUp: heldUp('outage', 0, 900) })).toMatch(new RegExp(`${bar}SERVICE DOWN, probing \\(for 1 s\\) · `));
+    expect(line({ ...late, heldUp: { ...heldUp('outage', 8_000, 31_000), lastLookups: 'http_500' } })).toMatch(new RegExp(`${bar}LAST LOOKUPS FAIL \\(http_500\\), next probe in 8 s \\(for 31 s\\) · `));
     expect(line({ ...late, heldUp: heldUp('throttled', 4_100) })).toMatch(new RegExp(`${bar}THROTTLED, 5 s left · 0 records · 0 requests/s$`));
     expect(line({ ...late, heldUp: heldUp('quota', 61_000) })).toMatch(new RegExp(`${bar}quota used up, 1 min 1 s left · `));
     expect(line({ ...late, heldUp: heldUp('answers', null) })).toMatch(new RegExp(`${bar}waiting for what it is · `));
@@ -63,7 +72,6 @@ describe('the progress line', () => {
   });
 });
 
-    expect(line({ ...late, heldUp: { ...heldUp('outage', 8_000, 31_000), lastLookups: 'http_500' } })).toMatch(new RegExp(`${bar}LAST LOOKUPS FAIL \\(http_500\\), next probe in 8 s \\(for 31 s\\) · `));
 describe('the bar', () => {
   const job = { name: 'nightly', steps: ['enrich'], service: { rpm: null }, limits: { limit: null }, input: { columns: {} }, output: { format: 'csv' } } as unknown as CompiledJob;
   const REPORT = buildReport(CHECKPOINT, 'out.csv', null);

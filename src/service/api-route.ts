@@ -1,9 +1,11 @@
 /** What happens around every endpoint: idempotency, the balance, the work, the charge, and remembering the answer. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { isDamage } from '../sqlite/system-code.ts';
 import type { Answer, Call, Endpoint, ServiceContext } from './context.ts';
 import { problem, PROBLEM_TYPE, ServiceError } from './errors.ts';
-import { isIdempotencyKey, isSettled, type FirstAnswer, type Ticket } from './idempotency.ts';
+import { isIdempotencyKey, isSettled, type Begun, type FirstAnswer, type Ticket } from './idempotency.ts';
 import type { ActiveKey } from './key-ring.ts';
+import { unwritten } from './unwritten.ts';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
@@ -74,6 +76,7 @@ function perform(context: ServiceContext, endpoint: Endpoint, request: FastifyRe
   // An empty account is refused before any work; what the work then costs must be there as well.
   const delivers = !isHead(request);
   afford(context, request.call.key as ActiveKey, delivers ? least : 0);
+  if (least > 0) refuseUnpaid(context, request.call.key as ActiveKey);
   bookCall(context, request);
   const book = (found: Outcome): Outcome => {
     if (!(found instanceof ServiceError)) bookCredits(context, request, delivers ? found.credits : 0);
@@ -83,9 +86,15 @@ function perform(context: ServiceContext, endpoint: Endpoint, request: FastifyRe
   return found instanceof Promise ? found.then(book) : book(found);
 }
 
+/** Refuses what has to be paid for while that cannot be written, before mail servers are asked for it. @throws ServiceError */
+function refuseUnpaid({ keys, journal }: Pick<ServiceContext, 'keys' | 'journal'>, key: ActiveKey): void {
+  if (journal.hasNoDisk && keys.isCounted(key)) throw unwritten(journal.failure, 'charged');
+}
+
 /** Keeps a first answer. */
 function remember({ idempotency }: ServiceContext, call: Call, ticket: Ticket, first: FirstAnswer): void {
   idempotency.finish(ticket, first);
+  call.isLost = () => idempotency.isLost(ticket);
   onUndo(call, () => idempotency.forget(ticket));
 }
 
@@ -135,9 +144,14 @@ function claim(context: ServiceContext, request: FastifyRequest, key: ActiveKey)
     throw new ServiceError('invalid_parameter', detail, { errors: [{ parameter: 'Idempotency-Key', code: 'format', detail }] });
   }
   request.call.idempotent = true;
-  const begun = context.idempotency.begin(key.id, header, request.url, request.call.raw);
+  const begun = begin(context, key, header, request);
   switch (begun.kind) {
     case 'new':
+      // An answer that has to be kept cannot be given where nothing can be.
+      if (context.journal.hasNoDisk) {
+        context.idempotency.finish(begun.ticket, null);
+        throw unwritten(context.journal.failure, 'charged');
+      }
       return begun.ticket;
     case 'replay':
       return begun;
@@ -147,6 +161,15 @@ function claim(context: ServiceContext, request: FastifyRequest, key: ActiveKey)
       throw new ServiceError('idempotency_mismatch', 'this Idempotency-Key was used for another request within the last 24 hours; take a new one');
     default:
       return begun satisfies never;
+  }
+}
+
+function begin({ idempotency, health }: ServiceContext, key: ActiveKey, header: string, { url, call }: FastifyRequest): Begun {
+  try {
+    return idempotency.begin(key.id, header, url, call.raw);
+  } catch (error) {
+    if (isDamage(error)) health.damaged('idempotency', error);
+    throw error;
   }
 }
 

@@ -19,6 +19,7 @@ import type { SignalFeed } from './store/signal-feed.ts';
 import type { VerificationRows } from './store/verification-rows.ts';
 import type { ServiceLog } from './watch/log.ts';
 import type { ServiceMeter } from './watch/meter.ts';
+import type { StoreHealth } from './watch/store-health.ts';
 import type { Announce } from './webhooks/announcement.ts';
 import type { Webhooks } from './webhooks/webhooks.ts';
 
@@ -36,7 +37,9 @@ export interface ServiceContext {
   readonly batches: Batches;
   readonly idempotency: Idempotency;
   /** What answers owe is written down by it before they are sent. */
-  readonly journal: Pick<Journal, 'written' | 'stuckMs'>;
+  readonly journal: Pick<Journal, 'written' | 'stuckMs' | 'failure' | 'hasNoDisk'>;
+  /** What in the store is damaged. */
+  readonly health: StoreHealth;
   readonly webhooks: Webhooks;
   /** Keeps what is to be told to webhooks, within a transaction of the store. */
   readonly announce: Announce;
@@ -77,6 +80,8 @@ export interface Call {
   idempotent: boolean;
   /** Keeps the answer for the Idempotency-Key within the transaction that is open; null: there is none. @throws ServiceError when another service has answered the same request meanwhile */
   keep: ((answer: Answer) => void) | null;
+  /** Whether the answer could not be kept for its Idempotency-Key, because the store is damaged there; null: it is not to be kept. */
+  isLost: (() => boolean) | null;
   /** Takes back what was booked, where it could not be written down in time. */
   undo: (() => void) | null;
   /** The body as it was sent. */

@@ -6,7 +6,7 @@ import { hash } from 'node:crypto';
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { KeptVerdicts } from './fresh-verdict.ts';
 import { erasedSince } from './store/erased-since.ts';
-import type { Journal, Pending } from './store/journal.ts';
+import type { Alone, Journal, Pending } from './store/journal.ts';
 import type { Store } from './store/store.ts';
 
 const KEPT_MS = 24 * 3_600_000;
@@ -66,7 +66,11 @@ export class Idempotency implements Pending {
   readonly #insert;
   readonly #purge;
   readonly #erased;
+  /** Answers whose place in the store is damaged, until whoever waits for them has asked. */
+  readonly #lost = new Set<string>();
   #purgedMs = 0;
+  /** Old answers can be thrown away: nothing on the way to them is damaged. */
+  #canPurge = true;
   /** Since then. */
   #written = 0;
 
@@ -78,7 +82,7 @@ export class Idempotency implements Pending {
     this.#insert = store.prepare('INSERT OR REPLACE INTO idempotency (scope, request, status, kind, payload, at) VALUES (?, ?, ?, ?, ?, ?)');
     this.#purge = store.prepare('DELETE FROM idempotency WHERE scope IN (SELECT scope FROM idempotency WHERE at <= ? LIMIT ?)');
     this.#erased = erasedSince(store);
-    journal.join(this);
+    journal.join(this, 'idempotency');
   }
 
   /** Claims `key` of this API key for a request: the path asked for and the body as it was sent. */
@@ -126,10 +130,8 @@ export class Idempotency implements Pending {
   }
 
   flush(): void {
-    for (const waiting of this.#waiting.values()) {
-      if (!this.#isErased(waiting)) this.#put(waiting);
-    }
-    if (this.#isPurgeDue()) this.#purge.run(this.#now() - KEPT_MS, PURGE_AT_LEAST + 2 * (this.#written + this.#waiting.size));
+    for (const waiting of this.#waiting.values()) this.#write(waiting);
+    if (this.#isPurgeDue()) this.#throwAway();
   }
 
   flushed(): void {
@@ -138,6 +140,25 @@ export class Idempotency implements Pending {
     if (!this.#isPurgeDue()) return;
     this.#purgedMs = this.#now();
     this.#written = 0;
+  }
+
+  flushApart(alone: Alone): void {
+    for (const [name, waiting] of this.#waiting) if (!alone(() => this.#write(waiting))) this.#lost.add(name);
+    if (this.#isPurgeDue()) this.#canPurge = alone(() => this.#throwAway());
+    this.flushed();
+  }
+
+  /** Whether an answer could not be kept, for its place in the store is damaged. To be asked once, before it is sent. */
+  isLost({ scope }: Ticket): boolean {
+    return this.#lost.delete(scope.toString('latin1'));
+  }
+
+  #write(waiting: Waiting): void {
+    if (!this.#isErased(waiting)) this.#put(waiting);
+  }
+
+  #throwAway(): void {
+    this.#purge.run(this.#now() - KEPT_MS, PURGE_AT_LEAST + 2 * (this.#written + this.#waiting.size));
   }
 
   #put({ ticket, answer, atMs }: Waiting): void {
@@ -151,7 +172,7 @@ export class Idempotency implements Pending {
   }
 
   #isPurgeDue(): boolean {
-    return Math.abs(this.#now() - this.#purgedMs) >= PURGE_EVERY_MS;
+    return this.#canPurge && Math.abs(this.#now() - this.#purgedMs) >= PURGE_EVERY_MS;
   }
 }
 

@@ -3,11 +3,13 @@
  * a restart of the service goes on with what was under way.
  */
 import type { EmailVerification, EvidenceSource } from '../verification/types.ts';
+import { isDamage } from '../sqlite/system-code.ts';
 import { ServiceError } from './errors.ts';
 import type { VerifyGate } from './guard/verify-gate.ts';
 import { VERIFY } from './operations/verify.ts';
 import { suppressedResult, type AddressResult } from './suppressed-result.ts';
 import type { VerificationRequest, VerificationRow, VerificationRows } from './store/verification-rows.ts';
+import type { StoreHealth } from './watch/store-health.ts';
 import { summarise } from './verification-summary.ts';
 import type { Webhooks } from './webhooks/webhooks.ts';
 
@@ -48,6 +50,7 @@ export interface VerificationJobsOptions {
   /** Epoch milliseconds: what `retry_at` is told by, and what goes on while the service does not. */
   readonly now: () => number;
   readonly webhooks: Pick<Webhooks, 'wants' | 'collect' | 'withdraw'>;
+  readonly health: Pick<StoreHealth, 'damaged' | 'reading'>;
 }
 
 export class VerificationJobs {
@@ -59,7 +62,7 @@ export class VerificationJobs {
   /** Goes on with what an earlier process has left undone. */
   constructor(options: VerificationJobsOptions) {
     this.#options = options;
-    for (const row of options.rows.undone(options.now() - KEPT_MS, MAX_OPEN)) {
+    for (const row of options.health.reading('verifications', () => options.rows.undone(options.now() - KEPT_MS, MAX_OPEN), [])) {
       const job = this.#open(row);
       this.#know(job, row.results);
       this.#goOn(job);
@@ -146,7 +149,7 @@ export class VerificationJobs {
       this.#goOn(job);
     } catch (error) {
       if (error instanceof ServiceError) this.#lookIn(job, NO_ROOM_MS);
-      else job.failure = error;
+      else this.#fail(job, error);
     }
   }
 
@@ -163,17 +166,31 @@ export class VerificationJobs {
     job.nextMs = this.#options.now() + waitMs;
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
-      const isDue = (email: string): boolean => {
-        const known = job.results.get(email);
-        return known === undefined || (isPending(known) && this.#waitMs(known) <= 0);
-      };
-      if (!this.#jobs.has(job.row.id)) return;
-      this.#cut(job);
-      const due = addressesIn(job.row.request).filter(isDue);
-      if (due.length > 0) void this.#look(job, due);
-      else this.#goOn(job);
+      try {
+        this.#lookAgain(job);
+      } catch (error) {
+        // Nobody waits for a timer: a store that cannot be read must end this job alone.
+        this.#fail(job, error);
+      }
     }, waitMs);
     this.#timers.add(timer);
+  }
+
+  #lookAgain(job: Job): void {
+    const isDue = (email: string): boolean => {
+      const known = job.results.get(email);
+      return known === undefined || (isPending(known) && this.#waitMs(known) <= 0);
+    };
+    if (!this.#jobs.has(job.row.id)) return;
+    this.#cut(job);
+    const due = addressesIn(job.row.request).filter(isDue);
+    if (due.length > 0) void this.#look(job, due);
+    else this.#goOn(job);
+  }
+
+  #fail(job: Job, error: unknown): void {
+    job.failure = error;
+    if (isDamage(error)) this.#options.health.damaged('verifications', error);
   }
 
   /** Forgets whoever was erased since the job was begun. */

@@ -6,6 +6,7 @@ import { toRow, VerificationRows, type VerificationRequest } from '../../src/ser
 import { suppress } from '../../src/service/store/suppress.ts';
 import { suppressedResult } from '../../src/service/suppressed-result.ts';
 import { VerificationJobs, type JobState, type VerificationJobsOptions } from '../../src/service/verification-jobs.ts';
+import { StoreHealth } from '../../src/service/watch/store-health.ts';
 import type { EmailVerification, VerifyRequest } from '../../src/verification/types.ts';
 import type { Announcement, EventType } from '../../src/service/webhooks/announcement.ts';
 import { makeStore } from './harness.ts';
@@ -37,7 +38,7 @@ async function make(later: Readonly<Record<string, readonly number[]>> = {}) {
   const start = (using: VerificationJobsOptions['verifier'] = verifier, webhooks: VerificationJobsOptions['webhooks'] = UNHEARD) => {
     const store = openStore(path);
     const journal = new Journal(store, (error) => { throw error; });
-    const jobs = new VerificationJobs({ verifier: using, evidence: NOTHING, rows: new VerificationRows(store, journal), now: () => Date.now(), webhooks });
+    const jobs = new VerificationJobs({ verifier: using, evidence: NOTHING, rows: new VerificationRows(store, journal), now: () => Date.now(), webhooks, health: new StoreHealth(path, null) });
     onTestFinished(() => {
       jobs.close();
       store.close();

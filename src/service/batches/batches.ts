@@ -4,7 +4,7 @@ import { statSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { ServiceError } from '../errors.ts';
 import type { BatchFormat, ResultSet } from '../operations/batches.ts';
-import { isOfDisk } from '../../sqlite/system-code.ts';
+import { isDamage, isOfDisk } from '../../sqlite/system-code.ts';
 import type { StoreWrites } from '../store-writes.ts';
 import type { Announce } from '../webhooks/announcement.ts';
 import { BatchRows, type BatchRow } from './batch-rows.ts';
@@ -25,7 +25,7 @@ import { BatchWorker, type WorkerOptions } from './worker.ts';
 
 const TIDY_MS = 60_000;
 
-export interface BatchesOptions extends Pick<WorkerOptions, 'store' | 'keys' | 'performing' | 'meter' | 'log'> {
+export interface BatchesOptions extends Pick<WorkerOptions, 'store' | 'keys' | 'performing' | 'meter' | 'log' | 'journal' | 'health'> {
   /** How requests write. */
   readonly writes: Pick<StoreWrites, 'write'>;
   /** The store's file: parts and results lie beside it. */
@@ -51,14 +51,17 @@ export class Batches {
   readonly #cutter;
 
   constructor(options: BatchesOptions) {
-    const { store, path, clock, now, log, announce = () => undefined } = options;
+    const { store, path, clock, now, log, health, announce = () => undefined } = options;
     this.#options = options;
     this.#rows = new BatchRows(store, now);
     this.#folder = new BatchFolder(path);
     this.#cutter = cutter(store);
     const parts = { ...options, rows: this.#rows, folder: this.#folder, pacer: new Pacer(options.arrived, clock), owner: newOwner(), stopped: () => this.#runner.stopped };
     const worker = new BatchWorker({ ...parts, announce });
-    const warn = (event: string) => (error: unknown): void => log?.write('warn', { event, error: error instanceof Error ? error.message : String(error) });
+    const warn = (event: string) => (error: unknown): void => {
+      if (isDamage(error)) health.damaged('batches', error);
+      else log?.write('warn', { event, error: error instanceof Error ? error.message : String(error) });
+    };
     const tidy = (): Promise<void> => tidyUp({ ...parts, waits: (row) => worker.waits(row) }).catch(warn('batches_not_tidied'));
     this.#runner = new BatchRunner({ ...parts, step: (id) => worker.step(id), tidy, tidyMs: TIDY_MS, onError: warn('batches_not_looked_for') });
   }

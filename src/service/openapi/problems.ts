@@ -29,12 +29,13 @@ export const PROBLEM_NOTES: Readonly<Record<ErrorCode, string>> = {
   rate_limited: 'The quota is used up: wait as long as `Retry-After` says.',
   headers_too_large: 'The headers are larger than 16 KiB.',
   suppressed_person: 'The person asked to be removed. Free.',
-  internal_error: 'Something went wrong here. `request_id` helps to find it.',
-  overloaded: 'Too much at once: wait as long as `Retry-After` says.',
+  internal_error: 'Something went wrong here, or what the store has of this is damaged. Nothing was charged; `request_id` helps to find it.',
+  overloaded: 'Too much at once, or the store cannot be written for the moment: wait as long as `Retry-After` says. Nothing was charged.',
+  disk_full: 'The disk of the service is full, so what this costs or keeps could not be written. Nothing was charged: wait as long as `Retry-After` says.',
 };
 
 /** Of any call. A wrong path or method is refused before it is one of any operation. */
-const COMMON: readonly ErrorCode[] = ['unknown_parameter', 'invalid_parameter', 'unauthorized', 'forbidden', 'request_timeout', 'unsupported_media_type', 'wrong_region', 'rate_limited', 'headers_too_large', 'internal_error', 'overloaded', 'method_not_allowed'];
+const COMMON: readonly ErrorCode[] = ['unknown_parameter', 'invalid_parameter', 'unauthorized', 'forbidden', 'request_timeout', 'unsupported_media_type', 'wrong_region', 'rate_limited', 'headers_too_large', 'internal_error', 'overloaded', 'disk_full', 'method_not_allowed'];
 const OF_BODIES: readonly ErrorCode[] = ['invalid_json', 'payload_too_large', 'validation_failed', 'idempotency_in_flight', 'idempotency_mismatch'];
 const OPEN: readonly ErrorCode[] = ['invalid_parameter', 'method_not_allowed', 'request_timeout', 'headers_too_large', 'internal_error'];
 
@@ -45,6 +46,7 @@ const WITH: Partial<Record<ErrorCode, readonly string[]>> = {
   idempotency_in_flight: ['Retry-After'],
   rate_limited: ['Retry-After'],
   overloaded: ['Retry-After'],
+  disk_full: ['Retry-After'],
 };
 
 /** Settled answers come again for the same `Idempotency-Key`. */

@@ -3,7 +3,9 @@ import type { Endpoint, ServiceContext } from '../context.ts';
 import { problem, ServiceError } from '../errors.ts';
 import { BULK_BODY, MAX_METADATA_DEPTH } from '../operations/enrich.ts';
 import { BodyReader } from '../validate.ts';
+import { isDamage } from '../../sqlite/system-code.ts';
 import { missedThen, takeSeveral } from '../several-calls.ts';
+import { damaged } from '../unwritten.ts';
 import type { SparseRecord } from '../records.ts';
 import { isDeeper, isObject } from '../values.ts';
 import { announcementOf, enrichOne } from './enrich.ts';
@@ -29,7 +31,10 @@ export function bulkEnrichEndpoint(context: ServiceContext): Endpoint {
         credits += answer.credits;
         // The record is text already.
         return `{"status":${answer.status},"record":${answer.text},"error":null,${tail}`;
-      } catch (error) {
+      } catch (cause) {
+        // A record that is damaged fails alone.
+        if (isDamage(cause)) context.health.damaged('POST /v1/enrich/bulk', cause);
+        const error = isDamage(cause) ? damaged() : cause;
         if (!(error instanceof ServiceError)) throw error;
         if (!call.replayed) call.missed = [...call.missed, at];
         return `{"status":${error.status},"record":null,"error":${problem(error.code, error.message, '/v1/enrich', call.requestId, error.errors)},${tail}`;

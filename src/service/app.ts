@@ -3,6 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { fastify, type FastifyInstance, type FastifyRequest, type RouteHandlerMethod } from 'fastify';
+import { isDamage } from '../sqlite/system-code.ts';
 import { admit, suffer, tellQuota } from './admission.ts';
 import { apiRoute, pathOf, problemText, sendProblem } from './api-route.ts';
 import type { Call, Endpoint, ServiceContext } from './context.ts';
@@ -32,26 +33,28 @@ import { bulkEnrichEndpoint } from './routes/enrich-bulk.ts';
 import { enrichEndpoint } from './routes/enrich.ts';
 import { revealEndpoint } from './routes/reveal.ts';
 import { searchByBody, searchByQuery } from './routes/search.ts';
-import { health, openApi, reference } from './routes/service.ts';
+import { health, openApi, readinessRoute, reference } from './routes/service.ts';
 import { signals } from './routes/signals.ts';
 import { pollVerification, verifyEndpoint } from './routes/verify.ts';
 import { listDeliveries, redeliver } from './routes/webhook-deliveries.ts';
 import { changeWebhook, createWebhook, deleteWebhook, getWebhook, listWebhooks, rotateWebhookSecret, testWebhook } from './routes/webhooks.ts';
+import { withSecret } from './routes/webhook-secrets.ts';
 import { VerificationJobs } from './verification-jobs.ts';
+import { damaged } from './unwritten.ts';
 import { follow, letIn, lineUp } from './watch/follow-calls.ts';
-
-/** A store that cannot be written for longer than an import takes for a transaction is no store. */
-const STUCK_MS = 10_000;
+import { routeOf } from './watch/meter.ts';
+import type { Readiness } from './watch/store-health.ts';
 
 const MAX_SHOWN_PATH = 200;
 
 const NO_BODY = Buffer.alloc(0);
+const NONE: readonly never[] = [];
 
 export interface App {
   readonly fastify: FastifyInstance;
   readonly connections: Connections;
-  /** Whether requests are welcome: it is not being closed, and the store can be read and written. */
-  ready(): boolean;
+  /** Whether requests are welcome: it is not being closed, and the store can be read and written; and what is wrong with it. */
+  readiness(): Readiness;
   /** Asynchronous verifications that are under way. */
   openVerifications(): number;
   /** From now on each answer is the last one of its connection, which its client opens anew: at whoever listens then. */
@@ -67,7 +70,7 @@ export function buildApp(context: ServiceContext): App {
   const hung = new Set<Socket>();
   let closing = false;
   let endsConnections = false;
-  const ready = (): boolean => !closing && context.journal.stuckMs < STUCK_MS && context.directory.ready();
+  const readiness = (): Readiness => context.health.readiness({ closing, readable: context.directory.ready(), failure: context.journal.failure, stuckMs: context.journal.stuckMs });
   const hold = (socket: Socket): void => {
     if (closing) {
       socket.destroy();
@@ -128,7 +131,9 @@ export function buildApp(context: ServiceContext): App {
       if (request.is404) throw noSuchRoute(methods, request);
       admit(context, request);
     } catch (error) {
-      if (request.call.key === null) tellQuota(context, request);
+      // What is damaged before the key is known is a key, or its quota.
+      if (isDamage(error)) context.health.damaged('keys', error);
+      else if (request.call.key === null) tellQuota(context, request);
       done(error as Error);
       return;
     }
@@ -155,7 +160,7 @@ export function buildApp(context: ServiceContext): App {
     const settled = settle(context, request.call);
     if (settled === null) stamp(payload);
     else {
-      settled.then((written) => stamp(written ? payload : refuseUnwritten(context, request, reply, payload))).catch((error: unknown) => {
+      settled.then((refusal) => stamp(refusal === null ? payload : refuseUnwritten(context, request, reply, refusal, payload))).catch((error: unknown) => {
         // Nobody waits for this: what goes wrong here must end no more than the one connection.
         tellBug(context, request, error);
         reply.raw.destroy();
@@ -191,26 +196,26 @@ export function buildApp(context: ServiceContext): App {
   serveFree(CANCEL_BATCH, batches.cancel);
   serveFree(DELETE_BATCH, batches.remove);
   serve(BATCH_RESULTS, batchResults(context));
-  serveFree(CREATE_WEBHOOK, createWebhook(context));
+  const serveSecret = (operation: Operation, endpoint: Endpoint): void => serve(operation, apiRoute(context, endpoint, 0, undefined, (status, cut) => withSecret(context.webhooks.rows, status, cut)));
+  serveSecret(CREATE_WEBHOOK, createWebhook(context));
   serveFree(LIST_WEBHOOKS, listWebhooks(context));
   serveFree(GET_WEBHOOK, getWebhook(context));
   serveFree(CHANGE_WEBHOOK, changeWebhook(context));
   serveFree(DELETE_WEBHOOK, deleteWebhook(context));
-  serveFree(ROTATE_WEBHOOK_SECRET, rotateWebhookSecret(context));
+  serveSecret(ROTATE_WEBHOOK_SECRET, rotateWebhookSecret(context));
   serveFree(TEST_WEBHOOK, testWebhook(context));
   serveFree(LIST_DELIVERIES, listDeliveries(context));
   serveFree(REDELIVER, redeliver(context));
-  serve(HEALTH, health(() => true));
-  serve(READINESS, health(ready));
+  serve(HEALTH, health());
+  serve(READINESS, readinessRoute(readiness));
   serve(OPENAPI, openApi());
   serve(REFERENCE, reference());
 
   app.setErrorHandler((error, request, reply) => {
-    const refusal = toServiceError(error, request);
+    const refusal = isDamage(error) ? damaged() : toServiceError(error, request);
     takeBack(context, request.call, refusal.status);
-    if (refusal.code === 'internal_error' && error !== refusal) {
-      tellBug(context, request, error);
-    }
+    if (isDamage(error)) context.health.damaged(routeOf(request), error);
+    else if (refusal.code === 'internal_error' && error !== refusal) tellBug(context, request, error);
     // What is refused before it was read would still have to be read to the end, to come to the next request on the connection.
     if (request.body === undefined && isLarge(request)) void reply.header('connection', 'close');
     return sendProblem(reply, refusal, problemText(refusal, request));
@@ -219,7 +224,7 @@ export function buildApp(context: ServiceContext): App {
   return {
     fastify: app,
     connections,
-    ready,
+    readiness,
     openVerifications: () => jobs.open,
     endConnections() {
       endsConnections = true;
@@ -277,7 +282,7 @@ function methodsOf(methods: ReadonlyMap<string, readonly string[]>, path: string
 }
 
 function newCall(requestId: string, startedMs: number): Call {
-  return { requestId, startedMs, key: null, quota: null, tokens: 0, credits: 0, admitted: false, replayed: false, owing: false, idempotent: false, keep: null, undo: null, raw: NO_BODY, fate: null };
+  return { requestId, startedMs, key: null, quota: null, tokens: 0, credits: 0, admitted: false, replayed: false, verdicts: {}, missed: NONE, owing: false, idempotent: false, keep: null, isLost: null, undo: null, raw: NO_BODY, fate: null };
 }
 
 function isApi(request: FastifyRequest): boolean {

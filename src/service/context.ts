@@ -2,6 +2,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Batches } from './batches/batches.ts';
 import type { Fate } from './faults.ts';
+import type { KeptVerdicts } from './fresh-verdict.ts';
 import type { Idempotency } from './idempotency.ts';
 import type { ActiveKey, KeyRing } from './key-ring.ts';
 import type { Region } from './keys.ts';
@@ -14,11 +15,11 @@ import type { SearchIndex } from './search/search-index.ts';
 import type { Directory } from './store/directory.ts';
 import type { EventStreams } from './signal-events.ts';
 import type { Journal } from './store/journal.ts';
-import type { Named } from './store/named.ts';
 import type { SignalFeed } from './store/signal-feed.ts';
 import type { VerificationRows } from './store/verification-rows.ts';
 import type { ServiceLog } from './watch/log.ts';
 import type { ServiceMeter } from './watch/meter.ts';
+import type { StoreHealth } from './watch/store-health.ts';
 import type { Announce } from './webhooks/announcement.ts';
 import type { Webhooks } from './webhooks/webhooks.ts';
 
@@ -36,7 +37,9 @@ export interface ServiceContext {
   readonly batches: Batches;
   readonly idempotency: Idempotency;
   /** What answers owe is written down by it before they are sent. */
-  readonly journal: Pick<Journal, 'written' | 'stuckMs'>;
+  readonly journal: Pick<Journal, 'written' | 'stuckMs' | 'failure' | 'hasNoDisk'>;
+  /** What in the store is damaged. */
+  readonly health: StoreHealth;
   readonly webhooks: Webhooks;
   /** Keeps what is to be told to webhooks, within a transaction of the store. */
   readonly announce: Announce;
@@ -67,12 +70,18 @@ export interface Call {
   /** It counts as in flight. */
   admitted: boolean;
   replayed: boolean;
+  /** What was found out about addresses for the answer, or for the first one where this is a replay. */
+  verdicts: KeptVerdicts;
+  /** Parts of the answer, or of the first one, that found nothing and were free: of a list the places, from 0. */
+  missed: readonly number[];
   /** It has made something that must be in the store before anybody is told of it. */
   owing: boolean;
   /** The answer is kept for an Idempotency-Key, or is one that was. */
   idempotent: boolean;
   /** Keeps the answer for the Idempotency-Key within the transaction that is open; null: there is none. @throws ServiceError when another service has answered the same request meanwhile */
   keep: ((answer: Answer) => void) | null;
+  /** Whether the answer could not be kept for its Idempotency-Key, because the store is damaged there; null: it is not to be kept. */
+  isLost: (() => boolean) | null;
   /** Takes back what was booked, where it could not be written down in time. */
   undo: (() => void) | null;
   /** The body as it was sent. */
@@ -85,10 +94,10 @@ export interface Answer {
   readonly status: number;
   readonly text: string;
   readonly credits: number;
-  /** Whom it names: once they are erased, it is not repeated for its Idempotency-Key. Default: those whose addresses are in the text. */
-  readonly named?: Named;
-  /** A part of the text that is not kept as it is. */
-  readonly secret?: string;
+  /** The text is read from the store and not to be kept elsewhere; see `FirstAnswer`. */
+  readonly again: boolean;
+  /** What is kept of the text for an Idempotency-Key, where there is a secret in it. */
+  readonly cut?: string;
   /** Further response headers, names in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
 }

@@ -25,6 +25,7 @@ export const ERRORS = {
   suppressed_person: { status: 451, title: 'Suppressed person', retryable: false },
   internal_error: { status: 500, title: 'Internal error', retryable: true },
   overloaded: { status: 503, title: 'Overloaded', retryable: true },
+  disk_full: { status: 503, title: 'Disk full', retryable: true },
 } as const;
 
 export type ErrorCode = keyof typeof ERRORS;

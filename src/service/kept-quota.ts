@@ -3,7 +3,7 @@
  * nothing is written; before it sinks below, a lower one is. So a crash makes a key lose what was set aside for it, and never gain anything.
  */
 import { describe, fullBucket, giveBack, refill, take, type Bucket, type QuotaDecision, type QuotaLedger } from './quota.ts';
-import type { Journal, Pending } from './store/journal.ts';
+import type { Alone, Journal, Pending } from './store/journal.ts';
 import type { Store } from './store/store.ts';
 
 /** What is set aside with one write: the requests of this long, milliseconds. */
@@ -27,6 +27,8 @@ export class KeptQuota implements QuotaLedger, Pending {
   readonly #now: () => number;
   readonly #buckets = new Map<string, Kept>();
   readonly #unwritten = new Set<string>();
+  /** Those whose row is damaged. */
+  readonly #damaged = new Set<string>();
 
   /** @param clock monotonic, milliseconds: that of `nowMs` in the calls. @param now epoch milliseconds */
   constructor(store: Store, journal: Journal, clock: () => number, now: () => number) {
@@ -35,7 +37,7 @@ export class KeptQuota implements QuotaLedger, Pending {
     this.#journal = journal;
     this.#clock = clock;
     this.#now = now;
-    journal.join(this);
+    journal.join(this, 'quotas');
   }
 
   take(keyId: string, rpm: number, nowMs: number, count = 1): QuotaDecision {
@@ -58,7 +60,7 @@ export class KeptQuota implements QuotaLedger, Pending {
   }
 
   owes(keyId: string): boolean {
-    return this.#unwritten.has(keyId);
+    return this.#unwritten.has(keyId) || this.#damaged.has(keyId);
   }
 
   get size(): number {
@@ -66,14 +68,21 @@ export class KeptQuota implements QuotaLedger, Pending {
   }
 
   flush(): void {
-    for (const keyId of this.#unwritten) {
-      const kept = this.#buckets.get(keyId);
-      if (kept !== undefined) this.#update.run(kept.floor.tokens, kept.floorAtMs, keyId);
-    }
+    for (const keyId of this.#unwritten) this.#write(keyId);
   }
 
   flushed(): void {
     this.#unwritten.clear();
+  }
+
+  flushApart(alone: Alone): void {
+    for (const keyId of this.#unwritten) if (!alone(() => this.#write(keyId))) this.#damaged.add(keyId);
+    this.#unwritten.clear();
+  }
+
+  #write(keyId: string): void {
+    const kept = this.#buckets.get(keyId);
+    if (kept !== undefined && !this.#damaged.has(keyId)) this.#update.run(kept.floor.tokens, kept.floorAtMs, keyId);
   }
 
   /** Gives back what was set aside, to be written when the service stops. */

@@ -1,6 +1,6 @@
 /** Which key a request carries, and what it has left: the store's keys as they are used, and keys of this process only. */
 import { findKey, findKeyById, isCounted, keyHash, PLANS, revokedTest, type KeyRow, type Region } from './keys.ts';
-import type { Journal, Pending } from './store/journal.ts';
+import type { Alone, Journal, Pending } from './store/journal.ts';
 import type { Store } from './store/store.ts';
 
 /** For how long a revocation made in another process may go unseen, monotonic milliseconds. */
@@ -58,6 +58,8 @@ export class KeyRing implements Pending {
   /** By key id; only keys that are kept books for. */
   readonly #accounts = new Map<string, Account>();
   readonly #unwritten = new Set<string>();
+  /** By key id, those whose row is damaged: nothing of theirs can be written any more. */
+  readonly #damaged = new Set<string>();
   /** By key id, what is set aside for work whose result is not noted yet: neither had by anybody else nor spent. Also of keys that no books are kept for, which may be others by the time that it is noted. */
   readonly #held = new Map<string, Use>();
 
@@ -73,7 +75,7 @@ export class KeyRing implements Pending {
     this.#version = () => version.get()?.['data_version'];
     this.#journal = journal;
     this.#clock = clock;
-    journal.join(this);
+    journal.join(this, 'keys');
   }
 
   /** Accepts `key`, uncounted, for as long as this process lives; nothing about it is stored. */
@@ -201,7 +203,19 @@ export class KeyRing implements Pending {
 
   /** Whether an answer to this key has to wait until what it cost is written down. */
   owes(keyId: string): boolean {
-    return this.#unwritten.has(keyId);
+    return this.#unwritten.has(keyId) || this.#damaged.has(keyId);
+  }
+
+  /** Whether some of it is bought: credits, or calls of a plan that has so many. The calls of another plan are merely counted. */
+  owesCharge(keyId: string): boolean {
+    const account = this.#accounts.get(keyId);
+    if (!this.owes(keyId) || account === undefined) return false;
+    return account.unwritten.credits !== 0 || (account.calls !== null && account.unwritten.calls !== 0);
+  }
+
+  /** Whether the key has only so many credits or calls, so that what it gets has to be written down. */
+  isCounted({ id }: ActiveKey): boolean {
+    return this.#accounts.has(id);
   }
 
   get size(): number {
@@ -209,18 +223,30 @@ export class KeyRing implements Pending {
   }
 
   flush(): void {
-    for (const id of this.#unwritten) {
-      const used = this.#accounts.get(id)?.unwritten;
-      if (used !== undefined) this.#write(id, used.credits, used.calls);
-    }
+    for (const id of this.#unwritten) this.#writeUse(id);
   }
 
   flushed(): void {
+    for (const id of this.#unwritten) this.#wrote(id);
+    this.#unwritten.clear();
+  }
+
+  flushApart(alone: Alone): void {
     for (const id of this.#unwritten) {
-      const account = this.#accounts.get(id);
-      if (account !== undefined) account.unwritten = NOTHING;
+      if (alone(() => this.#writeUse(id))) this.#wrote(id);
+      else this.#damaged.add(id);
     }
     this.#unwritten.clear();
+  }
+
+  #writeUse(id: string): void {
+    const used = this.#accounts.get(id)?.unwritten;
+    if (used !== undefined && !this.#damaged.has(id)) this.#write(id, used.credits, used.calls);
+  }
+
+  #wrote(id: string): void {
+    const account = this.#accounts.get(id);
+    if (account !== undefined && !this.#damaged.has(id)) account.unwritten = NOTHING;
   }
 
   /** Takes over the balance as it stands in the store, less what is not written yet and what is set aside. */

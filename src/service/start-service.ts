@@ -21,6 +21,7 @@ import { StoreOwner } from './owner/store-owner.ts';
 import { openDirectory } from './store/directory.ts';
 import { Journal } from './store/journal.ts';
 import { openStore } from './store/open-store.ts';
+import type { WriteFailure } from './store/store-disk.ts';
 import { TurnReader } from './store/turn.ts';
 import { SignalFeed } from './store/signal-feed.ts';
 import { VerificationRows } from './store/verification-rows.ts';
@@ -28,6 +29,7 @@ import type { ServiceLog } from './watch/log.ts';
 import { LoopLag } from './watch/loop-lag.ts';
 import { ServiceMeter } from './watch/meter.ts';
 import type { ServiceView } from './watch/metrics.ts';
+import { StoreHealth } from './watch/store-health.ts';
 import { Webhooks } from './webhooks/webhooks.ts';
 
 export type { Faults } from './faults.ts';
@@ -106,7 +108,9 @@ async function startOn(owner: StoreOwner, options: ServiceOptions): Promise<Runn
 
   const store = openStore(owner.path);
   let mail: OpenMail | null = null;
-  const journal = new Journal(store, (error) => log?.write('warn', { event: 'store_write_failed', error: error instanceof Error ? error.message : String(error) }), clock);
+  const health = new StoreHealth(owner.path, log);
+  const tellOfFailure = (error: unknown, failure: WriteFailure): void => log?.write('warn', { event: 'store_write_failed', reason: failure, error: error instanceof Error ? error.message : String(error) });
+  const journal = new Journal(store, tellOfFailure, clock, { onDamage: (where, error) => health.damaged(where, error), onRecovered: () => log?.write('info', { event: 'store_written_again' }) });
   const lag = new LoopLag(clock);
   try {
     await owner.watchFile();
@@ -130,8 +134,8 @@ async function startOn(owner: StoreOwner, options: ServiceOptions): Promise<Runn
     const meter = new ServiceMeter();
     const evidence = withLearntPatterns(directory, store, clock);
     const signals = new SignalFeed(store);
-    const webhooks = new Webhooks({ store, journal, keys, signals, directory, isDevelopment: options.development === true, resolver: opened.resolver, now, random: () => Math.random(), log });
-    const batches = new Batches({ store, writes: webhooks.writes, path: owner.path, keys, performing: { directory, verifier, evidence, now, webhooks }, meter, log, arrived: () => gate.arrived, clock, now, announce: webhooks.announce });
+    const webhooks = new Webhooks({ store, journal, keys, signals, directory, isDevelopment: options.development === true, resolver: opened.resolver, now, random: () => Math.random(), log, health });
+    const batches = new Batches({ store, writes: webhooks.writes, path: owner.path, keys, performing: { directory, verifier, evidence, now, webhooks }, meter, log, journal, health, arrived: () => gate.arrived, clock, now, announce: webhooks.announce });
     const app = buildApp({
       directory,
       search: new SearchIndex(store, now),
@@ -145,6 +149,7 @@ async function startOn(owner: StoreOwner, options: ServiceOptions): Promise<Runn
       batches,
       idempotency: new Idempotency(store, journal, now),
       journal,
+      health,
       webhooks,
       announce: webhooks.announce,
       region,
@@ -194,8 +199,8 @@ async function startOn(owner: StoreOwner, options: ServiceOptions): Promise<Runn
       }
     };
     const look = (): ServiceView => ({
-      meter, ready: app.ready(), inFlight: gate.inFlight, connections: app.connections, streams: streams.size, lagMs: lag.worstMs, turnMs: gate.lastTurnMs,
-      verifying: { addresses: verifier.addresses, jobs: app.openVerifications() }, batches: batches.byState(), webhooks: { counts: webhooks.courier.counts, pending: webhooks.pending }, stuckMs: journal.stuckMs, store: owner.path,
+      meter, readiness: app.readiness(), inFlight: gate.inFlight, connections: app.connections, streams: streams.size, lagMs: lag.worstMs, turnMs: gate.lastTurnMs,
+      verifying: { addresses: verifier.addresses, jobs: app.openVerifications() }, batches: health.reading('batches', () => batches.byState(), new Map()), webhooks: { counts: webhooks.courier.counts, pending: health.reading('webhooks', () => webhooks.pending, Number.NaN) }, stuckMs: journal.stuckMs, failure: journal.failure, damage: health.damage, store: owner.path,
     });
     let stopping: Promise<void> | null = null;
     const never = new AbortController().signal;

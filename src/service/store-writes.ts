@@ -1,9 +1,9 @@
 /** Changes that are asked for by a call and are in the store before it is answered. They share the journal's transactions, and wait as an answer that costs something does. */
 import { isOfStore } from '../sqlite/busy.ts';
-import { ServiceError } from './errors.ts';
-import { PAID_WAITS_MS, UNWRITTEN_RETRY_S } from './owing.ts';
-import type { Journal, Pending } from './store/journal.ts';
+import { PAID_WAITS_MS } from './owing.ts';
+import type { Alone, Journal, Pending } from './store/journal.ts';
 import type { Store } from './store/store.ts';
+import { damaged, unwritten } from './unwritten.ts';
 
 interface Change {
   readonly work: () => unknown;
@@ -19,12 +19,12 @@ export class StoreWrites implements Pending {
   constructor(store: Store, journal: Journal) {
     this.#store = store;
     this.#journal = journal;
-    journal.join(this);
+    journal.join(this, 'changes');
   }
 
   /**
    * Resolves with what `work` returned, once it is in the store. It may be run again when the store was busy.
-   * @throws what `work` refuses or fails with, and then nothing of it was written; ServiceError `overloaded` when the store would not take it in time
+   * @throws what `work` refuses or fails with, and then nothing of it was written; ServiceError when the store would not take it in time, or what it touches is damaged
    */
   async write<T>(work: () => T): Promise<T> {
     const change: Change = { work, outcome: null };
@@ -32,7 +32,7 @@ export class StoreWrites implements Pending {
     const written = await this.#journal.written(PAID_WAITS_MS);
     this.#changes.delete(change);
     const { outcome } = change;
-    if (!written || outcome === null) throw new ServiceError('overloaded', 'the store is busy, and nothing was changed; send the same request again', { headers: { 'retry-after': UNWRITTEN_RETRY_S } });
+    if (!written || outcome === null) throw unwritten(this.#journal.failure, 'changed');
     if ('failure' in outcome) throw outcome.failure;
     return outcome.value as T;
   }
@@ -46,6 +46,13 @@ export class StoreWrites implements Pending {
   }
 
   flushed(): void {
+    this.#changes.clear();
+  }
+
+  flushApart(alone: Alone): void {
+    for (const change of this.#changes) {
+      if (!alone(() => void (change.outcome = this.#run(change.work)))) change.outcome = { failure: damaged() };
+    }
     this.#changes.clear();
   }
 

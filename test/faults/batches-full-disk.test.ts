@@ -33,7 +33,7 @@ describe.skipIf(!ensureRoot())('a full disk', () => {
     expect((await service.post('/v1/enrich', { id: 'pe_1' }, { key: KEY })).status).toBe(200);
     const other = await jobs.create({ operation: 'enrich' });
     const refused = await jobs.put(other.id, 1, Buffer.alloc(4 * 1024 * 1024, '\n'));
-    expect([refused.status, refused.json['code'], refused.headers.get('retry-after')]).toEqual([503, 'overloaded', '60']);
+    expect([refused.status, refused.json['code'], refused.headers.get('retry-after')]).toEqual([503, 'disk_full', '60']);
     disk.free();
     expect(await jobs.until(id, 'completed')).toMatchObject({ reason: null, counts: { total: LINES, succeeded: LINES }, credits_charged: LINES });
     expect((await jobs.lines(id)).map(({ custom_id: name }) => Number(name))).toEqual(Array.from({ length: LINES }, (_, n) => n));

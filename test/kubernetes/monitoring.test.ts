@@ -8,6 +8,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
 import { METRICS } from '../../src/monitor/metrics.ts';
 import { ensurePackage } from '../services/debian.ts';
+import { expectFiring, type AlertCase, type Series } from './promtool.ts';
 
 const path = (name: string): string => fileURLToPath(new URL(`../../${name}`, import.meta.url));
 const DASHBOARD = path('jobs/kubernetes/grafana/millrace.json');
@@ -82,23 +83,7 @@ test.runIf(ensurePackage('prometheus', 'promtool'))('an unused plan is what all 
   ]);
 });
 
-interface Series { readonly series: string; readonly values: string }
-interface AlertCase { readonly name: string; readonly input: readonly Series[]; readonly by: readonly string[] }
-
-/** What promtool says of an alert: at that time it fires for these values of one label, and for nothing else. */
-function fires(alert: string, label: string, at: string, cases: readonly AlertCase[], interval = '1m'): void {
-  const tests = cases.map(({ name, input, by }) => ({
-    name,
-    interval,
-    input_series: input.map(({ series, values }) => ({ series, values })),
-    // The alerts themselves, as a query, so that their texts need not be written twice.
-    promql_expr_test: [{ expr: `count by (${label}) (ALERTS{alertname="${alert}", alertstate="firing"})`, eval_time: at, exp_samples: by.map((value) => ({ labels: `{${label}="${value}"}`, value: 1 })) }],
-  }));
-  const folder = mkdtempSync(join(tmpdir(), 'millrace-rules-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  writeFileSync(join(folder, 'tests.json'), JSON.stringify({ rule_files: [ALERTS], evaluation_interval: interval, tests }));
-  expect(spawnSync('promtool', ['test', 'rules', join(folder, 'tests.json')], { encoding: 'utf8' })).toMatchObject({ stderr: '', status: 0 });
-}
+const fires = (alert: string, label: string, at: string, cases: readonly AlertCase[], interval?: string): void => expectFiring(ALERTS, alert, label, at, cases, interval);
 
 /** A pod from its first scrape on, one a minute: rows that it has written, and what it waits for. */
 const progress = (name: string, rows: string | null, by: string | null = null): Series[] => {

@@ -3,6 +3,7 @@ import { listKeys } from '../../src/service/keys.ts';
 import { Journal, type Pending } from '../../src/service/store/journal.ts';
 import { openStore } from '../../src/service/store/open-store.ts';
 import type { Store } from '../../src/service/store/store.ts';
+import { cleanUp } from '../support/clean-up.ts';
 import { makeKey, makeStore, serveStore } from './harness.ts';
 
 const PATIENCE_MS = 2_000;
@@ -23,6 +24,9 @@ const member: Pending = {
   flushed() {
     waiting = [];
   },
+  flushApart(alone) {
+    if (alone(() => member.flush())) member.flushed();
+  },
 };
 const written = (): unknown => other.prepare('SELECT count(*) AS n FROM sources WHERE length(name) < 3').get()?.['n'];
 
@@ -33,7 +37,7 @@ beforeEach(async () => {
   errors = [];
   waiting = [];
   journal = new Journal(store, (error) => errors.push(error), () => nowMs);
-  journal.join(member);
+  journal.join(member, 'test');
 });
 afterEach(() => {
   vi.useRealTimers();
@@ -76,6 +80,48 @@ it('a store that stays busy is told of once, and those who wait are let go; what
   const next = journal.written(PATIENCE_MS);
   other.exec('COMMIT');
   expect([await next, written()]).toEqual([true, 1]);
+});
+
+it('a store without room is told of once and refuses at once; that there is room again is noticed with nothing to write', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'clearImmediate'] });
+  const recovered = vi.fn();
+  const own = new Journal(store, (_error, failure) => errors.push(failure), () => nowMs, { onDamage: () => undefined, onRecovered: recovered });
+  cleanUp(() => own.close());
+  own.join(member, 'test');
+  const pages = Number(store.prepare('PRAGMA page_count').get()?.['page_count']);
+  // What SQLite says is the same as of a full disk.
+  store.exec(`PRAGMA max_page_count = ${pages}`);
+  waiting = Array.from({ length: 2_000 }, (_, n) => n);
+  const first = own.written(PATIENCE_MS);
+  await vi.advanceTimersToNextTimerAsync();
+  expect([await first, await own.written(PATIENCE_MS), own.failure, errors]).toEqual([false, false, 'disk_full', ['disk_full']]);
+  // A try a time, not one after the other.
+  expect(vi.getTimerCount()).toBe(1);
+  nowMs += 700;
+  expect(own.stuckMs).toBe(700);
+  waiting = [];
+  store.exec(`PRAGMA max_page_count = ${10 * pages}`);
+  await vi.advanceTimersToNextTimerAsync();
+  expect([own.failure, own.stuckMs, recovered.mock.calls.length, vi.getTimerCount()]).toEqual([null, 0, 1, 0]);
+});
+
+it('what is damaged keeps nothing else from being written, and is told of with whose it is', async () => {
+  const damage = Object.assign(new Error('database disk image is malformed'), { errcode: 11 });
+  const told: string[] = [];
+  const own = new Journal(store, (error) => errors.push(error), () => nowMs, { onDamage: (where) => told.push(where), onRecovered: () => undefined });
+  cleanUp(() => own.close());
+  const broken = new Set(['bad', 'good']);
+  const write = (name: string): void => {
+    store.prepare('INSERT INTO sources (name) VALUES (?)').run(name === 'bad' ? 'x' : '8');
+    if (name === 'bad') throw damage;
+  };
+  own.join({ get size() { return broken.size; }, flush: () => broken.forEach(write), flushed: () => broken.clear(), flushApart(alone) {
+    expect([...broken].map((name) => alone(() => write(name)))).toEqual([false, true]);
+    broken.clear();
+  } }, 'broken');
+  own.join(member, 'whole');
+  waiting = [9];
+  expect([await own.written(PATIENCE_MS), told, errors, written()]).toEqual([true, ['broken'], [], 2]);
 });
 
 it('what comes after its end, such as of a request whose connection is gone, is not written, and keeps no process from ending', async () => {

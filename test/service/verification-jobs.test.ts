@@ -6,6 +6,7 @@ import { toRow, VerificationRows, type VerificationRequest } from '../../src/ser
 import { suppress } from '../../src/service/store/suppress.ts';
 import { suppressedResult } from '../../src/service/suppressed-result.ts';
 import { VerificationJobs, type JobState, type VerificationJobsOptions } from '../../src/service/verification-jobs.ts';
+import { StoreHealth } from '../../src/service/watch/store-health.ts';
 import type { EmailVerification, VerifyRequest } from '../../src/verification/types.ts';
 import type { Announcement, EventType } from '../../src/service/webhooks/announcement.ts';
 import { makeStore } from './harness.ts';
@@ -37,7 +38,7 @@ async function make(later: Readonly<Record<string, readonly number[]>> = {}) {
   const start = (using: VerificationJobsOptions['verifier'] = verifier, webhooks: VerificationJobsOptions['webhooks'] = UNHEARD) => {
     const store = openStore(path);
     const journal = new Journal(store, (error) => { throw error; });
-    const jobs = new VerificationJobs({ verifier: using, evidence: NOTHING, rows: new VerificationRows(store, journal), now: () => Date.now(), webhooks });
+    const jobs = new VerificationJobs({ verifier: using, evidence: NOTHING, rows: new VerificationRows(store, journal), now: () => Date.now(), webhooks, health: new StoreHealth(path, null) });
     onTestFinished(() => {
       jobs.close();
       store.close();
@@ -81,9 +82,9 @@ describe('VerificationJobs', () => {
     expect(resultsOf(jobs.find('j2', 'k1'))).toEqual(['b@a.test unknown']);
   });
 
-  it('is for the key that began it, and is forgotten after a day', async () => {
+  it('is for the key that began it, is begun once, and is forgotten after a day', async () => {
     const { jobs, asked } = await make();
-    jobs.begin('j1', 'k1', request(['a@a.test']));
+    expect([jobs.begin('j1', 'k1', request(['a@a.test'])), jobs.begin('j1', 'k1', request(['a@a.test']))]).toEqual([true, false]);
     await vi.advanceTimersByTimeAsync(0);
     expect(asked).toHaveLength(1);
     expect(jobs.find('j1', 'k2')).toBeNull();
@@ -120,7 +121,7 @@ describe('VerificationJobs', () => {
   it('holds so many at once and no more, and no key all of them', async () => {
     const slow = Object.fromEntries(['a', 'b', 'c', 'd', 'e'].map((name) => [`${name}@a.test`, [MINUTE_MS]]));
     const { jobs, journal } = await make(slow);
-    const begin = (key: string, n: number): void => jobs.begin(`${key}${n}`, key, request([`${key}@a.test`]));
+    const begin = (key: string, n: number): boolean => jobs.begin(`${key}${n}`, key, request([`${key}@a.test`]));
     for (let n = 0; n < 25; n++) begin('a', n);
     expect(() => begin('a', 25)).toThrow(expect.objectContaining({ code: 'overloaded', headers: { 'retry-after': '30' } }));
     for (const key of ['b', 'c', 'd']) for (let n = 0; n < 25; n++) begin(key, n);

@@ -1,8 +1,9 @@
 /** The files of jobs: a folder for each, beside the store. They hold personal data, so they are the owner's alone. */
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, rm, rmdir, stat, statfs, truncate, type FileHandle } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { isOfDisk } from '../../sqlite/system-code.ts';
+import { isReserved, spaceAt } from '../store/store-disk.ts';
 import { releaseDead } from './held-files.ts';
 import { KEPT_MS } from './limits.ts';
 
@@ -12,6 +13,11 @@ const STRAY_MS = 3_600_000;
 /** A file that is shorter than what counts of it: it was cut, or an older one was put in its place. */
 export class FileCut extends Error {}
 
+/** Where the files of all jobs lie. @param store its file */
+export function batchesPath(store: string): string {
+  return `${store}.batches`;
+}
+
 export class BatchFolder {
   readonly #store: string;
   readonly #path: string;
@@ -20,7 +26,7 @@ export class BatchFolder {
   /** @param store its file */
   constructor(store: string) {
     this.#store = store;
-    this.#path = `${store}.batches`;
+    this.#path = batchesPath(store);
     this.#log = `${store}-wal`;
   }
 
@@ -82,10 +88,15 @@ export class BatchFolder {
     if (size > bytes) await truncate(path, bytes);
   }
 
+  /** Whether what is left of the disk is for the store alone: jobs stop before it cannot write down what it charges. */
+  isReserved(): boolean {
+    return isReserved(spaceAt(this.#path) ?? spaceAt(dirname(this.#path)));
+  }
+
   /** Whether the disk takes so many bytes more of a job. @throws what the disk says of anything else */
   async hasRoom(id: string, bytes: number): Promise<boolean> {
     const { bavail, bsize } = await statfs(this.#path);
-    if (bavail * bsize < bytes) return false;
+    if (bavail * bsize < bytes || this.isReserved()) return false;
     // A quota, or a disk that is read-only, is not told of there.
     try {
       const { file, handle } = await this.create(id, 'room');

@@ -1,10 +1,10 @@
 /** A part of a job on its way to the disk. */
 import type { Readable } from 'node:stream';
-import { isOfDisk } from '../../sqlite/system-code.ts';
+import { isFull, isOfDisk } from '../../sqlite/system-code.ts';
 import type { BatchFile } from './batch-files.ts';
 import type { BatchFolder } from './folder.ts';
 import { MAX_PART_BYTES } from './limits.ts';
-import { full, tooLarge } from './refusals.ts';
+import { diskFull, full, tooLarge } from './refusals.ts';
 
 /**
  * Writes a part as it comes, and has it noted once it is flushed. Returns its bytes.
@@ -12,9 +12,11 @@ import { full, tooLarge } from './refusals.ts';
  */
 export async function writePart(folder: BatchFolder, id: string, n: number, body: Readable, note: (part: BatchFile) => Promise<string | null>): Promise<number> {
   try {
+    if (folder.isReserved()) throw diskFull();
     return await write(folder, id, n, body, note);
   } catch (error) {
-    throw isOfDisk(error) ? full('the disk has no room for the part, or cannot be written') : error;
+    if (isFull(error)) throw diskFull();
+    throw isOfDisk(error) ? full('the disk cannot be written; send the part again later') : error;
   }
 }
 

@@ -1,4 +1,5 @@
 /** What is done with lines: the same functions that answer the operations' own calls. */
+import { isDamage } from '../../sqlite/system-code.ts';
 import { ServiceError } from '../errors.ts';
 import { COMPANY_CREDITS, companyByAny } from '../routes/companies.ts';
 import { enrichOne } from '../routes/enrich.ts';
@@ -10,6 +11,7 @@ import { isSettled } from '../idempotency.ts';
 import type { VerifyMode } from '../../verification/types.ts';
 import { LOOKUP_FIELDS } from '../lookup.ts';
 import type { Body } from '../openapi/schema.ts';
+import { damaged } from '../unwritten.ts';
 import { BodyReader } from '../validate.ts';
 import type { Line } from './lines.ts';
 import { callOptions, type BatchRequest } from './request.ts';
@@ -36,8 +38,14 @@ export interface Performer {
   flush(): void;
 }
 
-/** Performs the lines of one round. @param onBug hears of what nobody expected; the line has failed then */
-export function performer(context: Performing, request: BatchRequest, onBug: (error: unknown) => void): Performer {
+/** Hears why lines have failed: by what nobody expected, and by what is damaged in the store. */
+export interface Listener {
+  readonly onBug: (error: unknown) => void;
+  readonly onDamage: (error: unknown) => void;
+}
+
+/** Performs the lines of one round. */
+export function performer(context: Performing, request: BatchRequest, listener: Listener): Performer {
   const { operation } = request;
   const options = callOptions(request);
   const { one, flush } = operation === 'verify' ? verifying(context, options) : { one: { enrich: enriching, reveal: revealing, company: looking }[operation](context), flush: () => undefined };
@@ -45,7 +53,7 @@ export function performer(context: Performing, request: BatchRequest, onBug: (er
     flush,
     perform({ customId, params }) {
       if (params instanceof ServiceError) return { outcome: { customId, found: params }, size: 0 };
-      const refused = (error: unknown): Outcome => ({ customId, found: refusalOf(error, onBug) });
+      const refused = (error: unknown): Outcome => ({ customId, found: refusalOf(error, listener) });
       const body = operation === 'verify' ? params : { ...options, ...params };
       try {
         // A record that waits for a verdict is there already, and counts from now on.
@@ -65,10 +73,14 @@ function sizeOf(found: Found | Promise<Found> | null): number {
 }
 
 /** @throws what may work later */
-function refusalOf(error: unknown, onBug: (error: unknown) => void): ServiceError {
+function refusalOf(error: unknown, { onBug, onDamage }: Listener): ServiceError {
   if (error instanceof ServiceError) {
     if (isSettled(error.status)) return error;
     throw error;
+  }
+  if (isDamage(error)) {
+    onDamage(error);
+    return damaged();
   }
   // The store, or the disk below it.
   if ((error as { readonly code?: unknown }).code === 'ERR_SQLITE_ERROR') throw error;
@@ -87,7 +99,7 @@ function enriching(context: Performing): One {
     if (url !== null) throw new ServiceError('validation_failed', ONE_WEBHOOK, { errors: [{ pointer: '/webhook_url', code: 'unsupported_option', detail: ONE_WEBHOOK }] });
     // Whose record it is must be known for as long as it is kept, whether it is shown or not.
     const hidden = Array.isArray(fields) && fields.length > 0 && !fields.includes('id');
-    const answer = enrichOne(context, hidden ? { ...body, fields: [...(fields as unknown[]), 'id'] } : body);
+    const answer = enrichOne(context, { replayed: false, verdicts: {} }, hidden ? { ...body, fields: [...(fields as unknown[]), 'id'] } : body);
     const toFound = ({ text, credits }: Answer): Found => (hidden ? withoutId(text, credits) : { record: text, credits, person: null });
     return answer instanceof Promise ? answer.then(toFound) : toFound(answer);
   };
@@ -101,7 +113,7 @@ function withoutId(text: string, credits: number): Found {
 function revealing(context: Performing): One {
   const toFound = ({ text, credits }: Answer): Found => ({ record: text, credits, person: null });
   return (body) => {
-    const answer = revealOne(context, body);
+    const answer = revealOne(context, { replayed: false, verdicts: {}, missed: [] }, body);
     return answer instanceof Promise ? answer.then(toFound) : toFound(answer);
   };
 }

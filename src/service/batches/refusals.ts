@@ -22,6 +22,11 @@ export function tooLarge(): ServiceError {
   return new ServiceError('payload_too_large', `a part may have ${MAX_PART_BYTES} bytes at most`);
 }
 
+/** The disk takes nothing more, or what is left of it is for the store. */
+export function diskFull(): ServiceError {
+  return new ServiceError('disk_full', 'the disk has no room for the part; send it again later', { headers: { 'retry-after': FULL_RETRY_S } });
+}
+
 /** There is no room now, and may be later. */
 export function full(detail: string): ServiceError {
   return new ServiceError('overloaded', detail, { headers: { 'retry-after': FULL_RETRY_S } });

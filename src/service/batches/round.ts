@@ -1,5 +1,6 @@
 /** Lines that are worked on together: begun in slices of the thread, and waited for. */
 import type { ServiceLog } from '../watch/log.ts';
+import type { StoreHealth } from '../watch/store-health.ts';
 import type { BatchRow } from './batch-rows.ts';
 import { toLine, type RawLine } from './input.ts';
 import { ROUND_RESULT_BYTES } from './limits.ts';
@@ -11,12 +12,16 @@ export interface RoundOptions {
   readonly performing: Performing;
   readonly pacer: Pacer;
   readonly log: ServiceLog | null;
+  readonly health: Pick<StoreHealth, 'damaged'>;
   readonly stopped: () => boolean;
 }
 
 /** What became of the lines, from the first on until there are so many bytes of results. @throws Dismissed where it is to stop; what may work later, and then nothing of the round is done */
-export async function performRound({ performing, pacer, log, stopped }: RoundOptions, { id, request, header }: Pick<BatchRow, 'id' | 'request' | 'header'>, lines: readonly RawLine[]): Promise<Outcome[]> {
-  const one = performer(performing, request, (error) => log?.write('error', { event: 'bug', batch: id, error: error instanceof Error ? error.stack : String(error) }));
+export async function performRound({ performing, pacer, log, health, stopped }: RoundOptions, { id, request, header }: Pick<BatchRow, 'id' | 'request' | 'header'>, lines: readonly RawLine[]): Promise<Outcome[]> {
+  const one = performer(performing, request, {
+    onBug: (error) => log?.write('error', { event: 'bug', batch: id, error: error instanceof Error ? error.stack : String(error) }),
+    onDamage: (error) => health.damaged('batches', error),
+  });
   const performed: Performed['outcome'][] = [];
   let size = 0;
   await pacer.work(() => {

@@ -1,7 +1,8 @@
 /** Does the next step of a job, whatever its state is. What a step has done is noted in one transaction, or it has not been done. */
 import { isBusy } from '../../sqlite/busy.ts';
-import { isOfDisk } from '../../sqlite/system-code.ts';
+import { isDamage, isOfDisk } from '../../sqlite/system-code.ts';
 import { ServiceError } from '../errors.ts';
+import type { Journal } from '../store/journal.ts';
 import type { BatchRow, Reason } from './batch-rows.ts';
 import { Budget } from './budget.ts';
 import { FileCut } from './folder.ts';
@@ -27,6 +28,7 @@ const NO_CALLS = new ServiceError('insufficient_credits', 'this key has no calls
 
 export interface WorkerOptions extends RoundsOptions {
   readonly announce: Announce;
+  readonly journal: Pick<Journal, 'hasNoDisk'>;
 }
 
 export class BatchWorker {
@@ -57,6 +59,7 @@ export class BatchWorker {
 
   /** Lines are not worked on again for what cannot be written: mail servers would be asked every few seconds. One that is cancelled makes room, and tries. */
   async #waitsForRoom({ id, state }: BatchRow): Promise<boolean> {
+    if (this.#options.journal.hasNoDisk) return true;
     if (!this.#roomless.has(id)) return false;
     if (state !== 'cancelling' && !(await this.#options.folder.hasRoom(id, ROUND_RESULT_BYTES))) return true;
     this.#roomless.delete(id);
@@ -89,10 +92,15 @@ export class BatchWorker {
   }
 
   async #recover(row: BatchRow, error: unknown): Promise<number> {
-    const { log, stopped } = this.#options;
+    const { log, health, stopped } = this.#options;
     if (error instanceof Dismissed || stopped()) return DISMISSED_MS;
     if (error instanceof ServiceError || isBusy(error)) return NO_ROOM_MS;
     if (error instanceof FileCut || (error as NodeJS.ErrnoException).code === 'ENOENT') return this.#end(row, row.state === 'cancelling' ? 'cancelled' : 'failed', { code: 'files_lost', detail: 'the files of the job are gone, or are not those that they were' }).catch(() => AFTER_BUG_MS);
+    if (isDamage(error)) {
+      // What the store has of the job itself; other jobs go on.
+      health.damaged('batches', error);
+      return AFTER_BUG_MS;
+    }
     if (!isOfDisk(error)) {
       log?.write('error', { event: 'bug', batch: row.id, error: error instanceof Error ? error.stack : String(error) });
       return AFTER_BUG_MS;
@@ -123,6 +131,10 @@ export class BatchWorker {
     if (key === null) return this.#move(row, 'cancelling', { code: 'key_revoked', detail: 'the key is not in force any more' });
     if (row.place.line >= row.total) return this.#move(row, 'finalizing', row.reason);
     if (keys.left(key).calls < 1) return this.#skip(row, NO_CALLS);
+    if (this.#options.folder.isReserved()) {
+      this.#roomless.add(row.id);
+      return this.#pause(row, DISK_FULL);
+    }
     const short = rows.files.isFull(row.keyId, 0) ? TOO_MUCH_KEPT : await this.#rounds.work(row, key);
     return short === null ? 0 : this.#pause(row, short);
   }

@@ -9,6 +9,7 @@ import { PERSON, REVEALED } from '../operations/records/person.ts';
 import { SIGNAL } from '../operations/records/signal.ts';
 import { VERIFICATION, VERIFICATION_BATCH, VERIFICATION_DONE, VERIFICATION_PROGRESS } from '../operations/records/verification.ts';
 import { WEBHOOK, WEBHOOK_DELIVERY, WEBHOOK_DELIVERY_PAGE, WEBHOOK_LIST, WEBHOOK_TEST, WEBHOOK_WITH_SECRET } from '../operations/records/webhook.ts';
+import { REASONS } from '../watch/store-health.ts';
 import { PROBLEM } from './problems.ts';
 import { bodySchema, nullable, ref, type Schema } from './schema.ts';
 
@@ -32,7 +33,15 @@ const BULK_ENRICHMENT: Schema = {
   },
 };
 
-const HEALTH: Schema = { type: 'object', required: ['status'], properties: { status: { type: 'string', enum: ['ok', 'unavailable'] } } };
+const HEALTH: Schema = {
+  type: 'object',
+  required: ['status'],
+  properties: {
+    status: { type: 'string', enum: ['ok', 'degraded', 'unavailable'], description: 'Of a service that is `degraded` some records cannot be read; it answers everything else.' },
+    reason: { type: 'string', enum: [...REASONS], description: 'Why it is not `ok`.' },
+    detail: { type: 'string', description: 'What happened, and what to do.' },
+  },
+};
 
 /** By name. */
 export function schemaComponents(): Readonly<Record<string, Schema>> {

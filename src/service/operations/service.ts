@@ -18,7 +18,7 @@ export const READINESS: Operation = {
   id: 'getReadiness',
   path: '/readyz',
   summary: 'Whether it can answer',
-  description: 'Whether the store can be read.',
+  description: 'Whether the store can be read and written. `degraded` comes with 200: some records are damaged, and all others are answered.',
   answers: { 200: { description: 'It can.', content: { 'application/json': ref('Health') } }, 503: { description: 'It cannot; send it no requests.', content: { 'application/json': ref('Health') } } },
 };
 

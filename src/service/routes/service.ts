@@ -3,11 +3,16 @@ import type { RouteHandlerMethod } from 'fastify';
 import { JSON_TYPE } from '../api-route.ts';
 import { publishedDocument } from '../openapi/published.ts';
 import { PAGE_POLICY, referencePage } from '../openapi/page/reference-page.ts';
+import type { Readiness } from '../watch/store-health.ts';
 
-export function health(isWell: () => boolean): RouteHandlerMethod {
+export function health(): RouteHandlerMethod {
+  return (_request, reply) => reply.header('content-type', JSON_TYPE).send('{"status":"ok"}');
+}
+
+export function readinessRoute(look: () => Readiness): RouteHandlerMethod {
   return (_request, reply) => {
-    const well = isWell();
-    return reply.code(well ? 200 : 503).header('content-type', JSON_TYPE).send(well ? '{"status":"ok"}' : '{"status":"unavailable"}');
+    const { ready, status, reason, detail } = look();
+    return reply.code(ready ? 200 : 503).header('content-type', JSON_TYPE).send(JSON.stringify(reason === null ? { status } : { status, reason, detail }));
   };
 }
 

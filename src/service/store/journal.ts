@@ -2,14 +2,17 @@
  * What is written down for answers: collected, then written in one transaction at the end of the event loop's turn, because one transaction a request would
  * take more time than most requests. An answer that owes something waits for `written`, so that nothing is given that a crash could make undone.
  */
-import { isBusy } from '../../sqlite/busy.ts';
+import { isDamage } from '../../sqlite/system-code.ts';
 import { transaction } from '../../sqlite/transaction.ts';
+import { hasRoomAgain, writeFailureOf, type WriteFailure } from './store-disk.ts';
 import type { Store } from './store.ts';
 
 /** How long a write may wait that no answer waits for, milliseconds. */
 const FLUSH_EVERY_MS = 100;
 /** While another process writes, it is tried again this soon: an import lets go of the store between its transactions. */
 const TRY_AGAIN_MS = 5;
+/** A disk that is full or fails is tried again this often: it is noticed within a second that it is mended. */
+const TRY_DISK_AGAIN_MS = 500;
 /** How long a store may be busy before somebody hears of it. */
 const TELL_AFTER_MS = 2_000;
 /** At the end it is waited for another process this long, milliseconds. */
@@ -20,7 +23,22 @@ export interface Pending {
   readonly size: number;
   flush(): void;
   flushed(): void;
+  /** Writes each of them by `alone`, and keeps none: a part of the store is damaged, and must not keep the others from being written. */
+  flushApart(alone: Alone): void;
 }
+
+/** Runs `work` in a transaction of its own. False: what it touches is damaged, and nothing of it is written. @throws whatever else SQLite says */
+export type Alone = (work: () => void) => boolean;
+
+/** Hears of what is not a failure of the whole store, or is over. */
+export interface JournalListener {
+  /** Something is damaged. @param where as `join` was told */
+  readonly onDamage: (where: string, error: unknown) => void;
+  /** A failure that `onError` was told of is over. */
+  readonly onRecovered: () => void;
+}
+
+const NOBODY: JournalListener = { onDamage: () => undefined, onRecovered: () => undefined };
 
 /** Answers that wait for the same transaction. */
 interface Batch {
@@ -32,27 +50,33 @@ interface Batch {
 
 export class Journal {
   readonly #store: Store;
-  readonly #members: Pending[] = [];
+  readonly #members: { readonly member: Pending; readonly where: string }[] = [];
   readonly #clock: () => number;
-  readonly #onError: (error: unknown) => void;
+  readonly #onError: (error: unknown, failure: WriteFailure) => void;
+  readonly #listener: JournalListener;
+  /** The store's file. */
+  readonly #path: string;
   #timer: NodeJS.Timeout | null = null;
   #soon: NodeJS.Immediate | null = null;
   /** By how long they wait at most. */
   readonly #batches = new Map<number, Batch>();
   #failingSinceMs: number | null = null;
+  #failure: WriteFailure | null = null;
   #told = false;
   #closed = false;
 
   /** @param onError hears of each failure once, of a store that is merely busy when it has been for long. @param clock monotonic, milliseconds */
-  constructor(store: Store, onError: (error: unknown) => void, clock: () => number = () => performance.now()) {
+  constructor(store: Store, onError: (error: unknown, failure: WriteFailure) => void, clock: () => number = () => performance.now(), listener: JournalListener = NOBODY) {
     this.#store = store;
     this.#onError = onError;
     this.#clock = clock;
+    this.#listener = listener;
+    this.#path = store.location() ?? '';
   }
 
-  /** Adds a collector; all are written together. */
-  join(member: Pending): void {
-    this.#members.push(member);
+  /** Adds a collector; all are written together. @param where what part of the service it belongs to, for whom damage is told */
+  join(member: Pending, where: string): void {
+    this.#members.push({ member, where });
   }
 
   /** To be called by a collector that has something to write. */
@@ -60,9 +84,9 @@ export class Journal {
     if (!this.#closed) this.#timer ??= setTimeout(() => this.flush(), FLUSH_EVERY_MS);
   }
 
-  /** Resolves with true once all that is collected by now is in the store; with false when the store would not take it in time, or nothing is written any more. */
+  /** Resolves with true once all that is collected by now is in the store, but for what is damaged there; with false when the store would not take it in time, at once when its disk is known to take nothing, or nothing is written any more. */
   written(patienceMs: number): Promise<boolean> {
-    if (this.#closed) return Promise.resolve(false);
+    if (this.#closed || this.hasNoDisk) return Promise.resolve(false);
     const waiting = this.#batches.get(patienceMs);
     if (waiting !== undefined) return waiting.promise;
     const batch = { ...Promise.withResolvers<boolean>(), patienceMs, sinceMs: this.#clock() };
@@ -82,31 +106,78 @@ export class Journal {
     return this.#failingSinceMs === null ? 0 : this.#clock() - this.#failingSinceMs;
   }
 
+  /** Why the store is not written now; null: it is, as far as is known. */
+  get failure(): WriteFailure | null {
+    return this.#failure;
+  }
+
+  /** Whether the disk is full or fails: that lasts until somebody mends it. */
+  get hasNoDisk(): boolean {
+    return this.#failure !== null && this.#failure.startsWith('disk_');
+  }
+
   /** Writes everything now. When the store is busy or full the writes stay and are tried again. */
   flush(): boolean {
     this.#unschedule();
-    const full = this.#members.filter((member) => member.size > 0);
     try {
-      if (full.length > 0) {
-        transaction(this.#store, () => {
-          for (const member of full) member.flush();
-        });
-      }
+      this.#write();
     } catch (error) {
       this.#failed(error);
       return false;
     }
-    for (const member of full) member.flushed();
     this.#failingSinceMs = null;
+    this.#failure = null;
+    if (this.#told) this.#listener.onRecovered();
     this.#told = false;
     for (const batch of this.#batches.values()) this.#settle(batch, true);
     return true;
   }
 
+  #write(): void {
+    const full = this.#members.filter(({ member }) => member.size > 0);
+    if (this.#failure === 'disk_full' && !hasRoomAgain(this.#path)) throw new StillFull();
+    if (full.length === 0) {
+      if (this.hasNoDisk) this.#writeNothing();
+      return;
+    }
+    try {
+      transaction(this.#store, () => {
+        for (const { member } of full) member.flush();
+      });
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      // SQLite commits nothing of a transaction that has met damage, so each is written by itself.
+      for (const { member, where } of full) member.flushApart((work) => this.#alone(where, work));
+      return;
+    }
+    for (const { member } of full) member.flushed();
+  }
+
+  #alone(where: string, work: () => void): boolean {
+    try {
+      transaction(this.#store, work);
+      return true;
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      this.#listener.onDamage(where, error);
+      return false;
+    }
+  }
+
+  /** Finds out whether the store can be written while nothing is to be: what was refused is not there any more. */
+  #writeNothing(): void {
+    transaction(this.#store, () => {
+      const { user_version: version } = this.#store.prepare('PRAGMA user_version').get() as { user_version: number };
+      this.#store.exec(`PRAGMA user_version = ${version}`);
+    });
+  }
+
   /** Writes what is left and stops. Whoever comes later, such as a request whose connection is gone, is not written for: it would be tried for ever on a store that is closed, and the process never end. */
   close(): void {
     if (this.#closed) return;
-    if (this.#members.some(({ size }) => size > 0)) this.#store.exec(`PRAGMA busy_timeout = ${LAST_WAIT_MS}`);
+    if (this.#members.some(({ member }) => member.size > 0)) this.#store.exec(`PRAGMA busy_timeout = ${LAST_WAIT_MS}`);
+    // A disk that was full may take what little is left.
+    this.#failure = null;
     this.flush();
     this.#closed = true;
     this.#unschedule();
@@ -115,12 +186,13 @@ export class Journal {
 
   #failed(error: unknown): void {
     this.#failingSinceMs ??= this.#clock();
-    const busy = isBusy(error);
-    if (!this.#told && (!busy || this.stuckMs >= TELL_AFTER_MS)) {
+    const failure = error instanceof StillFull ? 'disk_full' : writeFailureOf(error, this.#path);
+    this.#failure = failure;
+    if (!this.#told && (failure !== 'store_busy' || this.stuckMs >= TELL_AFTER_MS)) {
       this.#told = true;
-      this.#onError(error);
+      this.#onError(error, failure);
     }
-    for (const batch of this.#batches.values()) if (this.#clock() - batch.sinceMs >= batch.patienceMs) this.#settle(batch, false);
+    for (const batch of this.#batches.values()) if (this.hasNoDisk || this.#clock() - batch.sinceMs >= batch.patienceMs) this.#settle(batch, false);
     this.#retry();
   }
 
@@ -131,7 +203,7 @@ export class Journal {
 
   #retry(): void {
     this.#unschedule();
-    this.#timer = setTimeout(() => this.flush(), this.#batches.size === 0 ? FLUSH_EVERY_MS : TRY_AGAIN_MS);
+    this.#timer = setTimeout(() => this.flush(), this.hasNoDisk ? TRY_DISK_AGAIN_MS : this.#batches.size === 0 ? FLUSH_EVERY_MS : TRY_AGAIN_MS);
   }
 
   #unschedule(): void {
@@ -141,3 +213,6 @@ export class Journal {
     this.#soon = null;
   }
 }
+
+/** The disk was full, and has too little room yet. */
+class StillFull extends Error {}

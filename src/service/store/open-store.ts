@@ -4,9 +4,10 @@ import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { InputError, MillraceError, StorageError, storageHint } from '../../errors.ts';
 import { nameOfStore } from '../owner/store-name.ts';
+import { damagedStore } from './failure.ts';
 import { MIGRATIONS } from './migrations.ts';
 import { isBusy } from '../../sqlite/busy.ts';
-import { isMoved, isOfDisk, systemCodeOf } from '../../sqlite/system-code.ts';
+import { isDamage, isForeign, isMoved, isOfDisk, systemCodeOf } from '../../sqlite/system-code.ts';
 import { transaction } from '../../sqlite/transaction.ts';
 import type { Store } from './store.ts';
 
@@ -40,6 +41,7 @@ export function openStore(path: string, timeoutMs: number = BUSY_TIMEOUT_MS): St
     // It was made for nothing by another process, which has removed it meanwhile (remove-empty.ts).
     if (isMoved(error)) return openStore(path, timeoutMs);
     if (error instanceof MillraceError) throw error;
+    if (isDamage(error) && !isForeign(error)) throw damagedStore(error, path);
     throw new StorageError('store_unusable', `cannot open the store ${path}: ${reason(error)}`, {
       hint: isOfDisk(error) ? storageHint({ code: systemCodeOf(error) }, 'what is in the store is whole') : 'pass --store with a file that millrace made, or a name in a folder where one may be made',
       cause: error,

@@ -26,13 +26,13 @@ export function atOnce(store: Store): Turn {
 export class TurnReader implements Turn {
   readonly #store: Store;
   readonly #begin;
-  readonly #commit;
+  readonly #rollback;
   #isOpen = false;
 
   constructor(store: Store) {
     this.#store = store;
     this.#begin = store.prepare('BEGIN');
-    this.#commit = store.prepare('COMMIT');
+    this.#rollback = store.prepare('ROLLBACK');
     beforeWriting(store, () => this.end());
   }
 
@@ -49,8 +49,8 @@ export class TurnReader implements Turn {
   end(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
-    // After some errors of the disk SQLite has ended it by itself.
-    if (this.#store.isTransaction) this.#commit.run();
+    // Nothing was written. SQLite would not commit what has met damage, and that would end the process: nobody waits for this.
+    if (this.#store.isTransaction) this.#rollback.run();
   }
 
   #open(): void {

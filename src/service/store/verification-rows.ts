@@ -1,10 +1,10 @@
 /** Asynchronous verifications as the store has them: they outlive the process. Compressed: a thousand results are megabytes of JSON. */
-import { isBusy } from '../../sqlite/busy.ts';
+import { isOfStore } from '../../sqlite/busy.ts';
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { VerifyMode } from '../../verification/types.ts';
 import { suppressedResult, type AddressResult } from '../suppressed-result.ts';
 import { erasedSince, type ErasedSince } from './erased-since.ts';
-import type { Journal, Pending } from './journal.ts';
+import type { Alone, Journal, Pending } from './journal.ts';
 import type { Store } from './store.ts';
 
 export interface VerificationRequest {
@@ -51,7 +51,7 @@ export class VerificationRows implements Pending {
     this.#dropOld = store.prepare('DELETE FROM verifications WHERE started_at <= ? OR (done = 1 AND seq <= (SELECT seq FROM verifications ORDER BY seq DESC LIMIT 1 OFFSET ?))');
     this.#journal = journal;
     this.#erased = erasedSince(store);
-    journal.join(this);
+    journal.join(this, 'verifications');
   }
 
   put(row: VerificationRow): void {
@@ -81,12 +81,12 @@ export class VerificationRows implements Pending {
     return this.#selectOpen.all(startedAfterMs, limit).map((row) => this.withoutErased(toRow(row)));
   }
 
-  /** Drops what was started by then, and all that are done but the newest `most`. A store that is busy keeps them until the next time. */
+  /** Drops what was started by then, and all that are done but the newest `most`. A store that is busy or full keeps them until the next time. */
   dropOld(startedUpToMs: number, most: number): void {
     try {
       this.#dropOld.run(startedUpToMs, most);
     } catch (error) {
-      if (!isBusy(error)) throw error;
+      if (!isOfStore(error)) throw error;
     }
   }
 
@@ -95,19 +95,27 @@ export class VerificationRows implements Pending {
   }
 
   flush(): void {
-    for (const [id, unwritten] of this.#unwritten) {
-      // Nobody else writes from here on: who is not erased by now is so after this was written.
-      if (unwritten === null) {
-        this.#drop.run(id);
-        continue;
-      }
-      const row = this.withoutErased(unwritten);
-      this.#put.run(id, row.keyId, row.startedAtMs, pack(row.request), pack(row.results), Number(row.done), Number(row.paid));
-    }
+    for (const [id, unwritten] of this.#unwritten) this.#write(id, unwritten);
   }
 
   flushed(): void {
     this.#unwritten.clear();
+  }
+
+  /** What cannot be written cannot be read back either: it is forgotten. */
+  flushApart(alone: Alone): void {
+    for (const [id, unwritten] of this.#unwritten) alone(() => this.#write(id, unwritten));
+    this.#unwritten.clear();
+  }
+
+  #write(id: string, unwritten: VerificationRow | null): void {
+    if (unwritten === null) {
+      this.#drop.run(id);
+      return;
+    }
+    // Nobody else writes from here on: who is not erased by now is so after this was written.
+    const row = this.withoutErased(unwritten);
+    this.#put.run(id, row.keyId, row.startedAtMs, pack(row.request), pack(row.results), Number(row.done), Number(row.paid));
   }
 }
 

@@ -1,13 +1,17 @@
 /** What `/metrics` of the service tells, by name. `docs/operating.md` lists them; a test holds it to this table. */
 import { statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { histogram, type Family, type Sample } from '../../monitor/exposition.ts';
 import { PROCESS_METRICS, processSamples } from '../../monitor/process-metrics.ts';
+import { batchesPath } from '../batches/folder.ts';
+import { spaceAt, WRITE_FAILURES, type DiskSpace, type WriteFailure } from '../store/store-disk.ts';
 import type { ServiceMeter } from './meter.ts';
+import type { Readiness } from './store-health.ts';
 
 /** What is looked at when somebody asks. */
 export interface ServiceView {
   readonly meter: ServiceMeter;
-  readonly ready: boolean;
+  readonly readiness: Readiness;
   readonly inFlight: number;
   readonly connections: { readonly open: number; readonly refused: number };
   readonly streams: number;
@@ -19,8 +23,11 @@ export interface ServiceView {
   /** Jobs by state. */
   readonly batches: ReadonlyMap<string, number>;
   readonly webhooks: { readonly counts: Readonly<Record<string, number>>; readonly pending: number };
-  /** For how long the store has refused to be written. */
+  /** For how long the store has refused to be written, and why; null: it does not. */
   readonly stuckMs: number;
+  readonly failure: WriteFailure | null;
+  /** How often damage was met, by where. */
+  readonly damage: ReadonlyMap<string, number>;
   readonly store: string;
 }
 
@@ -36,7 +43,7 @@ const by = (label: string, counts: Iterable<readonly [string, number]>): readonl
 
 export const SERVICE_METRICS: Readonly<Record<string, Metric>> = {
   ...PROCESS_METRICS,
-  millrace_service_ready: { type: 'gauge', help: '1 while the service takes requests and can read and write its store.', of: ({ ready }) => one(Number(ready)) },
+  millrace_service_ready: { type: 'gauge', help: '1 while the service takes requests and can read and write its store.', of: ({ readiness }) => one(Number(readiness.ready)) },
   millrace_service_requests_total: {
     type: 'counter',
     help: 'Requests by route and HTTP status; code "gone": the client went away before it was answered.',
@@ -65,12 +72,28 @@ export const SERVICE_METRICS: Readonly<Record<string, Metric>> = {
   millrace_service_webhook_deliveries_pending: { type: 'gauge', help: 'Deliveries to webhooks that are not settled.', of: ({ webhooks }) => one(webhooks.pending) },
   millrace_service_store_bytes: { type: 'gauge', help: 'Size of the store: its file, and the log that is not merged into it yet.', of: ({ store }) => ['', '-wal'].flatMap((end) => sizeOf(store + end).map((value) => ({ labels: { file: end === '' ? 'main' : 'wal' }, value }))) },
   millrace_service_store_stuck_seconds: { type: 'gauge', help: 'How long the store has refused to be written; 0: it does not.', of: ({ stuckMs }) => one(stuckMs / 1_000) },
+  millrace_service_store_unwritable: { type: 'gauge', help: '1 while the store cannot be written for this reason.', of: ({ failure }) => by('reason', WRITE_FAILURES.map((reason) => [reason, Number(reason === failure)])) },
+  millrace_service_store_damage_total: { type: 'counter', help: 'How often a damaged part of the store was met, by route or part of the service.', of: ({ damage }) => by('where', damage) },
+  millrace_service_disk_free_bytes: { type: 'gauge', help: 'Room on the file system of the store, and of the files of batch jobs where that is another.', of: ({ store }) => disksOf(store).map(({ files, space }) => ({ labels: { files }, value: space.free })) },
+  millrace_service_disk_bytes: { type: 'gauge', help: 'Size of these file systems.', of: ({ store }) => disksOf(store).map(({ files, space }) => ({ labels: { files }, value: space.total })) },
 };
 
 /** @param startedAtMs of the process, Unix time */
 export function serviceFamilies(view: ServiceView, startedAtMs: number): Family[] {
   const always: Readonly<Record<string, readonly Sample[]>> = processSamples(startedAtMs);
   return Object.entries(SERVICE_METRICS).map(([name, { type, help, of }]) => ({ name, type, help, samples: of === undefined ? (always[name] ?? []) : of(view) }));
+}
+
+/** The file systems that the service writes to. */
+function disksOf(store: string): { readonly files: 'store' | 'batches'; readonly space: DiskSpace }[] {
+  const own = statSync(dirname(store), { throwIfNoEntry: false });
+  const batches = statSync(batchesPath(store), { throwIfNoEntry: false });
+  const isApart = batches !== undefined && batches.dev !== own?.dev;
+  const paths = [['store', dirname(store)], ...(isApart ? [['batches', batchesPath(store)] as const] : [])] as const;
+  return paths.flatMap(([files, path]) => {
+    const space = spaceAt(path);
+    return space === null ? [] : [{ files, space }];
+  });
 }
 
 function sizeOf(path: string): number[] {

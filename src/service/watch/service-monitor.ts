@@ -18,8 +18,9 @@ export async function openServiceMonitor(address: MonitorAddress): Promise<Servi
   const served = await servePages({
     '/healthz': () => plain(200, 'ok'),
     '/readyz': () => {
-      const ready = service?.look().ready;
-      return plain(ready === true ? 200 : 503, ready === undefined ? 'starting' : ready ? 'ok' : 'unavailable');
+      if (service === null) return plain(503, 'starting');
+      const { ready, status, reason, detail } = service.look().readiness;
+      return plain(ready ? 200 : 503, reason === null ? status : `${status}: ${reason}: ${detail}`);
     },
     '/metrics': () => ({ status: 200, type: CONTENT_TYPE, body: service === null ? '' : exposition(serviceFamilies(service.look(), begunMs)) }),
   }, address);

@@ -1,9 +1,11 @@
 /** Takes what is due out of the store and delivers it. */
+import { isDamage } from '../../sqlite/system-code.ts';
 import type { KeyRing } from '../key-ring.ts';
 import type { StoreWrites } from '../store-writes.ts';
 import type { Store } from '../store/store.ts';
 import type { Resolver } from '../../verification/dns/resolver.ts';
 import type { ServiceLog } from '../watch/log.ts';
+import type { StoreHealth } from '../watch/store-health.ts';
 import { type Claimed, lastOf } from './delivery.ts';
 import { unpackBody, type DeliveryRows } from './delivery-rows.ts';
 import { erasedTest } from './erased.ts';
@@ -46,6 +48,7 @@ export interface CourierOptions {
   readonly now: () => number;
   readonly random: () => number;
   readonly log: ServiceLog | null;
+  readonly health: Pick<StoreHealth, 'damaged'>;
   /** Called when there may be more to begin. */
   readonly onRoom: () => void;
 }
@@ -134,7 +137,8 @@ export class Courier {
     this.#slots.take(claimed);
     const done = this.#deliver(claimed).catch((error: unknown) => {
       // The store could not be read: nobody else is to suffer by it, and it is tried again once it is not taken any more.
-      this.#options.log?.write('warn', { event: 'webhooks_failed', error: error instanceof Error ? error.message : String(error) });
+      if (isDamage(error)) this.#options.health.damaged('webhooks', error);
+      else this.#options.log?.write('warn', { event: 'webhooks_failed', error: error instanceof Error ? error.message : String(error) });
       return true;
     }).then((isWell) => {
       this.#slots.giveBack(claimed, isWell);

@@ -1,6 +1,6 @@
 /** What is to be told and what became of it, on its way into the store: collected, and written by the journal together with what the answers cost that it belongs to. */
 import { transaction } from '../../sqlite/transaction.ts';
-import type { Journal, Pending } from '../store/journal.ts';
+import type { Alone, Journal, Pending } from '../store/journal.ts';
 import type { Store } from '../store/store.ts';
 import { ABOUT_NOBODY, eventBody, type About, type Announcement } from './announcement.ts';
 import type { Claimed, GivenUp, Outcome } from './delivery.ts';
@@ -41,7 +41,7 @@ export class Outbox implements Pending {
 
   constructor(options: OutboxOptions) {
     this.#options = options;
-    options.journal.join(this);
+    options.journal.join(this, 'webhooks');
   }
 
   /** Writes it down now, as part of the transaction that is open. */
@@ -82,6 +82,13 @@ export class Outbox implements Pending {
     this.#collected.clear();
     this.#concluded.clear();
     this.#options.onWritten();
+  }
+
+  /** A delivery whose row is damaged is not heard of again: it cannot be taken. */
+  flushApart(alone: Alone): void {
+    for (const collected of this.#collected) alone(() => this.#put(collected));
+    for (const { claimed, conclusion } of this.#concluded.values()) alone(() => this.#conclude(claimed, conclusion));
+    this.flushed();
   }
 
   #put({ announcement: { type, keyId, data, webhookUrl }, about, atMs }: Collected): void {

@@ -4,6 +4,7 @@
  */
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import type { Resolver } from '../../verification/dns/resolver.ts';
+import { isDamage } from '../../sqlite/system-code.ts';
 import { ServiceError } from '../errors.ts';
 import type { KeyRing } from '../key-ring.ts';
 import { StoreWrites } from '../store-writes.ts';
@@ -12,6 +13,7 @@ import type { Journal } from '../store/journal.ts';
 import type { SignalFeed } from '../store/signal-feed.ts';
 import type { Store } from '../store/store.ts';
 import type { ServiceLog } from '../watch/log.ts';
+import type { StoreHealth } from '../watch/store-health.ts';
 import type { About, Announce, Announcement, EventType } from './announcement.ts';
 import { Courier } from './courier.ts';
 import { DeliveryRows } from './delivery-rows.ts';
@@ -44,6 +46,7 @@ export interface WebhooksOptions {
   /** 0 up to 1. */
   readonly random: () => number;
   readonly log: ServiceLog | null;
+  readonly health: Pick<StoreHealth, 'damaged' | 'reading'>;
 }
 
 export class Webhooks {
@@ -93,7 +96,7 @@ export class Webhooks {
 
   /** Begins to look by itself. */
   start(): void {
-    this.#subscriptions.reload();
+    this.#options.health.reading('webhooks', () => this.#subscriptions.reload(), undefined);
     this.#timer = setInterval(() => {
       try {
         this.#tick();
@@ -111,7 +114,7 @@ export class Webhooks {
     if (this.#timer !== null) clearInterval(this.#timer);
     await this.#looking;
     await this.courier.close();
-    this.#left = this.deliveries.pending();
+    this.#left = this.#options.health.reading('webhooks', () => this.deliveries.pending(), 0);
   }
 
   /** How many deliveries are not settled. */
@@ -180,7 +183,8 @@ export class Webhooks {
   }
 
   #tellOf(error: unknown): void {
-    this.#options.log?.write('warn', { event: 'webhooks_failed', error: error instanceof Error ? error.message : String(error) });
+    if (isDamage(error)) this.#options.health.damaged('webhooks', error);
+    else this.#options.log?.write('warn', { event: 'webhooks_failed', error: error instanceof Error ? error.message : String(error) });
   }
 
   /** What runs now is first to come to its end; and when there is much to do, requests are answered in between. */

@@ -9,6 +9,7 @@ import { Journal } from '../../../src/service/store/journal.ts';
 import { openStore } from '../../../src/service/store/open-store.ts';
 import type { Store } from '../../../src/service/store/store.ts';
 import { ServiceMeter } from '../../../src/service/watch/meter.ts';
+import { StoreHealth } from '../../../src/service/watch/store-health.ts';
 import { cleanUp } from '../../support/clean-up.ts';
 import { makeKey, makeStore } from '../harness.ts';
 
@@ -33,6 +34,8 @@ export async function batchesAlone(more: Partial<BatchesOptions> = {}, clock = (
   const journal = new Journal(store, () => undefined, clock);
   const batches = new Batches({
     store, path, clock: () => performance.now(), now: Date.now, arrived: () => 0, meter: new ServiceMeter(), log: null,
+    journal,
+    health: new StoreHealth(path, null),
     keys: new KeyRing(store, journal, clock),
     writes: new StoreWrites(store, journal),
     performing: { directory, evidence: directory, now: Date.now, verifier: { verify: async () => [] }, webhooks: { isDevelopment: false } as Webhooks },

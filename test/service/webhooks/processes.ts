@@ -8,6 +8,7 @@ import type { Store } from '../../../src/service/store/store.ts';
 import type { EventType } from '../../../src/service/webhooks/announcement.ts';
 import { newSecret } from '../../../src/service/webhooks/signature.ts';
 import { Webhooks, type WebhooksOptions } from '../../../src/service/webhooks/webhooks.ts';
+import { StoreHealth } from '../../../src/service/watch/store-health.ts';
 import { cleanUp } from '../../support/clean-up.ts';
 import { makeStore } from '../harness.ts';
 
@@ -37,7 +38,7 @@ export class World {
     const journal = new Journal(store, (error) => { throw error; });
     const hooks = new Webhooks({
       store, journal, keys: { digestOf: () => hash('sha256', 'key', 'buffer') }, signals: new SignalFeed(store), directory: openDirectory(store), isDevelopment: true,
-      resolver: { addresses: async () => ({ kind: 'no_name', ttlS: null }) }, now: () => this.nowMs, random: () => 0, log: null, ...more,
+      resolver: { addresses: async () => ({ kind: 'no_name', ttlS: null }) }, now: () => this.nowMs, random: () => 0, log: null, health: new StoreHealth(this.path, null), ...more,
     });
     let ended: Promise<void> | null = null;
     const end = async (): Promise<void> => {

@@ -1,0 +1,76 @@
+/** The disk that the store lies on: how much room it has, and why it takes no writes. */
+import { closeSync, fdatasyncSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { isBusy } from '../../sqlite/busy.ts';
+import { isFull, isOfDisk, systemCodeOf } from '../../sqlite/system-code.ts';
+
+/** Why the store cannot be written. */
+export const WRITE_FAILURES = ['store_busy', 'store_failed', 'disk_full', 'disk_read_only', 'disk_failed'] as const;
+export type WriteFailure = (typeof WRITE_FAILURES)[number];
+
+export interface DiskSpace {
+  /** Bytes that this process may still write. */
+  readonly free: number;
+  readonly total: number;
+}
+
+/** A twentieth of a disk is kept free for the store itself, of a large disk this many bytes. */
+const RESERVE_BYTES = 64 * 1024 * 1024;
+const RESERVE_SHARE = 1 / 20;
+/** A store that has met a full disk waits for this much room, at most a twentieth of the disk, so that it does not fail at every second write. */
+const ROOM_AGAIN_BYTES = 4 * 1024 * 1024;
+const PROBE = Buffer.alloc(64 * 1024);
+
+/** Room on the file system of a path; null where the system does not say. */
+export function spaceAt(path: string): DiskSpace | null {
+  try {
+    const { bavail, blocks, bsize } = statfsSync(path);
+    return blocks === 0 ? null : { free: bavail * bsize, total: blocks * bsize };
+  } catch {
+    return null;
+  }
+}
+
+/** Whether so little is left that only the store itself should write. */
+export function isReserved(space: DiskSpace | null): boolean {
+  return space !== null && space.free < Math.min(RESERVE_BYTES, space.total * RESERVE_SHARE);
+}
+
+/** Why a write to the store has failed. Of most failures of the disk SQLite does not tell the cause: a small file beside the store finds it out. */
+export function writeFailureOf(error: unknown, store: string): WriteFailure {
+  if (isBusy(error)) return 'store_busy';
+  if (isFull(error)) return 'disk_full';
+  if (!isOfDisk(error)) return 'store_failed';
+  const code = systemCodeOf(error) ?? probe(store);
+  if (code === 'EROFS') return 'disk_read_only';
+  return isFull({ code }) ? 'disk_full' : 'disk_failed';
+}
+
+/** Whether a disk that was full has room again. */
+export function hasRoomAgain(store: string): boolean {
+  const space = spaceAt(dirname(store));
+  return space === null || space.free >= Math.min(ROOM_AGAIN_BYTES, space.total * RESERVE_SHARE);
+}
+
+/** What the system says of a file beside the store; undefined: it was written. */
+function probe(store: string): string | undefined {
+  const path = `${store}.room-${process.pid}`;
+  try {
+    const file = openSync(path, 'w', 0o600);
+    try {
+      writeSync(file, PROBE);
+      fdatasyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    return undefined;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code;
+  } finally {
+    try {
+      rmSync(path, { force: true });
+    } catch {
+      // The disk is read-only.
+    }
+  }
+}

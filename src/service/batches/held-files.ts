@@ -1,6 +1,7 @@
 /** The files of batch jobs as a store names them at one moment, held while they are copied. */
-import { constants, copyFile, link, mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { linkOrCopy } from '../../storage/link-or-copy.ts';
 import type { Store } from '../store/store.ts';
 import { newOwner, ownerIsGone } from './owner.ts';
 
@@ -35,7 +36,7 @@ export async function holdFiles(store: string, files: readonly NamedFile[]): Pro
     await mkdir(folder, { mode: 0o700 });
     for (const [at, named] of files.entries()) {
       const path = join(folder, String(at));
-      if (await linkOrCopy(join(`${store}.batches`, named.id, named.file), path, named.bytes)) held.push({ ...named, path });
+      if (await hold(join(`${store}.batches`, named.id, named.file), path, named.bytes)) held.push({ ...named, path });
       else missing.push(named);
     }
   } catch (error) {
@@ -55,16 +56,10 @@ export async function releaseDead(store: string): Promise<void> {
   }
 }
 
-/** What disks without links say, and files that have as many as they may. */
-const NO_LINKS: readonly string[] = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EXDEV'];
-
 /** False: it is not there, or shorter than what counts of it. */
-async function linkOrCopy(from: string, to: string, bytes: number): Promise<boolean> {
+async function hold(from: string, to: string, bytes: number): Promise<boolean> {
   try {
-    await link(from, to).catch(async (error: unknown) => {
-      if (!NO_LINKS.includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
-      await copyFile(from, to, constants.COPYFILE_EXCL);
-    });
+    await linkOrCopy(from, to);
     return (await stat(to)).size >= bytes;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;

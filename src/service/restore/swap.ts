@@ -1,9 +1,10 @@
 /** One store in the place of another: whoever is killed leaves the old one or the new one. */
 import { existsSync } from 'node:fs';
-import { constants, copyFile, link, open, rename, rm } from 'node:fs/promises';
+import { constants, copyFile, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { EXIT, InputError, MillraceError } from '../../errors.ts';
+import { linkOrCopy } from '../../storage/link-or-copy.ts';
 import { syncFolder } from '../../storage/sync-folder.ts';
 import { isBusy } from '../../sqlite/busy.ts';
 import { fileShape } from '../check/file-check.ts';
@@ -22,7 +23,7 @@ export interface HeldStore {
 
 /** Where the damaged file is kept. */
 export function asideOf(path: string, nowMs: number): string {
-  return `${path}.damaged-${new Date(nowMs).toISOString().replaceAll(/[-:]|\.\d+/g, '')}`;
+  return `${path}.damaged-${new Date(nowMs).toISOString().replaceAll(/[-:.]/g, '')}`;
 }
 
 /**
@@ -95,9 +96,7 @@ export async function swapIn(path: string, fresh: string, { store, aside }: Held
   let kept = aside;
   if (kept === null && existsSync(path)) {
     kept = asideOf(path, nowMs);
-    const name = kept;
-    // Some disks have no links.
-    await link(path, name).catch(async () => copyFile(path, name, constants.COPYFILE_EXCL));
+    await linkOrCopy(path, kept);
   }
   // Its pages would be taken for the new one's. One that can be read has none any more, and of the other a copy lies aside.
   if (store === null) for (const end of ['-wal', '-shm']) await rm(path + end, { force: true });

@@ -1,0 +1,93 @@
+/** Batch jobs of a store that is made anew. */
+import { readdirSync, rmSync, truncateSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, it } from 'vitest';
+import { checkStore } from '../../../src/service/check/check-store.ts';
+import { backupCommand } from '../../../src/service/export/backup.ts';
+import { restoreCommand } from '../../../src/service/restore/restore-command.ts';
+import type { Restoration } from '../../../src/service/restore/restoration.ts';
+import { openStore } from '../../../src/service/store/open-store.ts';
+import { suppressCommand } from '../../../src/service/suppress-command.ts';
+import { printed } from '../../support/printed.ts';
+import { jobsOf, ndjson } from '../batches/jobs.ts';
+import { makeKey, makeStore, serveStore } from '../harness.ts';
+
+const JANE = 'jane.doe@acme.example';
+const never = new AbortController().signal;
+
+async function served(store: string, key: string) {
+  const service = await serveStore({ store });
+  return { service, jobs: jobsOf(service, key) };
+}
+
+async function restored(path: string, backup: string | null): Promise<Restoration> {
+  const report = JSON.parse(await printed(() => restoreCommand(path, backup, true, never))) as Restoration;
+  expect((await checkStore(path, Date.now(), never)).isDamaged).toBe(report.batches.lost.length > 0);
+  return report;
+}
+
+const resultsOf = (store: string, id: string): string => join(`${store}.batches`, id, readdirSync(join(`${store}.batches`, id)).find((name) => name.startsWith('results')) ?? '');
+
+it('gives a job that has ended its results from the backup, without who was erased since', async () => {
+  const path = await makeStore();
+  const key = await makeKey(path, 'enterprise', { credits: 5_000 });
+  const { service, jobs } = await served(path, key);
+  const { id } = await jobs.run({ operation: 'enrich' }, ndjson({ email: JANE }, { id: 'pe_3' }));
+  const lines = await jobs.lines(id);
+  const backup = join(dirname(path), 'b.sqlite');
+  await printed(() => backupCommand(path, backup, never));
+  await service.close();
+  rmSync(resultsOf(path, id));
+  expect((await restored(path, backup)).batches).toEqual({ files: 1, setBack: [], lost: [] });
+  const again = await served(path, key);
+  expect(await again.jobs.lines(id)).toEqual(lines);
+  await again.service.close();
+  await printed(() => suppressCommand(path, (async function* () { yield [JANE]; })()));
+  rmSync(resultsOf(path, id));
+  await restored(path, backup);
+  expect(await (await served(path, key)).jobs.lines(id)).toMatchObject([{ status: 'failed', error: { code: 'suppressed_person' } }, { status: 'succeeded' }]);
+});
+
+it('has a job whose newer results are lost go on from the backup, and gives back what they cost', async () => {
+  const path = await makeStore();
+  const key = await makeKey(path, 'enterprise', { credits: 5_000 });
+  const { service, jobs } = await served(path, key);
+  const { id } = await jobs.create({ operation: 'enrich', max_credits: 1_000 });
+  await jobs.put(id, 1, ndjson(...Array.from({ length: 1_200 }, () => ({ email: JANE }))));
+  await jobs.complete(id);
+  await jobs.until(id, 'paused');
+  const backup = join(dirname(path), 'b.sqlite');
+  await printed(() => backupCommand(path, backup, never));
+  const goOn = { body: '{"max_credits":5000}', headers: { 'content-type': 'application/json' } };
+  await jobs.send('PATCH', `/${id}`, goOn);
+  await jobs.until(id, 'completed');
+  await service.close();
+  truncateSync(resultsOf(path, id), 10);
+  expect((await restored(path, backup)).batches).toEqual({ files: 2, setBack: [{ id, fromLine: 1_001, lines: 200, credits: 200 }], lost: [] });
+  expect(creditsUsed(path)).toBe(1_000);
+  const again = await served(path, key);
+  await again.jobs.send('PATCH', `/${id}`, goOn);
+  await again.jobs.until(id, 'completed');
+  expect((await again.jobs.lines(id)).map(({ line }) => line)).toEqual(Array.from({ length: 1_200 }, (_, n) => n + 1));
+  await again.service.close();
+  expect(creditsUsed(path)).toBe(1_200);
+});
+
+it('names a job whose results are nowhere', async () => {
+  const path = await makeStore();
+  const key = await makeKey(path, 'enterprise');
+  const { service, jobs } = await served(path, key);
+  const { id } = await jobs.run({ operation: 'enrich' }, ndjson({ email: JANE }));
+  await service.close();
+  truncateSync(resultsOf(path, id), 10);
+  expect((await restored(path, null)).batches).toEqual({ files: 0, setBack: [], lost: [id] });
+});
+
+function creditsUsed(path: string): number {
+  const store = openStore(path);
+  try {
+    return Number(store.prepare('SELECT credits_used AS n FROM keys').get()?.['n']);
+  } finally {
+    store.close();
+  }
+}

@@ -1,11 +1,12 @@
 /** `millrace check --restore`, `--rebuild`: a store made anew of what can be read of it, and of a backup. */
 import { existsSync, realpathSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { InputError, StorageError, UsageError } from '../../errors.ts';
+import { EXIT, InputError, MillraceError, StorageError, UsageError } from '../../errors.ts';
 import { checkStore, checkVersion, openReadOnly, tidyLog, type CheckResult } from '../check/check-store.ts';
 import { lookUp } from '../check/record-check.ts';
 import { isDamage } from '../check/scan.ts';
 import { flush } from '../export/whole-file.ts';
+import { StoreOwner } from '../owner/store-owner.ts';
 import { storeFailure } from '../store/failure.ts';
 import { openStore } from '../store/open-store.ts';
 import { rebuild } from '../store/rebuild.ts';
@@ -51,11 +52,24 @@ function openBackup(path: string): BackupOf & { readonly wasOpen: boolean } {
   throw new InputError('backup_damaged', `the backup ${path} is damaged itself`, { hint: 'Name another one.' });
 }
 
-/** Null: nothing is damaged. */
-async function restore(path: string, backup: BackupOf | null, signal: AbortSignal): Promise<Restoration | null> {
+/** As the owner of the store, so that no service begins meanwhile. Null: nothing is damaged. */
+async function restore(store: string, backup: BackupOf | null, signal: AbortSignal): Promise<Restoration | null> {
+  if (!existsSync(store) && backup === null) throw new InputError('store_missing', `There is no store ${store}`, { hint: 'Name a backup that takes its place: --restore BACKUP.' });
+  const owner = await StoreOwner.claim(store).catch((error: unknown) => {
+    throw error instanceof MillraceError && error.exitCode === EXIT.stopped ? new MillraceError(EXIT.stopped, error.code, error.message, { hint: 'Stop that one, then run the same command.', cause: error }) : error;
+  });
+  try {
+    // By the one name that it has: a symbolic link stays one.
+    const made = await restoreAt(owner.path, backup, signal);
+    return made === null ? null : { ...made, store };
+  } finally {
+    await owner.release();
+  }
+}
+
+async function restoreAt(path: string, backup: BackupOf | null, signal: AbortSignal): Promise<Restoration | null> {
   const nowMs = Date.now();
   const isLost = !existsSync(path);
-  if (isLost && backup === null) throw new InputError('store_missing', `There is no store ${path}`, { hint: 'Name a backup that takes its place: --restore BACKUP.' });
   const checked: CheckResult | null = isLost ? null : await checkStore(path, nowMs, signal);
   if (checked?.isDamaged === false) return null;
   const held: HeldStore = isLost ? { store: null, aside: null } : await holdStore(path, backup?.path ?? null, nowMs);

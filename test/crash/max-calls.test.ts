@@ -2,16 +2,17 @@ import { expect, test } from 'vitest';
 import { SEMI_SPACES } from '../support/cli.ts';
 import { csvJob } from '../support/crash-jobs.ts';
 import { leads, seeded } from '../support/leads.ts';
+import { sampleOf } from '../support/sample.ts';
 import { prepare } from './crashed-job.ts';
 
 /** `CRASH_SEED=123` repeats a run. */
 const SEED = Number(process.env['CRASH_SEED'] ?? Date.now() % 1_000_000);
 
-test.each([
+test.each(sampleOf([
   { maxCalls: 40, rows: 200, kills: 3, everyMs: '600000', claim: 1, atOnce: 2 },
   { maxCalls: 450, rows: 800, kills: 3, everyMs: '50', claim: 5, atOnce: 8 },
   { maxCalls: 450, rows: 800, kills: 3, everyMs: '600000', claim: 5, atOnce: 8 },
-])(`killed again and again, a job sends no more than $maxCalls calls in all, and few fewer (every $everyMs ms, CRASH_SEED=${SEED})`, async ({ maxCalls, rows, kills, everyMs, claim, atOnce }) => {
+], 2, SEED))(`killed again and again, a job sends no more than $maxCalls calls in all, and few fewer (every $everyMs ms, CRASH_SEED=${SEED})`, async ({ maxCalls, rows, kills, everyMs, claim, atOnce }) => {
   const random = seeded(SEED + maxCalls);
   const { folder, service, args } = await prepare(csvJob(leads(rows, SEED % 1_000), { steps: 'enrich', 'max-calls': String(maxCalls), 'checkpoint.everyMs': everyMs, concurrency: String(atOnce) }));
   service.latencyMs = 3;
@@ -36,7 +37,7 @@ test.each([
   expect(service.requests.length).toBe(before + 7);
 });
 
-test.each([12, 14].flatMap((rows) => [8, 15].map((flushMs) => ({ rows, flushMs }))))('a claim that is still being written when the last of $rows rows is done keeps nobody from finishing (flushes of $flushMs ms)', async ({ rows, flushMs }) => {
+test.each(sampleOf([12, 14].flatMap((rows) => [8, 15].map((flushMs) => ({ rows, flushMs }))), 2, SEED))('a claim that is still being written when the last of $rows rows is done keeps nobody from finishing (flushes of $flushMs ms)', async ({ rows, flushMs }) => {
   const { folder, args } = await prepare(csvJob(leads(rows, 5), { steps: 'enrich', 'max-calls': '150', 'checkpoint.everyMs': '600000' }));
   const slow = { NODE_OPTIONS: `${SEMI_SPACES} --import=${new URL('../support/slow-flush.ts', import.meta.url).href}`, FLUSH_MS: String(flushMs) };
   expect(await folder.run(args, { env: slow })).toMatchObject({ code: 0, stderr: '' });

@@ -22,7 +22,7 @@ let called = 0;
 
 async function oneRun(name: string): Promise<void> {
   const now = Date.now();
-  const ledger = await RedisLedger.open(server.uri, { path: join(folder, name), job: name, run: name, maxAgeDays: 1, now: Date.now, since: now, failedBy: 'time', maxOutageMs: 10_000, tell: tellNobody, drain: undefined, abort: undefined });
+  const ledger = await RedisLedger.open(server.uri, { path: join(folder, name), job: name, run: name, maxAgeDays: 1, now: Date.now, since: now, failedBy: 'time', keySeed: '', maxOutageMs: 10_000, tell: tellNobody, drain: undefined, abort: undefined });
   const scope = ledger.scope('http://127.0.0.1', 'enrich', 'by email');
   const told: Promise<void>[] = [];
   for (let i = 0; i < lookups; i++) {

@@ -11,7 +11,7 @@ import { freeDatabase, redisSite, START } from './shared.ts';
 const PATIENT_MS = 3_000;
 
 await describeWith('redis', 'claims in Redis', (facts) => {
-  it('what a run that ends has not asked for goes to others at once; what one leaves that dies, when it has not been heard of for a lease', async () => {
+  it('what a run that ends has not asked for goes to others at once; what one leaves that dies, when it has not been heard of for a lease; with the keys of the first that asked', async () => {
     const uri = await freeDatabase(facts);
     const site = redisSite(uri);
     const [ends, dies, heir] = await Promise.all(['ends', 'dies', 'heir'].map((run) => site.open({ run, machine: run })));
@@ -21,7 +21,7 @@ await describeWith('redis', 'claims in Redis', (facts) => {
     const second = ask(heir, 'k2');
     await expect.poll(() => heir.waiting).toBe(2);
     await ends.close();
-    expect(await first.told).toBeNull();
+    expect([await first.told, first.seed()]).toEqual([null, 'seed of ends']);
     expect(second.isTold()).toBe(false);
     const client = new Redis(uri);
     // A lease is a key that Redis lets expire.
@@ -29,8 +29,12 @@ await describeWith('redis', 'claims in Redis', (facts) => {
     expect(await client.pttl(holder)).toBeGreaterThan(20_000);
     expect(await client.pttl(holder)).toBeLessThanOrEqual(30_000);
     await client.pexpire(holder, 1);
-    expect(await second.told).toBeNull();
+    expect([await second.told, second.seed()]).toEqual([null, 'seed of dies']);
     client.disconnect();
+    await heir.close();
+    const last = await site.open({ run: 'last', machine: 'last' });
+    const again = [ask(last, 'k2'), ask(last, 'k3')];
+    expect([await Promise.all(again.map(({ told }) => told)), again.map(({ seed }) => seed())]).toEqual([[null, null], ['seed of dies', null]]);
   });
 
   it('a retry asks again for what failed for others and was used, also by shards under names of their own', async () => {

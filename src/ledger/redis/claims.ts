@@ -32,6 +32,8 @@ export interface ClaimsOptions {
   readonly names: RedisNames;
   /** Who claims. */
   readonly holder: string;
+  /** See `RunLedgerOptions.keySeed`. */
+  readonly keySeed: string;
   /** The answer, if this run may use it; from then on it is known here. */
   readonly adopt: (ask: Ask, found: SharedAnswer) => LedgerAnswer | null;
   readonly moved: () => void;
@@ -123,9 +125,9 @@ export class Claims {
   }
 
   #claim(some: readonly Pick<Waiting, 'digest' | 'known'>[], most: number): Promise<unknown[]> {
-    const { redis, names, holder } = this.#options;
+    const { redis, names, holder, keySeed } = this.#options;
     const keys = some.flatMap(({ digest }) => [names.answer(digest), names.claim(digest)]);
-    return redis.ask(async (client) => (await client.eval(CLAIM, keys.length, ...keys, holder, names.holders, CLAIM_MS, most, ...some.map(({ known }) => known))) as unknown[]);
+    return redis.ask(async (client) => (await client.eval(CLAIM, keys.length, ...keys, holder, names.holders, CLAIM_MS, most, keySeed, ...some.map(({ known }) => known))) as unknown[]);
   }
 
   #hear(ask: Waiting, reply: unknown, again: (ask: Waiting) => void): void {
@@ -137,9 +139,9 @@ export class Claims {
         return;
       }
       again({ ...ask, known: reply });
-    } else if (reply === 1) {
+    } else if (reply === 1 || Array.isArray(reply)) {
       this.#own.add(ask.digest);
-      ask.told(null);
+      ask.told(null, reply === 1 ? null : String(reply[0]));
     } else {
       this.#waiting.push(ask);
     }

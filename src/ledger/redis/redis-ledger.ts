@@ -18,6 +18,8 @@ const GOODBYE_MS = 1_000;
 export interface RedisLedgerOptions extends LedgerOptions {
   /** When this run, or its retry, began, milliseconds since 1970. */
   readonly since: number;
+  /** See `RunLedgerOptions.keySeed`. */
+  readonly keySeed: string;
   readonly maxOutageMs: number;
   readonly tell: Teller;
   /** Aborted when the run is to end soon. */
@@ -50,7 +52,7 @@ export class RedisLedger extends FileLedger {
     this.#rights = options;
     this.#names = new RedisNames(options);
     const failed = (error: unknown): void => this.#listener.failed(error);
-    this.#claims = new Claims({ redis, names: this.#names, holder: options.run, adopt: (ask, found) => this.#adopt(ask, found), moved: () => this.#listener.moved(), failed });
+    this.#claims = new Claims({ redis, names: this.#names, holder: options.run, keySeed: options.keySeed, adopt: (ask, found) => this.#adopt(ask, found), moved: () => this.#listener.moved(), failed });
     this.#writer = new AnswerWriter({ redis, names: this.#names, job: options.job, run: options.run, failed });
     this.#holder = new Holder(redis, this.#holderKey, () => this.#claims.claimAgain(), failed);
   }

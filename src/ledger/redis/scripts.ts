@@ -1,27 +1,33 @@
 /** What Redis does in one piece. Scripts in Lua (redis.io, "Scripting with Lua"). */
 
 /**
+ * A claim's value: its holder, and on the lines below it the seed of the Idempotency-Key under which the lookup was asked for first.
+ *
  * KEYS: answer, claim, answer, claim ... ARGV: the holder, the prefix of holders' keys, milliseconds after which a claim is
- * swept away, how many claims at most, then for each lookup the answer that is known and of no use ('': none).
- * Returns for each: the answer; 1: it is the holder's to ask; 0: somebody alive is asking.
+ * swept away, how many claims at most, the holder's seed, then for each lookup the answer that is known and of no use ('': none).
+ * Returns for each: the answer; 1: it is the holder's to ask; [seed]: the same, a run that is gone was asking with that; 0: somebody alive is asking.
  */
 export const CLAIM = `
 local out = {}
 local taken = 0
 for i = 1, #KEYS / 2 do
   local answer = redis.call('GET', KEYS[2 * i - 1])
-  if answer and answer ~= ARGV[4 + i] then
+  if answer and answer ~= ARGV[5 + i] then
     out[i] = answer
   else
-    local holder = redis.call('GET', KEYS[2 * i])
+    local claim = redis.call('GET', KEYS[2 * i])
+    local holder, seed = nil, ARGV[5]
+    if claim then holder, seed = string.match(claim, '^([^\\n]*)\\n(.*)$') end
+    local own = 1
+    if seed ~= ARGV[5] then own = {seed} end
     if holder == ARGV[1] then
-      out[i] = 1
+      out[i] = own
     elseif (holder and redis.call('EXISTS', ARGV[2] .. holder) == 1) or taken >= tonumber(ARGV[4]) then
       out[i] = 0
     else
-      redis.call('SET', KEYS[2 * i], ARGV[1], 'PX', ARGV[3])
+      redis.call('SET', KEYS[2 * i], ARGV[1] .. '\\n' .. seed, 'PX', ARGV[3])
       taken = taken + 1
-      out[i] = 1
+      out[i] = own
     end
   end
 end
@@ -32,7 +38,8 @@ export const KEEP = `
 if ARGV[3] ~= '' then redis.call('HSET', KEYS[1], 'job', ARGV[2], 'lookups', ARGV[3], 'reused', ARGV[4], 'lastAt', ARGV[5]) end
 for i = 1, (#KEYS - 1) / 2 do
   redis.call('SET', KEYS[2 * i], ARGV[5 + i])
-  if redis.call('GET', KEYS[2 * i + 1]) == ARGV[1] then redis.call('DEL', KEYS[2 * i + 1]) end
+  local claim = redis.call('GET', KEYS[2 * i + 1])
+  if claim and string.match(claim, '^[^\\n]*') == ARGV[1] then redis.call('DEL', KEYS[2 * i + 1]) end
 end
 return 1`;
 

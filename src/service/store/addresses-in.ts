@@ -14,9 +14,14 @@ const BESIDE = /[()[\]{}'?&=/|!*]/;
 
 /** Normalised, each once. */
 export function addressesIn(json: string): string[] {
-  const found = new Set<string>();
   // No string has an `@` that JSON writes otherwise.
-  if (json.includes('@') || json.includes('%40')) walk(JSON.parse(json), found);
+  return json.includes('@') || json.includes('%40') ? addressesWithin(JSON.parse(json)) : [];
+}
+
+/** The same of a value, however deep it is. */
+export function addressesWithin(value: unknown): string[] {
+  const found = new Set<string>();
+  walk(value, found);
   return [...new Set([...found].flatMap((one) => normaliseEmail(one) ?? []))];
 }
 

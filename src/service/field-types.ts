@@ -1,31 +1,16 @@
-/** What each field of a person and a company record holds, as the definitions say; what cannot be such a value is not kept. Pure. */
+/** The types of fields: what a value of each is, and how it is kept. The tables of the records are in `records/`. Pure. */
 import { normaliseEmail } from '../verification/address.ts';
 import { isPlainDomain, normaliseDomain } from '../verification/domain.ts';
 import { momentOf, plainDay, plainMidnight } from './days.ts';
+import { holdsAddress } from './contact-details.ts';
 import { remembering } from './fold.ts';
-import type { COMPANY_FIELDS, PERSON_FIELDS } from './records.ts';
 
-export type FieldType = 'string' | 'word' | 'integer' | 'number' | 'boolean' | 'date' | 'time' | 'email' | 'domain' | 'phone' | 'strings' | 'objects' | 'object';
-
-/** What an answer says of itself and not of the person. */
-type Computed = 'likelihood' | 'matched_on' | 'verified';
-
-export const PERSON_TYPES: Readonly<Record<Exclude<(typeof PERSON_FIELDS)[number], Computed> | 'company_domain' | 'company_name', FieldType>> = {
-  id: 'string', email: 'email', name: 'string', first_name: 'string', middle_name: 'string', last_name: 'string', name_aliases: 'strings', headline: 'string', title: 'string',
-  seniority: 'word', department: 'word', sub_department: 'string', summary: 'string', role_started_on: 'date', tenure_months: 'integer', years_experience: 'integer',
-  job_changed_at: 'time', email_status: 'word', email_type: 'word', email_confidence: 'integer', email_verified_at: 'time', emails: 'objects', personal_emails: 'strings',
-  mobile: 'phone', phones: 'objects', location: 'object', time_zone: 'string', linkedin_url: 'string', linkedin_id: 'string', twitter_url: 'string', github_url: 'string',
-  facebook_url: 'string', website_url: 'string', photo_url: 'string', skills: 'strings', languages: 'strings', certifications: 'objects', education: 'objects',
-  employment_history: 'objects', sources_count: 'integer', first_seen_at: 'time', updated_at: 'time', company_domain: 'domain', company_name: 'string',
-};
-
-export const COMPANY_TYPES: Readonly<Record<Exclude<(typeof COMPANY_FIELDS)[number], 'signals'>, FieldType>> = {
-  id: 'string', name: 'string', legal_name: 'string', domain: 'domain', employees: 'integer', employees_range: 'string', revenue: 'string', revenue_usd: 'integer', revenue_range: 'string',
-  industry: 'string', sector: 'string', type: 'word', description: 'string', founded_year: 'integer', stack: 'strings', technologies: 'objects', hq: 'object', locations: 'objects',
-  phone: 'string', logo_url: 'string', linkedin_url: 'string', linkedin_followers: 'integer', twitter_url: 'string', facebook_url: 'string', crunchbase_url: 'string', ticker: 'string',
-  exchange: 'string', parent_domain: 'domain', subsidiaries: 'objects', domain_aliases: 'strings', email_provider: 'word', email_pattern: 'string', accepts_all: 'boolean', naics: 'strings',
-  sic: 'strings', keywords: 'strings', employees_by_department: 'object', employees_by_country: 'object', headcount_growth: 'object', funding: 'object', hiring: 'object', updated_at: 'time',
-};
+/**
+ * `string`, `word` and `strings` are texts of free answers, too: addresses and numbers in them are not kept (`contact-details.ts`). `email` and `phone`
+ * are in their one form; `address`, `addresses` and `telephone` are kept as they are written. An `objects` or `object` has fields of its own.
+ */
+export type FieldType =
+  | 'string' | 'word' | 'integer' | 'number' | 'boolean' | 'date' | 'time' | 'email' | 'address' | 'domain' | 'phone' | 'telephone' | 'strings' | 'addresses' | 'objects' | 'object' | 'text_or_object';
 
 const MAX_TEXT = 10_000;
 /** A longer list is none. */
@@ -66,21 +51,40 @@ export function cleanValue(type: FieldType, value: unknown): unknown {
       return timeOf(value);
     case 'email':
       return normaliseEmail(textOf(value) ?? '') ?? undefined;
+    case 'address':
+      return addressOf(value);
     case 'domain':
       return domainOf(textOf(value) ?? '') ?? undefined;
     case 'phone':
       return phoneOf(value);
-    case 'strings': {
-      const items = (typeof value === 'string' ? splitList(value) : Array.isArray(value) ? (value as readonly unknown[]) : []).map(textOf).filter((item) => item !== undefined);
-      return items.length === 0 || items.length > MAX_ITEMS ? undefined : items;
+    case 'telephone': {
+      const text = textOf(value);
+      return text === undefined || holdsAddress(text) ? undefined : text;
     }
+    case 'strings':
+      return itemsOf(value, textOf);
+    case 'addresses':
+      return itemsOf(value, addressOf);
     case 'objects':
       return Array.isArray(value) && value.length <= MAX_ITEMS ? value : undefined;
+    case 'text_or_object':
+      return typeof value === 'string' ? textOf(value) : typeof value === 'object' && !Array.isArray(value) ? value : undefined;
     case 'object':
       return typeof value === 'object' && !Array.isArray(value) ? value : undefined;
     default:
       return type satisfies never;
   }
+}
+
+/** The good items of a list, which may be one text. */
+function itemsOf(value: unknown, read: (item: unknown) => string | undefined): string[] | undefined {
+  const items = (typeof value === 'string' ? splitList(value) : Array.isArray(value) ? (value as readonly unknown[]) : []).map(read).filter((item) => item !== undefined);
+  return items.length === 0 || items.length > MAX_ITEMS ? undefined : items;
+}
+
+function addressOf(value: unknown): string | undefined {
+  const text = textOf(value);
+  return text === undefined || normaliseEmail(text) === null ? undefined : text;
 }
 
 /** A list that is one text, as tables have it. */

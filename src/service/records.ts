@@ -1,23 +1,7 @@
-/** The person and company records of the definitions: every field, null where nothing is known. Pure. */
+/** Whole person and company records: every field, null where nothing is known. Pure. */
 import { completer } from './kept-text.ts';
-
-/** Every field of a company record. */
-export const COMPANY_FIELDS = [
-  'id', 'name', 'legal_name', 'domain', 'employees', 'employees_range', 'revenue', 'revenue_usd', 'revenue_range', 'industry', 'sector',
-  'type', 'description', 'founded_year', 'stack', 'technologies', 'hq', 'locations', 'phone', 'logo_url', 'linkedin_url', 'linkedin_followers',
-  'twitter_url', 'facebook_url', 'crunchbase_url', 'ticker', 'exchange', 'parent_domain', 'subsidiaries', 'domain_aliases', 'email_provider',
-  'email_pattern', 'accepts_all', 'naics', 'sic', 'keywords', 'employees_by_department', 'employees_by_country', 'headcount_growth', 'funding',
-  'hiring', 'signals', 'updated_at',
-] as const;
-
-/** Every field of a person record but `company`, which comes last. */
-export const PERSON_FIELDS = [
-  'id', 'email', 'name', 'first_name', 'middle_name', 'last_name', 'name_aliases', 'headline', 'title', 'seniority', 'department',
-  'sub_department', 'summary', 'role_started_on', 'tenure_months', 'years_experience', 'job_changed_at', 'email_status', 'email_type',
-  'email_confidence', 'email_verified_at', 'emails', 'personal_emails', 'mobile', 'phones', 'location', 'time_zone', 'linkedin_url',
-  'linkedin_id', 'twitter_url', 'github_url', 'facebook_url', 'website_url', 'photo_url', 'skills', 'languages', 'certifications',
-  'education', 'employment_history', 'likelihood', 'matched_on', 'sources_count', 'first_seen_at', 'updated_at', 'verified',
-] as const;
+import { COMPANY_FIELDS } from './records/company.ts';
+import { PERSON_FIELDS } from './records/person.ts';
 
 /** Every top-level name that a person record has. */
 export const RECORD_FIELDS: readonly string[] = [...PERSON_FIELDS, 'company'];

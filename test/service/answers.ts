@@ -32,9 +32,17 @@ formats.default(ajv);
 ajv.addVocabulary(['example', 'components', 'paths', 'webhooks', 'info', 'tags', 'openapi', 'jsonSchemaDialect', 'servers', 'security']);
 ajv.addSchema({ ...structuredClone(DOCUMENT), components: { ...DOCUMENT.components, schemas: Object.fromEntries(Object.entries(DOCUMENT.components['schemas'] ?? {}).map(([name, schema]) => [name, closed(schema)])) } }, 'document');
 
-/** A record has no field that is not documented: what is new is documented first. */
+/** A record has no field that is not documented, and neither has an object in it: what is new is documented first. */
 function closed(schema: Json): Json {
-  return schema['properties'] === undefined || schema['additionalProperties'] !== undefined ? schema : { ...schema, additionalProperties: false };
+  const { properties, items, anyOf, additionalProperties } = schema as { properties?: Record<string, Json>; items?: Json; anyOf?: readonly Json[]; additionalProperties?: unknown };
+  // Bodies of requests say it themselves.
+  if (additionalProperties !== undefined) return schema;
+  return {
+    ...schema,
+    ...(properties === undefined ? {} : { properties: Object.fromEntries(Object.entries(properties).map(([name, inner]) => [name, closed(inner)])), additionalProperties: false }),
+    ...(items === undefined ? {} : { items: closed(items) }),
+    ...(anyOf === undefined ? {} : { anyOf: anyOf.map(closed) }),
+  };
 }
 
 const compiled = new Map<string, ValidateFunction>();

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { COMPANY_FIELDS, RECORD_FIELDS } from '../../src/service/records.ts';
+import { RECORD_FIELDS } from '../../src/service/records.ts';
+import { COMPANY_FIELDS } from '../../src/service/records/company.ts';
 import { EVENT_TYPES } from '../../src/service/webhooks/announcement.ts';
 import { makeStore, serveStore } from './harness.ts';
 import { loadPeople } from '../../src/service/store/load.ts';

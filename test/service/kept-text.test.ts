@@ -1,7 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { completer, namesIn } from '../../src/service/kept-text.ts';
-import { COMPANY_FIELDS, RECORD_FIELDS } from '../../src/service/records.ts';
+import { RECORD_FIELDS } from '../../src/service/records.ts';
+import { COMPANY_FIELDS } from '../../src/service/records/company.ts';
 
 const FIELDS = ['id', 'name', 'title', 'location', 'skills', 'likelihood'] as const;
 /** As the store keeps records: names without escapes, any values. */

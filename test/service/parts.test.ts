@@ -2,7 +2,8 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { cleanRecord } from '../../src/service/clean-record.ts';
-import { COMPANY_TYPES, PERSON_TYPES } from '../../src/service/field-types.ts';
+import { IMPORTED_COMPANY } from '../../src/service/records/company.ts';
+import { IMPORTED_PERSON } from '../../src/service/records/person.ts';
 import type { SparseRecord } from '../../src/service/records.ts';
 import { fold } from '../../src/service/fold.ts';
 import { exportRecords } from '../../src/service/export/export-records.ts';
@@ -23,27 +24,27 @@ const COMPANY: SparseRecord = {
 };
 const PERSON: SparseRecord = {
   email: 'ann@whole.example', name: 'Ann Whole', company_domain: 'whole.example', location: { city: 'Bonn' }, skills: ['Data-Science'], phones: [{ number: '+12125550100' }], emails: [{ email: 'ann@whole.example', type: 'work' }, 'ann@private.example'],
-  employment_history: [{ title: 'CTO', started_on: '2024-01-01', at: 'kept as it came' }], education: [{ school: 'Example University' }],
+  employment_history: [{ title: 'CTO', started_on: '2024-01-01', at: 'no such field' }], education: [{ school: 'Example University' }],
 };
 const SIGNAL: SparseRecord = { id: 'sg_whole', type: 'funding', occurred_at: '2026-01-02', company: { domain: 'whole.example' }, person: { name: 'Ann Whole' }, data: { amount: 5 } };
 
 describe('the parts of what is nested', () => {
-  it('are all there, null where nothing is known; what has no name stays as it came, and an object of nothing is none', () => {
-    const { record, dropped } = cleanRecord({ ...COMPANY, subsidiaries: [{ name: '' }], employees_by_country: {} }, COMPANY_TYPES);
+  it('are all there, null where nothing is known, and no other; an object of nothing is none', () => {
+    const { record, dropped } = cleanRecord({ ...COMPANY, subsidiaries: [{ name: '' }], employees_by_country: {} }, IMPORTED_COMPANY);
     expect(record).toEqual({
       domain: 'whole.example', name: 'Whole', industry: 'Real-Estate', hq: { ...NOWHERE, city: 'Köln', country_code: 'DE' }, funding: { ...NO_FUNDING, last_stage: 'Series A' },
       hiring: { open_roles: 3, by_department: null, by_country: null, delta_30d: null, last_posted_on: null }, headcount_growth: { m3: null, m6: null, m12: 0.2, m24: null },
       technologies: [{ name: 'SAP', category: null, first_seen_on: null, last_seen_on: null }], locations: [{ ...NOWHERE, city: 'Bonn' }],
     });
     expect(dropped).toEqual([]);
-    expect(cleanRecord({ hq: { lat: 'north' }, location: { lat: 'north' } }, { ...PERSON_TYPES, ...COMPANY_TYPES })).toEqual({ record: {}, dropped: ['hq', 'location'] });
-    expect(cleanRecord(PERSON, PERSON_TYPES).record).toMatchObject({
-      location: { ...NOWHERE, city: 'Bonn' }, emails: [{ email: 'ann@whole.example', type: 'work', status: null }, 'ann@private.example'],
-      employment_history: [{ title: 'CTO', domain: null, started_on: '2024-01-01', ended_on: null, is_current: null, at: 'kept as it came' }],
+    expect(cleanRecord({ hq: { lat: 'north' }, location: { lat: 'north' } }, { ...IMPORTED_PERSON, ...IMPORTED_COMPANY })).toEqual({ record: {}, dropped: ['hq.lat', 'location.lat'] });
+    expect(cleanRecord(PERSON, IMPORTED_PERSON).record).toMatchObject({
+      location: { ...NOWHERE, city: 'Bonn' }, emails: [{ email: 'ann@whole.example', type: 'work', status: null }, { email: 'ann@private.example', type: null, status: null }],
+      employment_history: [{ title: 'CTO', domain: null, started_on: '2024-01-01', ended_on: null, is_current: null }],
       education: [{ school: 'Example University', degree: null, started_on: null, ended_on: null }],
     });
     // What was cleaned is clean.
-    expect(cleanRecord(record, COMPANY_TYPES)).toEqual({ record, dropped: [] });
+    expect(cleanRecord(record, IMPORTED_COMPANY)).toEqual({ record, dropped: [] });
   });
 
   it('are so in every answer', async () => {

@@ -5,7 +5,7 @@ import { openStore } from '../../src/service/store/open-store.ts';
 import { KEY, makeKey, makeStore, serveStore, type Reply, type Served } from './harness.ts';
 
 const AUTH = { authorization: `Bearer ${KEY}` };
-const signal = (n: number, type = 'funding', domain = 'acme.example'): Record<string, unknown> => ({ id: `sg_${n}`, type, company: { domain, name: 'Told' }, occurred_at: `2026-01-${String(n).padStart(2, '0')}`, data: { n } });
+const signal = (n: number, type = 'funding', domain = 'acme.example'): Record<string, unknown> => ({ id: `sg_${n}`, type, company: { domain, name: 'Told' }, occurred_at: `2026-01-${String(n).padStart(2, '0')}`, data: type === 'exec_moves' ? { move: 'joined', from: { name: 'Acme', note: 'x' }, to: 'CTO', note: 'x' } : { note: n } });
 
 let store: string;
 let service: Served;
@@ -29,7 +29,7 @@ describe('GET /v1/signals', () => {
     expect((reply.json['data'] as unknown[])[3]).toEqual({
       id: 'sg_2', type: 'executive_move', subtype: null, occurred_at: '2026-01-02T00:00:00Z', detected_at: expect.any(String) as string, confidence: null, source_url: null,
       company: { id: expect.any(String) as string, name: 'Other', domain: 'other.example', employees: null, industry: 'Retail', hq: { name: null, city: null, region: null, country: null, country_code: 'DE', postal_code: null, lat: null, lng: null } }, person: null,
-      data: { move: null, from: null, to: null, effective_on: null, n: 2 },
+      data: { move: 'joined', from: { name: 'Acme', domain: null, title: null }, to: 'CTO', effective_on: null },
     });
   });
 

@@ -75,7 +75,7 @@ describe('whom an erasure takes', () => {
   it('knows all who have an address in a store that was made when one person had it alone', async () => {
     const path = join(await temporaryFolder(), 'fifth.sqlite');
     const old = openStore(path);
-    loadPeople(old, [{ id: 'pe_1', email: 'a@acme.example', emails: ['ours@home.example'] }, { id: 'pe_2', email: 'b@acme.example', emails: [{ address: 'OURS@home.example' }] }], 'crm');
+    loadPeople(old, [{ id: 'pe_1', email: 'a@acme.example', emails: ['ours@home.example'] }, { id: 'pe_2', email: 'b@acme.example', emails: [{ email: 'OURS@home.example' }] }], 'crm');
     backTo(old, 5);
     old.close();
     const store = openStore(path);
@@ -131,8 +131,8 @@ describe('what an erasure takes beside the person', () => {
   it('takes them from every company that shows a signal of them, also from several that one id is given by', async () => {
     const store = await emptyStore();
     loadCompanies(store, [{ domain: 'acme.example' }, { domain: 'other.example' }], 'crm');
-    const shown = (domain: string): boolean => String(openDirectory(store).companyByDomain(domain)).includes('eve@acme.example');
-    for (const domain of ['acme.example', 'other.example']) loadSignals(store, [{ id: 'sg_1', type: 'hiring', occurred_at: '2026-01-01', company: { domain }, person: { email: 'eve@acme.example' } }], 'crm');
+    const shown = (domain: string): boolean => String(openDirectory(store).companyByDomain(domain)).includes('Eve Example');
+    for (const domain of ['acme.example', 'other.example']) loadSignals(store, [{ id: 'sg_1', type: 'hiring', occurred_at: '2026-01-01', company: { domain }, person: { name: 'Eve Example', email: 'eve@acme.example' } }], 'crm');
     expect([shown('acme.example'), shown('other.example')]).toEqual([true, true]);
     suppress(store, ['eve@acme.example'], 7);
     expect([shown('acme.example'), shown('other.example')]).toEqual([false, false]);

@@ -1,10 +1,13 @@
 /** Records of whatever parts, good and bad, go in by import; what is answered of them is as the published document has it, with every field and part there. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { COMPANY_TYPES, PERSON_TYPES, type FieldType } from '../../src/service/field-types.ts';
+import type { FieldType } from '../../src/service/field-types.ts';
 import { ROW_FIELDS } from '../../src/service/operations/records/contact.ts';
-import { PARTS, SIGNAL_DATA, TEXT_OR_PART, type Part } from '../../src/service/part-types.ts';
-import { COMPANY_FIELDS, RECORD_FIELDS, type SparseRecord } from '../../src/service/records.ts';
+import { RECORD_FIELDS, type SparseRecord } from '../../src/service/records.ts';
+import { COMPANY_FIELDS, IMPORTED_COMPANY } from '../../src/service/records/company.ts';
+import { fieldOf, type Field, type Members } from '../../src/service/records/field.ts';
+import { IMPORTED_PERSON } from '../../src/service/records/person.ts';
+import { IMPORTED_SIGNAL, SIGNAL, SIGNAL_DATA } from '../../src/service/records/signal.ts';
 import { SIGNAL_TYPES, type SignalType } from '../../src/service/signal-types.ts';
 import { openStore } from '../../src/service/store/open-store.ts';
 import { isObject } from '../../src/service/values.ts';
@@ -14,49 +17,50 @@ import { load } from './loading.ts';
 const text = fc.oneof(fc.constantFrom('Series A', 'c_suite', 'self-hosted', 'Éire', '  ', ''), fc.string({ unit: 'grapheme', maxLength: 12 }));
 const number = fc.oneof(fc.integer({ min: -5, max: 10_000_000 }), fc.double({ noNaN: true, min: -1_000, max: 1_000 }), fc.constantFrom('1,200', '$12M', 'many'));
 const time = fc.constantFrom('2026-01-31', '2025-06-01T12:00:00Z', '2025-06-01 12:00', '03/04/2026', '2026-02-30');
-const GOOD: Readonly<Record<FieldType | 'any', fc.Arbitrary<unknown>>> = {
-  string: text, word: text, integer: number, number, boolean: fc.constantFrom(true, false, 'yes', 'no', 'perhaps'), date: time, time, email: fc.constantFrom('Ann@Acme.example', 'n/a', 'x@öl.example'),
-  domain: fc.constantFrom('https://www.acme.example/x', 'x', 'öl.example'), phone: fc.constantFrom('+1 (212) 555-0100', '555'), strings: fc.oneof(fc.array(text, { maxLength: 3 }), fc.constant('a;b')), objects: fc.array(fc.anything(), { maxLength: 2 }), object: fc.dictionary(text, fc.jsonValue(), { maxKeys: 2 }), any: fc.jsonValue(),
+const address = fc.constantFrom('Ann@Acme.example', 'n/a', 'x@öl.example');
+const GOOD: Readonly<Record<FieldType, fc.Arbitrary<unknown>>> = {
+  string: text, word: text, integer: number, number, boolean: fc.constantFrom(true, false, 'yes', 'no', 'perhaps'), date: time, time, email: address, address,
+  domain: fc.constantFrom('https://www.acme.example/x', 'x', 'öl.example'), phone: fc.constantFrom('+1 (212) 555-0100', '555'), telephone: fc.constantFrom('+1 (212) 555-0100', '555', 'x@acme.example'), addresses: fc.array(address, { maxLength: 3 }), text_or_object: text, strings: fc.oneof(fc.array(text, { maxLength: 3 }), fc.constant('a;b')), objects: fc.array(fc.anything(), { maxLength: 2 }), object: fc.dictionary(text, fc.jsonValue(), { maxKeys: 2 }),
 };
 /** Mostly such a value, and now and then anything. */
 const mostly = (good: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> => fc.oneof({ arbitrary: good, weight: 9 }, { arbitrary: fc.jsonValue(), weight: 1 }, { arbitrary: fc.constant(null), weight: 1 });
 
-function partOf(part: Part): fc.Arbitrary<unknown> {
-  const { '*': any, ...named } = part;
-  const valueOf = (type: FieldType | 'any' | Part): fc.Arbitrary<unknown> => mostly(typeof type === 'string' ? GOOD[type] : partOf(type));
-  const fields = fc.record({ ...Object.fromEntries(Object.entries(named).map(([name, type]) => [name, valueOf(type)])), 'a note': fc.jsonValue() }, { requiredKeys: [] });
-  return any === undefined ? fields : fc.dictionary(fc.constantFrom('engineering', 'DE', 'people ops'), valueOf(any), { maxKeys: 3 });
+function valueOf(member: FieldType | Field): fc.Arbitrary<unknown> {
+  const { type, fields, each, textAs } = fieldOf(member);
+  if (each !== undefined) return fc.dictionary(fc.constantFrom('engineering', 'DE', 'people ops'), mostly(GOOD[each]), { maxKeys: 3 });
+  if (fields === undefined) return GOOD[type];
+  const object = some({ ...fieldsOf(fields), 'a note': fc.jsonValue() });
+  if (type === 'objects') return fc.array(textAs === undefined ? object : fc.oneof(object, GOOD[textAs.type]), { maxLength: 3 });
+  return type === 'text_or_object' ? fc.oneof(text, object) : object;
 }
 
-function fieldsOf(types: Readonly<Record<string, FieldType>>): Record<string, fc.Arbitrary<unknown>> {
-  const valueOf = (field: string, type: FieldType): fc.Arbitrary<unknown> => {
-    const part = PARTS[field];
-    if (part === undefined) return GOOD[type];
-    return type === 'objects' ? fc.array(TEXT_OR_PART.includes(field) ? fc.oneof(partOf(part), text) : partOf(part), { maxLength: 3 }) : partOf(part);
-  };
-  return Object.fromEntries(Object.entries(types).map(([field, type]) => [field, mostly(valueOf(field, type))]));
+function fieldsOf(fields: Members): Record<string, fc.Arbitrary<unknown>> {
+  return Object.fromEntries(Object.entries(fields).map(([name, member]) => [name, mostly(valueOf(member))]));
 }
 
 const some = (fields: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<SparseRecord> => fc.record(fields, { requiredKeys: [] });
-const person = some(fieldsOf(PERSON_TYPES));
-const company = some(fieldsOf(COMPANY_TYPES));
-const signal = fc.constantFrom(...SIGNAL_TYPES).chain((type) => some({ subtype: mostly(text), detected_at: mostly(time), confidence: mostly(number), source_url: mostly(text), person: mostly(partOf(PARTS['person'] ?? {})), data: mostly(partOf(SIGNAL_DATA[type])) }).map((rest) => ({ ...rest, type })));
+const person = some(fieldsOf(IMPORTED_PERSON));
+const company = some(fieldsOf(IMPORTED_COMPANY));
+const signal = fc.constantFrom(...SIGNAL_TYPES).chain((type) => some(fieldsOf(IMPORTED_SIGNAL[type])).map((rest) => ({ ...rest, type })));
 
-/** Names of what is missing of a record: fields, and named parts of what is nested in it. */
-function missing(record: unknown, fields: readonly string[]): string[] {
-  if (!isObject(record)) return ['all of it'];
-  return fields.flatMap((field) => (!(field in record) ? [field] : lacking(record[field], PARTS[field] ?? {}, field)));
+/** Names of what a record has too few or too many of: fields, and those of the objects in it. */
+function missing(record: unknown, names: readonly string[], fields: Members): string[] {
+  return isObject(record) ? [...differing(record, names, ''), ...names.flatMap((name) => inner(record[name], fields[name], name))] : ['all of it'];
 }
 
-function lacking(value: unknown, part: Part, name: string): string[] {
-  if (Array.isArray(value)) return value.flatMap((item, at) => lacking(item, part, `${name}[${at}]`));
-  if (!isObject(value)) return [];
-  return Object.entries(part).flatMap(([field, type]) => (field === '*' ? [] : !(field in value) ? [`${name}.${field}`] : typeof type === 'object' ? lacking(value[field], type, `${name}.${field}`) : []));
+function differing(record: SparseRecord, names: readonly string[], path: string): string[] {
+  return [...names.filter((name) => !(name in record)), ...Object.keys(record).filter((name) => !names.includes(name))].map((name) => path + name);
 }
 
-function lackingOfSignal(record: SparseRecord): string[] {
-  const { data, type, ...rest } = record;
-  return [...missing(rest, ['person', 'company']), ...lacking(rest['company'], { hq: PARTS['hq'] ?? {} }, 'company'), ...lacking(data, SIGNAL_DATA[type as SignalType], 'data')];
+function inner(value: unknown, member: FieldType | Field | undefined, path: string): string[] {
+  const { fields } = fieldOf(member ?? 'string');
+  if (fields === undefined) return [];
+  if (Array.isArray(value)) return value.flatMap((item, at) => inner(item, member, `${path}[${at}]`));
+  return isObject(value) ? [...differing(value, Object.keys(fields), `${path}.`), ...Object.keys(fields).flatMap((name) => inner(value[name], fields[name], `${path}.${name}`))] : [];
+}
+
+function missingOfSignal(record: SparseRecord, names: readonly string[]): string[] {
+  return missing(record, names, { ...SIGNAL, data: { type: 'object', fields: SIGNAL_DATA[record['type'] as SignalType] } });
 }
 
 async function ask(service: Served, path: string): Promise<SparseRecord> {
@@ -84,18 +88,18 @@ describe('records of whatever parts', () => {
         for (const [n, domain] of domains.entries()) {
           const id = `pe_w${n}`;
           const record = (await service.post('/v1/enrich', { id })).json;
-          expect([...missing(record, RECORD_FIELDS), ...missing(record['company'], COMPANY_FIELDS)]).toEqual([]);
+          expect([...missing(record, RECORD_FIELDS, IMPORTED_PERSON), ...missing(record['company'], COMPANY_FIELDS, IMPORTED_COMPANY)]).toEqual([]);
           expect((await service.post('/v1/enrich', { id, fields: RECORD_FIELDS })).json).toEqual(record);
           expect((await service.post('/v1/enrich/bulk', { requests: [{ params: { id } }] })).json['data']).toMatchObject([{ status: 200, record }]);
-          expect(missing((await service.post('/v1/contacts/reveal', { id })).json, RECORD_FIELDS)).toEqual([]);
+          expect(missing((await service.post('/v1/contacts/reveal', { id })).json, [...RECORD_FIELDS, 'credits_charged'], IMPORTED_PERSON)).toEqual([]);
           const whole = await ask(service, `/v1/companies/${domain}`);
           expect(whole).toEqual(record['company']);
-          expect(list(whole['signals']).flatMap((each) => lackingOfSignal({ ...each, company: {} }).filter((name) => !name.startsWith('company')))).toEqual([]);
+          expect(list(whole['signals']).flatMap((each) => missingOfSignal(each, Object.keys(SIGNAL).filter((name) => name !== 'company')))).toEqual([]);
           const found = list((await ask(service, `/v1/contacts/search?domain=${domain}`))['data']);
           expect(found).toHaveLength(1);
-          expect(missing(found[0], ROW_FIELDS)).toEqual([]);
+          expect(missing(found[0], ROW_FIELDS, IMPORTED_PERSON)).toEqual([]);
         }
-        expect(list((await ask(service, `/v1/signals?domain=${domains.join(',')}`))['data']).flatMap(lackingOfSignal)).toEqual([]);
+        expect(list((await ask(service, `/v1/signals?domain=${domains.join(',')}`))['data']).flatMap((each) => missingOfSignal(each, Object.keys(SIGNAL)))).toEqual([]);
         await service.close();
       }),
       { numRuns: 5 },

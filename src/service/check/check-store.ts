@@ -98,7 +98,7 @@ function ofIndexes({ table, indexes }: Hit): Finding {
 
 /** Rows that belong to a row that is not there. */
 function ownerless(store: Store): Finding[] {
-  return [['other_addresses', 'person', 'people'], ['other_keys', 'person', 'people'], ['other_numbers', 'person', 'people'], ['batch_files', 'batch', 'batches']].flatMap(([table = '', column = '', owner = '']) => {
+  return [['other_addresses', 'person', 'people'], ['other_keys', 'person', 'people'], ['other_numbers', 'person', 'people'], ['signal_keys', 'signal', 'signals'], ['batch_files', 'batch', 'batches']].flatMap(([table = '', column = '', owner = '']) => {
     const count = Number(store.prepare(`SELECT count(*) AS n FROM ${table} WHERE NOT EXISTS (SELECT 1 FROM ${owner} WHERE seq = ${column})`).get()?.['n']);
     return count === 0 ? [] : [{ code: 'rows_without_owner' as const, table, detail: `${wordsOf(table)} that belong to none of the ${wordsOf(owner)}: ${count}`, names: [], count, remedy: 'rebuild' as const }];
   });

@@ -25,7 +25,7 @@ export function isDerived(table: string): boolean {
 const WORDS: Readonly<Record<string, string>> = {
   people: 'people', companies: 'companies', signals: 'signals', sources: 'sources of records', suppressions: 'erasures', keys: 'API keys', idempotency: 'answers kept for their Idempotency-Key',
   verifications: 'asynchronous verifications', deliveries: 'addresses with what became of mails to them', batches: 'batch jobs', batch_files: 'files of batch jobs', webhooks: 'webhooks',
-  webhook_deliveries: 'deliveries to webhooks', job_changes: 'changes of jobs',
+  signal_keys: 'digests by which an erasure finds signals', webhook_deliveries: 'deliveries to webhooks', job_changes: 'changes of jobs',
 };
 
 /** What the rows of a table are, in the plural. */

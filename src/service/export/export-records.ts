@@ -1,5 +1,7 @@
 /** What a store holds, record by record, as it was at one moment: in the shape in which `millrace import` takes it. */
-import { COMPANY_TYPES, PERSON_TYPES } from '../field-types.ts';
+import { IMPORTED_COMPANY } from '../records/company.ts';
+import type { Field } from '../records/field.ts';
+import { IMPORTED_PERSON } from '../records/person.ts';
 import { withName } from '../person-name.ts';
 import type { SparseRecord } from '../records.ts';
 import { readKept, timeText } from '../store/kept-columns.ts';
@@ -18,12 +20,12 @@ const OBJECTS = ['location', 'hq'];
 
 /** Columns of a table: fields whose value fits a cell, and the parts of a place. What a cell cannot hold is in JSON lines only. */
 export function tableColumns(kind: ExportKind): readonly string[] {
-  const fitting = (types: Readonly<Record<string, string>>): string[] => Object.keys(types).filter((field) => !['object', 'objects'].includes(types[field] ?? ''));
+  const fitting = (fields: Readonly<Record<string, Field>>): string[] => Object.keys(fields).filter((name) => !['object', 'objects'].includes(fields[name]?.type ?? ''));
   switch (kind) {
     case 'contacts':
-      return [...fitting(PERSON_TYPES), ...PLACE.map((part) => `location.${part}`)];
+      return [...fitting(IMPORTED_PERSON), ...PLACE.map((part) => `location.${part}`)];
     case 'companies':
-      return [...fitting(COMPANY_TYPES), ...PLACE.slice(0, 4).map((part) => `hq.${part}`)];
+      return [...fitting(IMPORTED_COMPANY), ...PLACE.slice(0, 4).map((part) => `hq.${part}`)];
     case 'signals':
       return ['id', 'type', 'subtype', 'occurred_at', 'detected_at', 'confidence', 'source_url', 'domain'];
     default:

@@ -1,7 +1,6 @@
 /** Types of answers, made of the schemas by which the records are published: nothing is declared twice. Pure. */
-import { GraphQLBoolean, GraphQLEnumType, GraphQLFloat, GraphQLInt, GraphQLList, GraphQLNonNull, GraphQLObjectType, GraphQLString, isNonNullType, type GraphQLFieldConfigMap, type GraphQLFieldResolver, type GraphQLNullableOutputType, type GraphQLOutputType } from 'graphql';
+import { GraphQLBoolean, GraphQLEnumType, GraphQLFloat, GraphQLInt, GraphQLList, GraphQLNonNull, GraphQLObjectType, GraphQLString, isNonNullType, type GraphQLFieldConfigMap, type GraphQLNullableOutputType, type GraphQLOutputType } from 'graphql';
 import type { Schema } from '../openapi/schema.ts';
-import { TEXT_AS } from '../part-types.ts';
 import { areNames, itemName, typeName } from './names.ts';
 import { JSON_VALUE, WHOLE } from './scalars.ts';
 
@@ -22,32 +21,32 @@ export class OutputTypes {
   record(name: string): GraphQLObjectType {
     const known = this.#named.get(name);
     if (known !== undefined) return known;
-    const made = this.#object(name, this.#schemas[name] ?? {}, undefined);
+    const made = this.#object(name, this.#schemas[name] ?? {});
     this.#named.set(name, made);
     return made;
   }
 
-  /** @param name of the type, where one has to be made @param field that has the value */
-  #typeOf(schema: Schema, name: string, field: string): GraphQLOutputType {
-    const type = this.#nullableOf(schema, name, field);
+  /** @param name of the type, where one has to be made */
+  #typeOf(schema: Schema, name: string): GraphQLOutputType {
+    const type = this.#nullableOf(schema, name);
     return isNullable(schema) ? type : new GraphQLNonNull(type);
   }
 
-  #nullableOf(schema: Schema, name: string, field: string): GraphQLNullableOutputType {
+  #nullableOf(schema: Schema, name: string): GraphQLNullableOutputType {
     const known = this.#made.get(schema);
     if (known !== undefined) return known;
-    const made = this.#make(schema, name, field);
+    const made = this.#make(schema, name);
     this.#made.set(schema, made);
     return made;
   }
 
-  #make(schema: Schema, name: string, field: string): GraphQLNullableOutputType {
+  #make(schema: Schema, name: string): GraphQLNullableOutputType {
     const { $ref, anyOf, enum: values, properties, items } = schema as { $ref?: string; anyOf?: readonly Schema[]; enum?: readonly unknown[]; properties?: unknown; items?: Schema };
     if ($ref !== undefined) return this.record($ref.split('/').at(-1) ?? '');
-    if (anyOf !== undefined) return this.#nullableOf(anyOf[0] ?? {}, name, field);
+    if (anyOf !== undefined) return isUnion(anyOf) ? JSON_VALUE : this.#nullableOf(anyOf[0] ?? {}, name);
     const known = values?.filter((value) => value !== null) ?? [];
     if (known.length > 0 && areNames(known)) return new GraphQLEnumType({ name, values: Object.fromEntries(known.map((value) => [value, {}])) });
-    if (properties !== undefined) return this.#object(name, schema, field);
+    if (properties !== undefined) return this.#object(name, schema);
     switch (typesOf(schema)[0]) {
       case 'string':
         return GraphQLString;
@@ -58,31 +57,29 @@ export class OutputTypes {
       case 'integer':
         return Number(schema['maximum'] ?? Infinity) <= MAX_INT ? GraphQLInt : WHOLE;
       case 'array':
-        return new GraphQLList(items === undefined ? JSON_VALUE : this.#typeOf(items, itemName(name), field));
+        return new GraphQLList(items === undefined ? JSON_VALUE : this.#typeOf(items, itemName(name)));
       default:
         return JSON_VALUE;
     }
   }
 
-  #object(name: string, schema: Schema, field: string | undefined): GraphQLObjectType {
+  #object(name: string, schema: Schema): GraphQLObjectType {
     const required = (schema['required'] ?? []) as readonly string[];
-    // Where an item may be text, it is one of the fields by itself.
-    const asText = typesOf(schema).includes('string') && field !== undefined ? TEXT_AS[field]?.part : undefined;
     const fields: GraphQLFieldConfigMap<unknown, unknown> = {};
     for (const [one, inner] of Object.entries((schema['properties'] ?? {}) as Readonly<Record<string, Schema>>)) {
-      const type = this.#typeOf(inner, typeName(name, one), one);
+      const type = this.#typeOf(inner, typeName(name, one));
       fields[one] = {
         type: required.includes(one) || !isNonNullType(type) ? type : type.ofType,
         description: inner['description'] as string | undefined,
-        ...(asText === undefined ? {} : { resolve: ofTextOrObject(one, asText) }),
       };
     }
     return new GraphQLObjectType({ name, description: schema['description'] as string | undefined, fields });
   }
 }
 
-function ofTextOrObject(field: string, asText: string): GraphQLFieldResolver<unknown, unknown> {
-  return (source) => (typeof source === 'string' ? (field === asText ? source : null) : (source as Readonly<Record<string, unknown>>)[field]);
+/** Whether a value may be of more than one type besides null: GraphQL has no type for a text or an object. */
+function isUnion(choices: readonly Schema[]): boolean {
+  return choices.filter(({ type }) => type !== 'null').length > 1;
 }
 
 function typesOf(schema: Schema): readonly unknown[] {

@@ -13,6 +13,6 @@ export const WHOLE = new GraphQLScalarType<number, number>({
 
 export const JSON_VALUE = new GraphQLScalarType<unknown, unknown>({
   name: 'JSON',
-  description: 'Any value: of an object whose names are not known beforehand, or of what is kept as it came.',
+  description: 'Any value: of an object whose names are not known beforehand, or of what is a text or an object.',
   coerceOutputValue: (value) => value,
 });

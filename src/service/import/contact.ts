@@ -9,6 +9,7 @@ import { isEmpty, isObject, NO_VALUE, textOrNull } from '../values.ts';
 import { countryCode, countryName } from './countries.ts';
 import { useKnownWords } from './known-words.ts';
 import { takeApart } from './list-items.ts';
+import type { Target } from './names.ts';
 import type { RowValues } from './row-values.ts';
 import { domainOfAddress, isFree, workDomain } from './work-domain.ts';
 
@@ -45,11 +46,16 @@ export function contactOf(row: RowValues): Contact | null {
     else (location ??= isObject(person['location']) ? { ...person['location'] } : {})[field] = value;
   }
   if (state !== null) Object.assign(person, state);
+  for (const target of BESIDE_FIELDS) if (person[target] !== undefined) person[target] = undefined;
+  if (isObject(given)) person['company'] = undefined;
   const where = location ?? person['location'];
   const place = isObject(where) ? placeOf(where) : null;
   if (place !== null) person['location'] = place;
   return { ...withEmployer(person, company), isFound: outcome !== 'no_match' || row.bought === 'somebody', learntAt: outcome === undefined ? null : person['email_verified_at'] };
 }
+
+/** Targets that are no fields of the record. */
+const BESIDE_FIELDS: readonly Target[] = ['verified', 'verify.result', 'verify.confidence', 'verify.email', 'verify.verified_at', 'result.outcome'];
 
 /** What the row says of a company, and where it says that they work. */
 function withEmployer(person: Record<string, unknown>, company: Record<string, unknown> | null): Pick<Contact, 'person' | 'company' | 'isEmployerDerived'> {
@@ -161,23 +167,20 @@ function emailState({ values, ownEmail }: RowValues): SparseRecord | null {
 /** A place with its country by code and by name; null when it says nothing. Most are so already. */
 function placeOf(given: SparseRecord): SparseRecord | null {
   if (isGoodPlace(given)) return given;
-  const place: Record<string, unknown> = {};
-  for (const part in given) {
-    const value = part === 'lat' || part === 'lng' ? numberOf(given[part]) : given[part];
-    if (!isEmpty(value) && part !== NO_FIELD) place[part] = value;
-  }
+  const place: Record<string, unknown> = { ...given };
+  for (const part of ['lat', 'lng']) if (place[part] !== undefined) place[part] = numberOf(place[part]) ?? place[part];
   const code = countryCode(textOrNull(place['country_code']) ?? textOrNull(place['country']) ?? '');
   if (code !== null) {
     place['country_code'] = code;
     place['country'] = countryName(code);
   }
-  return Object.keys(place).length === 0 ? null : place;
+  return Object.values(place).every(isEmpty) ? null : place;
 }
 
 function isGoodPlace(place: SparseRecord): boolean {
   for (const part in place) {
     const value = place[part];
-    if (isEmpty(value) || part === NO_FIELD || ((part === 'lat' || part === 'lng') && typeof value !== 'number')) return false;
+    if (isEmpty(value) || ((part === 'lat' || part === 'lng') && typeof value !== 'number')) return false;
   }
   const { country_code: code, country } = place;
   return typeof code === 'string' && countryCode(code) === code && countryName(code) === country;

@@ -1,5 +1,10 @@
 /** What became of the rows of an import. */
 import type { Put } from '../store/put.ts';
+import type { UnknownName } from './unknown-names.ts';
+
+/** Different paths that are counted by themselves; hostile files have new names in every row. */
+const MAX_PATHS = 1_000;
+const OTHERS = '*';
 
 /** A row that is not in the store, and why. */
 export interface Rejection {
@@ -22,8 +27,8 @@ export class ImportCounts {
   firstSurplus: number | null = null;
   /** By code. */
   readonly rejected: Record<string, number> = {};
-  /** Values that were no value of their field, by field (`company.` before that of a contact's company), and the line of the first in its file; their rows are kept. */
-  readonly dropped: Record<string, number> = {};
+  readonly #dropped = new Map<string, number>();
+  /** The line of the first in its file, by field. */
   readonly firstDropped = new Map<string, number>();
   readonly companies = { added: 0, updated: 0 };
 
@@ -33,6 +38,16 @@ export class ImportCounts {
     else if (put.change === 'fields') this.updated++;
     else this.unchanged++;
     for (const field of put.dropped) this.#drop(field, line);
+  }
+
+  /** Values that are not kept while their rows are, by the path of their field (`company.` before that of a contact's company): none of their field, or of no field. */
+  get dropped(): Readonly<Record<string, number>> {
+    return Object.fromEntries(this.#dropped);
+  }
+
+  /** Counts values under names that are no field of these records. */
+  unknown(names: readonly UnknownName[]): void {
+    for (const { name, count, line } of names) this.#drop(name, line, count);
   }
 
   /** Counts the company of a contact's row. */
@@ -59,14 +74,14 @@ export class ImportCounts {
   add(other: ImportCounts): void {
     for (const name of ['read', 'added', 'updated', 'unchanged', 'skipped', 'surplus'] as const) this[name] += other[name];
     for (const name of ['added', 'updated'] as const) this.companies[name] += other.companies[name];
-    for (const [mine, theirs] of [[this.rejected, other.rejected], [this.dropped, other.dropped]] as const) {
-      for (const [code, count] of Object.entries(theirs)) mine[code] = (mine[code] ?? 0) + count;
-    }
+    for (const [code, count] of Object.entries(other.rejected)) this.rejected[code] = (this.rejected[code] ?? 0) + count;
+    for (const [path, count] of other.#dropped) this.#drop(path, other.firstDropped.get(path) ?? 0, count);
   }
 
-  #drop(field: string, line: number): void {
-    this.dropped[field] = (this.dropped[field] ?? 0) + 1;
-    if (!this.firstDropped.has(field)) this.firstDropped.set(field, line);
+  #drop(path: string, line: number, count = 1): void {
+    const name = this.#dropped.has(path) || this.#dropped.size < MAX_PATHS ? path : OTHERS;
+    this.#dropped.set(name, (this.#dropped.get(name) ?? 0) + count);
+    if (!this.firstDropped.has(name)) this.firstDropped.set(name, line);
   }
 
   get rejectedRows(): number {

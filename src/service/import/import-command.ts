@@ -76,8 +76,9 @@ async function importKind(store: Store, kind: ImportKind, files: (nowMs: number)
     const ofFile = await importRows(store, file, { nowMs, signal, onReject: (rows: readonly Rejection[]) => rejected.write(rows) });
     counts.add(ofFile);
     tellOfSurplus(file.name, ofFile);
-    for (const sentence of leftOut(kind, ofFile)) process.stderr.write(`millrace: ${file.name}: ${sentence}\n`);
-    tellOf(file.name, 'columns without a meaning here', reader.unknown(file.header));
+    const withoutMeaning = reader.unknown(file.header);
+    for (const sentence of leftOut(kind, ofFile, withoutMeaning)) process.stderr.write(`millrace: ${file.name}: ${sentence}\n`);
+    tellOf(file.name, 'columns without a meaning here', withoutMeaning);
     tellOf(file.name, 'columns that are used only where a better one of their field is empty', reader.secondBest(file.header));
   }
   return counts;

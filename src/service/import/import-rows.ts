@@ -43,6 +43,7 @@ export async function importRows(store: Store, file: PreparedFile, options: Impo
       const { done, value: batch } = await writer.meanwhile(batches.next());
       if (done === true) break;
       counts.beyondHeader(batch.surplus);
+      counts.unknown(batch.unknown);
       await writer.write(batch);
       options.signal.throwIfAborted();
     }

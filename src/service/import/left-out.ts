@@ -1,30 +1,58 @@
-/** What is told of values that are none of their field. Pure. */
-import { COMPANY_TYPES, PERSON_TYPES, type FieldType } from '../field-types.ts';
-import { SIGNAL_FIELD_TYPES } from '../store/signal-writer.ts';
+/** What is told of values that are not kept: none of their field, or of no field. Pure. */
+import type { FieldType } from '../field-types.ts';
+import { IMPORTED_COMPANY } from '../records/company.ts';
+import { fieldOf, type Field, type Members } from '../records/field.ts';
+import { IMPORTED_PERSON } from '../records/person.ts';
+import { SIGNAL } from '../records/signal.ts';
 import type { ImportCounts } from './counts.ts';
 import type { ImportKind } from './names.ts';
+import { shortName } from './unknown-names.ts';
 
 const OF_COMPANY = 'company.';
 const TIME = 'a day or a time of ISO 8601, such as 2026-01-31 (01/02/2026 may be two days)';
 const LIST = 'a list, in a table with semicolons between, of 1,000 at most';
+const TEXT = 'a text of 10,000 characters at most, in which no e-mail address and no number with its country is kept';
+const NUMBER = 'a number with its country, such as +12125550100';
 const PLACE = 'a city, a country and so on, which are texts of 10,000 characters at most';
 
 const WANTED: Readonly<Record<FieldType, string>> = {
-  string: 'a text of 10,000 characters at most', word: 'a word', integer: 'a whole number from 0, such as 1200 or 1,200', number: 'a number', boolean: 'true or false', date: TIME, time: TIME,
-  email: 'an e-mail address', domain: 'a domain', phone: 'a number with its country, such as +12125550100', strings: LIST, objects: 'a list of objects, 1,000 at most, which only JSON lines have', object: 'an object, which only JSON lines have',
+  string: TEXT, word: 'a word', integer: 'a whole number from 0, such as 1200 or 1,200', number: 'a number', boolean: 'true or false', date: TIME, time: TIME,
+  email: 'an e-mail address', address: 'an e-mail address', domain: 'a domain', phone: NUMBER, telephone: 'a telephone number', strings: LIST, addresses: 'e-mail addresses, 1,000 at most', objects: 'a list of objects, 1,000 at most, which only JSON lines have', object: 'an object, which only JSON lines have', text_or_object: 'a text, or an object with name, domain and title',
 };
 const WANTED_BY_FIELD: Readonly<Record<string, string>> = {
   updated_at: `${TIME}; without it the row is of --as-of, else of now`, email_status: 'verified, risky, unverified or bounced, beside the address that it is of', email_type: 'work or personal', linkedin_url: 'the address of a profile (the page of a company is none of a person)', emails: 'e-mail addresses, 1,000 at most', phones: 'numbers with their country, such as +12125550100, 1,000 at most', location: PLACE, hq: PLACE,
 };
-const TYPES: Readonly<Record<ImportKind, Readonly<Record<string, FieldType>>>> = { contacts: PERSON_TYPES, companies: COMPANY_TYPES, signals: SIGNAL_FIELD_TYPES, deliveries: {} };
+const FIELDS: Readonly<Record<ImportKind, Members>> = { contacts: IMPORTED_PERSON, companies: IMPORTED_COMPANY, signals: SIGNAL, deliveries: {} };
+/** Names that are told of those that are no field. */
+const MAX_TOLD = 20;
 
-/** A sentence a field, those with most such values first. */
-export function leftOut(kind: ImportKind, { dropped, firstDropped }: Pick<ImportCounts, 'dropped' | 'firstDropped'>): string[] {
-  const fields = Object.entries(dropped).toSorted(([, one], [, other]) => other - one);
-  return fields.map(([field, count]) => `${field}: ${count === 1 ? 'a value was' : `${count} values were`} left out (${count === 1 ? '' : 'the first in '}line ${firstDropped.get(field)}); it takes ${wantedOf(kind, field)}`);
+type Dropped = Pick<ImportCounts, 'dropped' | 'firstDropped'>;
+
+/** A sentence a field, those with most such values first, and one on the names that are no field. @param columns without a meaning, which are told of by themselves */
+export function leftOut(kind: ImportKind, { dropped, firstDropped }: Dropped, columns: readonly string[] = []): string[] {
+  const counted = Object.entries(dropped).toSorted(([, one], [, other]) => other - one).map(([path, count]) => ({ path, count, field: fieldAt(kind, path) }));
+  const isTold = new Set(columns.map(shortName));
+  const unknown = counted.filter(({ path, field }) => field === null && !isTold.has(path));
+  return [
+    ...counted.flatMap(({ path, count, field }) => (field === null ? [] : `${path}: ${count === 1 ? 'a value was' : `${count} values were`} left out (${count === 1 ? '' : 'the first in '}line ${firstDropped.get(path)}); it takes ${wantedOf(path, field)}`)),
+    ...(unknown.length === 0 ? [] : [`left out, for there is no such field: ${unknown.slice(0, MAX_TOLD).map(({ path, count }) => `${JSON.stringify(path)} (${count}, line ${firstDropped.get(path)})`).join(', ')}${unknown.length > MAX_TOLD ? ` and ${unknown.length - MAX_TOLD} more` : ''}`]),
+  ];
 }
 
-function wantedOf(kind: ImportKind, field: string): string {
-  const [types, name] = field.startsWith(OF_COMPANY) ? [COMPANY_TYPES, field.slice(OF_COMPANY.length)] : [TYPES[kind], field];
-  return WANTED_BY_FIELD[name] ?? WANTED[(types as Readonly<Record<string, FieldType>>)[name] ?? 'string'];
+/** The field at a path such as `education.school`; null: there is none. */
+function fieldAt(kind: ImportKind, path: string): Field | null {
+  const isOfCompany = kind === 'contacts' && path.startsWith(OF_COMPANY);
+  const [name = '', ...names] = (isOfCompany ? path.slice(OF_COMPANY.length) : path).split('.');
+  let field = memberOf(isOfCompany ? IMPORTED_COMPANY : FIELDS[kind], name);
+  for (const one of names) field = field === null || (field.each !== undefined && one === '*') ? field : memberOf(field.fields ?? {}, one);
+  return field;
+}
+
+function memberOf(members: Members, name: string): Field | null {
+  return Object.hasOwn(members, name) ? fieldOf(members[name] as Field) : null;
+}
+
+function wantedOf(path: string, { type, each }: Field): string {
+  const name = path.startsWith(OF_COMPANY) ? path.slice(OF_COMPANY.length) : path;
+  return WANTED_BY_FIELD[name] ?? (each === undefined ? WANTED[type] : `${WANTED[each]} for each name`);
 }

@@ -1,5 +1,7 @@
 /** Under which names files keep the fields of contacts, companies, signals and deliveries. Pure. */
-import { COMPANY_TYPES, PERSON_TYPES } from '../field-types.ts';
+import { IMPORTED_COMPANY } from '../records/company.ts';
+import { IMPORTED_PERSON } from '../records/person.ts';
+import { SIGNAL_FIELDS } from '../records/signal.ts';
 
 export const IMPORT_KINDS = ['companies', 'contacts', 'signals', 'deliveries'] as const;
 export type ImportKind = (typeof IMPORT_KINDS)[number];
@@ -74,8 +76,6 @@ const COMPANY_NAMES: Readonly<Record<Target, readonly string[]>> = {
   'hq.country_code': ['country code'],
 };
 
-const SIGNAL_FIELDS = ['id', 'type', 'subtype', 'occurred_at', 'detected_at', 'confidence', 'source_url', 'company', 'person', 'data'];
-
 /** Best first, as mail services call them in their logs. */
 const DELIVERY_NAMES: Readonly<Record<Target, readonly string[]>> = {
   email: ['email', 'recipient', 'recipient email', 'recipient address', 'final recipient', 'rcpt to', 'to'],
@@ -144,7 +144,7 @@ function furtherOf(target: Target, name: string): ListItem | null {
 function targetNames(kind: ImportKind, aliases: KeyAliases): Record<Target, string[]> {
   switch (kind) {
     case 'contacts': {
-      const own = [...Object.keys(PERSON_TYPES).filter((field) => !['company_domain', 'company_name', 'location'].includes(field)), ...PLACE.map((part) => `location.${part}`)];
+      const own = [...Object.keys(IMPORTED_PERSON).filter((field) => !['company_domain', 'company_name', 'location'].includes(field)), ...PLACE.map((part) => `location.${part}`)];
       const names: Record<Target, string[]> = {};
       for (const target of [...own, 'location', ...companyTargets().map((field) => `company.${field}`)]) {
         names[target] = [...boughtNames(target), ...(target.startsWith('location.') ? [target.slice('location.'.length)] : []), ...(CONTACT_NAMES[target] ?? [])];
@@ -183,5 +183,5 @@ function boughtNames(target: Target): string[] {
 }
 
 function companyTargets(): string[] {
-  return [...Object.keys(COMPANY_TYPES), 'hq.city', 'hq.region', 'hq.country', 'hq.country_code'];
+  return [...Object.keys(IMPORTED_COMPANY), 'hq.city', 'hq.region', 'hq.country', 'hq.country_code'];
 }

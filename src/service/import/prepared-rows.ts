@@ -12,6 +12,7 @@ import { companyOf, contactOf } from './contact.ts';
 import { mailEventOf } from './mail-event.ts';
 import type { ImportKind } from './names.ts';
 import type { RowReader, RowValues } from './row-values.ts';
+import { UnknownNames, type OnUnknown, type UnknownName } from './unknown-names.ts';
 
 /** One row as its file's reader hands it over: the cells of a table, or a JSON object. */
 export interface ImportRow {
@@ -45,6 +46,8 @@ export interface PreparedBatch {
   readonly rows: readonly PreparedRow[];
   /** Lines of those that had text beyond the header's last column. */
   readonly surplus: readonly number[];
+  /** Names that are no field, and how many values were under each. */
+  readonly unknown: readonly UnknownName[];
   /** What the people of these rows are found by, and the companies. */
   readonly personTerms: TermTable;
   readonly companyTerms: TermTable;
@@ -79,7 +82,8 @@ export interface RowPreparer {
 /** Makes one file's rows ready: each as soon as it was read, so that what was read of it can be forgotten while it is young. */
 export function rowPreparer(options: PrepareOptions): RowPreparer {
   const [people, companies, texts] = [new TermCollector(), new TermCollector(), new TextCollector()];
-  const prepare = preparer(options, people, companies, texts);
+  const unknown = new UnknownNames();
+  const prepare = preparer(options, people, companies, texts, unknown);
   let rows: PreparedRow[] = [];
   let surplus: number[] = [];
   let size = 0;
@@ -98,7 +102,7 @@ export function rowPreparer(options: PrepareOptions): RowPreparer {
       rows.push(prepare(row, areNews));
     },
     take() {
-      const batch: PreparedBatch = { rows, surplus, personTerms: people.take(), companyTerms: companies.take(), texts: texts.take(), size };
+      const batch: PreparedBatch = { rows, surplus, unknown: unknown.take(), personTerms: people.take(), companyTerms: companies.take(), texts: texts.take(), size };
       [rows, surplus, size] = [[], [], 0];
       return batch;
     },
@@ -106,7 +110,7 @@ export function rowPreparer(options: PrepareOptions): RowPreparer {
 }
 
 /** Makes one row ready. `areNews`: with what only new records need. */
-function preparer({ kind, header, reader, asOfMs, nowMs }: PrepareOptions, people: TermCollector, companies: TermCollector, texts: TextCollector): (row: ImportRow, areNews: boolean) => PreparedRow {
+function preparer({ kind, header, reader, asOfMs, nowMs }: PrepareOptions, people: TermCollector, companies: TermCollector, texts: TextCollector, unknown: UnknownNames): (row: ImportRow, areNews: boolean) => PreparedRow {
   const momentOf = (record: SparseRecord): number => Math.min(observedAt(record) ?? asOfMs ?? nowMs, nowMs);
   const companyIn = (record: SparseRecord, atMs: number, areNews: boolean): PreparedCompany | Refusal => prepareCompany(record, atMs, { terms: areNews ? companies : null, texts });
   const contact = (line: number, row: RowValues, areNews: boolean): PreparedRow => {
@@ -128,7 +132,8 @@ function preparer({ kind, header, reader, asOfMs, nowMs }: PrepareOptions, peopl
   return (row, areNews) => {
     const { line, bad } = row;
     if (bad !== null) return { line, kind: 'refused', refusal: { code: 'bad_row', detail: bad } };
-    const read = readRow(row, header, reader);
+    // What else a mail service says of a mail is no record's.
+    const read = readRow(row, header, reader, kind === 'deliveries' ? undefined : (name) => unknown.add(name, line));
     switch (kind) {
       case 'contacts':
         return contact(line, read, areNews);
@@ -151,7 +156,7 @@ function preparer({ kind, header, reader, asOfMs, nowMs }: PrepareOptions, peopl
   };
 }
 
-function readRow(row: ImportRow, header: readonly string[], reader: RowReader): RowValues {
-  if (row.cells !== null) return reader.readCells(row.cells, header);
-  return reader.readObject(row.object ?? {});
+function readRow(row: ImportRow, header: readonly string[], reader: RowReader, onUnknown: OnUnknown | undefined): RowValues {
+  if (row.cells !== null) return reader.readCells(row.cells, header, onUnknown);
+  return reader.readObject(row.object ?? {}, onUnknown);
 }

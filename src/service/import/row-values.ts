@@ -5,6 +5,7 @@ import { isEmpty, isObject } from '../values.ts';
 import { addItem } from './list-items.ts';
 import { known, millraceOutput } from './millrace-output.ts';
 import { nameTable, type ImportKind, type KeyAliases, type ListItem, type NameMeaning, type NameTable, type Target } from './names.ts';
+import type { OnUnknown } from './unknown-names.ts';
 
 /** What a row says, by target; undefined, and what is not there, says nothing. Whoever it is for may change the values. */
 export interface RowValues {
@@ -19,10 +20,10 @@ export interface RowValues {
 
 /** Reads rows of files with one name table; `chosen` names the column of a target, and then no other is taken for it. */
 export interface RowReader {
-  /** A row of a table with this header. */
-  readCells(cells: readonly string[], header: readonly string[]): RowValues;
-  /** A row that is an object: it is changed, and of no use to others then. */
-  readObject(object: Record<string, unknown>): RowValues;
+  /** A row of a table with this header. @param onUnknown not told of an enriched output, in which columns are anybody's */
+  readCells(cells: readonly string[], header: readonly string[], onUnknown?: OnUnknown): RowValues;
+  /** A row that is an object: it is changed, and of no use to others then. @param onUnknown as of a table's row */
+  readObject(object: Record<string, unknown>, onUnknown?: OnUnknown): RowValues;
   /** The columns that mean nothing here. */
   unknown(header: readonly string[]): string[];
   /** Those of which a value is taken only where a better column of the same field has none. */
@@ -47,6 +48,7 @@ interface Column {
   readonly isOwnEmail: boolean;
 }
 
+const UNTOLD: OnUnknown = () => undefined;
 const CHOSEN_RANK = -1;
 const BOUGHT = /^(?:enrich|reveal)\./;
 const BOUGHT_OR_COMPANY = /^(?:enrich|reveal|company)\./;
@@ -63,8 +65,8 @@ export function readerOf(kind: ImportKind, columns: ReadonlyMap<Target, string>,
 function companyReader(companies: RowReader, outputs: RowReader): RowReader {
   const readerFor = (header: readonly string[]): RowReader => (header.includes(OUTCOME) ? outputs : companies);
   return {
-    readCells: (cells, header) => readerFor(header).readCells(cells, header),
-    readObject: (object) => (millraceOutput(object) === null ? companies : outputs).readObject(object),
+    readCells: (cells, header, onUnknown) => readerFor(header).readCells(cells, header, onUnknown),
+    readObject: (object, onUnknown) => (millraceOutput(object) === null ? companies : outputs).readObject(object, onUnknown),
     unknown: (header) => readerFor(header).unknown(header),
     secondBest: (header) => readerFor(header).secondBest(header),
   };
@@ -74,18 +76,18 @@ function rowReader(table: NameTable, plainName: (name: string) => string, chosen
   const meaningOf: MeaningOf = (name) => meaning(name, plainName(name), table, chosen, plainName);
   const names = memberNames(null, meaningOf);
   const copyOf = memberReader(table, names);
-  const valuesOf = (object: Record<string, unknown>): Record<Target, unknown> => plainValues(object, names) ?? copyOf(object);
-  let layout: { header: readonly string[]; columns: readonly Column[]; isOutput: boolean } | null = null;
+  const valuesOf = (object: Record<string, unknown>, onUnknown: OnUnknown): Record<Target, unknown> => plainValues(object, names) ?? copyOf(object, onUnknown);
+  let layout: { header: readonly string[]; columns: readonly Column[]; unknown: readonly number[]; isOutput: boolean } | null = null;
   const layoutOf = (header: readonly string[]): NonNullable<typeof layout> => {
-    if (layout?.header !== header) layout = { header, columns: columnsIn(header, meaningOf), isOutput: header.includes(OUTCOME) };
+    if (layout?.header !== header) layout = { header, columns: columnsIn(header, meaningOf), unknown: header.flatMap((name, at) => (meaningOf(name) === null ? [at] : [])), isOutput: header.includes(OUTCOME) };
     return layout;
   };
   return {
-    readCells(cells, header) {
+    readCells(cells, header, onUnknown = UNTOLD) {
       const values: Record<Target, unknown> = {};
       let ownEmail: unknown;
       let bought: RowValues['bought'] = null;
-      const { columns, isOutput } = layoutOf(header);
+      const { columns, unknown, isOutput } = layoutOf(header);
       for (const { at, target, further, bought: says, isOwnEmail } of columns) {
         const cell = unguarded(cells[at]?.trim() ?? '');
         if (cell === '') continue;
@@ -94,15 +96,16 @@ function rowReader(table: NameTable, plainName: (name: string) => string, chosen
         if (bought !== 'somebody') bought = says ?? bought;
         if (isOwnEmail) ownEmail ??= cell;
       }
+      if (!isOutput) for (const at of unknown) if ((cells[at] ?? '') !== '') onUnknown(header[at] as string);
       return { values, ownEmail, isOutput, bought };
     },
-    readObject(object) {
+    readObject(object, onUnknown = UNTOLD) {
       const output = millraceOutput(object);
       const { email } = object;
-      if (output === null) return { values: valuesOf(object), ownEmail: email, isOutput: false, bought: null };
+      if (output === null) return { values: valuesOf(object, onUnknown), ownEmail: email, isOutput: false, bought: null };
       const { input, bought, verify, outcome } = output;
-      const asked = copyOf(input);
-      const record = copyOf(bought);
+      const asked = copyOf(input, UNTOLD);
+      const record = copyOf(bought, UNTOLD);
       const { company } = record;
       // What was asked with comes after what was bought, field by field.
       if (isObject(company)) for (const field of Object.keys(known(company))) asked[`company.${field}`] = undefined;
@@ -185,11 +188,11 @@ function targetOf(means: NameMeaning | null, value: unknown): Target | null {
 }
 
 /** Reads objects' members into values by target. */
-function memberReader(table: NameTable, names: Names): (object: SparseRecord) => Record<Target, unknown> {
+function memberReader(table: NameTable, names: Names): (object: SparseRecord, onUnknown: OnUnknown) => Record<Target, unknown> {
   const slots = new Map(table.targets.map((target, slot) => [target, slot]));
   /** By the target's slot, the rank of the name from which its value is; of the object that is being read. */
   const ranks = new Int32Array(table.targets.length);
-  return (object) => {
+  return (object, onUnknown) => {
     const values: Record<Target, unknown> = {};
     const listed: { readonly means: NameMeaning; readonly further: ListItem; readonly value: unknown }[] = [];
     let at = names;
@@ -197,7 +200,11 @@ function memberReader(table: NameTable, names: Names): (object: SparseRecord) =>
       at = at.to(name);
       const value = object[name];
       const { means } = at;
-      if (means === null || isEmpty(value)) continue;
+      if (isEmpty(value)) continue;
+      if (means === null) {
+        onUnknown(name);
+        continue;
+      }
       if (means.further !== null) {
         listed.push({ means, further: means.further, value });
         continue;

@@ -5,8 +5,8 @@ import { BATCH, BATCH_LINE, BATCH_PAGE, BATCH_PART } from '../operations/records
 import { COMPANY_RECORD } from '../operations/records/company.ts';
 import { CONTACT, CONTACT_PAGE, SIGNAL_PAGE } from '../operations/records/contact.ts';
 import { JOB_CHANGE, TEST_EVENT } from '../operations/records/event.ts';
-import { PERSON, REVEALED } from '../operations/records/person.ts';
-import { SIGNAL } from '../operations/records/signal.ts';
+import { PERSON_RECORD, REVEALED } from '../operations/records/person.ts';
+import { SIGNAL_RECORD } from '../operations/records/signal.ts';
 import { VERIFICATION, VERIFICATION_BATCH, VERIFICATION_DONE, VERIFICATION_PROGRESS } from '../operations/records/verification.ts';
 import { WEBHOOK, WEBHOOK_DELIVERY, WEBHOOK_DELIVERY_PAGE, WEBHOOK_LIST, WEBHOOK_TEST, WEBHOOK_WITH_SECRET } from '../operations/records/webhook.ts';
 import { REASONS } from '../watch/store-health.ts';
@@ -48,13 +48,13 @@ export function schemaComponents(): Readonly<Record<string, Schema>> {
   const bodies = OPERATIONS.flatMap(({ body }) => (body === undefined ? [] : [[body.name, 'declared' in body ? bodySchema(body.declared) : body.schema] as const]));
   return {
     ...Object.fromEntries(bodies),
-    Person: PERSON,
+    Person: PERSON_RECORD,
     BulkEnrichment: BULK_ENRICHMENT,
     Contact: CONTACT,
     ContactPage: CONTACT_PAGE,
     RevealedContact: REVEALED,
     Company: COMPANY_RECORD,
-    Signal: SIGNAL,
+    Signal: SIGNAL_RECORD,
     SignalPage: SIGNAL_PAGE,
     Verification: VERIFICATION,
     VerificationBatch: VERIFICATION_BATCH,

@@ -7,7 +7,7 @@ import { readErasures, logErasures } from '../store/erasure-log.ts';
 import { addressesOf } from '../store/other-addresses.ts';
 import { numbersOf } from '../store/other-numbers.ts';
 import { tracesOf } from '../store/person-writer.ts';
-import { tracesOfSignal } from '../store/signal-writer.ts';
+import { namedIn } from '../store/signal-person.ts';
 import { eraseRows, suppress } from '../store/suppress.ts';
 import { suppressionTest } from '../store/suppressions.ts';
 import type { Store } from '../store/store.ts';
@@ -34,11 +34,15 @@ function readAll(store: Store, sql: string, take: (row: Row) => void): void {
 }
 
 /** Whether a row of a backup may come back. People may, for what belongs to them is found by them: they are erased then. */
-export function restoreTest(fresh: Store): (table: string, row: Row) => boolean {
+export function restoreTest({ backup, fresh }: Stores): (table: string, row: Row) => boolean {
   const isSuppressed = suppressionTest(fresh, () => true);
+  const isErased = fresh.prepare('SELECT 1 FROM suppressions WHERE email_sha256 = ?');
+  // The store has none of them any more where it erased the signal.
+  const keysOf = backup?.prepare('SELECT key FROM signal_keys WHERE signal = ?');
+  const namesErased = (signal: number): boolean => keysOf?.all(signal).some(({ key }) => isErased.get(key as Uint8Array) !== undefined) ?? false;
   return (table, row) => {
     if (table === 'deliveries') return !isSuppressed({ emails: [row['email'] as string] });
-    if (table === 'signals') return !isSuppressed(tracesOfSignal(((JSON.parse(row['doc'] as string) as SparseRecord)['person'] ?? null) as SparseRecord | null));
+    if (table === 'signals') return !namesErased(row['seq'] as number) && !isSuppressed(namedIn(JSON.parse(row['doc'] as string) as SparseRecord).traces);
     return true;
   };
 }

@@ -100,7 +100,7 @@ async function make(stores: Stores, path: string, backup: BackupOf | null, suspe
     // Nobody looks at it before it is whole.
     fresh.exec('PRAGMA synchronous = OFF');
     const hasLog = bringErasures(stores, path);
-    const done = await salvage(stores, suspect, restoreTest(fresh), signal);
+    const done = await salvage(stores, suspect, restoreTest(stores), signal);
     const batches = await restoreBatches(fresh, path, backup, signal);
     for (const [seq] of done.find(({ table }) => table === 'batches')?.restored ?? []) fresh.prepare('UPDATE batches SET looked_at = NULL WHERE seq = ?').run(seq as number);
     if (batches.files > 0) fresh.exec('UPDATE batches SET looked_at = NULL');

@@ -1,10 +1,13 @@
 /** Records that were kept by earlier versions, as they would be kept today: cleaned, whole in their parts, and found by today's terms. */
 import { isDeepStrictEqual } from 'node:util';
 import { cleanRecord } from '../clean-record.ts';
-import { COMPANY_TYPES, PERSON_TYPES, type FieldType } from '../field-types.ts';
 import type { SparseRecord } from '../records.ts';
+import { IMPORTED_COMPANY } from '../records/company.ts';
+import type { Members } from '../records/field.ts';
+import { IMPORTED_PERSON } from '../records/person.ts';
+import { IMPORTED_SIGNAL } from '../records/signal.ts';
 import { IndexWriter } from '../search/index-writer.ts';
-import { signalType } from '../signal-types.ts';
+import type { SignalType } from '../signal-types.ts';
 import { TermCollector } from '../search/term-table.ts';
 import { companyUpdate } from './company-writer.ts';
 import { readKept } from './kept-columns.ts';
@@ -16,7 +19,6 @@ import { keptPerson } from './person-writer.ts';
 import { COMPANY_KEPT_COLUMNS, companyColumns } from './prepared-company.ts';
 import { personColumns, PERSON_KEPT_COLUMNS, sortKeysOf, termsOf } from './prepared-person.ts';
 import { SharedKeys } from './shared-keys.ts';
-import { SIGNAL_FIELD_TYPES, wholeData } from './signal-writer.ts';
 import type { Store } from './store.ts';
 
 /** Rows that are in memory at a time: a record may have 256 KB. */
@@ -81,7 +83,7 @@ function companyCleaner(store: Store, index: IndexWriter): (row: Row) => void {
   const ofSignals = store.prepare('UPDATE signals SET country = ?, industry = ? WHERE company_domain = ? AND (country IS NOT ?1 OR industry IS NOT ?2)');
   return (row) => {
     const domain = row['domain'] as string;
-    const kept = cleaned(readKept(row), COMPANY_TYPES, ['id', 'domain']);
+    const kept = cleaned(readKept(row), IMPORTED_COMPANY, ['id', 'domain']);
     const columns = companyColumns(kept, JSON.stringify(kept.doc));
     if (COMPANY_KEPT_COLUMNS.some((name, at) => columns[at] !== row[name])) {
       update.run(...columns, domain);
@@ -105,8 +107,8 @@ function personCleaner(store: Store, index: IndexWriter): (row: Row) => void {
     const seq = row['seq'] as number;
     const before = keptPerson(row);
     const isTaken = (email: unknown): boolean => typeof email === 'string' && email !== before.doc['email'] && hasAddress.get(email, seq) !== undefined;
-    const found = cleaned(before, PERSON_TYPES, ['id']);
-    const kept = isTaken(found.doc['email']) ? cleaned(before, PERSON_TYPES, ['id', 'email']) : found;
+    const found = cleaned(before, IMPORTED_PERSON, ['id']);
+    const kept = isTaken(found.doc['email']) ? cleaned(before, IMPORTED_PERSON, ['id', 'email']) : found;
     const { company_domain: domain, ...doc } = kept.doc;
     const text = JSON.stringify(doc);
     const columns = personColumns(kept, text);
@@ -129,16 +131,16 @@ function signalCleaner(store: Store): (row: Row) => void {
   const update = store.prepare('UPDATE signals SET doc = ? WHERE seq = ?');
   return (row) => {
     const kept = JSON.parse(row['doc'] as string) as SparseRecord;
-    const { record } = cleanRecord(kept, SIGNAL_FIELD_TYPES);
-    const type = signalType(row['type'] as string);
-    const text = JSON.stringify({ ...record, type, company: kept['company'], ...(type === null ? {} : wholeData(type, record['data'])), id: kept['id'], detected_at: kept['detected_at'] });
+    const type = row['type'] as SignalType;
+    const { record } = cleanRecord(kept, IMPORTED_SIGNAL[type]);
+    const text = JSON.stringify({ ...record, type, company: kept['company'], id: kept['id'], detected_at: kept['detected_at'] });
     if (text !== row['doc']) update.run(text, row['seq'] as number);
   };
 }
 
 /** A kept record with what of it is good today; the fields of `named` stay as they are. */
-function cleaned(kept: KeptRecord, types: Readonly<Record<string, FieldType>>, named: readonly string[]): KeptRecord {
-  const { record } = cleanRecord(kept.doc, types);
+function cleaned(kept: KeptRecord, fields: Members, named: readonly string[]): KeptRecord {
+  const { record } = cleanRecord(kept.doc, fields);
   for (const field of named) if (kept.doc[field] !== undefined) record[field] = kept.doc[field];
   const others = Object.fromEntries(Object.entries(kept.others).filter(([field, [, , contradicted]]) => record[field] !== undefined || contradicted !== undefined));
   return { ...kept, doc: record, others };

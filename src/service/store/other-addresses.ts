@@ -10,7 +10,7 @@ export function addressesOf(person: SparseRecord): string[] {
   const given: unknown[] = [];
   for (const list of [person['emails'], person['personal_emails']]) {
     if (!Array.isArray(list)) continue;
-    for (const entry of list as readonly unknown[]) given.push(typeof entry === 'object' && entry !== null ? ((entry as SparseRecord)['email'] ?? (entry as SparseRecord)['address']) : entry);
+    for (const entry of list as readonly unknown[]) given.push(typeof entry === 'object' && entry !== null ? (entry as SparseRecord)['email'] : entry);
   }
   const found = new Set<string>();
   // The main one is kept as a key already.

@@ -1,9 +1,9 @@
 /** A company made ready for the store: all that does not depend on what the store has, so that it can be done elsewhere and ahead. Pure. */
 import { cleanOwn } from '../clean-record.ts';
-import { COMPANY_TYPES } from '../field-types.ts';
 import { alike } from '../fold.ts';
 import { formatUsd, parseUsd } from '../money.ts';
 import { lackingInCompany, type SparseRecord } from '../records.ts';
+import { IMPORTED_COMPANY } from '../records/company.ts';
 import { LEFT_OUT, type TermSpan } from '../search/term-table.ts';
 import { companyTerms, NO_SIGNALS } from '../search/terms.ts';
 import { isObject, textOrNull } from '../values.ts';
@@ -48,7 +48,7 @@ export interface PreparedCompany extends CompanyFacets, TermSpan, TextSpan {
 
 /** Makes a company ready, or says why it cannot be kept. `terms` is told what one is found by that has no signals. @param record it is changed, and of no use to others then */
 export function prepareCompany(record: Record<string, unknown>, atMs: number, { terms, texts }: Collectors): PreparedCompany | Refusal {
-  const dropped = cleanOwn(record, COMPANY_TYPES);
+  const dropped = cleanOwn(record, IMPORTED_COMPANY);
   const { domain } = record;
   if (typeof domain !== 'string') return { code: dropped.includes('domain') ? 'bad_domain' : 'no_identity', detail: 'a company needs a domain, such as acme.example' };
   addRevenue(record);

@@ -2,10 +2,10 @@
 import { profileKey } from '../../verification/profile-url.ts';
 import { cleanOwn } from '../clean-record.ts';
 import { plainMidnight } from '../days.ts';
-import { PERSON_TYPES } from '../field-types.ts';
 import { fold } from '../fold.ts';
 import { hasWholeName, nameOf, withName } from '../person-name.ts';
 import { lackingInPerson, type SparseRecord } from '../records.ts';
+import { IMPORTED_PERSON } from '../records/person.ts';
 import { rankOf, type SortKeys } from '../search/sort-keys.ts';
 import { LEFT_OUT, type TermSpan } from '../search/term-table.ts';
 import { personTerms } from '../search/terms.ts';
@@ -69,7 +69,7 @@ export interface PreparedPerson extends PersonKeys, PersonFacets, ReportFacts, T
 
 /** Makes a person ready, or says why they cannot be kept. @param record `company_domain` says where one works; it is changed, and of no use to others then */
 export function preparePerson(record: Record<string, unknown>, { atMs, learntMs, isEmployerDerived }: ReportFacts, { terms, texts }: Collectors): PreparedPerson | Refusal {
-  const dropped = cleanOwn(record, PERSON_TYPES);
+  const dropped = cleanOwn(record, IMPORTED_PERSON);
   const keys = keysOf(record);
   if (keys.profile === null && record['linkedin_url'] !== undefined) {
     // The page of a company, as a rule. It would hide that there is none, and replace one.

@@ -25,6 +25,8 @@ export async function rebuild(store: Store, pause: () => Promise<void>): Promise
   await eachRow(store, 'companies', index, pause, ({ domain, doc }) => putAliases(domain as string, JSON.parse(doc as string) as SparseRecord));
   await eachRow(store, 'companies', index, pause, ({ domain }) => index.company(domain as string));
   await eachRow(store, 'people', index, pause, personIndexer(store, index));
+  // A signal that is lost needs none.
+  transaction(store, () => store.exec('DELETE FROM signal_keys WHERE NOT EXISTS (SELECT 1 FROM signals WHERE seq = signal)'));
   transaction(store, () => store.exec('DELETE FROM batch_bytes; INSERT INTO batch_bytes (key_id, bytes) SELECT key_id, sum(bytes) FROM batch_files JOIN batches ON seq = batch GROUP BY key_id'));
 }
 

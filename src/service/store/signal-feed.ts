@@ -1,6 +1,7 @@
 /** Buying signals as they are asked for: pages with the newest first, and the stream in the order in which they became known. */
 import type { SignalType } from '../signal-types.ts';
 import type { SparseRecord } from '../records.ts';
+import { SIGNAL, SIGNAL_FIELDS } from '../records/signal.ts';
 import { domainsReader, ownerReader } from './domain-aliases.ts';
 import type { Store } from './store.ts';
 
@@ -28,9 +29,7 @@ export interface SignalPlace {
   readonly seq: number;
 }
 
-/** Of a record of its own; within a company's, all but `company`. */
-const FIELDS = ['id', 'type', 'subtype', 'occurred_at', 'detected_at', 'confidence', 'source_url', 'company', 'person', 'data'] as const;
-const COMPANY_FIELDS = ['id', 'name', 'domain', 'employees', 'industry', 'hq'] as const;
+const COMPANY_FIELDS = Object.keys(SIGNAL.company.fields);
 /** Rows of the stream that are looked at in one go: whoever else asks is not kept waiting for a rare one. */
 const WINDOW = 5_000;
 /** A company may have more domains than SQLite takes variables; with few, it goes by an index in order. */
@@ -93,13 +92,13 @@ export class SignalFeed {
     const row = this.#company.get(this.#ownerOf(domain) ?? domain);
     const about: SparseRecord = { ...(doc['company'] as SparseRecord), ...(row === undefined ? {} : (JSON.parse(row['doc'] as string) as SparseRecord)) };
     const company = Object.fromEntries(COMPANY_FIELDS.map((field) => [field, about[field] ?? null]));
-    return Object.fromEntries(FIELDS.map((field) => [field, field === 'company' ? company : (doc[field] ?? null)]));
+    return Object.fromEntries(SIGNAL_FIELDS.map((field) => [field, field === 'company' ? company : (doc[field] ?? null)]));
   }
 }
 
 /** A signal as its company's record shows it, which says already whose it is. @param doc as it is kept */
 export function signalOfCompany(doc: SparseRecord): SparseRecord {
-  return Object.fromEntries(FIELDS.filter((field) => field !== 'company').map((field) => [field, doc[field] ?? null]));
+  return Object.fromEntries(SIGNAL_FIELDS.filter((field) => field !== 'company').map((field) => [field, doc[field] ?? null]));
 }
 
 function conditionsOf({ types, since, before, domains, countries, industries }: SignalFilter): { conditions: string[]; values: (string | number)[] } {

@@ -3,7 +3,7 @@ import { normaliseEmail } from '../../verification/address.ts';
 import { words } from '../fold.ts';
 import type { SparseRecord } from '../records.ts';
 import { IndexWriter } from '../search/index-writer.ts';
-import { signalEraser, unindexedSignalEraser } from './erase-signals.ts';
+import { signalEraser, suppressedSignalEraser } from './erase-signals.ts';
 import { newestAsked } from './erased-since.ts';
 import { forgetAnswers } from './forget-answers.ts';
 import { addressesOf, isOfFunction } from './other-addresses.ts';
@@ -47,7 +47,7 @@ export function suppress(store: Store, emails: Iterable<string>, nowMs?: number,
   const index = new IndexWriter(store);
   const find = samePersonFinder(store);
   const erase = eraser(store, index);
-  const eraseUnindexed = unindexedSignalEraser(store, isKnown);
+  const eraseSuppressed = suppressedSignalEraser(store);
   const done = transaction(store, () => {
     const atMs = nowMs ?? Math.max(Date.now(), newest());
     const digests: Uint8Array[] = [];
@@ -67,7 +67,7 @@ export function suppress(store: Store, emails: Iterable<string>, nowMs?: number,
       for (const key of keys) put.run(key, atMs);
       digests.push(...keys);
     }
-    const others = eraseUnindexed();
+    const others = eraseSuppressed();
     count.signals += others.length;
     for (const domain of others) index.company(domain);
     index.flush();

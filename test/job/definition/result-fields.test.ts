@@ -1,7 +1,8 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { checkPath, RESULT_FIELDS } from '../../../src/job/definition/result-fields.ts';
-import { COMPANY_FIELDS, RECORD_FIELDS } from '../../../src/service/records.ts';
+import { RECORD_FIELDS } from '../../../src/service/records.ts';
+import { COMPANY_FIELDS } from '../../../src/service/records/company.ts';
 import { suppressedResult } from '../../../src/service/suppressed-result.ts';
 
 test('the fields are those that the service answers', () => {

@@ -2,7 +2,6 @@
 import * as fc from 'fast-check';
 import { getNamedType, isObjectType, type GraphQLNamedType, type GraphQLObjectType, type GraphQLOutputType } from 'graphql';
 import { buildSchema } from '../../../src/service/graphql/schema.ts';
-import { TEXT_AS } from '../../../src/service/part-types.ts';
 import type { Reply, Requests } from '../harness.ts';
 
 export const SCHEMA = buildSchema();
@@ -57,10 +56,9 @@ export function written(selection: Selection): string {
 }
 
 /** What REST has answered, cut down to a selection. */
-export function cutTo(value: unknown, selection: Selection, field = ''): unknown {
+export function cutTo(value: unknown, selection: Selection): unknown {
   if (value === null || value === undefined) return null;
-  if (Array.isArray(value)) return value.map((item) => cutTo(item, selection, field));
-  const text = TEXT_AS[field]?.part;
-  const record = (typeof value === 'string' && text !== undefined ? { [text]: value } : value) as Readonly<Record<string, unknown>>;
-  return Object.fromEntries(Object.entries(selection).map(([name, inner]) => [name, inner === null ? (record[name] ?? null) : cutTo(record[name], inner, name)]));
+  if (Array.isArray(value)) return value.map((item) => cutTo(item, selection));
+  const record = value as Readonly<Record<string, unknown>>;
+  return Object.fromEntries(Object.entries(selection).map(([name, inner]) => [name, inner === null ? (record[name] ?? null) : cutTo(record[name], inner)]));
 }

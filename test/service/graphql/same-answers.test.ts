@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import * as fc from 'fast-check';
 import type { GraphQLObjectType } from 'graphql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { COMPANY_TYPES, PERSON_TYPES } from '../../../src/service/field-types.ts';
+import { IMPORTED_COMPANY } from '../../../src/service/records/company.ts';
+import { IMPORTED_PERSON } from '../../../src/service/records/person.ts';
 import { FILTER_NOTES } from '../../../src/service/search/filter-notes.ts';
 import { FILTERS } from '../../../src/service/search/filters.ts';
 import { startService, type RunningService } from '../../../src/service/start-service.ts';
@@ -97,7 +98,7 @@ describe('whatever is loaded', () => {
   it('is answered in its types, and as REST answers it', async () => {
     const odd = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constantFrom('12', '2020', 3e15, ['a@b.example', { email: 5 }], [{ city: 5, lat: 'x', started_on: 2019, is_current: 'yes' }, 'text', 7], { total_usd: '1M', investors: 'a; b', by_department: { sales: 'x' }, m12: [], lat: '52.5' }));
     const record = (fields: readonly string[]): fc.Arbitrary<Record<string, unknown>> => fc.dictionary(fc.constantFrom(...fields), odd, { maxKeys: 12 });
-    const [people, companies, told] = [Object.keys(PERSON_TYPES), Object.keys(COMPANY_TYPES), ['subtype', 'confidence', 'source_url', 'person', 'data', 'detected_at']].map((fields) => fc.sample(record(fields), { numRuns: 100 })) as [Record<string, unknown>[], Record<string, unknown>[], Record<string, unknown>[]];
+    const [people, companies, told] = [Object.keys(IMPORTED_PERSON), Object.keys(IMPORTED_COMPANY), ['subtype', 'confidence', 'source_url', 'person', 'data', 'detected_at']].map((fields) => fc.sample(record(fields), { numRuns: 100 })) as [Record<string, unknown>[], Record<string, unknown>[], Record<string, unknown>[]];
     const store = await makeStore((open) => {
       loadCompanies(open, companies.map((company, n) => ({ ...company, id: `c${n}`, domain: `c${n}.example` })), 'test');
       loadPeople(open, people.map((person, n) => ({ ...person, id: `p${n}`, email: `p${n}@c${n}.example`, company_domain: `c${n}.example` })), 'test');

@@ -6,5 +6,13 @@ it('says of lists and places what a table can hold of them', () => {
   // Parts of it have columns of their own.
   for (const [kind, field] of [['contacts', 'location'], ['contacts', 'company.hq'], ['companies', 'hq']] as const) expect(sentence(kind, field)).toMatch(/it takes a city, a country .*texts of 10,000 characters at most/);
   for (const [kind, field] of [['contacts', 'education'], ['companies', 'technologies'], ['contacts', 'company.funding']] as const) expect(sentence(kind, field)).toMatch(/which only JSON lines have$/);
+  expect(sentence('contacts', 'company.hq.lat')).toMatch(/it takes a number$/);
+  expect(sentence('companies', 'employees_by_department.*')).toMatch(/it takes a number for each name$/);
   for (const field of ['skills', 'emails', 'phones', 'company.domain_aliases']) expect(sentence('contacts', field)).toMatch(/1,000 at most/);
+});
+
+it('names what is no field, unless it is a column that is told of by itself', () => {
+  const dropped = { salary: 3, 'education.note': 2, Note: 1, ...Object.fromEntries(Array.from({ length: 25 }, (_, n) => [`x${n}`, 1])) };
+  const told = leftOut('contacts', { dropped, firstDropped: new Map(Object.keys(dropped).map((name) => [name, 7])) }, ['Note']);
+  expect(told).toEqual([expect.stringMatching(/^left out, for there is no such field: "salary" \(3, line 7\), "education.note" \(2, line 7\), "x0" \(1, line 7\).* and 7 more$/)]);
 });

@@ -33,7 +33,7 @@ const terms = fc.array(text).map((some) => ({ terms: some, numbers: Uint32Array.
 it('a batch is what it was when it has been handed over, and nothing of it has been copied that can be moved', () => {
   fc.assert(
     fc.property(fc.array(row, { maxLength: 12 }), terms, terms, (rows, personTerms, companyTerms) => {
-      const batch = { rows, surplus: rows.map((one) => one.line), personTerms, companyTerms, texts: Uint8Array.of(123, 125), size: rows.length };
+      const batch = { rows, surplus: rows.map((one) => one.line), unknown: [{ name: 'a note', count: 2, line: 3 }], personTerms, companyTerms, texts: Uint8Array.of(123, 125), size: rows.length };
       const before = structuredClone(batch);
       const { message, moved } = packed(batch);
       expect(unpacked(structuredClone(message, { transfer: moved }))).toEqual(before);

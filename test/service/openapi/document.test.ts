@@ -17,7 +17,8 @@ import { BodyReader } from '../../../src/service/validate.ts';
 import { sampleAnswers, steady } from '../../../fixtures/generate/answers.ts';
 import { EVENT_TYPES } from '../../../src/service/webhooks/announcement.ts';
 import { checkEvent, DOCUMENT, type Json, operationAt, responseAt, valid, validatorAt, type OperationObject } from '../answers.ts';
-import { COMPANY_TYPES, PERSON_TYPES } from '../../../src/service/field-types.ts';
+import { IMPORTED_COMPANY } from '../../../src/service/records/company.ts';
+import { IMPORTED_PERSON } from '../../../src/service/records/person.ts';
 import { loadCompanies, loadPeople, loadSignals } from '../../../src/service/store/load.ts';
 import { KEY, makeStore, serveStore, temporaryFolder } from '../harness.ts';
 
@@ -138,8 +139,8 @@ describe('whatever is loaded', () => {
   it('is answered as the records are documented', async () => {
     const odd = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constantFrom('12', '2020', [{ city: 5, lat: 'x', started_on: 2019, is_current: 'yes' }, 'text', 7], { total_usd: '1M', investors: 'a; b', by_department: { sales: 'x' }, m12: [], lat: '52.5' }));
     const record = (fields: readonly string[]): fc.Arbitrary<Record<string, unknown>> => fc.dictionary(fc.constantFrom(...fields), odd, { maxKeys: 12 });
-    const people = fc.sample(record(Object.keys(PERSON_TYPES)), { numRuns: 200 });
-    const companies = fc.sample(record(Object.keys(COMPANY_TYPES)), { numRuns: 200 });
+    const people = fc.sample(record(Object.keys(IMPORTED_PERSON)), { numRuns: 200 });
+    const companies = fc.sample(record(Object.keys(IMPORTED_COMPANY)), { numRuns: 200 });
     const told = fc.sample(record(['subtype', 'confidence', 'source_url', 'person', 'data', 'detected_at']), { numRuns: 100 });
     const store = await makeStore((open) => {
       loadCompanies(open, companies.map((company, n) => ({ ...company, id: `c${n}`, domain: `c${n}.example` })), 'test');

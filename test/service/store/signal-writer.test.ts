@@ -79,6 +79,34 @@ it('takes a correction that does not say of when it is, and nothing about who wa
   store.close();
 });
 
+it('keeps no address and no number of whom it is about, and goes with them by any that a report had', async () => {
+  const store = await emptyStore();
+  await load(store, [{ email: 'ada@a.example', mobile: '+12125550100', emails: [{ email: 'ada@home.example' }], name: 'Ada' }, { email: 'bob@a.example', name: 'Bob' }]);
+  const signal = { type: 'executive_move', domain: 'b.example', occurred_at: TIMES[0], data: { move: 'joined' } };
+  const named = [{ person: { email: 'ADA@home.example' } }, { person: { mobile: '+1 212 555 0100' } }, { data: { move: 'joined', to: 'CTO <ada@a.example>' } }, { person: { name: 'Bob', email: 'bob@a.example' } }];
+  await put(store, named.map((one, n) => ({ ...signal, id: `s${n}`, ...one })));
+  // Nothing is new of it but the address.
+  const later = { ...signal, id: 's4', person: { title: 'CTO' } };
+  await put(store, [later]);
+  expect(await put(store, [{ ...later, person: { title: 'CTO', personal_emails: ['ada@home.example'] } }])).toMatchObject({ unchanged: 1, dropped: { 'person.personal_emails': 1 } });
+  expect(JSON.stringify([signals(store), store.prepare('SELECT * FROM signals').all()])).not.toMatch(/@|555/);
+  expect(suppress(store, ['ada@a.example'], 7)).toMatchObject({ signals: 4 });
+  expect(signals(store).map(({ id }) => id)).toEqual(['s3']);
+  // Theirs go with them.
+  expect(store.prepare('SELECT count(*) AS n FROM signal_keys').get()).toEqual({ n: 1 });
+  store.close();
+});
+
+it('that names somebody by name alone goes with them, and one that has the address of a namesake stays', async () => {
+  const store = await emptyStore();
+  await load(store, [{ email: 'ada@a.example', name: 'Ada Poe' }, { email: 'ada.poe@a.example', name: 'Ada Poe' }]);
+  const signal = { type: 'executive_move', domain: 'a.example', occurred_at: TIMES[0], person: { name: 'Ada Poe' } };
+  await put(store, [{ ...signal, id: 's1' }, { ...signal, id: 's2', person: { name: 'Ada Poe', email: 'ada.poe@a.example' } }]);
+  suppress(store, ['ada@a.example'], 7);
+  expect(signals(store).map(({ id }) => id)).toEqual(['s2']);
+  store.close();
+});
+
 it('keeps the later version whole where both say something', async () => {
   for (const order of [[0, 1], [1, 0]]) {
     const store = await emptyStore();

@@ -1,12 +1,16 @@
 /** A row of a search: who somebody is, and whether they can be reached, but not how. */
 import { ref, type Schema } from '../../openapi/schema.ts';
-import { COMPANY_FIELDS, PERSON_FIELDS } from '../../records.ts';
+import { COMPANY_FIELDS } from '../../records/company.ts';
+import type { Field } from '../../records/field.ts';
+import { PERSON, PERSON_FIELDS } from '../../records/person.ts';
 import { COMPANY_PROPERTIES } from './company.ts';
 import { PERSON_PROPERTIES } from './person.ts';
 
-/** Revealed, and not searched for; `likelihood` and the like belong to lookups. */
-const HIDDEN: readonly string[] = ['email', 'emails', 'personal_emails', 'mobile', 'phones', 'likelihood', 'matched_on', 'verified'];
-export const PERSON_ROW = PERSON_FIELDS.filter((field) => !HIDDEN.includes(field));
+/** Without what is revealed, and what a lookup says of itself. */
+export const PERSON_ROW = PERSON_FIELDS.filter((name) => {
+  const { isPaid, isComputed }: Field = PERSON[name];
+  return isPaid !== true && isComputed !== true;
+});
 export const COMPANY_ROW = COMPANY_FIELDS.filter((field) => ['id', 'name', 'domain', 'employees', 'employees_range', 'revenue', 'industry', 'type', 'hq', 'linkedin_url'].includes(field));
 export const ROW_FIELDS: readonly string[] = [...PERSON_ROW, 'has_email', 'has_mobile', 'company'];
 

@@ -1,13 +1,7 @@
-/** From the types by which records are kept to the schemas by which they are answered. Pure. */
+/** From the tables of the records to the schemas by which they are answered. Pure. */
 import type { FieldType } from '../../field-types.ts';
 import { nullable, type Schema } from '../../openapi/schema.ts';
-import { PARTS, TEXT_OR_PART, type Part } from '../../part-types.ts';
-
-/** What a field says. */
-export interface Saying {
-  readonly says: string;
-  readonly example?: unknown;
-}
+import { fieldOf, type Field, type Members } from '../../records/field.ts';
 
 const TYPES: Readonly<Record<FieldType, Schema>> = {
   string: { type: 'string' },
@@ -18,29 +12,37 @@ const TYPES: Readonly<Record<FieldType, Schema>> = {
   date: { type: 'string', format: 'date' },
   time: { type: 'string', format: 'date-time' },
   email: { type: 'string' },
+  address: { type: 'string' },
   domain: { type: 'string' },
   phone: { type: 'string' },
+  telephone: { type: 'string' },
   strings: { type: 'array', items: { type: 'string' } },
+  addresses: { type: 'array', items: { type: 'string' } },
   objects: { type: 'array' },
   object: { type: 'object' },
+  text_or_object: { type: ['string', 'object'] },
 };
 
-/** The schema of a record's field, `null` where nothing is known. */
-export function fieldSchema(field: string, type: FieldType, { says, example }: Saying): Schema {
-  const part = PARTS[field];
-  const within = part === undefined ? {} : type === 'objects' ? { items: TEXT_OR_PART.includes(field) ? { ...partSchema(part), type: ['string', 'object'] } : partSchema(part) } : partSchema(part);
-  return { ...nullable({ ...TYPES[type], ...within }), description: says, ...(example === undefined ? {} : { examples: [example] }) };
+/** The schema of a field, `null` where nothing is known. */
+export function fieldSchema(field: FieldType | Field): Schema {
+  const { type, fields, says, example } = fieldOf(field);
+  const value = type === 'text_or_object' ? { anyOf: [STRING, objectSchema(fields ?? {}), { type: 'null' }] } : nullable(valueSchema(fieldOf(field)));
+  return { ...value, ...(says === undefined ? {} : { description: says }), ...(example === undefined ? {} : { examples: [example] }) };
 }
 
-/** An object of which these are named, and there may be others; `null` where nothing is known. */
-export function partSchema(part: Part): Schema {
-  const properties = partProperties(part);
-  const { '*': any } = properties;
-  return any === undefined ? { type: 'object', required: Object.keys(properties), properties } : { type: 'object', additionalProperties: any };
+function valueSchema({ type, fields, each }: Field): Schema {
+  if (each !== undefined) return { type: 'object', additionalProperties: nullable(TYPES[each]) };
+  if (fields === undefined) return TYPES[type];
+  return type === 'objects' ? { type: 'array', items: objectSchema(fields) } : objectSchema(fields);
 }
 
-export function partProperties(part: Part): Readonly<Record<string, Schema>> {
-  return Object.fromEntries(Object.entries(part).map(([name, type]) => [name, type === 'any' ? {} : nullable(typeof type === 'string' ? TYPES[type] : partSchema(type))]));
+/** An object that has all of these, each `null` where nothing is known. */
+export function objectSchema(fields: Members): Schema {
+  return whole(fieldSchemas(fields));
+}
+
+export function fieldSchemas<Name extends string>(fields: Readonly<Record<Name, FieldType | Field>>): Readonly<Record<Name, Schema>> {
+  return Object.fromEntries(Object.entries<FieldType | Field>(fields).map(([name, field]) => [name, fieldSchema(field)])) as Record<Name, Schema>;
 }
 
 /** An object that has all of these. */

@@ -1,4 +1,6 @@
 /** Whom signals are about, and from which reports they are. Steps of the schema. */
+import { cleanAgain } from '../clean-again.ts';
+import { putSignalKeys } from '../signal-person.ts';
 import type { Migration } from './migration.ts';
 
 export const SIGNALS: readonly Migration[] = [
@@ -19,5 +21,25 @@ export const SIGNALS: readonly Migration[] = [
       ALTER TABLE signals ADD COLUMN observed_at INTEGER;
       ALTER TABLE signals ADD COLUMN field_sources TEXT;
     `,
+  },
+  {
+    version: 23,
+    name: 'signals without the addresses and numbers of people',
+    // SHA-256 digests, as `suppressions` has them: an erasure finds a signal by them.
+    sql: `
+      CREATE TABLE signal_keys (
+        key BLOB NOT NULL,
+        signal INTEGER NOT NULL,
+        PRIMARY KEY (key, signal)
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX signal_keys_by_signal ON signal_keys (signal);
+      CREATE TRIGGER signal_keys_go AFTER DELETE ON signals BEGIN DELETE FROM signal_keys WHERE signal = old.seq; END;
+      DROP INDEX signals_by_person;
+      ALTER TABLE signals DROP COLUMN person_email;
+    `,
+    run: (store) => {
+      putSignalKeys(store);
+      cleanAgain(store);
+    },
   },
 ];

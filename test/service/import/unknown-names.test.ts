@@ -28,7 +28,7 @@ it.each<[string, ImportKind, readonly SparseRecord[] | readonly (readonly string
 
 it('names of a prototype are names like any other', async () => {
   const row = JSON.parse('{"email":"ann@acme.example","__proto__":{"x":1},"constructor":1,"location":{"city":"Ulm","__proto__":{"x":1},"toString":1}}') as SparseRecord;
-  expect(Object.entries((await dropped('contacts', [row])) as object).toSorted()).toEqual([['__proto__', 1], ['constructor', 1], ['location.__proto__', 1], ['location.toString', 1]]);
+  expect(new Map(Object.entries((await dropped('contacts', [row])) as object))).toEqual(new Map([['__proto__', 1], ['constructor', 1], ['location.__proto__', 1], ['location.toString', 1]]));
 });
 
 it('what a mail service says besides, and what else is in an enriched output, is not counted', async () => {

@@ -12,6 +12,7 @@ import { SIGNAL_TYPES } from '../../src/service/signal-types.ts';
 import { openStore } from '../../src/service/store/open-store.ts';
 import { ask, SCHEMA, wholeOf, written } from './graphql/asking.ts';
 import { makeKey } from './harness.ts';
+import { casesOf } from '../support/sample.ts';
 import { load } from './loading.ts';
 import { Receiver } from './webhooks/receiver.ts';
 import { serveHooked, type Hooked } from './webhooks/hooked.ts';
@@ -170,7 +171,7 @@ describe('an address, a number or another value that is paid for', () => {
         // It was there to be found.
         expect((await service.post('/v1/enrich', { id: `pe_${run}_0` })).text).toContain(`hidden.${run}.0@mail.example`);
       }),
-      { numRuns: 4, endOnFailure: true },
+      { numRuns: casesOf(4, 50), endOnFailure: true },
     );
   });
 });

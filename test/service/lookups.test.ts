@@ -36,7 +36,7 @@ describe('POST /v1/contacts/reveal', () => {
     [{ name: 'Ada Example', company: 'acme' }, ['name', 'company'], 85],
   ])('finds by %j', async (body, matchedOn, likelihood) => {
     const reply = await service.post('/v1/contacts/reveal', body);
-    expect(reply.json).toMatchObject({ id: 'pe_a', email: 'ada@acme.example', email_status: 'verified', email_confidence: 97, mobile: '+12125550100', emails: ['ada@home.example'], phones: [{ number: '+12125550100' }], likelihood, matched_on: matchedOn, credits_charged: 1, company: { name: 'Acme' } });
+    expect(reply.json).toMatchObject({ id: 'pe_a', email: 'ada@acme.example', email_status: 'verified', email_confidence: 97, mobile: '+12125550100', emails: [{ email: 'ada@home.example', type: null, status: null }], phones: [{ number: '+12125550100' }], likelihood, matched_on: matchedOn, credits_charged: 1, company: { name: 'Acme' } });
     expect(charged(reply)).toBe('1');
   });
 

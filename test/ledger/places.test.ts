@@ -94,7 +94,7 @@ it('finds the newest answer to every key that the run goes by, else the newest o
         rmSync(folder, { recursive: true });
       }
     }),
-    { numRuns: casesOf(30, 60) },
+    { numRuns: casesOf(10, 60) },
   );
 });
 

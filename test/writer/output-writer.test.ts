@@ -10,6 +10,7 @@ import { START_MARK, type Mark } from '../../src/writer/mark.ts';
 import { OutputWriter, type OutputWriterOptions } from '../../src/writer/output-writer.ts';
 import type { RowFormat } from '../../src/writer/row-format.ts';
 import { ALONE } from '../support/fence.ts';
+import { casesOf } from '../support/sample.ts';
 import { csvRecord } from './samples.ts';
 
 let folder: string;
@@ -122,7 +123,7 @@ describe.each(['none', 'gzip', 'zstd'] as const)('OutputWriter, compression %s',
         expect(whole.finished.tally).toMatchObject({ total: n, outcomes: { failed: rows.filter((i) => resultOf(i).outcome === 'failed').length, matched: rows.filter((i) => resultOf(i).outcome === 'matched').length } });
         expect(whole.finished.bytes).toBe(whole.bytes.length);
       }),
-      { numRuns: 40 },
+      { numRuns: casesOf(12, 40) },
     );
   });
 

@@ -1,3 +1,6 @@
+/** What the system calls a failure of SQLite or of Node. */
+import { constants } from 'node:os';
+
 /** What the system calls a failure that SQLite has a number of its own for (sqlite.org/rescode.html): read-only, full. */
 const SYSTEM_CODES: Readonly<Record<number, string>> = { 8: 'EROFS', 13: 'ENOSPC' };
 /** Of reading or writing at all; what of, SQLite does not say. */
@@ -13,15 +16,20 @@ const UNREADABLE: readonly number[] = [266, 522, 8_458, 8_202];
 const FULL: readonly string[] = ['ENOSPC', 'EDQUOT', 'EFBIG'];
 const OF_THE_DISK: readonly string[] = [...FULL, 'EIO', 'EROFS', 'EMFILE', 'ENFILE'];
 
+/** Node has no name for this one. */
+const EDQUOT = -constants.errno.EDQUOT;
+
 interface Failure {
   readonly code?: unknown;
+  readonly errno?: unknown;
   readonly errcode?: unknown;
 }
 
 /** The system's name of what went wrong with a file, be it SQLite or Node that says so; undefined where it has none. */
 export function systemCodeOf(error: unknown): string | undefined {
-  const { code, errcode } = (error ?? {}) as Failure;
+  const { code, errno, errcode } = (error ?? {}) as Failure;
   if (typeof errcode === 'number') return SYSTEM_CODES[errcode & 0xff];
+  if (errno === EDQUOT) return 'EDQUOT';
   return typeof code === 'string' && /^E[A-Z0-9]+$/.test(code) ? code : undefined;
 }
 

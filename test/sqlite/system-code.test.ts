@@ -27,6 +27,8 @@ it.each([
   ['a file that may not be written, as SQLite says it', (): void => database().exec('PRAGMA query_only = ON; DELETE FROM t'), 'EROFS', true],
   ['a row that is there already', (): void => database().exec('INSERT INTO t VALUES (1)'), undefined, false],
   ['a file that is not there, as Node says it', (): unknown => readFileSync('/there/is/none'), 'ENOENT', false],
+  // Node calls it "Unknown system error -122".
+  ['a quota that is reached', (): void => { throw Object.assign(new Error(), { code: 'Unknown system error -122', errno: -122 }); }, 'EDQUOT', true],
   ['an error of the program', (): void => { throw new TypeError('no'); }, undefined, false],
 ] as const)('%s', (_, work, code, isDisk) => {
   const error = failureOf(work);

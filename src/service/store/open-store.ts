@@ -6,8 +6,9 @@ import { InputError, MillraceError, StorageError, storageHint } from '../../erro
 import { nameOfStore } from '../owner/store-name.ts';
 import { damagedStore } from './failure.ts';
 import { MIGRATIONS } from './migrations.ts';
+import { diskCodeOf } from './store-disk.ts';
 import { isBusy } from '../../sqlite/busy.ts';
-import { isDamage, isForeign, isMoved, isOfDisk, systemCodeOf } from '../../sqlite/system-code.ts';
+import { isDamage, isForeign, isMoved, isOfDisk } from '../../sqlite/system-code.ts';
 import { transaction } from '../../sqlite/transaction.ts';
 import type { Store } from './store.ts';
 
@@ -42,8 +43,9 @@ export function openStore(path: string, timeoutMs: number = BUSY_TIMEOUT_MS): St
     if (isMoved(error)) return openStore(path, timeoutMs);
     if (error instanceof MillraceError) throw error;
     if (isDamage(error) && !isForeign(error)) throw damagedStore(error, path);
-    throw new StorageError('store_unusable', `cannot open the store ${path}: ${reason(error)}`, {
-      hint: isOfDisk(error) ? storageHint({ code: systemCodeOf(error) }, 'what is in the store is whole') : 'pass --store with a file that millrace made, or a name in a folder where one may be made',
+    const code = isOfDisk(error) ? diskCodeOf(error, file) : undefined;
+    throw new StorageError('store_unusable', `cannot open the store ${path}: ${reason(error)}${code === undefined ? '' : ` (${code})`}`, {
+      hint: isOfDisk(error) ? storageHint({ code }, 'what is in the store is whole') : 'pass --store with a file that millrace made, or a name in a folder where one may be made',
       cause: error,
     });
   }

@@ -36,12 +36,17 @@ export function isReserved(space: DiskSpace | null): boolean {
   return space !== null && space.free < Math.min(RESERVE_BYTES, space.total * RESERVE_SHARE);
 }
 
-/** Why a write to the store has failed. Of most failures of the disk SQLite does not tell the cause: a small file beside the store finds it out. */
+/** The system's name of a failure of the store's disk, such as ENOSPC. Of most SQLite does not tell it: a small file beside the store finds it out. Undefined: that file was written. */
+export function diskCodeOf(error: unknown, store: string): string | undefined {
+  return systemCodeOf(error) ?? probe(store);
+}
+
+/** Why a write to the store has failed. */
 export function writeFailureOf(error: unknown, store: string): WriteFailure {
   if (isBusy(error)) return 'store_busy';
   if (isFull(error)) return 'disk_full';
   if (!isOfDisk(error)) return 'store_failed';
-  const code = systemCodeOf(error) ?? probe(store);
+  const code = diskCodeOf(error, store);
   if (code === 'EROFS') return 'disk_read_only';
   return isFull({ code }) ? 'disk_full' : 'disk_failed';
 }
@@ -65,7 +70,7 @@ function probe(store: string): string | undefined {
     }
     return undefined;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code;
+    return systemCodeOf(error);
   } finally {
     try {
       rmSync(path, { force: true });

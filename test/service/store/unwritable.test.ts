@@ -105,6 +105,8 @@ describe.skipIf(!ensureRoot())('a full disk', () => {
     await disk.keepFull(Promise.resolve());
     // As a quota is met: SQLite calls only ENOSPC full.
     expect(writeFailureOf(IOERR_WRITE, store)).toBe('disk_full');
+    // SQLite has no room for the files beside it, and says no more than that the disk fails.
+    expect(() => openStore(store)).toThrow(expect.objectContaining({ exitCode: 74, message: expect.stringContaining('(ENOSPC)') as string, hint: expect.stringMatching(/^Free some space, then run the same command/) as string }));
     expect(spawnSync('mount', ['-o', 'remount,ro', disk.path]).status).toBe(0);
     expect(writeFailureOf(IOERR_WRITE, store)).toBe('disk_read_only');
   });

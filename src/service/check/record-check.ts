@@ -17,13 +17,14 @@ export async function checkRecords(store: Store, table: Table, isHit: boolean, s
     if (++rows % ROWS_AT_ONCE === 0) await lookUp(signal);
     if (!isReadable(table.name, row)) found.add(nameOf(table, row));
   }
+  const readable = rows - found.count;
   const isDamaged = isHit || scan.isDamaged;
   if (!isDamaged && found.count === 0) return null;
   const isAll = isDamaged ? await addUnreachable(store, table, found, signal) : true;
   return {
     code: 'records_damaged',
     table: table.name,
-    detail: `${wordsOf(table.name)} that cannot be read: ${isAll && found.count > 0 ? found.count : found.count > 0 ? `${found.count} or more` : 'nobody can say how many'}; ${rows - found.count} can`,
+    detail: `${wordsOf(table.name)} that cannot be read: ${isAll && found.count > 0 ? found.count : found.count > 0 ? `${found.count} or more` : 'nobody can say how many'}; ${readable} can`,
     names: found.names,
     count: isAll && found.count > 0 ? found.count : null,
     remedy: 'backup',

@@ -131,6 +131,8 @@ it('prints what is hit and the next command, and ends with 65', async () => {
   const path = await damaged((store) => zeroPage(store, pagesOf(store, 'people').leaves[0] as number));
   let failure: unknown = null;
   const text = await printed(() => checkCommand(path, false, never).catch((error: unknown) => (failure = error)));
+  const [, hit, left] = /cannot be read: (\d+); (\d+) can/.exec(text) ?? [];
+  expect(Number(hit) + Number(left)).toBe(PEOPLE);
   expect(text).toMatch(/^\S+: damaged\n  people that cannot be read: \d+; \d+ can:\n    pe_\d+\n[^]*\nnext: millrace check --store \S+ --restore BACKUP\n$/);
   expect(failure).toMatchObject({ exitCode: 65, code: 'store_damaged' });
 });

@@ -5,7 +5,7 @@ import { createKey } from '../../../src/service/keys.ts';
 import { openStore } from '../../../src/service/store/open-store.ts';
 import { suppress } from '../../../src/service/store/suppress.ts';
 
-export const PEOPLE = 800;
+export const PEOPLE = 480;
 
 export const emailOf = (n: number): string => `p${n}@c${n % 40}.example`;
 

@@ -20,7 +20,7 @@ const never = new AbortController().signal;
 const folder = mkdtempSync(join(tmpdir(), 'millrace-any-damage-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 const [path, backup, later] = [makeWholeStore(folder), join(folder, 'b.sqlite'), join(folder, 'later.sqlite')];
-const SEEDS = Array.from({ length: casesOf(2, 60) }, (_, n) => SAMPLE_SEED + n);
+const SEEDS = Array.from({ length: casesOf(1, 60) }, (_, n) => SAMPLE_SEED + n);
 
 /** Zeroes, flips or swaps what it comes to, in a few pages. */
 function damage(file: string, next: () => number): void {

@@ -12,6 +12,7 @@ import { openStore } from '../../../src/service/store/open-store.ts';
 import type { Store } from '../../../src/service/store/store.ts';
 import { suppressCommand } from '../../../src/service/suppress-command.ts';
 import { printed } from '../../support/printed.ts';
+import { SAMPLE_SEED, sampleOf } from '../../support/sample.ts';
 import { KEY, serveStore, temporaryFolder } from '../harness.ts';
 import { cutShort, damagePage, flip, pagesOf, zeroPage } from '../check/damage.ts';
 import { emailOf, makeWholeStore, PEOPLE } from '../check/whole-store.ts';
@@ -21,7 +22,7 @@ const folder = mkdtempSync(join(tmpdir(), 'millrace-restore-'));
 const whole = makeWholeStore(folder);
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const [CHANGED, ADDED, ERASED] = [700, 5_000, 3];
+const [CHANGED, ADDED, ERASED] = [100, 5_000, 3];
 
 /** A backup, and the store as it is some time after: somebody changed, somebody new, somebody erased, credits spent. */
 async function later(): Promise<{ readonly path: string; readonly backup: string }> {
@@ -66,6 +67,14 @@ async function expectWhole(path: string): Promise<void> {
 const idsOf = (path: string): Set<string> => new Set(read<{ id: string }>(path, 'SELECT id FROM people').map(({ id }) => id));
 const everybody = (): Set<string> => new Set([...Array.from({ length: PEOPLE }, (_, n) => n), ADDED].filter((n) => n !== ERASED).map((n) => `pe_${n}`));
 const titleOf = (path: string): unknown => read<{ title: string }>(path, `SELECT doc ->> '$.title' AS title FROM people WHERE id = 'pe_${CHANGED}'`)[0]?.title;
+
+const LOSSES: readonly (readonly [what: string, damage: (path: string) => void])[] = [
+  ['the header', (path: string) => flip(path, 1, 0, 100)],
+  ['the first page', (path: string) => zeroPage(path, 1)],
+  ['the end', (path: string) => cutShort(path, 0.4)],
+  ['the end, in the middle of a page', (path: string) => cutShort(path, 0.4003)],
+  ['a range of pages', (path: string) => { for (let page = 20; page < 60; page++) zeroPage(path, page); }],
+];
 
 describe('a store of which a page is damaged', () => {
   it('keeps what is newer than the backup, and has from it who is hit alone', async () => {
@@ -118,13 +127,7 @@ describe('a store of which a page is damaged', () => {
     for (const email of [emailOf(ERASED), `other${ERASED}@home.example`, 'gone@c1.example']) expect((await service.post('/v1/enrich', { email })).status).toBe(451);
   });
 
-  it.each([
-    ['the header', (path: string) => flip(path, 1, 0, 100)],
-    ['the first page', (path: string) => zeroPage(path, 1)],
-    ['the end', (path: string) => cutShort(path, 0.4)],
-    ['the end, in the middle of a page', (path: string) => cutShort(path, 0.4003)],
-    ['a range of pages', (path: string) => { for (let page = 20; page < 60; page++) zeroPage(path, page); }],
-  ])('is made anew though %s is lost', async (_what, damage) => {
+  it.each(sampleOf(LOSSES, 2))(`is made anew though %s is lost (seed ${SAMPLE_SEED})`, async (_what, damage) => {
     const { path, backup } = await later();
     damage(path);
     const damaged = readFileSync(path);

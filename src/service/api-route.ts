@@ -3,8 +3,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isDamage } from '../sqlite/system-code.ts';
 import type { Answer, Call, Endpoint, ServiceContext } from './context.ts';
 import { problem, PROBLEM_TYPE, ServiceError } from './errors.ts';
-import { isIdempotencyKey, isSettled, type Begun, type FirstAnswer, type Ticket } from './idempotency.ts';
+import { isIdempotencyKey, isSettled, type Begun, type Given, type Ticket } from './idempotency.ts';
 import type { ActiveKey } from './key-ring.ts';
+import type { FirstAnswer } from './store/answer-rows.ts';
+import { suppressedPerson } from './suppressed-result.ts';
 import { unwritten } from './unwritten.ts';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
@@ -16,20 +18,16 @@ const IN_FLIGHT_RETRY_S = '1';
 type TypeOf = (request: FastifyRequest) => string;
 const ALWAYS_JSON: TypeOf = () => JSON_TYPE;
 
-/** Makes an answer again of what was kept of it (`Answer.cut`). */
-type Complete = (status: number, cut: string) => Pick<Answer, 'text' | 'headers'>;
-const WHOLE: Complete = (_status, text) => ({ text });
-
 /**
  * Makes a Fastify handler of an endpoint. `least` is what a key must have left, so that the work is begun at all; 0 for what is free.
  * Nearly all is answered at once, and then without a promise: the handling of promises would cost as much as the look-up.
  */
-export function apiRoute(context: ServiceContext, endpoint: Endpoint, least: 0 | 1 = 1, typeOf: TypeOf = ALWAYS_JSON, complete: Complete = WHOLE): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> | undefined {
+export function apiRoute(context: ServiceContext, endpoint: Endpoint, least: 0 | 1 = 1, typeOf: TypeOf = ALWAYS_JSON): (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply> | undefined {
   return (request, reply) => {
     const ticket = claim(context, request, request.call.key as ActiveKey);
-    if (ticket !== null && 'answer' in ticket) return sendReplay(endpoint, ticket.answer, request, reply, typeOf, complete);
+    if (ticket !== null && 'answer' in ticket) return sendReplay(ticket.answer, request, reply);
     if (ticket !== null) request.call.keep = (answer) => {
-      if (!context.idempotency.write(ticket, firstOf(answer, request.call))) throw inFlight();
+      if (!context.idempotency.write(ticket, firstOf(answer, typeOf(request)))) throw inFlight();
     };
     const finish = (found: Outcome): FastifyReply => sendFirst(context, ticket, found, request, reply, typeOf);
     const fail = (error: unknown): never => {
@@ -56,19 +54,21 @@ function sendFirst(context: ServiceContext, ticket: Ticket | null, found: Outcom
   const { call } = request;
   if (found instanceof ServiceError) {
     const text = problemText(found, request);
-    if (ticket !== null) remember(context, call, ticket, { kind: 'text', status: found.status, text });
+    if (ticket !== null) remember(context, call, ticket, { status: found.status, headers: { ...found.headers, 'content-type': PROBLEM_TYPE }, text, named: NOBODY, secret: null });
     return sendProblem(reply, found, text);
   }
   const { status, text, headers } = found;
-  if (ticket !== null) remember(context, call, ticket, firstOf(found, call));
+  const type = typeOf(request);
+  if (ticket !== null) remember(context, call, ticket, firstOf(found, type));
   if (headers !== undefined) void reply.headers(headers);
-  return send(reply, call, status, text, typeOf(request));
+  return send(reply, call, status, text, type);
 }
 
-/** What is kept of an answer. */
-function firstOf({ status, text, again, cut }: Answer, { verdicts, missed }: Call): FirstAnswer {
-  if (again) return { kind: 'again', status, verdicts, missed };
-  return cut === undefined ? { kind: 'text', status, text } : { kind: 'cut', status, text: cut };
+const NOBODY = {};
+
+/** An answer as it is kept. */
+function firstOf({ status, text, headers, named = NOBODY, secret }: Answer, type: string): Given {
+  return { status, headers: { ...headers, 'content-type': type }, text, named, secret: secret ?? null };
 }
 
 /** Does the work, and books what it costs. @throws ServiceError when the key has not that much left */
@@ -92,7 +92,7 @@ function refuseUnpaid({ keys, journal }: Pick<ServiceContext, 'keys' | 'journal'
 }
 
 /** Keeps a first answer. */
-function remember({ idempotency }: ServiceContext, call: Call, ticket: Ticket, first: FirstAnswer): void {
+function remember({ idempotency }: ServiceContext, call: Call, ticket: Ticket, first: Given): void {
   idempotency.finish(ticket, first);
   call.isLost = () => idempotency.isLost(ticket);
   onUndo(call, () => idempotency.forget(ticket));
@@ -133,7 +133,7 @@ export function isHead({ method }: FastifyRequest): boolean {
   return method === 'HEAD';
 }
 
-/** Takes the request's idempotency key: a ticket when it is the first, the first answer when it is not, null when it has none. */
+/** Takes the request's idempotency key: a ticket when it is the first, the first answer when it is not, null when it has none. @throws ServiceError when there is no answer to repeat (any more) */
 function claim(context: ServiceContext, request: FastifyRequest, key: ActiveKey): Ticket | { answer: FirstAnswer } | null {
   // Reading is harmless as often as one likes (RFC 9110 9.2.2).
   if (request.method !== 'POST') return null;
@@ -154,7 +154,13 @@ function claim(context: ServiceContext, request: FastifyRequest, key: ActiveKey)
       }
       return begun.ticket;
     case 'replay':
+      request.call.replayed = true;
       return begun;
+    case 'erased':
+      request.call.replayed = true;
+      throw suppressedPerson({ 'idempotency-replayed': 'true' });
+    case 'dropped':
+      throw new ServiceError('idempotency_mismatch', 'the answer to the first request with this Idempotency-Key is not kept: it was too long, or had to make room for newer ones. Nothing was done or charged again; a new key does and charges it anew');
     case 'in_flight':
       throw inFlight();
     case 'mismatch':
@@ -186,19 +192,9 @@ function spent(): ServiceError {
   return new ServiceError('insufficient_credits', 'this key has no calls or credits left for this request');
 }
 
-async function sendReplay(endpoint: Endpoint, answer: FirstAnswer, request: FastifyRequest, reply: FastifyReply, typeOf: TypeOf, complete: Complete): Promise<FastifyReply> {
-  const { call } = request;
-  call.replayed = true;
-  if (answer.kind !== 'again') {
-    const { text, headers = {} } = (answer.kind === 'cut' ? complete : WHOLE)(answer.status, answer.text);
-    return send(reply.headers(headers).header('idempotency-replayed', 'true'), call, answer.status, text, answer.status >= 400 ? PROBLEM_TYPE : typeOf(request));
-  }
-  call.verdicts = answer.verdicts;
-  call.missed = answer.missed;
-  const again = await attempt(endpoint, request);
-  reply.header('idempotency-replayed', 'true');
-  if (again instanceof ServiceError) return sendProblem(reply, again, problemText(again, request));
-  return send(reply.headers(again.headers ?? {}), call, again.status, again.text, typeOf(request));
+function sendReplay({ status, headers, text }: FirstAnswer, request: FastifyRequest, reply: FastifyReply): undefined {
+  const { 'content-type': type = JSON_TYPE, ...more } = headers;
+  send(reply.headers({ ...more, 'idempotency-replayed': 'true' }), request.call, status, text, type);
 }
 
 /** Runs the endpoint; what it refuses for good is an answer too. What may work later, and a bug, passes: nothing was done. */

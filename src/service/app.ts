@@ -38,7 +38,6 @@ import { signals } from './routes/signals.ts';
 import { pollVerification, verifyEndpoint } from './routes/verify.ts';
 import { listDeliveries, redeliver } from './routes/webhook-deliveries.ts';
 import { changeWebhook, createWebhook, deleteWebhook, getWebhook, listWebhooks, rotateWebhookSecret, testWebhook } from './routes/webhooks.ts';
-import { withSecret } from './routes/webhook-secrets.ts';
 import { VerificationJobs } from './verification-jobs.ts';
 import { damaged } from './unwritten.ts';
 import { follow, letIn, lineUp } from './watch/follow-calls.ts';
@@ -48,7 +47,6 @@ import type { Readiness } from './watch/store-health.ts';
 const MAX_SHOWN_PATH = 200;
 
 const NO_BODY = Buffer.alloc(0);
-const NONE: readonly never[] = [];
 
 export interface App {
   readonly fastify: FastifyInstance;
@@ -196,13 +194,12 @@ export function buildApp(context: ServiceContext): App {
   serveFree(CANCEL_BATCH, batches.cancel);
   serveFree(DELETE_BATCH, batches.remove);
   serve(BATCH_RESULTS, batchResults(context));
-  const serveSecret = (operation: Operation, endpoint: Endpoint): void => serve(operation, apiRoute(context, endpoint, 0, undefined, (status, cut) => withSecret(context.webhooks.rows, status, cut)));
-  serveSecret(CREATE_WEBHOOK, createWebhook(context));
+  serveFree(CREATE_WEBHOOK, createWebhook(context));
   serveFree(LIST_WEBHOOKS, listWebhooks(context));
   serveFree(GET_WEBHOOK, getWebhook(context));
   serveFree(CHANGE_WEBHOOK, changeWebhook(context));
   serveFree(DELETE_WEBHOOK, deleteWebhook(context));
-  serveSecret(ROTATE_WEBHOOK_SECRET, rotateWebhookSecret(context));
+  serveFree(ROTATE_WEBHOOK_SECRET, rotateWebhookSecret(context));
   serveFree(TEST_WEBHOOK, testWebhook(context));
   serveFree(LIST_DELIVERIES, listDeliveries(context));
   serveFree(REDELIVER, redeliver(context));
@@ -282,7 +279,7 @@ function methodsOf(methods: ReadonlyMap<string, readonly string[]>, path: string
 }
 
 function newCall(requestId: string, startedMs: number): Call {
-  return { requestId, startedMs, key: null, quota: null, tokens: 0, credits: 0, admitted: false, replayed: false, verdicts: {}, missed: NONE, owing: false, idempotent: false, keep: null, isLost: null, undo: null, raw: NO_BODY, fate: null };
+  return { requestId, startedMs, key: null, quota: null, tokens: 0, credits: 0, admitted: false, replayed: false, owing: false, idempotent: false, keep: null, isLost: null, undo: null, raw: NO_BODY, fate: null };
 }
 
 function isApi(request: FastifyRequest): boolean {

@@ -2,7 +2,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { Batches } from './batches/batches.ts';
 import type { Fate } from './faults.ts';
-import type { KeptVerdicts } from './fresh-verdict.ts';
 import type { Idempotency } from './idempotency.ts';
 import type { ActiveKey, KeyRing } from './key-ring.ts';
 import type { Region } from './keys.ts';
@@ -15,6 +14,7 @@ import type { SearchIndex } from './search/search-index.ts';
 import type { Directory } from './store/directory.ts';
 import type { EventStreams } from './signal-events.ts';
 import type { Journal } from './store/journal.ts';
+import type { Named } from './store/named.ts';
 import type { SignalFeed } from './store/signal-feed.ts';
 import type { VerificationRows } from './store/verification-rows.ts';
 import type { ServiceLog } from './watch/log.ts';
@@ -70,10 +70,6 @@ export interface Call {
   /** It counts as in flight. */
   admitted: boolean;
   replayed: boolean;
-  /** What was found out about addresses for the answer, or for the first one where this is a replay. */
-  verdicts: KeptVerdicts;
-  /** Parts of the answer, or of the first one, that found nothing and were free: of a list the places, from 0. */
-  missed: readonly number[];
   /** It has made something that must be in the store before anybody is told of it. */
   owing: boolean;
   /** The answer is kept for an Idempotency-Key, or is one that was. */
@@ -94,10 +90,10 @@ export interface Answer {
   readonly status: number;
   readonly text: string;
   readonly credits: number;
-  /** The text is read from the store and not to be kept elsewhere; see `FirstAnswer`. */
-  readonly again: boolean;
-  /** What is kept of the text for an Idempotency-Key, where there is a secret in it. */
-  readonly cut?: string;
+  /** Whom it names: once they are erased, it is not repeated for its Idempotency-Key. Default: those whose addresses are in the text. */
+  readonly named?: Named;
+  /** A part of the text that is not kept as it is. */
+  readonly secret?: string;
   /** Further response headers, names in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
 }

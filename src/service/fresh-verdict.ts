@@ -1,7 +1,6 @@
 /** A verdict on somebody's address that is asked for together with their record. */
-import { hash } from 'node:crypto';
 import type { EvidenceSource } from '../verification/types.ts';
-import type { Call, ServiceContext } from './context.ts';
+import type { ServiceContext } from './context.ts';
 import { STATUS_OF } from './email-status.ts';
 
 export type Verifying = Pick<ServiceContext, 'verifier' | 'evidence'>;
@@ -13,19 +12,9 @@ export const VERDICT_CREDITS = 1;
 
 /** The fields of a person record that a verdict replaces. */
 export type FreshVerdict = Readonly<Record<'email_status' | 'verified' | 'email_confidence' | 'email_verified_at', unknown>>;
-/** What an answer has found out, to be said again when it is replayed. By digests of addresses: nothing of a person who is erased meanwhile. */
-export type KeptVerdicts = Record<string, FreshVerdict>;
 
-/** Null when it is `unknown`, so that what was known stays. A replay asks nobody: it has the verdicts of the first answer. */
-export async function freshVerdict(context: Verifying, call: Pick<Call, 'replayed' | 'verdicts'>, email: string): Promise<FreshVerdict | null> {
-  const name = hash('sha256', email, 'base64url').slice(0, 22);
-  if (call.replayed) return call.verdicts[name] ?? null;
-  const verdict = await ask(context, email);
-  if (verdict !== null) call.verdicts[name] = verdict;
-  return verdict;
-}
-
-async function ask({ verifier, evidence }: Verifying, email: string): Promise<FreshVerdict | null> {
+/** Null when it is `unknown`, so that what was known stays. */
+export async function freshVerdict({ verifier, evidence }: Verifying, email: string): Promise<FreshVerdict | null> {
   // What the record itself claims, good or bad, is what is to be looked at anew.
   const mails: EvidenceSource = { mailbox: (address) => evidence.mailbox(address).filter(({ kind }) => kind === 'delivered' || kind === 'bounced'), domain: (name) => evidence.domain(name) };
   const [found] = await verifier.verify([email], { mode: 'full', maxAgeS: null, timeoutMs: VERIFY_MS, evidence: mails });

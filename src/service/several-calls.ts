@@ -30,8 +30,3 @@ export function takeSeveral(context: Pick<ServiceContext, 'keys' | 'quota' | 'cl
   }
   throw new ServiceError('rate_limited', `${count} ${what} need as many requests of the quota, and ${decision.remaining + 1} were left`, { headers: { 'retry-after': String(decision.retryAfterS) } });
 }
-
-/** Of a part of a request that is replayed: it came to nothing at first, and was free. */
-export function missedThen(): ServiceError {
-  return new ServiceError('no_match', 'nothing was known when this was asked first; ask anew with another Idempotency-Key');
-}

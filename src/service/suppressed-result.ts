@@ -34,6 +34,7 @@ export function suppressedResult(email: string | null, atMs: number): AddressRes
   };
 }
 
-export function suppressedPerson(): ServiceError {
-  return new ServiceError('suppressed_person', 'this person asked to be removed; nothing is kept about them');
+/** @param headers further ones of the answer, names in lower case */
+export function suppressedPerson(headers: Record<string, string> = {}): ServiceError {
+  return new ServiceError('suppressed_person', 'this person asked to be removed; nothing is kept about them', { headers });
 }

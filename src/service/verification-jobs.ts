@@ -69,12 +69,11 @@ export class VerificationJobs {
     }
   }
 
-  /** Begins a job, or finds the one of this id that the same request began before; true: it is new, and to be in the store before it is told of. Whoever is in `known` is not asked about. @throws ServiceError when too many are under way */
-  begin(id: string, keyId: string, request: VerificationRequest, known: readonly AddressResult[] = []): boolean {
+  /** Begins a job, which must be in the store before it is told of. Whoever is in `known` is not asked about. @param id of no other job @throws ServiceError when too many are under way */
+  begin(id: string, keyId: string, request: VerificationRequest, known: readonly AddressResult[] = []): void {
     const { rows, now } = this.#options;
     rows.dropOld(now() - KEPT_MS, MAX_KEPT);
     for (const { row, failure } of this.#jobs.values()) if (failure !== null && now() - row.startedAtMs > KEPT_MS) this.#jobs.delete(row.id);
-    if (this.#jobs.has(id) || rows.find(id) !== null) return false;
     const open = [...this.#jobs.values()].filter(isOpen);
     if (open.length >= MAX_OPEN || open.filter(({ row }) => row.keyId === keyId).length >= MAX_OPEN_PER_KEY) {
       throw new ServiceError('overloaded', 'too many asynchronous verifications are under way', { headers: { 'retry-after': FULL_RETRY_S } });
@@ -84,7 +83,6 @@ export class VerificationJobs {
     rows.put(job.row);
     if (isSettled(job)) this.#finish(job);
     else void this.#look(job, addressesIn(request).filter((email) => !job.results.has(email)));
-    return true;
   }
 
   /** Forgets one that could not be written down: nobody was told of it. */

@@ -51,7 +51,7 @@ it('is of one moment, whole, private, and serves what the store served, keys and
   // Whole transactions of the import, and search in step with them.
   expect(one('SELECT (SELECT count(*) FROM people) - (SELECT count(*) FROM person_term_lists)')).toBe(0);
   // What was charged and what was answered for it belong together.
-  expect(one('SELECT (SELECT credits_used FROM keys) - (SELECT count(*) FROM idempotency WHERE status = 200)')).toBe(0);
+  expect(one('SELECT (SELECT credits_used FROM keys) - (SELECT count(*) FROM answers WHERE status = 200)')).toBe(0);
   copy.close();
 
   // Put back in the store's place.

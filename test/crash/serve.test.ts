@@ -19,6 +19,7 @@ interface Reply {
   readonly status: number;
   readonly charged: number;
   readonly replayed: boolean;
+  readonly text: string;
   readonly remaining: number;
   /** Between the two the service said what remains. */
   readonly sentMs: number;
@@ -29,12 +30,12 @@ async function enrich(url: string, key: string, idempotencyKey: string): Promise
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'idempotency-key': idempotencyKey };
   const sentMs = performance.now();
   const response = await fetch(`${url}/v1/enrich`, { method: 'POST', headers, body: '{"email":"ada@acme.example"}' });
-  await response.arrayBuffer();
+  const text = await response.text();
   const number = (name: string): number => Number(response.headers.get(name));
-  return { status: response.status, charged: number('x-credits-charged'), replayed: response.headers.has('idempotency-replayed'), remaining: number('x-ratelimit-remaining'), sentMs, heardMs: performance.now() };
+  return { status: response.status, charged: number('x-credits-charged'), replayed: response.headers.has('idempotency-replayed'), text, remaining: number('x-ratelimit-remaining'), sentMs, heardMs: performance.now() };
 }
 
-it('killed under load: every answer that was heard is replayed free of charge, no credit is given twice or lost, and no quota gained', async () => {
+it('killed under load: every answer that was heard is replayed as it was and free of charge, also after an import, no credit is given twice or lost, and no quota gained', async () => {
   const key = await createKey(folder, 's.sqlite', '--plan', 'growth', '--credits', String(CREDITS));
   const first = await serve(folder, ['--store', 's.sqlite']);
   const heard = new Map<string, Reply>();
@@ -52,16 +53,21 @@ it('killed under load: every answer that was heard is replayed free of charge, n
   expect((await first.ended).signal).toBe('SIGKILL');
   expect([...heard.values()].every(({ status, charged, replayed }) => status === 200 && charged === 1 && !replayed)).toBe(true);
 
+  await writeFile(folder.at('crm.csv'), 'email,name\nada@acme.example,Ada Married\n');
+  await folder.run(['import', '--store', 's.sqlite', '--contacts', 'crm.csv']);
   const second = await serve(folder, ['--store', 's.sqlite']);
   const last = [...heard.values()].at(-1) as Reply;
   const again = [];
   for (const name of heard.keys()) again.push(await enrich(second.url, key, name));
   expect(again.every(({ status, charged, replayed }) => status === 200 && charged === 0 && replayed)).toBe(true);
+  expect(again.map(({ text }) => text)).toEqual([...heard.values()].map(({ text }) => text));
+  expect(JSON.parse((await enrich(second.url, key, 'changed')).text)).toMatchObject({ name: 'Ada Married' });
   const [next] = again as [Reply];
   // A thousand a minute flow in.
   expect(next.remaining).toBeLessThanOrEqual(last.remaining - 1 + Math.ceil(((next.heardMs - last.sentMs) * 1_000) / 60_000));
 
-  let spent = heard.size;
+  // One more was asked for after the import.
+  let spent = heard.size + 1;
   for (let n = 0; ; n++) {
     const reply = await enrich(second.url, key, `new${n}`);
     if (reply.status === 402) break;

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { exportRecords } from '../../src/service/export/export-records.ts';
@@ -6,11 +5,12 @@ import { Idempotency, type Begun } from '../../src/service/idempotency.ts';
 import type { SparseRecord } from '../../src/service/records.ts';
 import { loadCompanies, loadPeople, loadSignals } from '../../src/service/store/load.ts';
 import { Journal } from '../../src/service/store/journal.ts';
+import { textsOf } from '../../src/service/store/answer-rows.ts';
 import { openDirectory } from '../../src/service/store/directory.ts';
 import { openStore } from '../../src/service/store/open-store.ts';
 import type { Store } from '../../src/service/store/store.ts';
 import { VerificationRows } from '../../src/service/store/verification-rows.ts';
-import { forgetLog, suppress } from '../../src/service/store/suppress.ts';
+import { suppress } from '../../src/service/store/suppress.ts';
 import { cleanUp } from '../support/clean-up.ts';
 import { emptyStore, load } from './loading.ts';
 import { backTo } from './older-stores.ts';
@@ -153,7 +153,7 @@ describe('what an erasure takes beside the person', () => {
 });
 
 describe('answers that are remembered', () => {
-  it('are forgotten when they name who was erased, whether written or not, and leave nothing in the file', async () => {
+  it('are erased when they name somebody who was, whether written or not, and are 451 from then on', async () => {
     const path = await makeStore();
     const service = await serveStore({ store: path });
     const verify = (key: string, email: string): Promise<Reply> => service.post('/v1/emails/verify', { emails: [email] }, { headers: { 'idempotency-key': key } });
@@ -164,15 +164,16 @@ describe('answers that are remembered', () => {
     await service.post('/v1/emails/verify', long, { headers: { 'idempotency-key': 'long' } });
     expect(await replayed('short', 'JANE.DOE@acme.example')).toBe('true');
     const store = openStore(path);
-    await expect.poll(() => store.prepare('SELECT count(*) AS n FROM idempotency').get()).toEqual({ n: 3 });
-    expect((await readFile(path, 'latin1')) + (await readFile(`${path}-wal`, 'latin1'))).toMatch(/jane\.doe@/i);
+    await expect.poll(() => store.prepare('SELECT count(block) AS n FROM answers').get()).toEqual({ n: 3 });
+    const texts = (): string => store.prepare('SELECT texts FROM answer_blocks').all().map((row) => Buffer.from(textsOf(row)).toString()).join('');
+    expect(texts()).toMatch(/jane\.doe@/i);
     suppress(store, ['jane.doe@acme.example'], Date.now());
-    expect(store.prepare('SELECT count(*) AS n FROM idempotency').get()).toEqual({ n: 1 });
+    expect(store.prepare('SELECT count(block) AS n FROM answers').get()).toEqual({ n: 1 });
+    expect(texts()).not.toMatch(/jane\.doe@/i);
     expect(await replayed('other', 'max.past@acme.example')).toBe('true');
+    expect((await verify('short', 'JANE.DOE@acme.example')).json['code']).toBe('suppressed_person');
     await service.close();
-    forgetLog(store);
     store.close();
-    expect(await readFile(path, 'latin1')).not.toMatch(/jane\.doe@/i);
   });
 
   it('are not written any more when they were given before', async () => {
@@ -182,14 +183,14 @@ describe('answers that are remembered', () => {
     const body = new Uint8Array();
     const answer = (key: string, email: string): void => {
       const begun = idempotency.begin('k', key, '/v1/emails/verify', body);
-      if (begun.kind === 'new') idempotency.finish(begun.ticket, { kind: 'text', status: 200, text: JSON.stringify({ email }) });
+      if (begun.kind === 'new') idempotency.finish(begun.ticket, { status: 200, headers: {}, text: JSON.stringify({ email }), named: {}, secret: null });
     };
     answer('gone', 'ADA@acme.example');
     answer('kept', 'max@acme.example');
     suppress(store, ['ada@acme.example'], 1_001);
-    expect(idempotency.begin('k', 'kept', '/v1/emails/verify', body).kind).toBe('replay');
+    expect(['kept', 'gone'].map((key) => idempotency.begin('k', key, '/v1/emails/verify', body).kind)).toEqual(['replay', 'erased']);
     journal.flush();
-    expect([idempotency.begin('k', 'gone', '/v1/emails/verify', body).kind, store.prepare('SELECT count(*) AS n FROM idempotency').get()]).toEqual(['new', { n: 1 }]);
+    expect([idempotency.begin('k', 'gone', '/v1/emails/verify', body).kind, store.prepare('SELECT count(block) AS n FROM answers').get()]).toEqual(['erased', { n: 1 }]);
     journal.close();
     store.close();
   });
@@ -212,7 +213,7 @@ describe('the time of an erasure', () => {
     const verifications = new VerificationRows(store, journal);
     const remember = (email: string): Begun['kind'] => {
       const begun = idempotency.begin('k', email, '/v1/emails/verify', new Uint8Array());
-      if (begun.kind === 'new') idempotency.finish(begun.ticket, { kind: 'text', status: 200, text: JSON.stringify({ email }) });
+      if (begun.kind === 'new') idempotency.finish(begun.ticket, { status: 200, headers: {}, text: JSON.stringify({ email }), named: {}, secret: null });
       return begun.kind;
     };
     for (const email of ['ada@acme.example', 'bob@acme.example']) {
@@ -221,7 +222,7 @@ describe('the time of an erasure', () => {
       verifications.put({ id: email, keyId: 'k', startedAtMs: aheadMs(2), request: { emails: [email, 'max@acme.example'], mode: 'full', timeoutMs: null, maxAgeS: null, webhookUrl: null }, results: [], done: true, paid: true });
       journal.flush();
       suppress(store, [email]);
-      expect(remember(email)).toBe('new');
+      expect(remember(email)).toBe('erased');
       expect(verifications.find(email)?.request.emails).toEqual([null, 'max@acme.example']);
     }
     journal.close();

@@ -10,7 +10,7 @@ import type { Announce } from '../webhooks/announcement.ts';
 import { BatchRows, type BatchRow } from './batch-rows.ts';
 import { cutter } from './erased.ts';
 import { BatchFolder } from './folder.ts';
-import { MAX_KEPT_PER_KEY, MAX_PART_BYTES, MAX_UNFINISHED, MAX_UNFINISHED_PER_KEY, REMEMBERED_MS } from './limits.ts';
+import { MAX_KEPT_PER_KEY, MAX_PART_BYTES, MAX_UNFINISHED, MAX_UNFINISHED_PER_KEY } from './limits.ts';
 import { newOwner } from './owner.ts';
 import { Pacer } from './pacer.ts';
 import { writePart } from './part-file.ts';
@@ -40,8 +40,9 @@ export interface BatchesOptions extends Pick<WorkerOptions, 'store' | 'keys' | '
   readonly announce?: Announce;
 }
 
-/** What a job is to be called, and what it would have been called the day before. */
-export type BegunIds = readonly [id: string, before: string];
+/** What is to be written together with a change of a job, which it is given. */
+export type Within = (job: ShownBatch) => void;
+const NOTHING: Within = () => undefined;
 
 export class Batches {
   readonly #options: BatchesOptions;
@@ -87,24 +88,18 @@ export class Batches {
     return this.#runner.stopped ? new Map() : this.#rows.byState();
   }
 
-  /** Begins a job, or finds the one that the same request has begun within a day. @throws ServiceError when there are too many */
-  create(keyId: string, request: BatchRequest, [id, before]: BegunIds | readonly [string] = [newId()]): Promise<ShownBatch> {
+  /** Begins a job. @throws ServiceError when there are too many */
+  create(keyId: string, request: BatchRequest, within: Within = NOTHING): Promise<ShownBatch> {
     return this.#write(() => {
-      const yesterdays = before === undefined ? null : this.#rows.find(before);
-      if (yesterdays !== null && this.#options.now() - yesterdays.createdMs < REMEMBERED_MS) return shownBatch(yesterdays);
-      if (this.#rows.find(id) === null) {
-        const { unfinished, ofKey, kept } = this.#rows.load(keyId);
-        if (ofKey >= MAX_UNFINISHED_PER_KEY || unfinished >= MAX_UNFINISHED) throw full('too many batch jobs are not ended; end or cancel some');
-        if (kept >= MAX_KEPT_PER_KEY) throw full('too many batch jobs are kept for this key; delete some that have ended');
-        this.#rows.create(id, keyId, request);
-      }
-      return shownBatch(this.#rows.find(id) as BatchRow);
+      const { unfinished, ofKey, kept } = this.#rows.load(keyId);
+      if (ofKey >= MAX_UNFINISHED_PER_KEY || unfinished >= MAX_UNFINISHED) throw full('too many batch jobs are not ended; end or cancel some');
+      if (kept >= MAX_KEPT_PER_KEY) throw full('too many batch jobs are kept for this key; delete some that have ended');
+      const id = newId();
+      this.#rows.create(id, keyId, request);
+      const job = shownBatch(this.#rows.find(id) as BatchRow);
+      within(job);
+      return job;
     });
-  }
-
-  /** The job that a request has begun before. */
-  begun(keyId: string, [id, before]: BegunIds): ShownBatch {
-    return this.get(keyId, this.#rows.find(id) === null ? before : id);
   }
 
   get(keyId: string, id: string): ShownBatch {
@@ -131,15 +126,13 @@ export class Batches {
     const row = this.#find(keyId, id);
     return writePart(this.#folder, id, n, body, (part) => this.#write(() => {
       const now = this.#find(keyId, id);
-      // Where it was deleted meanwhile, another job may have its id: that of the same request.
-      if (now.seq !== row.seq) throw conflict(now, 'is not the one that this part was sent to');
       if (now.state !== 'open') throw conflict(now, 'takes no parts any more');
       return this.#rows.files.put(row, 'part', part);
     }));
   }
 
   /** All parts are there. @throws ServiceError naming those that are missing */
-  complete(keyId: string, id: string): Promise<ShownBatch> {
+  complete(keyId: string, id: string, within: Within = NOTHING): Promise<ShownBatch> {
     return this.#change(keyId, id, (row) => {
       if (row.state !== 'open') throw conflict(row, 'was completed before');
       const parts = this.#rows.files.all(row, 'part').map(({ n }) => n);
@@ -149,7 +142,7 @@ export class Batches {
       const absent = Array.from({ length: last }, (_, at) => at + 1).filter((n) => !there.has(n));
       if (absent.length > 0) throw missing(absent, `of ${last} parts ${absent.length} ${absent.length === 1 ? 'is' : 'are'} missing: ${absent.slice(0, 10).join(', ')}${absent.length > 10 ? ' and more' : ''}`);
       return this.#rows.move(row, 'validating');
-    });
+    }, within);
   }
 
   /** Has a job that may cost so much, and no less than before, go on: a round that is under way was begun with what it was. @throws ServiceError */
@@ -164,12 +157,12 @@ export class Batches {
   }
 
   /** Ends a job early; one that is cancelled stays so. */
-  cancel(keyId: string, id: string): Promise<ShownBatch> {
+  cancel(keyId: string, id: string, within: Within = NOTHING): Promise<ShownBatch> {
     return this.#change(keyId, id, (row) => {
       if (row.state === 'cancelling' || row.state === 'cancelled') return row;
       if (!mayFollow(row.state, 'cancelling')) throw conflict(row, 'cannot be cancelled any more');
       return this.#rows.move(row, 'cancelling');
-    });
+    }, within);
   }
 
   /** Forgets a job that has ended: first its files, for what is left when it is killed in between can be asked for again. @throws ServiceError */
@@ -191,8 +184,12 @@ export class Batches {
     return { format: row.request.format, read: (set, format) => shownResults(() => this.#rows.files.all(row, 'results'), (file) => this.#folder.at(id, file), set, { format, escapesFormulas: row.request.options['escape_formulas'] === true }, () => this.#cutter(row.createdMs)) };
   }
 
-  async #change(keyId: string, id: string, change: (row: BatchRow) => BatchRow): Promise<ShownBatch> {
-    const shown = await this.#write(() => shownBatch(change(this.#find(keyId, id))));
+  async #change(keyId: string, id: string, change: (row: BatchRow) => BatchRow, within: Within = NOTHING): Promise<ShownBatch> {
+    const shown = await this.#write(() => {
+      const job = shownBatch(change(this.#find(keyId, id)));
+      within(job);
+      return job;
+    });
     this.#runner.wake(id);
     return shown;
   }
@@ -209,10 +206,5 @@ export class Batches {
 }
 
 function newId(): string {
-  return batchId(randomBytes(16).toString('hex'));
-}
-
-/** @param name 32 hexadecimal digits */
-export function batchId(name: string): string {
-  return `bat_${name}`;
+  return `bat_${randomBytes(16).toString('hex')}`;
 }

@@ -20,8 +20,6 @@ export const MAX_KEPT_PER_KEY = 10_000;
 export const MAX_BYTES = 256 * 1024 ** 3;
 export const MAX_BYTES_PER_KEY = 64 * 1024 ** 3;
 
-/** How long the same request with the same Idempotency-Key is that of the same job, milliseconds: a day, as answers are remembered. */
-export const REMEMBERED_MS = 24 * 3_600_000;
 
 /** How long a job may stay open, how long it may be paused, and how long one that has ended is kept, milliseconds. */
 export const OPEN_MS = 24 * 3_600_000;

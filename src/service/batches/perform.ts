@@ -99,7 +99,7 @@ function enriching(context: Performing): One {
     if (url !== null) throw new ServiceError('validation_failed', ONE_WEBHOOK, { errors: [{ pointer: '/webhook_url', code: 'unsupported_option', detail: ONE_WEBHOOK }] });
     // Whose record it is must be known for as long as it is kept, whether it is shown or not.
     const hidden = Array.isArray(fields) && fields.length > 0 && !fields.includes('id');
-    const answer = enrichOne(context, { replayed: false, verdicts: {} }, hidden ? { ...body, fields: [...(fields as unknown[]), 'id'] } : body);
+    const answer = enrichOne(context, hidden ? { ...body, fields: [...(fields as unknown[]), 'id'] } : body);
     const toFound = ({ text, credits }: Answer): Found => (hidden ? withoutId(text, credits) : { record: text, credits, person: null });
     return answer instanceof Promise ? answer.then(toFound) : toFound(answer);
   };
@@ -113,7 +113,7 @@ function withoutId(text: string, credits: number): Found {
 function revealing(context: Performing): One {
   const toFound = ({ text, credits }: Answer): Found => ({ record: text, credits, person: null });
   return (body) => {
-    const answer = revealOne(context, { replayed: false, verdicts: {}, missed: [] }, body);
+    const answer = revealOne(context, body);
     return answer instanceof Promise ? answer.then(toFound) : toFound(answer);
   };
 }

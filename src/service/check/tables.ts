@@ -1,5 +1,5 @@
 /** What a store's tables hold, in words of the operator, and which of them are made of others. */
-import { answerOf } from '../idempotency.ts';
+import { textsOf } from '../store/answer-rows.ts';
 import { toRow as verificationOf } from '../store/verification-rows.ts';
 import type { Store } from '../store/store.ts';
 import { unpackBody } from '../webhooks/delivery-rows.ts';
@@ -23,7 +23,8 @@ export function isDerived(table: string): boolean {
 
 /** What one row is, for more of them, by table. */
 const WORDS: Readonly<Record<string, string>> = {
-  people: 'people', companies: 'companies', signals: 'signals', sources: 'sources of records', suppressions: 'erasures', keys: 'API keys', idempotency: 'answers kept for their Idempotency-Key',
+  people: 'people', companies: 'companies', signals: 'signals', sources: 'sources of records', suppressions: 'erasures', keys: 'API keys', answers: 'requests with an Idempotency-Key',
+  answer_blocks: 'answers kept for their Idempotency-Key, several a row',
   verifications: 'asynchronous verifications', deliveries: 'addresses with what became of mails to them', batches: 'batch jobs', batch_files: 'files of batch jobs', webhooks: 'webhooks',
   signal_keys: 'digests by which an erasure finds signals', webhook_deliveries: 'deliveries to webhooks', job_changes: 'changes of jobs',
 };
@@ -75,7 +76,8 @@ const READERS: Readonly<Record<string, (row: Row) => unknown>> = {
   job_changes: json('doc'),
   batches: json('request', 'times', 'reason', 'header'),
   webhooks: json('events', 'filter'),
-  idempotency: answerOf,
+  answers: json('headers', 'named'),
+  answer_blocks: textsOf,
   verifications: verificationOf,
   webhook_deliveries: ({ body }) => {
     if (unpackBody(body as Uint8Array) === null) throw new Error('the body cannot be unpacked');

@@ -7,7 +7,8 @@ import type { Answer, ServiceContext } from '../context.ts';
 import { ServiceError } from '../errors.ts';
 import { isSettled } from '../idempotency.ts';
 import type { ActiveKey } from '../key-ring.ts';
-import { missedThen, takeSeveral } from '../several-calls.ts';
+import { takeSeveral } from '../several-calls.ts';
+import { allNamed } from '../store/named.ts';
 import { CALLS, type Done } from './calls.ts';
 import { Documents } from './documents.ts';
 import { planOf, type PlannedCall } from './plan.ts';
@@ -28,47 +29,27 @@ export async function answer(context: ServiceContext, request: FastifyRequest, i
     calls = planOf(SCHEMA, document, asked);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    // It is found out anew for who sends it again, and so has the type that is wanted then.
-    return { status: isOwnType ? 400 : 200, text: refusalText(error, request.call.requestId), credits: 0, again: true };
+    return { status: isOwnType ? 400 : 200, text: refusalText(error, request.call.requestId), credits: 0 };
   }
-  const hasVerdicts = calls.some(({ name }) => name === 'verifyEmails');
-  if (hasVerdicts) refuseMixed(calls, request);
-  if (!request.call.replayed) {
-    if (calls.some(({ name }) => !CALLS[name].isFree)) afford(context, request.call.key as ActiveKey, 1);
-    takeSeveral(context, request, calls.length, 'fields at the top', '/query');
-  }
+  if (calls.some(({ name }) => !CALLS[name].isFree)) afford(context, request.call.key as ActiveKey, 1);
+  takeSeveral(context, request, calls.length, 'fields at the top', '/query');
   const found = await perform(context, request, calls);
   const outcomes = new Map(found.map((one, at) => [calls[at]?.key ?? '', outcomeOf(one, request.call.requestId)]));
   const credits = found.reduce((sum, one) => sum + (one instanceof ServiceError ? 0 : one.credits), 0);
-  return { status: 200, text: compose(document, asked, outcomes), credits, again: !hasVerdicts };
-}
-
-/** Verdicts are kept for an Idempotency-Key as they were, for mail servers are not asked twice; records are not, for nobody who is erased is to be in a copy. @throws ServiceError */
-function refuseMixed(calls: readonly PlannedCall[], { headers }: FastifyRequest): void {
-  if (headers['idempotency-key'] === undefined || calls.every(({ name }) => name === 'verifyEmails')) return;
-  const detail = 'with an Idempotency-Key, verifyEmails goes into a request without other fields at the top';
-  throw new ServiceError('validation_failed', detail, { errors: [{ pointer: '/query', code: 'mixed', detail }] });
+  return { status: 200, text: compose(document, asked, outcomes), credits, named: allNamed(found.map((one) => (one instanceof ServiceError ? {} : one.named))) };
 }
 
 /** What came of a call: an answer, or what it was refused with for good. */
 type Outcome = Done | ServiceError;
 
-/**
- * Does all calls, without waiting for one before the next is begun. What may work later refuses the whole request.
- * Which calls came to nothing, and which had nothing to reveal, is kept for a replay: twice the place, and one more.
- */
+/** Does all calls, without waiting for one before the next is begun. What may work later refuses the whole request. */
 async function perform(context: ServiceContext, { call }: FastifyRequest, calls: readonly PlannedCall[]): Promise<Outcome[]> {
-  const missedFirst = call.replayed ? call.missed : [];
-  const missed: number[] = [];
   const announcements: (() => void)[] = [];
   const begun: Promise<Outcome | Unsettled>[] = [];
   for (const [at, { name, args }] of calls.entries()) {
     if (at > 0 && CALLS[name].isLong) await nextTurn();
-    const part = { replayed: call.replayed, verdicts: call.verdicts, missed: missedFirst.includes(2 * at + 1) ? [0] : [] };
     const run = async (): Promise<Done> => {
-      const found = await CALLS[name].run(context, part, args);
-      if (missedFirst.includes(2 * at)) throw missedThen();
-      if (part.missed.length > 0) missed.push(2 * at + 1);
+      const found = await CALLS[name].run(context, args);
       announcements.push(CALLS[name].announcementOf?.(context, call, args, found) ?? (() => undefined));
       return found;
     };
@@ -80,7 +61,6 @@ async function perform(context: ServiceContext, { call }: FastifyRequest, calls:
     return one;
   });
   for (const announce of announcements) announce();
-  if (!call.replayed) call.missed = [...missed, ...found.flatMap((one, at) => (one instanceof ServiceError ? [2 * at] : []))];
   return found;
 }
 

@@ -1,5 +1,5 @@
 /** The fields at the top, each by the call of REST that it is: what that does, answers and costs. */
-import type { Call, ServiceContext } from '../context.ts';
+import type { Answer, Call, ServiceContext } from '../context.ts';
 import { ServiceError, type ErrorItem } from '../errors.ts';
 import { findPerson, readLookup, type Lookup } from '../lookup.ts';
 import { CONTACT_BODY } from '../operations/graphql.ts';
@@ -13,15 +13,15 @@ import { searchPage, shownContact } from '../routes/search.ts';
 import type { QueryValues } from '../routes/signal-query.ts';
 import { signalPage } from '../routes/signals.ts';
 import { verifyOnce } from '../routes/verify.ts';
+import { allNamed, idsOf, signalsIn, type Named } from '../store/named.ts';
 import { BodyReader } from '../validate.ts';
 
 export type CallArguments = Readonly<Record<string, unknown>>;
-/** What a call sees of the request that it is part of. */
-export type PartOfCall = Pick<Call, 'replayed' | 'verdicts' | 'missed'>;
-
 export interface Done {
   readonly value: unknown;
   readonly credits: number;
+  /** Whom the answer names, whichever fields are asked for, and by whatever names. */
+  readonly named: Named;
 }
 
 interface RestCall {
@@ -31,7 +31,7 @@ interface RestCall {
   /** How many rows it answers at most; none: one record. */
   readonly rows?: (args: CallArguments) => number;
   /** @throws ServiceError as REST would */
-  run(context: ServiceContext, call: PartOfCall, args: CallArguments): Done | Promise<Done>;
+  run(context: ServiceContext, args: CallArguments): Done | Promise<Done>;
   /** What has webhooks told of what it found, once all is done; none: nobody is. */
   announcementOf?(context: ServiceContext, call: Call, args: CallArguments, found: Done): () => void;
 }
@@ -43,41 +43,42 @@ export const CALLS: Readonly<Record<CallName, RestCall>> = {
     isFree: true,
     isLong: true,
     rows: rowsOf(SEARCH_LIMIT.schema),
-    run(context, _call, { filter, sort = null, first = null, after = null }) {
+    run(context, { filter, sort = null, first = null, after = null }) {
       const { contacts, total, next } = renamed(() => searchPage(context, { ...(filter as CallArguments | undefined), sort, limit: first, cursor: after }), (pointer) => (pointer === '/sort' ? pointer : `/filter${pointer}`));
-      return { value: { ...connectionOf(contacts, after, next), totalCount: total, totalRelation: 'eq' }, credits: 0 };
+      return { value: { ...connectionOf(contacts, after, next), totalCount: total, totalRelation: 'eq' }, credits: 0, named: { people: contacts.map(({ id }) => id) } };
     },
   },
   contact: {
     isFree: true,
     isLong: false,
-    run({ directory }, _call, args) {
+    run({ directory }, args) {
       const reader = new BodyReader(args, CONTACT_BODY);
       const lookup = readLookup(reader, CONTACT_BODY.forms);
       reader.finish();
       // `finish` has thrown unless there is one good lookup, which is none by domain.
-      return { value: shownContact(findPerson(directory, lookup as Exclude<Lookup, { by: 'domain' }>).row, directory), credits: 0 };
+      const { row } = findPerson(directory, lookup as Exclude<Lookup, { by: 'domain' }>);
+      return { value: shownContact(row, directory), credits: 0, named: { people: [row.id] } };
     },
   },
-  company: { isFree: false, isLong: false, run: ({ directory }, _call, { domain }) => ({ value: JSON.parse(companyByAny(directory, domain as string)), credits: COMPANY_CREDITS }) },
+  company: { isFree: false, isLong: false, run: ({ directory }, { domain }) => done({ text: companyByAny(directory, domain as string), credits: COMPANY_CREDITS }) },
   signals: {
     isFree: true,
     isLong: true,
     rows: rowsOf(SIGNAL_LIMIT.schema),
-    run(context, _call, { first, after, ...filter }) {
+    run(context, { first, after, ...filter }) {
       const given = Object.entries({ ...filter, limit: first, cursor: after }).filter(([, value]) => value !== null && value !== undefined);
       const query: QueryValues = Object.fromEntries(given.map(([name, value]) => [name, Array.isArray(value) ? (value as string[]) : String(value)]));
       const { signals, next } = renamed(() => signalPage(context.signals, query));
-      return { value: connectionOf(signals, after, next), credits: 0 };
+      return { value: connectionOf(signals, after, next), credits: 0, named: { signals: idsOf(signals.map(({ record }) => record)) } };
     },
   },
-  enrich: { isFree: false, isLong: false, run: async (context, call, args) => done(await enrichOne(context, call, args)), announcementOf: (context, call, args, { value }) => announcementOf(context, call, args, () => value as SparseRecord) },
-  reveal: { isFree: false, isLong: false, run: async (context, call, args) => done(await revealOne(context, call, args)) },
-  verifyEmails: { isFree: false, isLong: false, rows: ({ emails }) => (emails as readonly unknown[]).length, run: async (context, _call, args) => done(await verifyOnce(context, args)) },
+  enrich: { isFree: false, isLong: false, run: async (context, args) => done(await enrichOne(context, args)), announcementOf: (context, call, args, { value }) => announcementOf(context, call, args, () => value as SparseRecord) },
+  reveal: { isFree: false, isLong: false, run: async (context, args) => done(await revealOne(context, args)) },
+  verifyEmails: { isFree: false, isLong: false, rows: ({ emails }) => (emails as readonly unknown[]).length, run: async (context, args) => done(await verifyOnce(context, args)) },
 };
 
-function done({ text, credits }: { readonly text: string; readonly credits: number }): Done {
-  return { value: JSON.parse(text), credits };
+function done({ text, credits, named = {} }: Pick<Answer, 'text' | 'credits' | 'named'>): Done {
+  return { value: JSON.parse(text), credits, named: allNamed([named, { signals: signalsIn(text) }]) };
 }
 
 function rowsOf({ maximum, default: usual }: { readonly maximum: number; readonly default: number }): (args: CallArguments) => number {

@@ -25,10 +25,10 @@ export const PROBLEM_NOTES: Readonly<Record<ErrorCode, string>> = {
   wrong_region: 'The key belongs to another region, which is named.',
   validation_failed: 'The body is JSON, but not what the operation takes; `errors` names each field.',
   too_many_emails: 'More than 1,000 addresses.',
-  idempotency_mismatch: 'The `Idempotency-Key` was used for another request within the last 24 hours.',
+  idempotency_mismatch: 'The `Idempotency-Key` was used for another request within the last 24 hours, or its answer was too large to be kept. Free; take another key.',
   rate_limited: 'The quota is used up: wait as long as `Retry-After` says.',
   headers_too_large: 'The headers are larger than 16 KiB.',
-  suppressed_person: 'The person asked to be removed. Free.',
+  suppressed_person: 'The person asked to be removed; of an answer that would be repeated for its `Idempotency-Key`, somebody whom it names. Free.',
   internal_error: 'Something went wrong here, or what the store has of this is damaged. Nothing was charged; `request_id` helps to find it.',
   overloaded: 'Too much at once, or the store cannot be written for the moment: wait as long as `Retry-After` says. Nothing was charged.',
   disk_full: 'The disk of the service is full, so what this costs or keeps could not be written. Nothing was charged: wait as long as `Retry-After` says.',
@@ -36,7 +36,9 @@ export const PROBLEM_NOTES: Readonly<Record<ErrorCode, string>> = {
 
 /** Of any call. A wrong path or method is refused before it is one of any operation. */
 const COMMON: readonly ErrorCode[] = ['unknown_parameter', 'invalid_parameter', 'unauthorized', 'forbidden', 'request_timeout', 'unsupported_media_type', 'wrong_region', 'rate_limited', 'headers_too_large', 'internal_error', 'overloaded', 'disk_full', 'method_not_allowed'];
-const OF_BODIES: readonly ErrorCode[] = ['invalid_json', 'payload_too_large', 'validation_failed', 'idempotency_in_flight', 'idempotency_mismatch'];
+const OF_BODIES: readonly ErrorCode[] = ['invalid_json', 'payload_too_large', 'validation_failed'];
+/** Of whatever may be repeated: an answer that names somebody who was erased since is not repeated. */
+const OF_POSTS: readonly ErrorCode[] = ['idempotency_in_flight', 'idempotency_mismatch', 'suppressed_person'];
 const OPEN: readonly ErrorCode[] = ['invalid_parameter', 'method_not_allowed', 'request_timeout', 'headers_too_large', 'internal_error'];
 
 /** Headers of an answer with this code, besides those of every answer. */
@@ -53,8 +55,8 @@ const WITH: Partial<Record<ErrorCode, readonly string[]>> = {
 const REPLAYED: readonly number[] = [404, 422, 451];
 
 /** Every code that an operation may answer. */
-export function problemsOf({ open, body, problems }: Operation): readonly ErrorCode[] {
-  const all = new Set<ErrorCode>([...(open === true ? OPEN : COMMON), ...(body === undefined ? [] : OF_BODIES), ...problems]);
+export function problemsOf({ method, open, body, problems }: Operation): readonly ErrorCode[] {
+  const all = new Set<ErrorCode>([...(open === true ? OPEN : COMMON), ...(body === undefined ? [] : OF_BODIES), ...(method === 'POST' ? OF_POSTS : []), ...problems]);
   return CODES.filter((code) => all.has(code));
 }
 

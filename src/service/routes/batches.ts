@@ -1,12 +1,11 @@
 /** The Batch API over HTTP. Managing jobs takes requests and calls like anything else; their lines take no requests. */
-import { hash } from 'node:crypto';
 import { finished, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
 import { accepted } from '../accepted.ts';
 import { bookCall, isHead } from '../api-route.ts';
-import { batchId, type BegunIds } from '../batches/batches.ts';
-import { MAX_PART_BYTES, MAX_PARTS, REMEMBERED_MS } from '../batches/limits.ts';
+import type { Within } from '../batches/batches.ts';
+import { MAX_PART_BYTES, MAX_PARTS } from '../batches/limits.ts';
 import { tooLarge } from '../batches/refusals.ts';
 import { readBatchRequest, readMaxCredits } from '../batches/request.ts';
 import type { ShownBatch } from '../batches/shown.ts';
@@ -23,7 +22,7 @@ import { Findings } from './findings.ts';
 import { keyOf } from './key-of.ts';
 import { readPageQuery } from './page-query.ts';
 
-interface Context extends Pick<ServiceContext, 'batches' | 'webhooks' | 'now'> {
+interface Context extends Pick<ServiceContext, 'batches' | 'webhooks'> {
   readonly uploads: Pick<Uploads, 'begin' | 'answered'>;
 }
 
@@ -40,26 +39,21 @@ export interface BatchEndpoints {
   readonly remove: Endpoint;
 }
 
-export function batchEndpoints({ batches, webhooks, uploads, now }: Context): BatchEndpoints {
-  /** A replay says how the job is by now. */
-  const once = (change: (key: string, id: string) => Promise<ShownBatch>): Endpoint => async (_body, request) => {
-    const { id } = named(request);
-    return shown(request.call.replayed ? batches.get(keyOf(request), id) : await change(keyOf(request), id));
-  };
+export function batchEndpoints({ batches, webhooks, uploads }: Context): BatchEndpoints {
+  /** What is kept for an Idempotency-Key is written with the change: a crash between the two would have the same request begin another job, or be refused. */
+  const once = (change: (key: string, id: string, within: Within) => Promise<ShownBatch>): Endpoint => async (_body, request) =>
+    shown(await change(keyOf(request), named(request).id, (job) => request.call.keep?.(shown(job))));
   return {
     create: async (body, request) => {
       const asked = readBatchRequest(body, webhooks.isDevelopment);
-      const ids = idsOf(request, now());
-      // A replay is of a job that may have gone on, or be forgotten, since.
-      const job = request.call.replayed && ids !== undefined ? batches.begun(keyOf(request), ids) : await batches.create(keyOf(request), asked, ids);
-      return { ...shown(job, 201), again: true, headers: { location: `/v1/batches/${String(job['id'])}` } };
+      return created(await batches.create(keyOf(request), asked, (job) => request.call.keep?.(created(job))));
     },
     list: (_body, request) => {
       const { before, limit, question } = readPageQuery(request, LIMIT, ['batches']);
       const { jobs, last } = batches.page(keyOf(request), before ?? Infinity, limit);
       const cursor = last === null ? null : writeCursor(question, [last]);
       const text = JSON.stringify({ data: jobs, meta: { limit, next_cursor: cursor } });
-      return { status: 200, text, credits: 0, again: true, headers: cursor === null ? {} : { link: `<${nextUrl(request.url, cursor)}>; rel="next"` } };
+      return { status: 200, text, credits: 0, headers: cursor === null ? {} : { link: `<${nextUrl(request.url, cursor)}>; rel="next"` } };
     },
     get: (_body, request) => shown(batches.get(keyOf(request), named(request).id)),
     change: async (body, request) => {
@@ -74,7 +68,7 @@ export function batchEndpoints({ batches, webhooks, uploads, now }: Context): Ba
       try {
         uploads.begin(keyOf(request), request.raw, () => refuseLate(request));
         const bytes = await batches.putPart(keyOf(request), id, part, stream);
-        return { status: 200, text: JSON.stringify({ part, bytes }), credits: 0, again: true };
+        return { status: 200, text: JSON.stringify({ part, bytes }), credits: 0 };
       } catch (error) {
         throw asRefusal(error, body);
       } finally {
@@ -84,11 +78,11 @@ export function batchEndpoints({ batches, webhooks, uploads, now }: Context): Ba
         if (body instanceof Readable) body.unpipe().resume();
       }
     },
-    complete: once((key, id) => batches.complete(key, id)),
-    cancel: once((key, id) => batches.cancel(key, id)),
+    complete: once((key, id, within) => batches.complete(key, id, within)),
+    cancel: once((key, id, within) => batches.cancel(key, id, within)),
     remove: async (_body, request) => {
       await batches.delete(keyOf(request), named(request).id);
-      return { status: 204, text: '', credits: 0, again: true };
+      return { status: 204, text: '', credits: 0 };
     },
   };
 }
@@ -116,21 +110,16 @@ function formatFor(accept: string | undefined, usual: BatchFormat): BatchFormat 
   return accepted(accept, [MEDIA[other]], MEDIA[usual]) === null ? usual : other;
 }
 
-function shown(job: ShownBatch, status = 200): Answer {
-  return { status, text: JSON.stringify(job), credits: 0, again: true };
+function shown(job: ShownBatch): Answer {
+  return { status: 200, text: JSON.stringify(job), credits: 0 };
+}
+
+function created(job: ShownBatch): Answer {
+  return { ...shown(job), status: 201, headers: { location: `/v1/batches/${String(job['id'])}` } };
 }
 
 function named({ params }: FastifyRequest): { readonly id: string; readonly n: string } {
   return params as { id: string; n: string };
-}
-
-/** The same request with the same Idempotency-Key begins the same job for a day: under today's id, unless it has under yesterday's. */
-function idsOf(request: FastifyRequest, nowMs: number): BegunIds | undefined {
-  const idempotencyKey = request.headers['idempotency-key'];
-  if (typeof idempotencyKey !== 'string') return undefined;
-  const day = Math.floor(nowMs / REMEMBERED_MS);
-  const idOf = (of: number): string => batchId(hash('sha256', Buffer.concat([Buffer.from(`${keyOf(request)}\n${idempotencyKey}\n${of}\n`), request.call.raw]), 'hex').slice(0, 32));
-  return [idOf(day), idOf(day - 1)];
 }
 
 function partOf(request: FastifyRequest): number {

@@ -13,8 +13,8 @@ export function companyEndpoint(directory: Directory): Endpoint {
   return (_body, request) => {
     const text = companyByAny(directory, (request.params as { domain: string }).domain);
     const etag = `"${hash('sha256', text, 'base64url').slice(0, 22)}"`;
-    if (matches(request.headers['if-none-match'], etag)) return { status: 304, text: '', credits: 0, again: true, headers: { etag } };
-    return { status: 200, text, credits: COMPANY_CREDITS, again: true, headers: { etag } };
+    if (matches(request.headers['if-none-match'], etag)) return { status: 304, text: '', credits: 0, headers: { etag } };
+    return { status: 200, text, credits: COMPANY_CREDITS, headers: { etag } };
   };
 }
 

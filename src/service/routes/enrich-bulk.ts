@@ -4,9 +4,10 @@ import { problem, ServiceError } from '../errors.ts';
 import { BULK_BODY, MAX_METADATA_DEPTH } from '../operations/enrich.ts';
 import { BodyReader } from '../validate.ts';
 import { isDamage } from '../../sqlite/system-code.ts';
-import { missedThen, takeSeveral } from '../several-calls.ts';
+import { takeSeveral } from '../several-calls.ts';
 import { damaged } from '../unwritten.ts';
 import type { SparseRecord } from '../records.ts';
+import { allNamed, type Named } from '../store/named.ts';
 import { isDeeper, isObject } from '../values.ts';
 import { announcementOf, enrichOne } from './enrich.ts';
 
@@ -18,15 +19,16 @@ interface Item {
 export function bulkEnrichEndpoint(context: ServiceContext): Endpoint {
   return async (body, request) => {
     const items = readItems(body);
-    if (!request.call.replayed) takeSeveral(context, request, items.length, 'items', '/requests');
+    takeSeveral(context, request, items.length, 'items', '/requests');
     let credits = 0;
     const { call } = request;
     const announcements: (() => void)[] = [];
-    const data = await Promise.all(items.map(async ({ params, metadata }, at) => {
+    const named: Named[] = [];
+    const data = await Promise.all(items.map(async ({ params, metadata }) => {
       const tail = `"metadata":${JSON.stringify(metadata ?? null)}}`;
       try {
-        const answer = await enrichOne(context, call, params);
-        if (call.replayed && call.missed.includes(at)) throw missedThen();
+        const answer = await enrichOne(context, params);
+        named.push(answer.named ?? {});
         announcements.push(announcementOf(context, call, params, () => JSON.parse(answer.text) as SparseRecord));
         credits += answer.credits;
         // The record is text already.
@@ -36,12 +38,11 @@ export function bulkEnrichEndpoint(context: ServiceContext): Endpoint {
         if (isDamage(cause)) context.health.damaged('POST /v1/enrich/bulk', cause);
         const error = isDamage(cause) ? damaged() : cause;
         if (!(error instanceof ServiceError)) throw error;
-        if (!call.replayed) call.missed = [...call.missed, at];
         return `{"status":${error.status},"record":null,"error":${problem(error.code, error.message, '/v1/enrich', call.requestId, error.errors)},${tail}`;
       }
     }));
     for (const announce of announcements) announce();
-    return { status: 200, text: `{"data":[${data.join(',')}]}`, credits, again: true };
+    return { status: 200, text: `{"data":[${data.join(',')}]}`, credits, named: allNamed(named) };
   };
 }
 

@@ -7,6 +7,7 @@ import type { ActiveKey } from '../key-ring.ts';
 import { findCompany, findPerson, readLookup, type Lookup } from '../lookup.ts';
 import { ENRICH_BODY, ENRICH_FORMS } from '../operations/enrich.ts';
 import { fillPerson, recordText, type Filled, type Match, type SparseRecord } from '../records.ts';
+import type { Named } from '../store/named.ts';
 import type { PersonRow } from '../store/person-row.ts';
 import { BodyReader } from '../validate.ts';
 import { checkWebhookUrl, readWebhookUrl } from '../webhooks/url.ts';
@@ -23,12 +24,11 @@ interface Options {
   readonly verify: boolean;
 }
 
-type Replayable = Pick<Call, 'replayed' | 'verdicts'>;
 type Enriching = Verifying & Pick<ServiceContext, 'directory' | 'webhooks'>;
 
 export function enrichEndpoint(context: Enriching): Endpoint {
   return (body, { call }) => {
-    const found = enrichOne(context, call, body);
+    const found = enrichOne(context, body);
     const announced = (answer: Answer): Answer => {
       announcementOf(context, call, body, () => JSON.parse(answer.text) as SparseRecord)();
       return answer;
@@ -44,10 +44,10 @@ export function enrichEndpoint(context: Enriching): Endpoint {
 export function announcementOf(context: Enriching, call: Call, body: unknown, read: () => SparseRecord): () => void {
   const { id: keyId } = call.key as ActiveKey;
   const { webhook_url: url } = body as { readonly webhook_url?: string | null };
-  if (call.replayed || !context.webhooks.wants(keyId, ENRICHED, url ?? null)) return () => undefined;
+  if (!context.webhooks.wants(keyId, ENRICHED, url ?? null)) return () => undefined;
   const data = read();
   // Whom it is about is not always among the fields that were asked for.
-  const { id: person } = data['id'] === undefined ? (JSON.parse((enrichOne(context, call, { ...(body as object), fields: ['id'], verify: false }) as Answer).text) as SparseRecord) : data;
+  const { id: person } = data['id'] === undefined ? (JSON.parse((enrichOne(context, { ...(body as object), fields: ['id'], verify: false }) as Answer).text) as SparseRecord) : data;
   const webhookUrl = typeof url === 'string' ? checkWebhookUrl(url, context.webhooks.isDevelopment) : null;
   return () => {
     call.owing = true;
@@ -56,21 +56,22 @@ export function announcementOf(context: Enriching, call: Call, body: unknown, re
 }
 
 /** Enriches by one body of the request: at once, unless a fresh verdict on the address is to be waited for. @throws ServiceError for every answer of 400 and above */
-export function enrichOne(context: Enriching, call: Replayable, body: unknown): Answer | Promise<Answer> {
+export function enrichOne(context: Enriching, body: unknown): Answer | Promise<Answer> {
   const { directory, webhooks } = context;
   const { lookup, options } = readRequest(body, webhooks.isDevelopment);
   if (lookup.by === 'domain') {
     const company = findCompany(directory, lookup.value);
     if (company === null) throw noMatch('no company is known by this domain');
-    return answer(matched(null, company, { matchedOn: ['domain'], likelihood: null }, options), company, options);
+    return answer(matched(null, company, { matchedOn: ['domain'], likelihood: null }, options), company, options, {});
   }
   const { row, match } = findPerson(directory, lookup);
   const company = directory.companyOf(row);
+  const named = { people: [row.id] };
   // As nearly everybody asks: the kept texts are joined, and nothing in them has to be read.
-  if (isPlain(options)) return { status: 200, text: row.text(match, company), credits: HIT_CREDITS, again: true };
+  if (isPlain(options)) return { status: 200, text: row.text(match, company), credits: HIT_CREDITS, named };
   const person = matched(row, company, match, options);
   const { email } = person;
-  return options.verify && typeof email === 'string' ? answerVerified(context, call, email, person, company, options) : answer(person, company, options);
+  return options.verify && typeof email === 'string' ? answerVerified(context, email, person, company, options, named) : answer(person, company, options, named);
 }
 
 function readRequest(body: unknown, isDevelopment: boolean): { lookup: Lookup; options: Options } {
@@ -102,13 +103,13 @@ function matched(row: PersonRow | null, company: string | null, match: Match, op
   return person;
 }
 
-function answer(person: Filled, company: string | null, { fields }: Options): Answer {
-  return { status: 200, text: recordText(person, company, fields), credits: HIT_CREDITS, again: true };
+function answer(person: Filled, company: string | null, { fields }: Options, named: Named): Answer {
+  return { status: 200, text: recordText(person, company, fields), credits: HIT_CREDITS, named };
 }
 
-async function answerVerified(context: Verifying, call: Replayable, email: string, person: Filled, company: string | null, options: Options): Promise<Answer> {
-  const verdict = await freshVerdict(context, call, email);
-  const found = answer({ ...person, ...verdict }, company, options);
+async function answerVerified(context: Verifying, email: string, person: Filled, company: string | null, options: Options, named: Named): Promise<Answer> {
+  const verdict = await freshVerdict(context, email);
+  const found = answer({ ...person, ...verdict }, company, options, named);
   return verdict === null ? found : { ...found, credits: found.credits + VERDICT_CREDITS };
 }
 

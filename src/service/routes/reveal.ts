@@ -1,10 +1,11 @@
 /** POST /v1/contacts/reveal: a contact with address and mobile number. */
-import type { Answer, Call, Endpoint, ServiceContext } from '../context.ts';
+import type { Answer, Endpoint, ServiceContext } from '../context.ts';
 import { freshVerdict, VERDICT_CREDITS, type Verifying } from '../fresh-verdict.ts';
 import { findPerson, PERSON_FORMS, readLookup, type Lookup } from '../lookup.ts';
 import { REVEAL_BODY } from '../operations/reveal.ts';
 import { fillPerson, type Filled } from '../records.ts';
 import { FORMER_EMAILS, FORMER_MOBILES, withoutFormer, type FormerKind } from '../store/former-keys.ts';
+import type { Named } from '../store/named.ts';
 import { BodyReader } from '../validate.ts';
 import { isEmpty } from '../values.ts';
 
@@ -14,31 +15,29 @@ const REVEALED = ['email', 'emails', 'personal_emails', 'mobile', 'phones'] as c
 type Revealing = Verifying & Pick<ServiceContext, 'directory'>;
 
 export function revealEndpoint(context: Revealing): Endpoint {
-  return (body, { call }) => revealOne(context, call, body);
+  return (body) => revealOne(context, body);
 }
 
 /** A contact of whom there is something to reveal costs one, a fresh verdict on the address one more; a verdict that is `unknown` is free. At once, unless a verdict is to be waited for. @throws ServiceError */
-export function revealOne(context: Revealing, call: Pick<Call, 'replayed' | 'verdicts' | 'missed'>, body: unknown): Answer | Promise<Answer> {
+export function revealOne(context: Revealing, body: unknown): Answer | Promise<Answer> {
   const { lookup, withMobile, verify } = readRequest(body);
   const { row, match } = findPerson(context.directory, lookup);
   const person = fillPerson(row.person, match);
   if (!withMobile) Object.assign(person, { mobile: null, phones: null });
-  // Nothing was there to be revealed, so nothing was paid.
-  if (call.replayed && call.missed.length > 0) for (const field of REVEALED) person[field] = null;
   const email = typeof person['email'] === 'string' ? person['email'] : null;
   const credits = REVEALED.some((field) => !isEmpty(person[field])) ? 1 : 0;
-  if (credits === 0) call.missed = [0];
   const company = context.directory.companyOf(row);
-  if (!verify || email === null) return answer(person, email, company, credits);
-  return freshVerdict(context, call, email).then((verdict) => answer(Object.assign(person, verdict), email, company, credits + (verdict === null ? 0 : VERDICT_CREDITS)));
+  const named = { people: [row.id] };
+  if (!verify || email === null) return answer(person, email, company, credits, named);
+  return freshVerdict(context, email).then((verdict) => answer(Object.assign(person, verdict), email, company, credits + (verdict === null ? 0 : VERDICT_CREDITS), named));
 }
 
-function answer(person: Filled, email: string | null, company: string | null, credits: number): Answer {
+function answer(person: Filled, email: string | null, company: string | null, credits: number, named: Named): Answer {
   const { emails, phones, mobile } = person;
   person['emails'] = hasNoneGiven(FORMER_EMAILS, person) ? [...(email === null ? [] : [{ email, type: person['email_type'], status: person['email_status'] }]), ...listed(emails)] : emails;
   person['phones'] = hasNoneGiven(FORMER_MOBILES, person) ? [...(typeof mobile === 'string' ? [{ number: mobile, type: 'mobile' }] : []), ...listed(phones)] : phones;
   const text = `${JSON.stringify({ ...person, credits_charged: credits }).slice(0, -1)},"company":${company ?? 'null'}}`;
-  return { status: 200, text, credits, again: true };
+  return { status: 200, text, credits, named };
 }
 
 /** Whether a list has former ones at the most: then whoever takes its first is to have the main one. */

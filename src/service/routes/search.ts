@@ -35,12 +35,15 @@ export function searchByQuery(context: SearchContext): Endpoint {
     }
     const page = findPage(context, { values, origin: 'query' });
     const link = page.next === null ? {} : { link: `<${nextUrl(request.url, page.next)}>; rel="next"` };
-    return { status: 200, text: pageText(page), credits: 0, again: true, headers: link };
+    return { status: 200, text: pageText(page), credits: 0, headers: link };
   };
 }
 
 export function searchByBody(context: SearchContext): Endpoint {
-  return (body) => ({ status: 200, text: pageText(searchPage(context, body)), credits: 0, again: true });
+  return (body) => {
+    const page = searchPage(context, body);
+    return { status: 200, text: pageText(page), credits: 0, named: { people: page.contacts.map(({ id }) => id) } };
+  };
 }
 
 /** A page of a search. */
@@ -53,6 +56,7 @@ export interface ContactPage {
 }
 
 interface ShownContact {
+  readonly id: string;
   readonly record: Filled;
   /** From which whoever comes after is found. */
   readonly cursor: () => string;
@@ -104,7 +108,7 @@ function findPage({ search, directory }: SearchContext, given: Given): ContactPa
   findings.finish();
   const { rows, total, next } = search.find({ ...options, clauses });
   const cursorOf = ({ key, id }: After): string => writeCursor(options.question, [key, id]);
-  const contacts = rows.map(({ row, place }) => ({ record: cut(shownContact(PersonRow.of(row), directory), options.fields), cursor: () => cursorOf(place) }));
+  const contacts = rows.map(({ row, place }) => ({ id: place.id, record: cut(shownContact(PersonRow.of(row), directory), options.fields), cursor: () => cursorOf(place) }));
   return { contacts, total, limit: options.limit, next: next === null ? null : cursorOf(next) };
 }
 

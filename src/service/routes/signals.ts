@@ -46,7 +46,7 @@ function pageEndpoint(signals: SignalFeed): Endpoint {
   return (_body, request) => {
     const { signals: shown, limit, next } = signalPage(signals, request.query as QueryValues);
     const text = JSON.stringify({ data: shown.map(({ record }) => record), meta: { limit, next_cursor: next } });
-    return { status: 200, text, credits: 0, again: true, headers: next === null ? {} : { link: `<${nextUrl(request.url, next)}>; rel="next"` } };
+    return { status: 200, text, credits: 0, headers: next === null ? {} : { link: `<${nextUrl(request.url, next)}>; rel="next"` } };
   };
 }
 

@@ -1,5 +1,5 @@
 /** POST /v1/emails/verify: up to 1,000 addresses in, a verdict for each, in the order in which they were sent; at once, or with `Prefer: respond-async` later. */
-import { hash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { normaliseEmail } from '../../verification/address.ts';
 import type { VerifyMode } from '../../verification/types.ts';
@@ -26,8 +26,7 @@ export function verifyEndpoint(context: VerifyingAddresses, jobs: VerificationJo
     const asked = readRequest(body, context.webhooks.isDevelopment);
     const removed = removedAmong(context, asked.emails);
     if (asked.single && removed.size > 0) throw suppressedPerson();
-    // What was answered at once is kept as it was, so a replay that comes here was answered later the first time, too.
-    if (wantsAsync(request) || asked.webhookUrl !== null || request.call.replayed) return begin(jobs, request, asked, [...removed].map((email) => suppressedResult(email, context.now())));
+    if (wantsAsync(request) || asked.webhookUrl !== null) return begin(jobs, request, asked, [...removed].map((email) => suppressedResult(email, context.now())));
     return verifyNow(context, asked, removed);
   };
 }
@@ -40,7 +39,7 @@ export function verifyOnce(context: VerifyingAddresses, body: unknown): Promise<
 
 async function verifyNow(context: VerifyingAddresses, asked: Asked, removed: ReadonlySet<string>): Promise<Answer> {
   const data = await verifyAll(context, asked, removed);
-  return { status: 200, text: resultText(data, asked.single), credits: creditsFor(data), again: false };
+  return { status: 200, text: resultText(data, asked.single), credits: creditsFor(data), named: { emails: asked.emails } };
 }
 
 /** A result for each address, in order. @param removed of whom nothing is looked up @throws ServiceError when there is no room for so many */
@@ -93,19 +92,15 @@ function wantsAsync({ headers }: FastifyRequest): boolean {
   return [headers['prefer'] ?? []].flat().some((line) => line.split(',').some((preference) => preference.split(/[;=]/, 1)[0]?.trim().toLowerCase() === 'respond-async'));
 }
 
-/** The same request with the same Idempotency-Key has the same id, so that a replay finds the job. @param known results that are there already */
+/** @param known results that are there already */
 function begin(jobs: VerificationJobs, request: FastifyRequest, { single, ...asked }: Asked, known: readonly AddressResult[]): Answer {
-  const { headers, call } = request;
-  const keyId = (call.key as ActiveKey).id;
-  const idempotencyKey = headers['idempotency-key'];
-  const name = typeof idempotencyKey === 'string' ? hash('sha256', Buffer.concat([Buffer.from(`${keyId}\n${idempotencyKey}\n`), call.raw]), 'hex').slice(0, 32) : randomBytes(16).toString('hex');
-  const id = `${single ? SINGLE : MANY}${name}`;
-  if (jobs.begin(id, keyId, asked, known)) {
-    call.owing = true;
-    onUndo(call, () => jobs.drop(id));
-  }
+  const { call } = request;
+  const id = `${single ? SINGLE : MANY}${randomBytes(16).toString('hex')}`;
+  jobs.begin(id, (call.key as ActiveKey).id, asked, known);
+  call.owing = true;
+  onUndo(call, () => jobs.drop(id));
   const { text, headers: more } = progress(id, { kind: 'in_progress', total: new Set(asked.emails).size, settled: known.length, nextMs: 1_000 });
-  return { status: 202, text, credits: 0, again: true, headers: { ...more, ...(wantsAsync(request) ? { 'preference-applied': 'respond-async' } : {}) } };
+  return { status: 202, text, credits: 0, headers: { ...more, ...(wantsAsync(request) ? { 'preference-applied': 'respond-async' } : {}) } };
 }
 
 function progress(id: string, { total, settled, nextMs }: JobState & { kind: 'in_progress' }): { text: string; headers: Record<string, string> } {

@@ -17,7 +17,7 @@ export function listDeliveries({ webhooks }: Parts): Endpoint {
     const last = found.length > limit ? found[limit - 1] : undefined;
     const cursor = last === undefined ? null : writeCursor(question, [last.seq]);
     const text = JSON.stringify({ data: found.slice(0, limit).map(deliveryRecord), meta: { limit, next_cursor: cursor } });
-    return { status: 200, text, credits: 0, again: false, headers: cursor === null ? {} : { link: `<${nextUrl(request.url, cursor)}>; rel="next"` } };
+    return { status: 200, text, credits: 0, headers: cursor === null ? {} : { link: `<${nextUrl(request.url, cursor)}>; rel="next"` } };
   };
 }
 
@@ -30,7 +30,7 @@ export function redeliver({ webhooks, now }: Parts): Endpoint {
       const found = webhooks.deliveries.find(id, webhook.id);
       if (found === null) throw new ServiceError('not_found', 'this webhook has no delivery of this id; they are kept for 30 days');
       webhooks.deliveries.sendAgain(found.id, now());
-      return { status: 202, text: JSON.stringify(deliveryRecord({ ...found, state: 'pending', attempts: 0, nextMs: now() })), credits: 0, again: false };
+      return { status: 202, text: JSON.stringify(deliveryRecord({ ...found, state: 'pending', attempts: 0, nextMs: now() })), credits: 0 };
     });
     webhooks.wake();
     return begun;

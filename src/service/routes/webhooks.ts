@@ -93,7 +93,7 @@ export function deleteWebhook({ webhooks }: Parts): Endpoint {
       webhooks.deliveries.forgetAllOf(id);
     });
     webhooks.changed();
-    return { status: 204, text: '', credits: 0, again: false };
+    return { status: 204, text: '', credits: 0 };
   };
 }
 
@@ -180,5 +180,5 @@ function invalid(pointer: string, code: string, detail: string): ServiceError {
 }
 
 function answer(record: unknown): Answer {
-  return { status: 200, text: JSON.stringify(record), credits: 0, again: false };
+  return { status: 200, text: JSON.stringify(record), credits: 0 };
 }

@@ -1,36 +1,83 @@
-/** After an erasure: what the service remembers of its answers, without those who were erased since. */
+/** After an erasure: removes from what the service remembers of its answers those who were erased since. */
+import { zstdCompressSync } from 'node:zlib';
 import { transaction } from '../../sqlite/transaction.ts';
-import { answerOf } from '../idempotency.ts';
-import { erasedSince } from './erased-since.ts';
+import { answerIn, ERASED_STATUS, textsOf } from './answer-rows.ts';
+import { erasedSince, type ErasedSince } from './erased-since.ts';
 import { cutVerification, pack, toRow } from './verification-rows.ts';
 import type { Store } from './store.ts';
 
+type Row = Readonly<Record<string, unknown>>;
+
+/** Answers to be erased, by the position of their block; null: the block is damaged, and nobody can tell whom it names. */
+type Gone = Map<number, Row[] | null>;
+
 /**
- * Drops answers under an idempotency key that name them, and takes them out of asynchronous verifications; what cannot be read is dropped. It is read without a lock, so that a service goes
- * on meanwhile: what that writes after the erasure it looks through itself.
+ * Erases the text of answers under an Idempotency-Key that name them, which are 451 from then on, and takes them out of asynchronous verifications; what cannot be read is dropped. It is
+ * read without a lock, so that a service goes on meanwhile: what that writes after the erasure it looks through itself, and what it repeats, too.
  */
 export function forgetAnswers(store: Store): void {
   const erased = erasedSince(store);
-  const scopes: Uint8Array[] = [];
-  for (const row of store.prepare("SELECT scope, status, kind, payload, at FROM idempotency WHERE kind <> 'again'").iterate()) {
-    const answer = readable(answerOf, row);
-    if (answer === null || (answer.kind !== 'again' && erased.text(answer.text, row['at'] as number))) scopes.push(row['scope'] as Uint8Array);
-  }
+  const gone = goneAnswers(store, erased);
   const ids: string[] = [];
   for (const found of store.prepare('SELECT * FROM verifications').iterate()) {
     const row = readable(toRow, found);
     if (row === null || cutVerification(row, erased) !== row) ids.push(found['id'] as string);
   }
-  if (scopes.length + ids.length > 0) transaction(store, () => forget(store, scopes, ids));
+  if (gone.size + ids.length > 0) transaction(store, () => {
+    eraseAnswers(store, gone);
+    cutVerifications(store, ids);
+  });
 }
 
-function forget(store: Store, scopes: readonly Uint8Array[], ids: readonly string[]): void {
+function goneAnswers(store: Store, erased: ErasedSince): Gone {
+  const gone: Gone = new Map();
+  const block = store.prepare('SELECT texts FROM answer_blocks WHERE position = ?');
+  let position = 0;
+  let texts: Uint8Array<ArrayBuffer> | null = null;
+  // The answers of a block were written one after the other.
+  for (const row of store.prepare('SELECT seq, at, status, headers, named, block, text_from, text_to FROM answers WHERE block IS NOT NULL ORDER BY seq').iterate()) {
+    if (row['block'] !== position) {
+      position = row['block'] as number;
+      const found = block.get(position);
+      texts = found === undefined ? null : readable(textsOf, found);
+      if (found !== undefined && texts === null) gone.set(position, null);
+    }
+    if (texts === null) continue;
+    const bytes = texts;
+    const answer = readable((one) => answerIn(bytes, one), row);
+    if (answer !== null && !erased.answer(answer, row['at'] as number)) continue;
+    const others = gone.get(position);
+    if (others === undefined) gone.set(position, [row]);
+    else others?.push(row);
+  }
+  return gone;
+}
+
+function eraseAnswers(store: Store, gone: Gone): void {
+  const block = store.prepare('SELECT texts FROM answer_blocks WHERE position = ?');
+  const keep = store.prepare('UPDATE answer_blocks SET texts = ? WHERE position = ?');
+  const drop = store.prepare('DELETE FROM answer_blocks WHERE position = ?');
+  const erase = store.prepare(`UPDATE answers SET status = ${ERASED_STATUS}, headers = NULL, named = NULL, sealed = NULL, block = NULL WHERE seq = ? AND block = ?`);
+  for (const [position, rows] of gone) {
+    const found = block.get(position);
+    const texts = found === undefined || rows === null ? null : textsOf(found);
+    if (texts === null || rows === null) {
+      drop.run(position);
+      continue;
+    }
+    for (const row of rows) {
+      texts.fill(' '.charCodeAt(0), row['text_from'] as number, row['text_to'] as number);
+      erase.run(row['seq'] as number, position);
+    }
+    keep.run(zstdCompressSync(texts), position);
+  }
+}
+
+function cutVerifications(store: Store, ids: readonly string[]): void {
   const erased = erasedSince(store);
-  const dropAnswer = store.prepare('DELETE FROM idempotency WHERE scope = ?');
   const select = store.prepare('SELECT * FROM verifications WHERE id = ?');
   const drop = store.prepare('DELETE FROM verifications WHERE id = ?');
   const update = store.prepare('UPDATE verifications SET request = ?, results = ? WHERE id = ?');
-  for (const scope of scopes) dropAnswer.run(scope);
   for (const id of ids) {
     // It may have gone on since it was looked at.
     const found = select.get(id);
@@ -46,7 +93,7 @@ function forget(store: Store, scopes: readonly Uint8Array[], ids: readonly strin
 }
 
 /** What a row says; null: it is damaged, and nobody can tell whom it names. That must not keep the others from being erased. */
-function readable<T>(read: (row: Record<string, unknown>) => T, row: Record<string, unknown>): T | null {
+function readable<T>(read: (row: Row) => T, row: Row): T | null {
   try {
     return read(row);
   } catch {

@@ -4,14 +4,15 @@ import { personText, type Match, type SparseRecord } from '../records.ts';
 import { timeText } from './kept-columns.ts';
 
 /** What a query has to ask for to make a `PersonRow` of. */
-export const PERSON_COLUMNS = 'doc, company_domain, email_status, observed_at, lacks';
+export const PERSON_COLUMNS = 'doc, company_domain, email_status, observed_at, lacks, id';
 /** The same, as a statement that returns arrays has them. */
-export type PersonValues = readonly [doc: string, companyDomain: string | null, emailStatus: string | null, observedMs: number, lacking: number | null];
+export type PersonValues = readonly [doc: string, companyDomain: string | null, emailStatus: string | null, observedMs: number, lacking: number | null, id: string];
 
 /** Kept with a person, and never answered by that name. */
 const INNER = '"company_name":';
 
 export class PersonRow {
+  readonly id: string;
   readonly companyDomain: string | null;
   readonly #doc: string;
   readonly #isVerified: boolean;
@@ -20,7 +21,8 @@ export class PersonRow {
   readonly #lacking: number | null;
   #known: SparseRecord | null = null;
 
-  constructor([doc, companyDomain, emailStatus, observedMs, lacking]: PersonValues) {
+  constructor([doc, companyDomain, emailStatus, observedMs, lacking, id]: PersonValues) {
+    this.id = id;
     this.companyDomain = companyDomain;
     this.#doc = doc;
     this.#isVerified = emailStatus === 'verified';
@@ -30,7 +32,7 @@ export class PersonRow {
 
   /** @param row `PERSON_COLUMNS` by their names */
   static of(row: Readonly<Record<string, unknown>>): PersonRow {
-    return new PersonRow([row['doc'], row['company_domain'], row['email_status'], row['observed_at'], row['lacks']] as unknown as PersonValues);
+    return new PersonRow([row['doc'], row['company_domain'], row['email_status'], row['observed_at'], row['lacks'], row['id']] as unknown as PersonValues);
   }
 
   /** What is known of the person, but for where they work. */

@@ -195,43 +195,26 @@ describe('what it costs', () => {
 });
 
 describe('with an Idempotency-Key', () => {
-  it('comes to the same again, at no cost, and reads records anew', async () => {
-    const document = 'mutation { found: enrich(id: "pe_h", verify: true) { name email_status } missed: enrich(email: "new@acme.example") { name } bare: reveal(id: "pe_bare") { email } ann: enrich(id: "pe_a") { name } }';
+  it('is answered as the first time at no cost, also after an import and in another type, until somebody of them is erased', async () => {
+    const document = 'mutation { found: enrich(id: "pe_h", verify: true) { name email_status } missed: enrich(email: "new@acme.example") { name } bare: reveal(id: "pe_bare") { email } verifyEmails(emails: ["able@acme.example"]) { summary { unknown } } }';
     const first = await ask(service, document, once('one'));
-    expect([first.credits, first.codes]).toEqual([3, ['no_match']]);
-    inStore((open) => {
-      loadPeople(open, [{ id: 'pe_n', email: 'new@acme.example', name: 'New' }, { id: 'pe_bare', email: 'bare@acme.example' }], 'later');
-      suppress(open, ['ann@acme.example'], Date.now());
-    });
+    expect([first.credits, first.codes]).toEqual([2, ['no_match']]);
+    inStore((open) => void loadPeople(open, [{ id: 'pe_n', email: 'new@acme.example', name: 'New' }, { id: 'pe_bare', email: 'bare@acme.example' }], 'later'));
     const verify = vi.spyOn(VerifyGate.prototype, 'verify');
-    const again = await ask(service, document, once('one'));
-    expect([again.credits, again.headers.get('idempotency-replayed')]).toEqual([0, 'true']);
-    expect(again.data).toEqual({ found: { name: 'Hal Hired', email_status: 'verified' }, missed: null, bare: { email: null }, ann: null });
-    expect(again.codes).toEqual(['no_match', 'suppressed_person']);
+    for (const accept of ['application/json', GRAPHQL_TYPE]) {
+      const again = await ask(service, document, { headers: { ...once('one').headers, accept } });
+      expect([again.text, again.credits, again.headers.get('content-type'), again.headers.get('idempotency-replayed')]).toEqual([first.text, 0, first.headers.get('content-type'), 'true']);
+    }
     expect(verify).not.toHaveBeenCalled();
     expect((await ask(service, '{ __typename }', once('one'))).json['code']).toBe('idempotency_mismatch');
+    // Her address was asked about, and no field of the answer shows it.
+    inStore((open) => suppress(open, ['ann@acme.example'], Date.now()));
+    expect((await ask(service, document, once('one'))).json['code']).toBe('suppressed_person');
   });
 
-  it('has verdicts as they were, in the type that is wanted now, until somebody of them is erased', async () => {
-    const document = 'mutation { verifyEmails(emails: ["hired@acme.example"]) { data { email reason verified_at } } }';
-    const first = await ask(service, document, once('two'));
-    const own = await ask(service, document, { headers: { 'idempotency-key': 'two', accept: GRAPHQL_TYPE } });
-    expect([first.credits, own.credits, own.data, own.headers.get('content-type')]).toEqual([1, 0, first.data, `${GRAPHQL_TYPE}; charset=utf-8`]);
-    inStore((open) => suppress(open, ['hired@acme.example'], Date.now()));
-    expect((await ask(service, document, once('two'))).text).toContain('suppressed_person');
-  });
-
-  it('takes no verdicts together with records, of which there is to be no copy', async () => {
-    const document = 'mutation { verifyEmails(emails: ["hired@acme.example"]) { summary { unknown } } enrich(id: "pe_1") { name } }';
-    const refused = await ask(service, document, once('three'));
-    expect([refused.status, refused.json['errors']]).toEqual([422, [expect.objectContaining({ pointer: '/query', code: 'mixed' })]]);
-    expect((await ask(service, document)).errors).toEqual([]);
-  });
-
-  it('says again what was wrong with a document, as it is wanted then', async () => {
+  it('says again what was wrong with a document', async () => {
     const first = await ask(service, '{ nothing }', once('four'));
-    const again = await ask(service, '{ nothing }', { headers: { 'idempotency-key': 'four', accept: GRAPHQL_TYPE } });
-    expect([first.status, again.status, again.headers.get('idempotency-replayed')]).toEqual([200, 400, 'true']);
-    expect(again.errors.map(({ message }) => message)).toEqual(first.errors.map(({ message }) => message));
+    const again = await ask(service, '{ nothing }', { headers: { ...once('four').headers, accept: GRAPHQL_TYPE } });
+    expect([again.status, again.text, again.headers.get('idempotency-replayed')]).toEqual([200, first.text, 'true']);
   });
 });

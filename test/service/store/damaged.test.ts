@@ -126,7 +126,7 @@ describe('a damaged page', () => {
     expect(service.look().damage.size).toBeGreaterThan(0);
   });
 
-  it.each(['idempotency', 'idempotency_by_age'])('of %s refuses what has to be kept there, and charges nothing for it', async (table) => {
+  it.each(['answers', 'sqlite_autoindex_answers_1', 'answers_by_age', 'answer_blocks'])('of %s refuses what has to be kept there, and charges nothing for it', async (table) => {
     const damaged = await serveDamaged(table);
     const { service, path } = damaged;
     const enrich = (headers: Record<string, string>) => service.post('/v1/enrich', { id: 'many_1' }, { key, headers });

@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { expect, it, vi } from 'vitest';
 import { exposition } from '../../../src/monitor/exposition.ts';
-import { ServiceError } from '../../../src/service/errors.ts';
-import { VerificationJobs } from '../../../src/service/verification-jobs.ts';
+import { Journal } from '../../../src/service/store/journal.ts';
 import { LoopLag } from '../../../src/service/watch/loop-lag.ts';
 import { serviceFamilies, SERVICE_METRICS } from '../../../src/service/watch/metrics.ts';
 import { parseExposition } from '../../monitor/parse-exposition.ts';
@@ -34,16 +33,19 @@ it('counts what was refused, by why and by plan, and what was repeated', async (
 });
 
 it('counts a repetition that ends in 503 as that and nothing else', async () => {
-  const service = await serveStore();
-  const ask = async (): Promise<number> => (await service.post('/v1/emails/verify', { emails: ['n/a'] }, { headers: { 'idempotency-key': 'k', prefer: 'respond-async' } })).status;
-  const room = vi.spyOn(VerificationJobs.prototype, 'begin');
-  const asked = [await ask(), await ask()];
-  room.mockImplementationOnce(() => {
-    throw new ServiceError('overloaded', 'no room');
-  });
-  expect([...asked, await ask()]).toEqual([202, 202, 503]);
+  const store = await makeStore();
+  const key = await makeKey(store, 'trial');
+  const service = await serveStore({ store });
+  const ask = async (): Promise<number> => (await service.post('/v1/enrich', { id: 'pe_1' }, { key, headers: { 'idempotency-key': 'k' } })).status;
+  expect([await ask(), await ask()]).toEqual([200, 200]);
   const { meter } = service.look();
-  expect([meter.replays, meter.routes.get('POST /v1/emails/verify')?.codes]).toEqual([1, new Map([['202', 2], ['503', 1]])]);
+  const before = meter.replays;
+  // What it takes of the quota is not written down each time.
+  vi.spyOn(Journal.prototype, 'written').mockResolvedValue(false);
+  let repeated = 0;
+  while ((await ask()) === 200) repeated++;
+  vi.restoreAllMocks();
+  expect([before, meter.replays, meter.routes.get('POST /v1/enrich')?.codes]).toEqual([1, 1 + repeated, new Map([['200', 2 + repeated], ['503', 1]])]);
 });
 
 it('is late by as much as the worst of late', () => {

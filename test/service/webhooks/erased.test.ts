@@ -50,12 +50,13 @@ describe('an erasure', () => {
     announce(process, 3);
     store.exec(`
       UPDATE webhook_deliveries SET body = x'00' WHERE seq = 1;
-      INSERT INTO idempotency (scope, request, status, kind, payload, at) VALUES (x'01', x'01', 200, 'zstd', x'00', 1);
+      INSERT INTO answer_blocks (position, at, texts) VALUES (7, 1, x'00');
+      INSERT INTO answers (scope, request, status, at, block, text_from, text_to) VALUES (x'01', x'01', 200, 1, 7, 0, 1);
       INSERT INTO verifications (id, key_id, started_at, request, results, done, paid) VALUES ('v', 'k', 1, x'00', x'00', 0, 0);
       UPDATE webhooks SET filter = '{"email"'`);
     suppress(store, [JANE]);
     const left = (table: string): unknown => store.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.['n'];
-    expect(['webhook_deliveries', 'idempotency', 'verifications'].map(left)).toEqual([1, 0, 0]);
+    expect(['webhook_deliveries', 'answer_blocks', 'verifications'].map(left)).toEqual([1, 0, 0]);
     // Whom it was to name nobody knows.
     expect(process.hooks.rows.find(id, 'k')).toMatchObject({ filter: { id: [] }, disabled: 'nobody_left' });
   });
@@ -117,7 +118,7 @@ describe('an erasure', () => {
     const hooks = [await track({ email: [JANE] }), await track({ email: [JANE], id: ['pe_3'] }), await track({ id: ['pe_1', 'pe_3'], domain: ['acme.example'] }), await track({ domain: ['acme.example'] })];
     await service.post('/v1/webhooks', { event: 'job.change', url: 'https://hooks.acme.example', filter: { email: [JANE] } }, { headers: { 'idempotency-key': 'once' } });
     const open = openStore(service.store);
-    const answers = (): unknown => open.prepare('SELECT count(*) AS n FROM idempotency').get()?.['n'];
+    const answers = (): unknown => open.prepare('SELECT count(block) AS n FROM answers').get()?.['n'];
     expect(answers()).toBe(1);
     suppress(open, [JANE], Date.now());
     expect(answers()).toBe(0);

@@ -113,9 +113,11 @@ try {
   const plan = { path: '/v1/enrich', keys, bodies, connections: CONNECTIONS, requests, rate: null };
   const servers = { bare, reading, service };
   const fastest: Record<keyof typeof servers, LoadResult[]> = { bare: [], reading: [], service: [] };
+  const keyed: LoadResult[] = [];
   for (const { port } of Object.values(servers)) load({ ...plan, port, requests: WARM_UP });
   for (let round = 0; round < ROUNDS; round++) {
     for (const who of ['bare', 'reading', 'service'] as const) fastest[who].push(load({ ...plan, port: servers[who].port }));
+    keyed.push(load({ ...plan, port: service.port, idempotencyKeys: `round ${round}` }));
   }
   const speed = (who: keyof typeof servers): number => median(fastest[who].map(({ perSecond }) => perSecond));
   const shareOf = (who: keyof typeof servers): number => median(fastest.service.map(({ perSecond }, round) => perSecond / (fastest[who][round]?.perSecond ?? NaN)));
@@ -136,6 +138,7 @@ try {
       line('bare Fastify, a fixed answer: requests a second', whole(speed('bare')), ''),
       line('Fastify that reads the two rows of an answer, and no more', whole(speed('reading')), ''),
       line('POST /v1/enrich by address: requests a second', whole(speed('service')), '10,000'),
+      line('the same with an Idempotency-Key each, under which the answer is kept', whole(median(keyed.map(({ perSecond }) => perSecond))), ''),
       line('of the bare one right before', shareOf('bare').toFixed(2), '0.50'),
       line('of the one that reads, right before', shareOf('reading').toFixed(2), ''),
       line('p50, p95, p99 ms at that rate', middle === undefined ? '' : latencies(middle), 'p95 20'),

@@ -16,6 +16,8 @@ export interface LoadPlan {
   readonly requests: number;
   /** Requests a second, due at their times whatever became of those before; null: the next as soon as one is answered. */
   readonly rate: number | null;
+  /** Each request has an Idempotency-Key of its own that begins with this; default: none has. */
+  readonly idempotencyKeys?: string;
 }
 
 /** Latencies in milliseconds, from when a request was due to the last byte of its answer. */
@@ -91,12 +93,13 @@ function run(plan: LoadPlan): Promise<LoadResult> {
   const statuses: Record<string, number> = {};
   const idle: Connection[] = [];
   let [sent, answered, startedMs] = [0, 0, 0];
+  const named = (request: string, index: number): string => (plan.idempotencyKeys === undefined ? request : request.replace('\r\n', `\r\nIdempotency-Key: ${plan.idempotencyKeys}-${index}\r\n`));
   const dueMs = (index: number): number => (plan.rate === null ? performance.now() : startedMs + (index * 1_000) / plan.rate);
   const sendDue = (): void => {
     while (sent < plan.requests && idle.length > 0) {
       const due = dueMs(sent);
       if (due > performance.now()) return;
-      idle.pop()?.send(requests[sent % requests.length] as string, due);
+      idle.pop()?.send(named(requests[sent % requests.length] as string, sent), due);
       sent++;
     }
   };

@@ -158,7 +158,7 @@ export class Folder {
 
 /** Whether it is given what only a process has: another program, a variable that may be read once alone, S3's one client, a log that is written past the streams. */
 function needsProcess(args: readonly string[], { env = {}, program, through, keepStdin = false }: RunOptions): boolean {
-  const logs = ['run', 'retry'].includes(args[0] ?? '') && !['none', 'bar'].includes(args[args.indexOf('--progress') + 1] ?? '');
+  const logs = ['run', 'retry', 'serve'].includes(args[0] ?? '') && !['none', 'bar'].includes(args[args.indexOf('--progress') + 1] ?? '');
   return program !== undefined || through !== undefined || keepStdin || logs || Object.keys(env).some((name) => !name.startsWith('MILLRACE_')) || args.some((arg) => arg.includes('s3://'));
 }
 

@@ -41,7 +41,7 @@ export interface ServeSignals {
 
 /**
  * Serves until `drain` aborts, then answers what is in flight and returns. Prints one line of JSON, `{"url", "pid"}`, on standard output once it is ready, and logs on standard error.
- * @throws MillraceError 75 when another process serves the store; ConfigError when it is not said what to serve, or an address cannot be listened on; StorageError when the store cannot be used; the reason of `abort` when that ended it.
+ * @throws MillraceError 75 when another process has the store; ConfigError when it is not said what to serve, or an address cannot be listened on; StorageError when the store cannot be used; the reason of `abort` when that ended it.
  */
 export async function serve(options: ServeOptions, signals: ServeSignals): Promise<void> {
   if (options.store === null && !options.sample) {

@@ -88,7 +88,7 @@ export interface RunningService {
 
 /**
  * Opens the store and listens.
- * @throws MillraceError 75 when another process serves the store; StorageError when the store cannot be used; ConfigError when the address cannot be listened on.
+ * @throws MillraceError 75 when another process has the store; StorageError when the store cannot be used; ConfigError when the address cannot be listened on.
  */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
   const owner = typeof options.store === 'string' ? await StoreOwner.claim(options.store) : options.store;
@@ -106,7 +106,7 @@ async function startOn(owner: StoreOwner, options: ServiceOptions): Promise<Runn
   const clock = (): number => performance.now();
   const now = (): number => Date.now();
 
-  const store = openStore(owner.path);
+  const store = openStore(owner.path, undefined, true);
   let mail: OpenMail | null = null;
   const health = new StoreHealth(owner.path, log);
   const tellOfFailure = (error: unknown, failure: WriteFailure): void => log?.write('warn', { event: 'store_write_failed', reason: failure, error: error instanceof Error ? error.message : String(error) });

@@ -23,7 +23,7 @@ afterAll(() => folder.remove());
 const start = (...args: string[]): Promise<ServedProcess> => serve(folder, ['--store', 's.sqlite', '--no-smtp', ...args]);
 
 function heldBy(pid: number | undefined, url: string): Partial<Ended> {
-  return { code: 75, stdout: '', stderr: expect.stringMatching(new RegExp(`^millrace: another process serves the store .*: process ${pid} on \\S+, since 20\\S+Z, at ${url}\\n  .*--take-over`, 'm')) as string };
+  return { code: 75, stdout: '', stderr: expect.stringMatching(new RegExp(`^millrace: another process has the store .*: process ${pid} on \\S+, since 20\\S+Z, at ${url}\\n  .*--take-over`, 'm')) as string };
 }
 
 async function enrich(url: string): Promise<number> {

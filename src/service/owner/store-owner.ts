@@ -197,7 +197,7 @@ function named({ pid, host, since, url }: OwnerRecord): string {
 
 function heldBy(store: string, owner: OwnerRecord | null): MillraceError {
   const who = owner === null ? 'a process that does not say who it is' : named(owner);
-  return new MillraceError(EXIT.stopped, 'store_held', `another process serves the store ${store}: ${who}`, { hint: 'One process serves a store. Stop that one first, or pass --take-over to take its place.' });
+  return new MillraceError(EXIT.stopped, 'store_held', `another process has the store ${store}: ${who}`, { hint: 'One process serves a store. Stop that one first; millrace serve --take-over takes its place.' });
 }
 
 function lostTo(path: string, owner: OwnerRecord): MillraceError {

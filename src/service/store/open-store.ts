@@ -8,6 +8,7 @@ import { damagedStore } from './failure.ts';
 import { MIGRATIONS } from './migrations.ts';
 import { diskCodeOf } from './store-disk.ts';
 import { isBusy } from '../../sqlite/busy.ts';
+import { holdFile, type HeldFile } from '../../sqlite/held-file.ts';
 import { isDamage, isForeign, isMoved, isOfDisk } from '../../sqlite/system-code.ts';
 import { transaction } from '../../sqlite/transaction.ts';
 import type { Store } from './store.ts';
@@ -22,10 +23,10 @@ const LOG_BYTES = 16 * 1024 * 1024;
 
 /**
  * Opens `path`, creating the file (0600: it holds personal data) when it is missing. Write-ahead log: readers go on while someone writes.
- * `timeoutMs` is how long a write waits for another process's.
+ * `timeoutMs` is how long a write waits for another process's. `isOwner`: this process serves it.
  * @throws InputError when its folder is missing, or it has a name elsewhere; StorageError when the file cannot be opened, is no store, or is newer than this program.
  */
-export function openStore(path: string, timeoutMs: number = BUSY_TIMEOUT_MS): Store {
+export function openStore(path: string, timeoutMs: number = BUSY_TIMEOUT_MS, isOwner = false): Store {
   const file = nameOfStore(path);
   let db: DatabaseSync | undefined;
   try {
@@ -35,12 +36,12 @@ export function openStore(path: string, timeoutMs: number = BUSY_TIMEOUT_MS): St
     // Who was erased or changed is overwritten with zeros: nothing of them stays in the file's free space.
     db.exec(`PRAGMA page_size = ${PAGE_BYTES}; PRAGMA secure_delete = ON; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536;`);
     boundLog(db, LOG_BYTES);
-    migrate(db, path);
+    migrate(db, path, isOwner ? null : file);
     return db;
   } catch (error) {
     db?.close();
     // It was made for nothing by another process, which has removed it meanwhile (remove-empty.ts).
-    if (isMoved(error)) return openStore(path, timeoutMs);
+    if (isMoved(error)) return openStore(path, timeoutMs, isOwner);
     if (error instanceof MillraceError) throw error;
     if (isDamage(error) && !isForeign(error)) throw damagedStore(error, path);
     const code = isOfDisk(error) ? diskCodeOf(error, file) : undefined;
@@ -90,10 +91,11 @@ export function openExistingStore(path: string, timeoutMs?: number): Store {
  * Runs the steps that the file has not had yet, in one transaction; two processes may start at once. The tables come first: what SQL alone cannot do is done
  * with the code that writes to them today.
  */
-function migrate(db: DatabaseSync, path: string): void {
+function migrate(db: DatabaseSync, path: string, unowned: string | null): void {
   const newest = MIGRATIONS.at(-1)?.version ?? 0;
   if (schemaVersion(db) < newest) {
     const at: { step: string | null } = { step: null };
+    const held = unowned !== null && schemaVersion(db) > 0 ? holdUnserved(path, unowned) : null;
     try {
       transaction(db, () => {
         const before = schemaVersion(db);
@@ -110,6 +112,8 @@ function migrate(db: DatabaseSync, path: string): void {
         hint: 'it is as it was: the version of millrace that wrote it opens it. When the disk is full, make as much room as the store takes',
         cause: error,
       });
+    } finally {
+      held?.release();
     }
   }
   const found = schemaVersion(db);
@@ -118,6 +122,13 @@ function migrate(db: DatabaseSync, path: string): void {
       hint: 'use the version of millrace that wrote it, or a newer one',
     });
   }
+}
+
+/** The process that serves a store knows its tables as they are: nobody changes them meanwhile. Null: another process is about to change them, too. @throws StorageError while it is served */
+function holdUnserved(path: string, file: string): HeldFile | null {
+  const held = holdFile(`${file}.lock`);
+  if (held !== null || !existsSync(`${file}.owner`)) return held;
+  throw new StorageError('store_too_old', `the store ${path} is served by an older version of millrace, which its upgrade would break`, { hint: 'Upgrade the service first (docs/operating.md), then run the same command.' });
 }
 
 /** Who cannot begin meets somebody who writes, and for long only while a store is brought up to date. */

@@ -42,7 +42,7 @@ it('a second owner ends with 75, and is told who the first one is', async () => 
   const first = await claimed();
   await first.answersAt('http://127.0.0.1:8080');
   const { since } = (await readRecord(store)) as OwnerRecord;
-  expect(await refused()).toMatchObject({ exitCode: EXIT.stopped, code: 'store_held', message: `another process serves the store ${store}: process ${process.pid} on ${hostname()}, since ${since}, at http://127.0.0.1:8080` });
+  expect(await refused()).toMatchObject({ exitCode: EXIT.stopped, code: 'store_held', message: `another process has the store ${store}: process ${process.pid} on ${hostname()}, since ${since}, at http://127.0.0.1:8080` });
   expect(await StoreOwner.tryClaim(store)).toBeNull();
 });
 
@@ -107,6 +107,19 @@ it('an owner in a folder that is not there, or that cannot be written to', async
   expect(await refused(join(store, 'in-a-file'))).toMatchObject({ exitCode: EXIT.input, code: 'store_missing' });
   await mkdir(`${store}.lock`);
   expect(await refused()).toMatchObject({ exitCode: EXIT.storage, code: 'store_unusable' });
+});
+
+it('no other command of a newer version changes the tables of a store while it is served', async () => {
+  const old = openStore(store);
+  const version = Number(old.prepare('PRAGMA user_version').get()?.['user_version']);
+  old.exec(`PRAGMA user_version = ${version - 1}`);
+  const owner = await claimed();
+  expect(() => openStore(store)).toThrow(expect.objectContaining({ exitCode: EXIT.storage, code: 'store_too_old' }));
+  expect(old.prepare('PRAGMA user_version').get()).toMatchObject({ user_version: version - 1 });
+  old.exec(`PRAGMA user_version = ${version}`);
+  openStore(store).close();
+  old.close();
+  await owner.release();
 });
 
 it('what a dead process has left is nobody, also where another one has its number, or it was in another container', async () => {

@@ -21,7 +21,7 @@ export type Attempt = { readonly status: number; readonly error: null; readonly 
 export type AttemptError = 'refused_address' | 'no_such_host' | 'tls_failed' | 'connection_failed' | 'timed_out' | 'stopped';
 
 export interface PosterOptions {
-  /** HTTP and private addresses are allowed, and this machine's own ways to find names are used. */
+  /** HTTP and private addresses are allowed, a cloud's metadata apart, and this machine's own ways to find names are used. */
   readonly isDevelopment: boolean;
   readonly resolver: Pick<Resolver, 'addresses'>;
 }
@@ -34,7 +34,7 @@ export class Poster {
 
   constructor({ isDevelopment, resolver }: PosterOptions) {
     this.#isDevelopment = isDevelopment;
-    this.#lookup = isDevelopment ? {} : { lookup: checkedLookup(resolver) };
+    this.#lookup = { lookup: checkedLookup(isDevelopment ? null : resolver) };
   }
 
   /** Sends once. Never rejects. */

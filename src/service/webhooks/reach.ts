@@ -1,15 +1,17 @@
 /** To which addresses a delivery may go. They are looked at after DNS was asked, and the connection goes to just those: a name that leads elsewhere a moment later leads nowhere. */
+import { lookup } from 'node:dns/promises';
 import { BlockList, isIP, isIPv4, type LookupFunction } from 'node:net';
 import { callbackify } from 'node:util';
 import { isPublicAddress } from '../../verification/dns/public-address.ts';
 import type { Resolver } from '../../verification/dns/resolver.ts';
+import { isMetadata } from './metadata.ts';
 
 const GLOBAL_UNICAST = new BlockList();
 GLOBAL_UNICAST.addSubnet('2000::', 3, 'ipv6');
 
 /** Whether an IP address is one of the Internet's, plainly written: IPv6 that stands for IPv4 (mapped, NAT64 and the like) is none. */
 export function isReachable(address: string): boolean {
-  return isPublicAddress(address) && (isIPv4(address) || GLOBAL_UNICAST.check(address, 'ipv6'));
+  return isPublicAddress(address) && (isIPv4(address) ? !isMetadata(address) : GLOBAL_UNICAST.check(address, 'ipv6'));
 }
 
 /** What a name leads to is refused, or nobody knows. `code` as a delivery tells it. */
@@ -32,9 +34,16 @@ export async function addressesOf(host: string, resolver: Pick<Resolver, 'addres
   return addresses;
 }
 
-/** For a socket: the addresses of a name that were looked at, and no others. */
-export function checkedLookup(resolver: Pick<Resolver, 'addresses'>): LookupFunction {
-  const find = callbackify((host: string) => addressesOf(host, resolver));
+/** In development: where this machine's own ways lead, but for a cloud's metadata. @throws NoWay, or what the system says of a name that it does not know */
+async function developmentAddressesOf(host: string): Promise<string[]> {
+  const found = (await lookup(host, { all: true })).map(({ address }) => address);
+  if (found.some(isMetadata)) throw new NoWay('refused_address');
+  return found;
+}
+
+/** For a socket: the addresses of a name that were looked at, and no others. @param resolver null: in development */
+export function checkedLookup(resolver: Pick<Resolver, 'addresses'> | null): LookupFunction {
+  const find = callbackify((host: string) => (resolver === null ? developmentAddressesOf(host) : addressesOf(host, resolver)));
   return (host, { all }, done) => {
     find(host, (error, found) => {
       const addresses = (found ?? []).map((address) => ({ address, family: isIP(address) }));

@@ -2,9 +2,11 @@
 import { isIP } from 'node:net';
 import { ServiceError } from '../errors.ts';
 import type { Lookupable } from '../validate.ts';
+import { isMetadata } from './metadata.ts';
 import { isReachable } from './reach.ts';
 
-const MAX_URL = 2_048;
+/** Characters. */
+export const MAX_URL = 2_048;
 /** Names that are never somebody's on the Internet. */
 const LOCAL = /(?:^|\.)(?:localhost|local|internal|home\.arpa|onion)$/;
 
@@ -37,6 +39,7 @@ export function urlProblem(given: string, isDevelopment: boolean): UrlProblem | 
   const url = /^https?:\/\/[^/]/i.test(given) ? URL.parse(given) : null;
   if (url === null) return { code: 'format', detail: 'is no HTTPS address, such as https://hooks.acme.example/millrace' };
   if (url.username !== '' || url.password !== '') return { code: 'credentials', detail: 'has a user name or password in it; deliveries are signed instead' };
+  if (isMetadata(hostOf(url))) return { code: 'private_address', detail: 'is where a cloud tells a machine its credentials; nothing is sent there' };
   if (isDevelopment) return null;
   if (url.protocol !== 'https:') return { code: 'insecure', detail: 'is not HTTPS, which is sent to only by `serve --development`' };
   return isPublicName(hostOf(url)) ? null : { code: 'private_address', detail: 'is no address on the Internet; those of your own are sent to only by `serve --development`' };

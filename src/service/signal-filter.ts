@@ -1,5 +1,6 @@
 /** By which values signals are chosen, wherever they are asked for. Pure. */
 import { normaliseDomain } from '../verification/domain.ts';
+import { COUNTRY_WANTED, filterCountry } from './countries.ts';
 import { alike } from './fold.ts';
 
 /** How a value of a filter is read, as it is compared; null: it is none. */
@@ -11,6 +12,6 @@ export interface FilterValue {
 
 export const SIGNAL_FILTERS = {
   domain: { read: normaliseDomain, wanted: 'is no domain name, such as acme.example' },
-  country: { read: (value) => (/^[a-z]{2}$/i.test(value) ? value.toUpperCase() : null), wanted: 'is no country code of two letters, such as DE' },
+  country: { read: filterCountry, wanted: COUNTRY_WANTED },
   industry: { read: (value) => alike(value) || null, wanted: 'has no word in it' },
 } as const satisfies Readonly<Record<string, FilterValue>>;

@@ -6,7 +6,7 @@ import { domainOf, numberOf } from '../field-types.ts';
 import { memberNames } from '../member-names.ts';
 import type { SparseRecord } from '../records.ts';
 import { isEmpty, isObject, NO_VALUE, textOrNull } from '../values.ts';
-import { countryCode, countryName } from './countries.ts';
+import { countryCode, countryName } from '../countries.ts';
 import { useKnownWords } from './known-words.ts';
 import { takeApart } from './list-items.ts';
 import type { Target } from './names.ts';

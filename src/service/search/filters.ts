@@ -1,5 +1,6 @@
 /** The search filters of the definitions: what each takes, and what it means. */
 import { normaliseDomain } from '../../verification/domain.ts';
+import { COUNTRY_WANTED, filterCountry } from '../countries.ts';
 import { alike, words } from '../fold.ts';
 import { SIGNAL_NAMES, signalType, SIGNAL_TYPES } from '../signal-types.ts';
 import type { Schema } from '../openapi/schema.ts';
@@ -73,8 +74,9 @@ const months = (name: NumberName): Filter => either('person', (value, { today })
 }, { takes: RANGE_VALUE });
 const flag = (name: string): Filter => either('person', (value) => (flagOf(value) ? term(name) : not(term(name))), { takes: FLAG });
 const country = (side: Side, field: string, more?: Partial<Filter>): Filter => either(side, (value) => {
-  if (!/^[a-z]{2}$/i.test(value)) throw new BadValue('format', 'is no country code of two letters, such as DE');
-  return term(`${field}=${value.toLowerCase()}`);
+  const code = filterCountry(value);
+  if (code === null) throw new BadValue('format', COUNTRY_WANTED);
+  return term(`${field}=${code.toLowerCase()}`);
 }, { takes: COUNTRY, ...more });
 const code = (field: string): Filter => either('company', (value) => term(`${field}=${codeOf(value)}`), { takes: CODE });
 const excluded = { exclude: true } as const;

@@ -1,5 +1,5 @@
 /** Countries by ISO 3166-1 alpha-2 code and by English name, as ICU knows them. */
-import { remembering } from '../fold.ts';
+import { remembering } from './fold.ts';
 
 const ENGLISH = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' });
 
@@ -23,6 +23,14 @@ export const countryCode: (text: string) => string | null = remembering((text) =
   byName ??= allNames();
   return byName.get(name) ?? null;
 });
+
+/** What a filter by country takes, behind its name. */
+export const COUNTRY_WANTED = 'is no country code of two letters (ISO 3166-1), such as DE';
+
+/** The code that is meant by one in a filter: `uk` is `GB`; null when no country has it. */
+export function filterCountry(value: string): string | null {
+  return /^[a-z]{2}$/i.test(value) ? countryCode(value) : null;
+}
 
 /** The English name of a code, or null when there is no such country. */
 export function countryName(code: string): string | null {

@@ -234,7 +234,7 @@ Example: millrace check --store service.sqlite`;
 const KEYS = `Usage: millrace keys create --store FILE --plan PLAN [flags]
        millrace keys list --store FILE
        millrace keys update ID --store FILE [--plan PLAN] [--add-credits N] [--label TEXT]
-       millrace keys rotate ID --store FILE
+       millrace keys rotate ID --store FILE [--overlap AGE]
        millrace keys revoke ID --store FILE
 
 API keys of the data service. create prints the key, once: the store has only its digest. rotate
@@ -244,6 +244,7 @@ replaces a key by one with what is left of its credits. A running service knows 
   --plan PLAN      trial (60 a minute, 1,000 calls), growth (1,000), scale (5,000), enterprise
   --region NAME    us, eu or apac (us)         --credits N   credits it may spend; else not counted
   --label TEXT     what it is for              --json        list as JSON on a terminal too
+  --overlap AGE    for so long the former secret is let in too, such as 12h or 7d (rotate)
 
 Example: millrace keys create --store service.sqlite --plan growth --label crm`;
 

@@ -75,7 +75,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   },
   keys: {
     usage: 'keys [ACTION] [JOB]',
-    options: { ...Object.fromEntries(['store', 'plan', 'region', 'credits', 'label'].map((name) => [name, value])), json: flag },
+    options: { ...Object.fromEntries(['store', 'plan', 'region', 'credits', 'label', 'overlap'].map((name) => [name, value])), json: flag },
     load: async () => (await import('./commands/keys.ts')).keys,
   },
   verify: {

@@ -1,5 +1,5 @@
 /** Which key a request carries, and what it has left: the store's keys as they are used, and keys of this process only. */
-import { findKey, findKeyById, isCounted, keyHash, PLANS, revokedTest, type KeyRow, type Region } from './keys.ts';
+import { findKey, findKeyById, isCounted, keyHash, PLANS, revokedTest, type FoundKey, type KeyRow, type Region } from './keys.ts';
 import type { Alone, Journal, Pending } from './store/journal.ts';
 import type { Store } from './store/store.ts';
 
@@ -38,12 +38,14 @@ export interface ActiveKey {
 interface Cached {
   readonly key: ActiveKey;
   untilMs: number;
+  /** When its secret ends, epoch milliseconds; null: it does not. */
+  readonly endsMs: number | null;
   /** Of the store, before the key was looked for in it. */
   readonly version: unknown;
 }
 
 export class KeyRing implements Pending {
-  readonly #find: (digest: Buffer) => KeyRow | null;
+  readonly #find: (digest: Buffer, nowMs: number) => FoundKey | null;
   readonly #findById: (id: string) => KeyRow | null;
   readonly #revoked: (digest: Buffer) => boolean;
   readonly #digest;
@@ -52,6 +54,7 @@ export class KeyRing implements Pending {
   readonly #version: () => unknown;
   readonly #journal: Journal;
   readonly #clock: () => number;
+  readonly #now: () => number;
   readonly #own = new Map<string, ActiveKey>();
   /** By the whole header, so that a key which comes again and again need not be hashed each time. */
   readonly #cache = new Map<string, Cached>();
@@ -63,18 +66,19 @@ export class KeyRing implements Pending {
   /** By key id, what is set aside for work whose result is not noted yet: neither had by anybody else nor spent. Also of keys that no books are kept for, which may be others by the time that it is noted. */
   readonly #held = new Map<string, Use>();
 
-  /** @param clock monotonic, milliseconds. */
-  constructor(store: Store, journal: Journal, clock: () => number) {
+  /** @param clock monotonic, milliseconds @param now epoch milliseconds */
+  constructor(store: Store, journal: Journal, clock: () => number, now: () => number = Date.now) {
     this.#find = findKey(store);
     this.#findById = findKeyById(store);
     this.#revoked = revokedTest(store);
-    this.#digest = store.prepare('SELECT hash FROM keys WHERE id = ? AND revoked_at IS NULL');
+    this.#digest = store.prepare('SELECT hash, former_hash, former_until FROM keys WHERE id = ? AND revoked_at IS NULL');
     const charge = store.prepare('UPDATE keys SET credits_used = credits_used + ?, calls_used = calls_used + ? WHERE id = ?');
     this.#write = (id, credits, calls) => void charge.run(credits, calls, id);
     const version = store.prepare('PRAGMA data_version');
     this.#version = () => version.get()?.['data_version'];
     this.#journal = journal;
     this.#clock = clock;
+    this.#now = now;
     journal.join(this, 'keys');
   }
 
@@ -87,31 +91,36 @@ export class KeyRing implements Pending {
   resolve(authorization: string | undefined): ActiveKey | null {
     if (authorization === undefined) return null;
     const now = this.#clock();
-    const cached = this.#cache.get(authorization);
+    const cached = this.#cached(authorization);
     if (cached !== undefined && cached.untilMs > now) return cached.key;
     const version = this.#version();
     if (cached !== undefined && cached.version === version) {
       cached.untilMs = now + KEY_CACHE_MS;
       return cached.key;
     }
-    const key = this.#look(authorization);
-    if (key === null) {
+    const found = this.#look(authorization);
+    if (found === null) {
       this.#cache.delete(authorization);
       return null;
     }
     if (this.#cache.size >= KEY_CACHE_SIZE) this.#cache.clear();
-    this.#cache.set(authorization, { key, untilMs: now + KEY_CACHE_MS, version });
-    return key;
+    this.#cache.set(authorization, { ...found, untilMs: now + KEY_CACHE_MS, version });
+    return found.key;
   }
 
-  #look(authorization: string): ActiveKey | null {
+  /** A former secret ends on time, whatever was remembered of it. */
+  #cached(authorization: string): Cached | undefined {
+    const cached = this.#cache.get(authorization);
+    return cached === undefined || cached.endsMs === null || cached.endsMs > this.#now() ? cached : undefined;
+  }
+
+  #look(authorization: string): Pick<Cached, 'key' | 'endsMs'> | null {
     const digest = digestOf(authorization);
     if (digest === null) return null;
     const own = this.#own.get(digest.toString('latin1'));
-    if (own !== undefined) return own;
-    const row = this.#find(digest);
-    if (row === null) return null;
-    return this.#toActive(row);
+    if (own !== undefined) return { key: own, endsMs: null };
+    const found = this.#find(digest, this.#now());
+    return found === null ? null : { key: this.#toActive(found.row), endsMs: found.untilMs };
   }
 
   #toActive(row: KeyRow): ActiveKey {
@@ -126,10 +135,13 @@ export class KeyRing implements Pending {
     return row === null ? null : this.#toActive(row);
   }
 
-  /** The digest of a key's secret as it is now; null: there is no such key in force. */
-  digestOf(keyId: string): Uint8Array | null {
-    for (const [digest, { id }] of this.#own) if (id === keyId) return Buffer.from(digest, 'latin1');
-    return (this.#digest.get(keyId)?.['hash'] as Uint8Array | undefined) ?? null;
+  /** The digests of a key's secrets that are let in now, its own first; none: there is no such key in force. */
+  digestsOf(keyId: string): readonly Uint8Array[] {
+    for (const [digest, { id }] of this.#own) if (id === keyId) return [Buffer.from(digest, 'latin1')];
+    const row = this.#digest.get(keyId);
+    if (row === undefined) return [];
+    const isOverlapping = row['former_until'] !== null && (row['former_until'] as number) > this.#now();
+    return [row['hash'] as Uint8Array, ...(isOverlapping ? [row['former_hash'] as Uint8Array] : [])];
   }
 
   /** Whether an `Authorization` header carries a key that was good once. */

@@ -9,7 +9,7 @@ export type KeysAction =
   | ({ readonly kind: 'create' } & NewKey)
   | { readonly kind: 'list'; readonly json: boolean }
   | { readonly kind: 'revoke'; readonly id: string }
-  | { readonly kind: 'rotate'; readonly id: string }
+  | { readonly kind: 'rotate'; readonly id: string; /** For how long the former secret is let in too. */ readonly overlapMs: number }
   | ({ readonly kind: 'update'; readonly id: string } & KeyChange);
 
 /** A command that writes may wait for an import; milliseconds. */
@@ -31,8 +31,9 @@ export function keysCommand(path: string, action: KeysAction): ExitCode {
         process.stderr.write(`millrace: ${action.id} is revoked; a running service refuses it within a second.\n`);
         break;
       case 'rotate': {
-        const made = rotateKey(store, action.id);
+        const made = rotateKey(store, action.id, action.overlapMs);
         if (made === null) throw noKey(action.id);
+        if (made.overlapUntilMs !== null) process.stderr.write(`millrace: the former secret is let in too until ${timeText(made.overlapUntilMs)}.\n`);
         show(made);
         break;
       }
@@ -75,6 +76,7 @@ function shown(key: KeyRow): Record<string, unknown> {
     calls_used: isCounted(key) ? key.callsUsed : null,
     created_at: timeText(key.createdMs),
     rotated_at: key.rotatedMs === null ? null : timeText(key.rotatedMs),
+    overlap_until: isOverlapping(key) ? timeText(key.overlapUntilMs as number) : null,
     revoked_at: key.revokedMs === null ? null : timeText(key.revokedMs),
   };
 }
@@ -91,6 +93,16 @@ function balance({ credits, creditsUsed }: KeyRow): string {
 }
 
 function cells(key: KeyRow): string[] {
-  const { id, plan, region, createdMs, revokedMs, label } = key;
-  return [id, plan, region, balance(key), timeText(createdMs).slice(0, 10), revokedMs === null ? 'in force' : 'revoked', label ?? ''];
+  const { id, plan, region, createdMs, label } = key;
+  return [id, plan, region, balance(key), timeText(createdMs).slice(0, 10), stateOf(key), label ?? ''];
+}
+
+function stateOf(key: KeyRow): string {
+  if (key.revokedMs !== null) return 'revoked';
+  return isOverlapping(key) ? `in force, former secret until ${timeText(key.overlapUntilMs as number)}` : 'in force';
+}
+
+/** Whether a former secret is let in now. */
+function isOverlapping({ overlapUntilMs, revokedMs }: KeyRow): boolean {
+  return revokedMs === null && overlapUntilMs !== null && overlapUntilMs > Date.now();
 }

@@ -29,6 +29,8 @@ export interface KeyRow {
   readonly createdMs: number;
   /** When its secret was replaced last. */
   readonly rotatedMs: number | null;
+  /** Until when its former secret is let in too; null: it has none. */
+  readonly overlapUntilMs: number | null;
   readonly revokedMs: number | null;
 }
 
@@ -74,14 +76,17 @@ export function revokeKey(store: Store, id: string, nowMs: number = Date.now()):
 
 /**
  * Replaces the secret of a key, which stays the key that it is: plan, region, balance, quota and answered requests go on. Null: there is none of this id in force.
+ * @param overlapMs for how long the secret that is replaced is let in too; one of before that ends now
  */
-export function rotateKey(store: Store, id: string, nowMs: number = Date.now()): { id: string; key: string } | null {
+export function rotateKey(store: Store, id: string, overlapMs = 0, nowMs: number = Date.now()): { id: string; key: string; overlapUntilMs: number | null } | null {
   return transaction(store, () => {
     const found = store.prepare('SELECT region FROM keys WHERE id = ? AND revoked_at IS NULL').get(id);
     if (found === undefined) return null;
     const key = newSecret(found['region'] as Region);
-    store.prepare('UPDATE keys SET hash = ?, rotated_at = ? WHERE id = ?').run(keyHash(key), nowMs, id);
-    return { id, key };
+    const overlapUntilMs = overlapMs > 0 ? nowMs + overlapMs : null;
+    // The columns on the right are those of before.
+    store.prepare('UPDATE keys SET former_hash = iif(?1 IS NULL, NULL, hash), former_until = ?1, hash = ?2, rotated_at = ?3 WHERE id = ?4').run(overlapUntilMs, keyHash(key), nowMs, id);
+    return { id, key, overlapUntilMs };
   });
 }
 
@@ -108,12 +113,22 @@ function newSecret(region: Region): string {
   return `mr_${region}_${randomBytes(32).toString('base64url')}`;
 }
 
-/** The key with this digest, when it is there and not revoked. */
-export function findKey(store: Store): (digest: Buffer) => KeyRow | null {
-  const statement = store.prepare('SELECT * FROM keys WHERE hash = ? AND revoked_at IS NULL');
-  return (digest) => {
-    const row = statement.get(digest);
-    return row === undefined ? null : toRow(row);
+/** A key by one of its secrets. */
+export interface FoundKey {
+  readonly row: KeyRow;
+  /** Until when this secret is let in, epoch milliseconds; null: it is the key's own, and not a former one. */
+  readonly untilMs: number | null;
+}
+
+/** The key with a secret of this digest that is let in at a time, epoch milliseconds, unless it was revoked. */
+export function findKey(store: Store): (digest: Buffer, nowMs: number) => FoundKey | null {
+  const own = store.prepare('SELECT * FROM keys WHERE hash = ? AND revoked_at IS NULL');
+  const former = store.prepare('SELECT * FROM keys WHERE former_hash = ? AND former_until > ? AND revoked_at IS NULL');
+  return (digest, nowMs) => {
+    const row = own.get(digest) ?? former.get(digest, nowMs);
+    if (row === undefined) return null;
+    const key = toRow(row);
+    return { row: key, untilMs: Buffer.compare(row['hash'] as Uint8Array, digest) === 0 ? null : key.overlapUntilMs };
   };
 }
 
@@ -128,7 +143,7 @@ export function findKeyById(store: Store): (id: string) => KeyRow | null {
 
 /** Whether the key with this digest is there, and revoked. */
 export function revokedTest(store: Store): (digest: Buffer) => boolean {
-  const statement = store.prepare('SELECT 1 FROM keys WHERE hash = ? AND revoked_at IS NOT NULL');
+  const statement = store.prepare('SELECT 1 FROM keys WHERE (hash = ?1 OR former_hash = ?1) AND revoked_at IS NOT NULL');
   return (digest) => statement.get(digest) !== undefined;
 }
 
@@ -143,6 +158,7 @@ function toRow(row: Record<string, unknown>): KeyRow {
     callsUsed: row['calls_used'] as number,
     createdMs: row['created_at'] as number,
     rotatedMs: row['rotated_at'] as number | null,
+    overlapUntilMs: row['former_until'] as number | null,
     revokedMs: row['revoked_at'] as number | null,
   };
 }

@@ -14,7 +14,7 @@ describe('keys', () => {
     const store = openStore(path);
     const { id, key } = createKey(store, { plan: 'scale', region: 'eu', credits: 10, label: 'crm' }, 5);
     expect(key).toMatch(/^mr_eu_[\w-]{43}$/);
-    expect(listKeys(store)).toEqual([{ id, label: 'crm', plan: 'scale', region: 'eu', credits: 10, creditsUsed: 0, callsUsed: 0, createdMs: 5, rotatedMs: null, revokedMs: null }]);
+    expect(listKeys(store)).toEqual([{ id, label: 'crm', plan: 'scale', region: 'eu', credits: 10, creditsUsed: 0, callsUsed: 0, createdMs: 5, rotatedMs: null, overlapUntilMs: null, revokedMs: null }]);
     store.close();
     expect((await readFile(path)).includes(key)).toBe(false);
   });
@@ -110,6 +110,36 @@ describe('keys', () => {
     store.close();
   });
 
+  it('let the former secret in until the end of the overlap, however it was remembered, over a restart, and not once the key is revoked', async () => {
+    const path = await makeStore();
+    let store = openStore(path);
+    const [atMs, overlapMs] = [Date.parse('2026-01-01'), 3_600_000];
+    let nowMs = atMs;
+    // The clock of the cache stands still: what was remembered stays remembered.
+    const openRing = (): KeyRing => new KeyRing(store, new Journal(store, () => undefined, () => 0), () => 0, () => nowMs);
+    let ring = openRing();
+    const letIn = (...keys: string[]): boolean[] => keys.map((key) => ring.resolve(`Bearer ${key}`)?.id === first.id);
+    const first = createKey(store, { plan: 'growth' });
+    const second = rotateKey(store, first.id, overlapMs, nowMs);
+    if (second === null) throw new Error('not rotated');
+    expect([second.overlapUntilMs, letIn(first.key, second.key), ring.digestsOf(first.id).length]).toEqual([atMs + overlapMs, [true, true], 2]);
+    store.close();
+    store = openStore(path);
+    ring = openRing();
+    nowMs = atMs + overlapMs - 1;
+    expect([letIn(first.key, second.key), listKeys(store)]).toMatchObject([[true, true], [{ overlapUntilMs: atMs + overlapMs }]]);
+    nowMs++;
+    expect([letIn(first.key, second.key), ring.digestsOf(first.id).length]).toEqual([[false, true], 1]);
+    // The next rotation ends an overlap of before; one without an overlap ends every former secret.
+    const third = rotateKey(store, first.id, overlapMs, nowMs);
+    ring = openRing();
+    expect(letIn(first.key, second.key, third?.key ?? '')).toEqual([false, true, true]);
+    revokeKey(store, first.id, nowMs);
+    ring = openRing();
+    expect([letIn(second.key, third?.key ?? ''), [second.key, third?.key].map((key) => ring.wasRevoked(`Bearer ${key}`))]).toEqual([[false, false], [true, true]]);
+    store.close();
+  });
+
   it('are the same keys with another secret when they are rotated', async () => {
     const service = await serveStore();
     const store = openStore(service.store);
@@ -119,7 +149,7 @@ describe('keys', () => {
       return [status, headers.get('x-ratelimit-remaining'), headers.get('idempotency-replayed')];
     };
     expect(await spend(old.key, 'a')).toEqual([200, '59', null]);
-    const made = rotateKey(store, old.id, 7);
+    const made = rotateKey(store, old.id, 0, 7);
     if (made === null) throw new Error('not rotated');
     expect([made.id, made.key === old.key]).toEqual([old.id, false]);
     // What either secret spends is spent: balance, quota and answered requests are the key's.

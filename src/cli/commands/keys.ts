@@ -1,6 +1,7 @@
 /** `millrace keys create | list | update | rotate | revoke` */
 import { UsageError } from '../../errors.ts';
 import type { ExitCode } from '../../errors.ts';
+import { parseAge } from '../../job/age.ts';
 import { didYouMean, nearest } from '../../job/definition/nearest.ts';
 import type { KeysAction } from '../../service/keys-command.ts';
 import { checkFlags, storeOf, textOf, wholeOf, wordOf } from '../flag-values.ts';
@@ -8,7 +9,7 @@ import type { Invocation } from '../invocation.ts';
 
 const PLANS = ['trial', 'growth', 'scale', 'enterprise'] as const;
 const REGIONS = ['us', 'eu', 'apac'] as const;
-const FLAGS = { create: ['store', 'plan', 'region', 'credits', 'label'], list: ['store', 'json'], revoke: ['store'], rotate: ['store'], update: ['store', 'plan', 'add-credits', 'label'] } as const;
+const FLAGS = { create: ['store', 'plan', 'region', 'credits', 'label'], list: ['store', 'json'], revoke: ['store'], rotate: ['store', 'overlap'], update: ['store', 'plan', 'add-credits', 'label'] } as const;
 const ACTIONS = Object.keys(FLAGS) as (keyof typeof FLAGS)[];
 const MAX_CREDITS = 1e12;
 
@@ -34,8 +35,11 @@ function readAction(kind: keyof typeof FLAGS, invocation: Invocation): KeysActio
     case 'list':
       return { kind, json: flags.get('json') === true || !process.stdout.isTTY };
     case 'revoke':
-    case 'rotate':
       return { kind, id: idOf(kind, id) };
+    case 'rotate': {
+      const overlap = textOf(invocation, 'overlap');
+      return { kind, id: idOf(kind, id), overlapMs: overlap === null ? 0 : parseAge('overlap', overlap) };
+    }
     case 'update': {
       const [plan, addCredits, label] = [wordOf(invocation, 'plan', PLANS), wholeOf(invocation, 'add-credits', MAX_CREDITS), textOf(invocation, 'label')];
       const change = { ...(plan !== null && { plan }), ...(addCredits !== null && { addCredits }), ...(label !== null && { label }) };

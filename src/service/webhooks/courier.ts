@@ -42,7 +42,7 @@ export interface CourierOptions {
   readonly deliveries: DeliveryRows;
   readonly writes: StoreWrites;
   readonly outbox: Outbox;
-  readonly keys: Pick<KeyRing, 'digestOf'>;
+  readonly keys: Pick<KeyRing, 'digestsOf'>;
   readonly isDevelopment: boolean;
   readonly resolver: Pick<Resolver, 'addresses'>;
   readonly now: () => number;
@@ -153,20 +153,20 @@ export class Courier {
     const { outbox, keys, now } = this.#options;
     const { keyId, id, webhookId, url, attempts, isDisabled } = claimed;
     const body = unpackBody(claimed.packed);
-    const digest = keys.digestOf(keyId);
+    const digests = keys.digestsOf(keyId);
     if (this.#isErased({ ...claimed, body })) {
       this.count('erased', 1);
       outbox.conclude(claimed, { kind: 'erased' });
       return true;
     }
-    if (digest === null || isDisabled || body === null) {
-      const why = digest === null ? 'key_revoked' : isDisabled ? 'webhook_disabled' : 'unreadable';
+    if (digests.length === 0 || isDisabled || body === null) {
+      const why = digests.length === 0 ? 'key_revoked' : isDisabled ? 'webhook_disabled' : 'unreadable';
       this.count('failed', 1);
       outbox.conclude(claimed, { kind: 'given_up', why });
       if (why === 'unreadable') this.#options.log?.write('warn', { event: 'webhook_delivery', delivery: id, webhook: webhookId, attempt: attempts, state: 'failed', status: null, error: why });
       return true;
     }
-    const secrets = this.#secretsFor(claimed, digest);
+    const secrets = this.#secretsFor(claimed, digests);
     // Its webhook was deleted as soon as it was taken, and the delivery with it.
     if (secrets.length === 0) return true;
     const attempt = await this.attempt(url, secrets, id, body);
@@ -181,12 +181,12 @@ export class Courier {
     return attempt.status === null ? attempt.error === 'stopped' : !BUSY.includes(attempt.status);
   }
 
-  /** Of the webhook, none where there is none any more; of an address that came with a request, those of the key's webhook with just this address, else that which the key itself makes. */
-  #secretsFor({ webhookId, keyId, url }: Claimed, digest: Uint8Array): readonly Uint8Array[] {
+  /** Of the webhook, none where there is none any more; of an address that came with a request, those of the key's webhook with just this address, else those which the key's own secrets make. */
+  #secretsFor({ webhookId, keyId, url }: Claimed, digests: readonly Uint8Array[]): readonly Uint8Array[] {
     const { webhooks } = this.#options;
     if (webhookId !== null) return this.secretsOf(webhookId);
     const found = webhooks.secretsByUrl(keyId, url);
-    return found === null ? [secretOfKey(digest)] : this.#inForce(found);
+    return found === null ? digests.map(secretOfKey) : this.#inForce(found);
   }
 
   #inForce(found: ReturnType<WebhookRows['secrets']>): readonly Uint8Array[] {

@@ -6,13 +6,13 @@ import type { WebhookRows } from './webhook-rows.ts';
 
 export class Subscriptions {
   readonly #rows: WebhookRows;
-  readonly #keys: Pick<KeyRing, 'digestOf'>;
+  readonly #keys: Pick<KeyRing, 'digestsOf'>;
   #wanted = new Map<string, ReadonlySet<EventType>>();
   /** Those that are told of new signals, and of changes of jobs, by id. */
   ofSignals: readonly string[] = [];
   ofChanges: readonly string[] = [];
 
-  constructor(rows: WebhookRows, keys: Pick<KeyRing, 'digestOf'>) {
+  constructor(rows: WebhookRows, keys: Pick<KeyRing, 'digestsOf'>) {
     this.#rows = rows;
     this.#keys = keys;
   }
@@ -20,7 +20,7 @@ export class Subscriptions {
   /** Looks again. */
   reload(): void {
     // Whoever lost their key hears no more.
-    const byKey = [...Map.groupBy(this.#rows.enabled(), ({ keyId }) => keyId)].filter(([keyId]) => this.#keys.digestOf(keyId) !== null);
+    const byKey = [...Map.groupBy(this.#rows.enabled(), ({ keyId }) => keyId)].filter(([keyId]) => this.#keys.digestsOf(keyId).length > 0);
     const enabled = byKey.flatMap(([, webhooks]) => webhooks);
     this.#wanted = new Map(byKey.map(([keyId, webhooks]) => [keyId, new Set(webhooks.flatMap(({ events }) => events))]));
     this.ofSignals = enabled.flatMap(({ id, events }) => (signalTypesOf(events).length > 0 ? [id] : []));

@@ -35,7 +35,7 @@ const PRUNE_AFTER = 50_000;
 export interface WebhooksOptions {
   readonly store: Store;
   readonly journal: Journal;
-  readonly keys: Pick<KeyRing, 'digestOf'>;
+  readonly keys: Pick<KeyRing, 'digestsOf'>;
   readonly signals: SignalFeed;
   readonly directory: Directory;
   /** HTTP and private addresses are fine. */

@@ -329,9 +329,9 @@ describe('a store that cannot be read', () => {
   it('ends no process: what was taken is tried again once it is due', async () => {
     const [world, receiver] = [await World.make(), await Receiver.start()];
     let failures = 1;
-    const digestOf = (): Buffer => {
+    const digestsOf = (): Buffer[] => {
       if (failures-- > 0) throw new Error('disk I/O error');
-      return Buffer.alloc(32);
+      return [Buffer.alloc(32)];
     };
     const log: Record<string, unknown>[] = [];
     await world.live(async (process) => {
@@ -339,7 +339,7 @@ describe('a store that cannot be read', () => {
       announce(process, 1, url);
       announce(process, 2, url);
       await receiver.count(1);
-    }, { keys: { digestOf }, log: { write: (_level: unknown, record: Record<string, unknown>) => void log.push(record) } as unknown as ServiceLog });
+    }, { keys: { digestsOf }, log: { write: (_level: unknown, record: Record<string, unknown>) => void log.push(record) } as unknown as ServiceLog });
     expect(log.filter(({ event }) => event === 'webhooks_failed')).toEqual([{ event: 'webhooks_failed', error: 'disk I/O error' }]);
     world.nowMs += HOUR_MS;
     await world.live(() => receiver.count(2));

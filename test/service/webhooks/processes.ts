@@ -37,7 +37,7 @@ export class World {
     const store = openStore(this.path, 0);
     const journal = new Journal(store, (error) => { throw error; });
     const hooks = new Webhooks({
-      store, journal, keys: { digestOf: () => hash('sha256', 'key', 'buffer') }, signals: new SignalFeed(store), directory: openDirectory(store), isDevelopment: true,
+      store, journal, keys: { digestsOf: () => [hash('sha256', 'key', 'buffer')] }, signals: new SignalFeed(store), directory: openDirectory(store), isDevelopment: true,
       resolver: { addresses: async () => ({ kind: 'no_name', ttlS: null }) }, now: () => this.nowMs, random: () => 0, log: null, health: new StoreHealth(this.path, null), ...more,
     });
     let ended: Promise<void> | null = null;

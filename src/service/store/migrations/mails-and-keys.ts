@@ -35,4 +35,14 @@ export const MAILS_AND_KEYS: readonly Migration[] = [
       CREATE INDEX verifications_by_age ON verifications (started_at);
     `,
   },
+  {
+    version: 23,
+    name: 'a former secret of a key that is let in for a while',
+    // Until `former_until`, epoch milliseconds.
+    sql: `
+      ALTER TABLE keys ADD COLUMN former_hash BLOB;
+      ALTER TABLE keys ADD COLUMN former_until INTEGER;
+      CREATE INDEX keys_by_former_hash ON keys (former_hash) WHERE former_hash IS NOT NULL;
+    `,
+  },
 ];

@@ -42,7 +42,7 @@ export function admit(context: ServiceContext, request: FastifyRequest): void {
   if (encoding !== 'identity' && !(encoding === 'gzip' && takesGzip)) {
     throw new ServiceError('unsupported_media_type', `send the body as it is, ${takesGzip ? 'or with Content-Encoding: gzip' : 'without Content-Encoding'}`);
   }
-  refuseBadQuery(request, request.routeOptions.config.parameters ?? []);
+  refuseBadQuery(request);
 }
 
 /** Fills in the key and quota of a request that costs none of it, for its headers. */
@@ -56,16 +56,20 @@ function peekQuota(context: ServiceContext, request: FastifyRequest, key: Active
   if (key.rpm !== null) request.call.quota = context.quota.peek(key.id, key.rpm, context.clock());
 }
 
-/** @throws ServiceError naming the query parameters that are not in `known`, and the known ones that they resemble; or for a query that cannot be decoded */
-function refuseBadQuery(request: FastifyRequest, known: readonly string[]): void {
-  const { url } = request;
-  if (!url.includes('?')) return;
-  const unknown = Object.keys(request.query as Record<string, unknown>).filter((name) => !known.includes(name));
+/** @throws ServiceError naming the query parameters that the route has not, with the known ones that they resemble; or those that are repeated and have one value */
+export function refuseBadQuery(request: FastifyRequest): void {
+  if (!request.url.includes('?')) return;
+  const parameters = request.routeOptions.config.parameters ?? {};
+  const known = Object.keys(parameters);
+  const given = request.query as Readonly<Record<string, unknown>>;
+  const unknown = Object.keys(given).filter((name) => !known.includes(name));
   const errors = unknown.slice(0, MOST_NAMED).map((name) => ({ parameter: name.slice(0, 64), code: 'unknown_parameter', detail: `unknown query parameter ${JSON.stringify(name.slice(0, 64))}; ${adviceOn(name, known, request)}` }));
   const [first] = errors;
   if (first !== undefined) throw new ServiceError('unknown_parameter', unknown.length === 1 ? first.detail : `${first.detail} (and ${unknown.length - 1} more)`, { errors });
-  // It would be taken as it stands, and find nobody.
-  if (url.includes('%') && !isDecodable(url.slice(url.indexOf('?')))) throw new ServiceError('invalid_parameter', 'the query is not properly percent-encoded (UTF-8)');
+  const repeated = Object.keys(given).filter((name) => Array.isArray(given[name]) && parameters[name]?.most === undefined);
+  if (repeated.length === 0) return;
+  const twice = repeated.map((parameter) => ({ parameter, code: 'repeated', detail: `${parameter} is given more than once` }));
+  throw new ServiceError('invalid_parameter', twice.map(({ detail }) => detail).join(', '), { errors: twice });
 }
 
 function adviceOn(name: string, known: readonly string[], { method, url }: FastifyRequest): string {
@@ -74,15 +78,6 @@ function adviceOn(name: string, known: readonly string[], { method, url }: Fasti
   if (known.length > MANY_PARAMETERS) return 'see the reference for those that are';
   if (known.length > 0) return `known are ${known.join(', ')}`;
   return `${pathOf(url)} takes none${method === 'POST' ? ': send fields in the body' : ''}`;
-}
-
-function isDecodable(query: string): boolean {
-  try {
-    decodeURIComponent(query);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Lets the request's fate take its course; `hold` keeps a connection that is never answered. A hijacked reply gets no answer: Fastify does nothing more for it. */

@@ -4,13 +4,14 @@ import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { fastify, type FastifyInstance, type FastifyRequest, type RouteHandlerMethod } from 'fastify';
 import { isDamage } from '../sqlite/system-code.ts';
-import { admit, suffer, tellQuota } from './admission.ts';
+import { admit, refuseBadQuery, suffer, tellQuota } from './admission.ts';
 import { apiRoute, pathOf, problemText, sendProblem } from './api-route.ts';
 import type { Call, Endpoint, ServiceContext } from './context.ts';
 import { ServiceError } from './errors.ts';
 import { guardConnections, type Connections } from './guard/connections.ts';
 import { checkEveryMs, LIMITS } from './guard/limits.ts';
 import { graphqlEndpoint, graphqlType } from './graphql/endpoint.ts';
+import { badEscapes, refuseMalformed } from './guard/request-checks.ts';
 import { answerOdd, isLate, refuseUnreadable } from './guard/unreadable.ts';
 import { Uploads } from './guard/uploads.ts';
 import { nearPath } from './near-path.ts';
@@ -96,7 +97,7 @@ export function buildApp(context: ServiceContext): App {
     frameworkErrors: (error, request, reply) => {
       // A target that cannot be decoded names nothing; no hook has run for it.
       request.call ??= newCall(nextRequestId(), context.clock());
-      const refusal = new ServiceError('not_found', error.code === 'FST_ERR_MAX_PARAM_LENGTH' ? 'the path is too long' : 'the path is not properly percent-encoded');
+      const refusal = error.code === 'FST_ERR_MAX_PARAM_LENGTH' ? new ServiceError('not_found', 'the path is too long') : badEscapes('path');
       tellQuota(context, request);
       void reply.headers({ ...quotaOf(request.call), 'x-request-id': request.call.requestId, 'x-credits-charged': '0' });
       return sendProblem(reply, refusal, problemText(refusal, request)) as never;
@@ -118,20 +119,22 @@ export function buildApp(context: ServiceContext): App {
     request.call = newCall(nextRequestId(), context.clock());
     follow(context, request, reply);
     // Whoever asks how the service is gets an answer whatever its load.
-    if (!request.is404 && !isApi(request)) {
-      done();
-      return;
-    }
+    const isOpen = !request.is404 && !isApi(request);
     try {
-      letIn(context, request);
-      refuseOddHost(request);
+      if (!isOpen) letIn(context, request);
+      refuseMalformed(request);
+      if (isOpen) {
+        refuseBadQuery(request);
+        done();
+        return;
+      }
       // Before its body is read: whatever that is, there is nothing that takes it.
       if (request.is404) throw noSuchRoute(methods, request);
       admit(context, request);
     } catch (error) {
       // What is damaged before the key is known is a key, or its quota.
       if (isDamage(error)) context.health.damaged('keys', error);
-      else if (request.call.key === null) tellQuota(context, request);
+      else if (!isOpen && request.call.key === null) tellQuota(context, request);
       done(error as Error);
       return;
     }
@@ -169,7 +172,7 @@ export function buildApp(context: ServiceContext): App {
   const serve = ({ method, path, query = {}, open, body, raw }: Operation, handler: RouteHandlerMethod): void => {
     const url = path.replaceAll(/\{(\w+)\}/g, ':$1');
     methods.set(url, [...(methods.get(url) ?? []), ...(method === 'GET' ? ['GET', 'HEAD'] : [method])]);
-    app.route({ method, url, handler, config: { parameters: Object.keys(query), ...(open === undefined ? {} : { open }), ...(raw === undefined ? {} : { raw: Object.keys(raw) }), ...(body === undefined ? {} : { hasBody: true }) } });
+    app.route({ method, url, handler, config: { parameters: query, ...(open === undefined ? {} : { open }), ...(raw === undefined ? {} : { raw: Object.keys(raw) }), ...(body === undefined ? {} : { hasBody: true }) } });
   };
   const jobs = new VerificationJobs({ ...context, rows: context.verifications });
   app.addHook('onClose', async () => jobs.close());
@@ -232,24 +235,6 @@ export function buildApp(context: ServiceContext): App {
       return app.close();
     },
   };
-}
-
-/** RFC 9112 3.2: a request of HTTP/1.1 has one Host, and none has more. @throws ServiceError */
-function refuseOddHost({ headers, raw }: FastifyRequest): void {
-  const isMissing = headers.host === undefined;
-  if (isMissing ? raw.httpVersion !== '1.1' : !hasTwoHosts(raw.rawHeaders)) return;
-  const [code, detail] = isMissing ? ['required', 'Host is missing'] : ['format', 'Host is there more than once'];
-  throw new ServiceError('invalid_parameter', 'a request of HTTP/1.1 has one Host header', { errors: [{ parameter: 'Host', code, detail }] });
-}
-
-/** @param rawHeaders names and values in turn */
-function hasTwoHosts(rawHeaders: readonly string[]): boolean {
-  let hosts = 0;
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = rawHeaders[at] as string;
-    if (name.length === 'host'.length && name.toLowerCase() === 'host') hosts++;
-  }
-  return hosts > 1;
 }
 
 function tellBug({ log }: ServiceContext, { call }: FastifyRequest, error: unknown): void {

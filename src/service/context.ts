@@ -13,6 +13,7 @@ import type { VerifyGate } from './guard/verify-gate.ts';
 import type { SearchIndex } from './search/search-index.ts';
 import type { Directory } from './store/directory.ts';
 import type { EventStreams } from './signal-events.ts';
+import type { Parameters } from './openapi/operation.ts';
 import type { Journal } from './store/journal.ts';
 import type { Named } from './store/named.ts';
 import type { SignalFeed } from './store/signal-feed.ts';
@@ -107,7 +108,7 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     /** Query parameters that the route takes; default none. */
-    parameters?: readonly string[];
+    parameters?: Parameters;
     /** Requests have a body. */
     hasBody?: true;
     /** No key is needed, and no quota taken. */

@@ -16,6 +16,7 @@ export const ERRORS = {
   job_state_conflict: { status: 409, title: 'Not in this state', retryable: false },
   payload_too_large: { status: 413, title: 'Payload too large', retryable: false },
   unsupported_media_type: { status: 415, title: 'Unsupported media type', retryable: false },
+  expectation_failed: { status: 417, title: 'Expectation failed', retryable: false },
   wrong_region: { status: 421, title: 'Wrong region', retryable: false },
   validation_failed: { status: 422, title: 'Validation failed', retryable: false },
   too_many_emails: { status: 422, title: 'Too many emails', retryable: false },

@@ -22,15 +22,18 @@ export type Lookup =
   | { readonly by: 'name'; readonly value: string; readonly where: { readonly domain: string } | { readonly company: string } }
   | { readonly by: 'domain'; readonly value: string };
 
+/** Longer than any address, name or URL is. */
+const KEY = { type: 'string', minLength: 1, maxLength: 2_048 } as const;
+
 /** The fields that a lookup is made of. */
 export const LOOKUP_FIELDS = {
-  email: { type: 'string', description: 'Any address of the person, however it is written.', examples: ['jerome.noel@tundra-logistics.example'] },
-  linkedin_url: { type: 'string', description: 'Address of the professional profile; scheme, country and what follows the path do not matter.', examples: ['https://profiles.example/in/seoyeon-jung-1000'] },
-  phone: { type: 'string', description: 'A number with its country (E.164), mobile or another of theirs, which is less sure; that of a company is nobody\'s. Spaces and hyphens do not matter.', examples: ['+12125550100'] },
-  id: { type: 'string', description: 'The `id` of a record that was answered before.', examples: ['pe_000001'] },
-  name: { type: 'string', description: 'Full name, whatever its case and accents, together with where the person works.', examples: ['Imani Irving'] },
-  domain: { type: 'string', description: 'Domain of the company, or a URL in its place.', examples: ['cobalt-materials.example'] },
-  company: { type: 'string', description: 'Name of the company.', examples: ['Cobalt Materials'] },
+  email: { ...KEY, description: 'Any address of the person, however it is written.', examples: ['jerome.noel@tundra-logistics.example'] },
+  linkedin_url: { ...KEY, description: 'Address of the professional profile; scheme, country and what follows the path do not matter.', examples: ['https://profiles.example/in/seoyeon-jung-1000'] },
+  phone: { ...KEY, description: 'A number with its country (E.164), mobile or another of theirs, which is less sure; that of a company is nobody\'s. Spaces and hyphens do not matter.', examples: ['+12125550100'] },
+  id: { ...KEY, description: 'The `id` of a record that was answered before.', examples: ['pe_000001'] },
+  name: { ...KEY, description: 'Full name, whatever its case and accents, together with where the person works.', examples: ['Imani Irving'] },
+  domain: { ...KEY, description: 'Domain of the company, or a URL in its place.', examples: ['cobalt-materials.example'] },
+  company: { ...KEY, description: 'Name of the company.', examples: ['Cobalt Materials'] },
 } as const satisfies Readonly<Record<string, Field>>;
 
 /** The sets of fields by which a person is found. */

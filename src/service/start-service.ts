@@ -116,7 +116,7 @@ async function startOn(owner: StoreOwner, options: ServiceOptions): Promise<Runn
     await owner.watchFile();
     if (options.sample === true) await loadSample(store);
     store.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}; PRAGMA cache_size = -${CACHE_KIB}`);
-    const keys = new KeyRing(store, journal, clock);
+    const keys = new KeyRing(store, journal, clock, now);
     if (options.sample === true) keys.accept(SAMPLE_KEY, { id: 'key_sample', policy: 'enterprise', rpm: null, region });
     if (options.embeddedKey !== undefined) {
       const { key, rpm } = options.embeddedKey;

@@ -78,6 +78,8 @@ export class BodyReader<B extends Body> implements Lookupable {
     switch (field.type) {
       case 'string':
         if (typeof value !== 'string') return this.#wrongType(name, 'a string', value);
+        if (field.minLength !== undefined && value === '') return this.#refuse(pointer(name), 'empty', `${name} is empty`);
+        if (field.maxLength !== undefined && value.length > field.maxLength) return this.#refuse(pointer(name), 'too_long', `${name} is longer than ${field.maxLength} characters`);
         return field.enum === undefined || field.enum.includes(value) ? value : this.#refuse(pointer(name), 'enum', `${name} must be one of ${field.enum.join(', ')}, not ${shown(value)}`);
       case 'boolean':
         return typeof value === 'boolean' ? value : this.#wrongType(name, 'true or false', value);

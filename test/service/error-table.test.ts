@@ -9,8 +9,8 @@ const SILENT = { hosts: { 'mx.slow.example': { quirk: 'silent' } }, domains: { '
 const AUTH = { authorization: `Bearer ${KEY}` };
 const KNOWN = { email: 'jane.doe@acme.example' };
 
-/** Provoked elsewhere: what is half sent (`guard/limits.test.ts`), a fault that is asked for (`faults.test.ts`), and a full disk (`store/unwritable.test.ts`). */
-const ELSEWHERE: readonly ErrorCode[] = ['request_timeout', 'internal_error', 'disk_full'];
+/** Provoked elsewhere: what is half sent (`guard/limits.test.ts`), what only a socket sends (`hostile.test.ts`), a fault that is asked for (`faults.test.ts`), and a full disk (`store/unwritable.test.ts`). */
+const ELSEWHERE: readonly ErrorCode[] = ['request_timeout', 'internal_error', 'disk_full', 'expectation_failed'];
 
 describe('the error table', () => {
   it('each row is provoked, and answered with its status, headers and words', async () => {
@@ -25,7 +25,7 @@ describe('the error table', () => {
     const reuse = { headers: { 'idempotency-key': 'one' } };
     const inFlight = { key: slow, headers: { 'idempotency-key': 'two' } };
 
-    const provoke: Readonly<Record<Exclude<ErrorCode, 'request_timeout' | 'internal_error' | 'disk_full'>, () => Promise<Reply>>> = {
+    const provoke: Readonly<Record<Exclude<ErrorCode, 'request_timeout' | 'internal_error' | 'disk_full' | 'expectation_failed'>, () => Promise<Reply>>> = {
       invalid_json: () => enrich('{'),
       unknown_parameter: () => service.request('/v1/signals?tpye=funding', { headers: AUTH }),
       invalid_parameter: () => service.request('/v1/signals?limit=0', { headers: AUTH }),

@@ -50,6 +50,12 @@ async function raw(bytes: string | Buffer): Promise<Heard | null> {
   return { status: Number(line.split(' ')[1]), headers, text: answer.subarray(end + 4, length === null ? answer.length : end + 4 + Number(length)).toString('utf8') };
 }
 
+/** The same with the problem of the answer. */
+async function refusal(bytes: string): Promise<{ readonly status: number | undefined; readonly json: unknown }> {
+  const heard = await raw(bytes);
+  return { status: heard?.status, json: heard?.text.startsWith('{') === true ? (JSON.parse(heard.text) as unknown) : null };
+}
+
 const post = (body: string, path = '/v1/enrich', more = ''): string => `POST ${path} HTTP/1.1\r\nHost: x\r\n${AUTH}${CLOSE}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n${more}\r\n${body}`;
 const get = (path: string, more = ''): string => `GET ${path} HTTP/1.1\r\nHost: x\r\n${AUTH}${CLOSE}${more}\r\n`;
 const framed = (head: string, body: string): string => `POST /v1/enrich HTTP/1.1\r\nHost: x\r\n${AUTH}Content-Type: application/json\r\n${head}\r\n\r\n${body}`;
@@ -99,7 +105,7 @@ const CASES: readonly (readonly [name: string, bytes: string | Buffer, status: n
   ['deep metadata', post(`{"requests":[{"params":{},"metadata":${nested(MANY)}}]}`, '/v1/enrich/bulk'), 422, 'validation_failed'],
   ['deep metadata of a job', post(`{"operation":"enrich","metadata":{"a":${nested(MANY)}}}`, '/v1/batches'), 422, 'validation_failed'],
   ['a deep filter', post(`{"title":${nested(MANY)}}`, '/v1/contacts/search'), 422, 'validation_failed'],
-  ['a path that does not decode', get('/v1/companies/%ff'), 404, 'not_found'],
+  ['a path that does not decode', get('/v1/companies/%ff'), 400, 'invalid_parameter'],
   ['a path with a zero', get('/v1/companies/%00'), 400, 'invalid_parameter'],
   ['a path upwards', get('/v1/companies/..%2f..%2fhealthz'), 400, 'invalid_parameter'],
   ['a path of another case', get('/V1/signals'), 404, 'not_found'],
@@ -126,9 +132,38 @@ describe('the service', () => {
     expect(heard.headers.get('x-credits-charged')).toBe('0');
   });
 
-  it('takes an expectation that nobody knows for none, and HTTP/1.0 as it is', async () => {
-    expect(await raw(post('{"id":"pe_1"}', '/v1/enrich', 'Expect: 200-maybe\r\n'))).toMatchObject({ status: 200 });
-    expect(await raw('GET /healthz HTTP/1.0\r\n\r\n')).toMatchObject({ status: 200 });
+  it('takes 100-continue, and refuses every other expectation with 417, on every route', async () => {
+    for (const expected of ['200-maybe', '100-continue, 200-maybe', 'x']) {
+      for (const sent of [post('{"id":"pe_1"}', '/v1/enrich', `Expect: ${expected}\r\n`), get('/healthz', `Expect: ${expected}\r\n`), get('/no/such', `Expect: ${expected}\r\n`)]) expect(await refusal(sent), sent).toMatchObject({ status: expected.startsWith('100') ? 100 : 417 });
+    }
+    expect(await refusal(post('{"id":"pe_1"}', '/v1/enrich', 'Expect: 200-maybe\r\n'))).toMatchObject({ status: 417, json: { code: 'expectation_failed', errors: [{ parameter: 'Expect' }] } });
+    expect(await refusal(post('{"id":"pe_1"}', '/v1/enrich', 'Expect: 100-Continue\r\n'))).toMatchObject({ status: 100 });
+    // RFC 9110 10.1.1: a server ignores the header of a request of HTTP/1.0.
+    expect(await refusal('GET /healthz HTTP/1.0\r\nExpect: x\r\n\r\n')).toMatchObject({ status: 200 });
+  });
+
+  it('refuses a request of HTTP/1.1 without Host on every route, and one with two', async () => {
+    for (const path of ['/healthz', '/openapi.json', '/v1/signals', '/no/such', '/v1/%zz']) {
+      expect(await refusal(`GET ${path} HTTP/1.1\r\nConnection: close\r\n\r\n`), path).toMatchObject({ status: 400, json: { code: 'invalid_parameter' } });
+      expect(await refusal(`GET ${path} HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n`), path).toMatchObject({ status: 400 });
+    }
+  });
+
+  it('refuses what does not decode alike, in path and query, on every route', async () => {
+    for (const bad of ['%', '%z', '%zz', '%ff', '%c0%af', '%e0%80%af', '%ed%a0%80', '%f5%80%80%80', 'a%2']) {
+      for (const target of [`/v1/companies/${bad}`, `/v1/batches/${bad}`, `/v1/webhooks/${bad}/deliveries`, `/${bad}`, `/v1/signals?type=${bad}`, `/v1/signals?${bad}=1`, `/v1/contacts/search?q=${bad}`, `/healthz?a=${bad}`, `/no/such?a=${bad}`]) {
+        const answer = await refusal(get(target));
+        expect([target, answer]).toEqual([target, expect.objectContaining({ status: 400, json: expect.objectContaining({ code: 'invalid_parameter', detail: `the ${target.includes('?') ? 'query' : 'path'} is not properly percent-encoded (UTF-8)` }) })]);
+      }
+    }
+  });
+
+  it('refuses query parameters that a route has not, probes included, and values that come twice', async () => {
+    for (const path of ['/healthz', '/readyz', '/openapi.json', '/docs']) expect(await refusal(get(`${path}?verbose=1`)), path).toMatchObject({ status: 400, json: { code: 'unknown_parameter', errors: [{ parameter: 'verbose' }] } });
+    for (const query of ['/v1/signals?limit=1&limit=2', '/v1/contacts/search?sort=name&sort=name', '/v1/batches?cursor=a&cursor=b', '/v1/batches/x/results?set=failed&set=failed', '/v1/webhooks/x/deliveries?limit=1&limit=1']) {
+      expect(await refusal(get(query)), query).toMatchObject({ status: 400, json: { code: 'invalid_parameter', errors: [{ code: 'repeated' }] } });
+    }
+    expect(await refusal(get('/v1/signals', 'Last-Event-ID: x\r\n'))).toMatchObject({ status: 400, json: { errors: [{ parameter: 'Last-Event-ID' }] } });
   });
 
   it('never fails of bytes that were changed on their way', async () => {

@@ -147,7 +147,9 @@ describe('POST /v1/contacts/reveal', () => {
     [{}, '', 'required'], [{ domain: 'acme.example' }, '', 'required'], [{ name: 'Ada' }, '', 'required'], [{ id: 'x', email: 'a@acme.example' }, '/id', 'ambiguous'], [{ id: 'x', domain: 'acme.example' }, '/domain', 'ambiguous'],
     [{ name: 'x', domain: 'acme.example', company: 'Acme' }, '/company', 'ambiguous'], [{ linkedin_url: 'ada' }, '/linkedin_url', 'invalid_url'], [{ phone: '555' }, '/phone', 'invalid_phone'], [{ name: 'x', domain: 'y' }, '/domain', 'invalid_domain'],
     [{ id: 'pe_a', reveal_mobile: 'no' }, '/reveal_mobile', 'type'], [{ linkedin: 'x' }, '/linkedin', 'unknown_field'],
-    [{ name: 'Ada Example', company: '' }, '/company', 'invalid_company'],
+    [{ name: 'Ada Example', company: ' ' }, '/company', 'invalid_company'],
+    [{ name: 'Ada Example', company: '' }, '/company', 'empty'],
+    [{ email: 'x'.repeat(2_049) }, '/email', 'too_long'],
   ])('refuses %j at %j: %s', async (body, pointer, code) => {
     const { status, json } = await service.post('/v1/contacts/reveal', body);
     expect([status, json['code']]).toEqual([422, 'validation_failed']);

@@ -27,7 +27,7 @@ export function refuseLate({ raw, url, call }: Pick<FastifyRequest, 'raw' | 'url
   refuseSocket(LATE, raw.socket, { requestId: call.requestId, instance: pathOf(url), quota: quotaOf(call) });
 }
 
-/** A tunnel is refused like any other method; an expectation that nobody knows is none (RFC 9110 10.1.1), so the request is answered. */
+/** A tunnel is refused like any other method. An expectation that nobody knows comes as a request, which is refused in the service's own words. */
 export function answerOdd(server: Server, nextRequestId: () => string): void {
   server.on('connect', (_request, socket) => refuseSocket(new ServiceError('method_not_allowed', 'this is no proxy', { headers: { allow: 'GET, HEAD, POST, PUT, PATCH, DELETE' } }), socket, unknown(nextRequestId())));
   server.on('checkExpectation', (request, response) => void server.emit('request', request, response));

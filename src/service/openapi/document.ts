@@ -1,4 +1,5 @@
 /** The service's description as OpenAPI 3.1, made from the declarations of its operations. Pure. */
+import { LIMITS } from '../guard/limits.ts';
 import { OPERATIONS } from '../operations/operations.ts';
 import { schemaComponents } from './components.ts';
 import { webhookItems } from './events.ts';
@@ -25,7 +26,7 @@ export interface OpenApiDocument {
 
 const INTRODUCTION = `A data service of business contacts and companies, over data of the operator's own.
 
-Every call carries an API key: \`Authorization: Bearer KEY\`. Bodies are JSON of at most 1 MiB, but for the parts of batches. Fields are snake_case, what is not known is \`null\`, times are RFC 3339 in UTC, dates \`YYYY-MM-DD\`.
+Every call carries an API key: \`Authorization: Bearer KEY\`. Bodies are JSON of at most 1 MiB, but for the parts of batches; headers have 16 KiB, path and query with them, and there are 100 at most. A header \`Expect\` other than \`100-continue\` is refused, and so is what is not properly percent-encoded. Fields are snake_case, what is not known is \`null\`, times are RFC 3339 in UTC, dates \`YYYY-MM-DD\`.
 
 Every answer says what it cost and what is left of the quota, errors included. The quota is a token bucket of one minute's requests for each key, which fills evenly. Errors are \`application/problem+json\` (RFC 9457) with a stable \`code\`. \
 A \`POST\` with an \`Idempotency-Key\` may be sent again without being charged again. Every \`GET\` answers \`HEAD\` too.
@@ -78,7 +79,8 @@ function describe(operation: Operation, answers: SampleAnswers): Schema {
   };
 }
 
-function parameterObject(name: string, place: 'path' | 'query' | 'header', { description, schema, example, most, divided }: Parameter): Schema {
+function parameterObject(name: string, place: 'path' | 'query' | 'header', { description, schema: declared, example, most, divided }: Parameter): Schema {
+  const schema = place === 'path' && declared['type'] === 'string' ? { ...declared, minLength: 1, maxLength: LIMITS.parameterLength } : declared;
   const shape = most === undefined ? { schema } : { schema: { type: 'array', items: schema, minItems: 1, maxItems: most }, style: 'form', explode: true };
   return { name, in: place, required: place === 'path', description, ...shape, ...(example === undefined ? {} : { example: most === undefined ? example : typeof example === 'string' && divided === true ? example.split(',') : [example] }) };
 }

@@ -40,9 +40,8 @@ export const ALWAYS_OPEN = ['X-Request-Id', 'X-Credits-Charged'] as const;
 /** Headers that any POST may have. */
 export const POST_HEADERS: Parameters = {
   'Idempotency-Key': {
-    description: '1 to 255 printable ASCII characters. The same request with the same key within 24 hours is answered as the first was, at no charge.',
-    schema: { type: 'string', pattern: '^[ -~]{1,255}$' },
-    example: '5f0c6c1e-row-17',
+    description: '1 to 255 printable ASCII characters. A value of your own for each request, such as a UUID: the same request with the same value within 24 hours is answered as the first was, at no charge, and another request with it is refused (422 `idempotency_mismatch`).',
+    schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[ -~]+$' },
   },
 };
 

@@ -22,12 +22,13 @@ export const PROBLEM_NOTES: Readonly<Record<ErrorCode, string>> = {
   job_state_conflict: 'The job or webhook is in another state than this needs; `detail` says in which.',
   payload_too_large: 'The body is larger than 1 MiB, or a part of a batch than 64 MiB.',
   unsupported_media_type: 'The body is of another type than the operation takes, or it is compressed.',
+  expectation_failed: 'The request has an `Expect` other than `100-continue`.',
   wrong_region: 'The key belongs to another region, which is named.',
   validation_failed: 'The body is JSON, but not what the operation takes; `errors` names each field.',
   too_many_emails: 'More than 1,000 addresses.',
   idempotency_mismatch: 'The `Idempotency-Key` was used for another request within the last 24 hours, or its answer was too large to be kept. Free; take another key.',
   rate_limited: 'The quota is used up: wait as long as `Retry-After` says.',
-  headers_too_large: 'The headers are larger than 16 KiB.',
+  headers_too_large: 'The headers, path and query with them, are larger than 16 KiB, or there are more than 100.',
   suppressed_person: 'The person asked to be removed; of an answer that would be repeated for its `Idempotency-Key`, somebody whom it names. Free.',
   internal_error: 'Something went wrong here, or what the store has of this is damaged. Nothing was charged; `request_id` helps to find it.',
   overloaded: 'Too much at once, or the store cannot be written for the moment: wait as long as `Retry-After` says. Nothing was charged.',
@@ -35,11 +36,13 @@ export const PROBLEM_NOTES: Readonly<Record<ErrorCode, string>> = {
 };
 
 /** Of any call. A wrong path or method is refused before it is one of any operation. */
-const COMMON: readonly ErrorCode[] = ['unknown_parameter', 'invalid_parameter', 'unauthorized', 'forbidden', 'request_timeout', 'unsupported_media_type', 'wrong_region', 'rate_limited', 'headers_too_large', 'internal_error', 'overloaded', 'disk_full', 'method_not_allowed'];
-const OF_BODIES: readonly ErrorCode[] = ['invalid_json', 'payload_too_large', 'validation_failed'];
-/** Of whatever may be repeated: an answer that names somebody who was erased since is not repeated. */
+const COMMON: readonly ErrorCode[] = ['unknown_parameter', 'invalid_parameter', 'unauthorized', 'forbidden', 'request_timeout', 'unsupported_media_type', 'expectation_failed', 'wrong_region', 'rate_limited', 'headers_too_large', 'internal_error', 'overloaded', 'disk_full', 'method_not_allowed'];
+/** A body is read wherever one is sent, also where none is wanted. */
+const OF_CHANGES: readonly ErrorCode[] = ['invalid_json', 'payload_too_large'];
+const OF_BODIES: readonly ErrorCode[] = ['validation_failed'];
+/** Any POST may carry an `Idempotency-Key`; an answer that names somebody who was erased since is not repeated. */
 const OF_POSTS: readonly ErrorCode[] = ['idempotency_in_flight', 'idempotency_mismatch', 'suppressed_person'];
-const OPEN: readonly ErrorCode[] = ['invalid_parameter', 'method_not_allowed', 'request_timeout', 'headers_too_large', 'internal_error'];
+const OPEN: readonly ErrorCode[] = ['unknown_parameter', 'invalid_parameter', 'method_not_allowed', 'request_timeout', 'expectation_failed', 'headers_too_large', 'internal_error'];
 
 /** Headers of an answer with this code, besides those of every answer. */
 const WITH: Partial<Record<ErrorCode, readonly string[]>> = {
@@ -55,8 +58,8 @@ const WITH: Partial<Record<ErrorCode, readonly string[]>> = {
 const REPLAYED: readonly number[] = [404, 422, 451];
 
 /** Every code that an operation may answer. */
-export function problemsOf({ method, open, body, problems }: Operation): readonly ErrorCode[] {
-  const all = new Set<ErrorCode>([...(open === true ? OPEN : COMMON), ...(body === undefined ? [] : OF_BODIES), ...(method === 'POST' ? OF_POSTS : []), ...problems]);
+export function problemsOf({ open, method, body, problems }: Operation): readonly ErrorCode[] {
+  const all = new Set<ErrorCode>([...(open === true ? OPEN : COMMON), ...(method === 'GET' ? [] : OF_CHANGES), ...(body === undefined ? [] : OF_BODIES), ...(method === 'POST' ? OF_POSTS : []), ...problems]);
   return CODES.filter((code) => all.has(code));
 }
 
@@ -138,6 +141,6 @@ export const PROBLEM: Schema = {
     code: { type: 'string', enum: CODES, description: 'For programs; stable.' },
     request_id: { type: 'string', description: 'As in `X-Request-Id`.' },
     retryable: { type: 'boolean', description: 'Whether the same request may work later.' },
-    errors: { type: 'array', items: ITEM, description: 'What exactly is wrong, and where; at most 100.' },
+    errors: { type: 'array', items: ITEM, maxItems: 100, description: 'What exactly is wrong, and where; at most 100.' },
   },
 };

@@ -12,6 +12,9 @@ interface Described {
 interface TextField extends Described {
   readonly type: 'string';
   readonly enum?: readonly string[];
+  /** Characters. */
+  readonly minLength?: 1;
+  readonly maxLength?: number;
 }
 
 interface FlagField extends Described {

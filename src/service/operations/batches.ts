@@ -61,7 +61,6 @@ export const BATCH_CHANGE_BODY = { required: ['max_credits'], properties: { max_
 const ID: Parameter = { description: 'The `id` of the job.', schema: { type: 'string' }, example: 'bat_0123456789abcdef0123456789abcdef' };
 const JOB = { 'application/json': ref('Batch') };
 const tag = 'Batches';
-const CHANGED_ONCE = ['job_state_conflict', 'idempotency_in_flight', 'idempotency_mismatch'] as const;
 
 /** A call to one job: what lies below its path, and what it answers and is refused with besides the job itself and what all of them are. */
 function ofJob({ under = '', inPath = {}, answers = { 200: { description: 'The job.', content: JOB } }, problems = [], ...call }: Omit<Operation, 'path' | 'tag' | 'answers' | 'problems'> & Partial<Pick<Operation, 'answers' | 'problems'>> & { readonly under?: string }): Operation {
@@ -128,7 +127,7 @@ export const COMPLETE_BATCH = ofJob({
   under: '/complete',
   summary: 'Say that all parts are there',
   description: 'The job is validated and worked off from then on. When a part is missing between 1 and the last one, it is named and the job stays open. Without a body.',
-  problems: CHANGED_ONCE,
+  problems: ['job_state_conflict'],
 });
 
 export const CANCEL_BATCH = ofJob({
@@ -137,7 +136,7 @@ export const CANCEL_BATCH = ofJob({
   under: '/cancel',
   summary: 'End a job early',
   description: 'What is done stays done and paid for, and can be fetched; all else is `unprocessed` and free. Without a body.',
-  problems: CHANGED_ONCE,
+  problems: ['job_state_conflict'],
 });
 
 export const DELETE_BATCH = ofJob({

@@ -32,7 +32,7 @@ export const CONTACT_BODY = {
 const OBJECT = ['object', 'null'];
 
 export const GRAPHQL_PROPERTIES: Readonly<Record<string, Schema>> = {
-  query: { type: 'string', description: `The document, of ${GRAPHQL_LIMITS.length.toLocaleString('en')} characters and ${GRAPHQL_LIMITS.tokens.toLocaleString('en')} tokens at most.`, examples: ['{ company(domain: "cobalt-materials.example") { name employees } }'] },
+  query: { type: 'string', maxLength: GRAPHQL_LIMITS.length, description: `The document, of ${GRAPHQL_LIMITS.length.toLocaleString('en')} characters and ${GRAPHQL_LIMITS.tokens.toLocaleString('en')} tokens at most.`, examples: ['{ company(domain: "cobalt-materials.example") { name employees } }'] },
   variables: { type: OBJECT, description: 'Values of its variables, by name.', examples: [{}] },
   operationName: { type: ['string', 'null'], description: 'Which of its operations is meant, where it has several.', examples: [null] },
   extensions: { type: OBJECT, description: 'Taken, and not looked at.', examples: [{}] },

@@ -15,4 +15,4 @@ export function readLimit({ schema: { minimum, maximum } }: LimitParameter, text
   return limit >= minimum && limit <= maximum ? limit : null;
 }
 
-export const CURSOR: Parameter = { description: 'The `next_cursor` of the page before, as it was, with the same filters and order.', schema: { type: 'string' } };
+export const CURSOR: Parameter = { description: 'The `next_cursor` of the page before, as it was, with the same filters and order.', schema: { type: 'string', pattern: '^[A-Za-z0-9_-]+$' } };

@@ -43,7 +43,7 @@ export const SEARCH_PARAMETERS: Parameters = { ...filterParameters(), ...OPTIONS
 function searchBody(): Schema {
   const properties = Object.entries(SEARCH_PARAMETERS).map(([name, { description, schema, most, divided, example }]) => {
     const value = bare(schema);
-    return [name, { description, ...(most === undefined ? { anyOf: [value, { type: 'null' }] } : { anyOf: [value, { type: 'array', items: value }, { type: 'null' }] }), examples: [divided === true && typeof example === 'string' && example.includes(',') ? example.split(',') : example] }] as const;
+    return [name, { description, ...(most === undefined ? { anyOf: [value, { type: 'null' }] } : { anyOf: [value, { type: 'array', items: value, maxItems: most }, { type: 'null' }] }), examples: [divided === true && typeof example === 'string' && example.includes(',') ? example.split(',') : example] }] as const;
   });
   return { type: 'object', properties: Object.fromEntries(properties), additionalProperties: false };
 }
@@ -55,7 +55,7 @@ function bare(schema: Schema): Schema {
 }
 
 const DESCRIPTION =
-  'One of a filter\'s values must be met, and all filters; `exclude_*` leave out who meets them. Ranges are `min-max`, `min-` or `-max`, with K, M and B for thousands, millions and billions. Of words, a value has 20 at the most. ' +
+  'One of a filter\'s values must be met, and all filters; `exclude_*` leave out who meets them. Ranges are `min-max`, `min-` or `-max`, with K, M and B for thousands, millions and billions. Of words, a value has 20 at the most; all filters together have 200 values, but for keys such as `domain`. ' +
   'Addresses and numbers are not shown: that is `POST /v1/contacts/reveal`. A search is free.';
 
 const ANSWERS: Operation['answers'] = { 200: { description: 'A page of contacts.', content: { 'application/json': ref('ContactPage') } } };

@@ -3,6 +3,7 @@ import type { Operation, Parameters } from '../openapi/operation.ts';
 import { ref, type Body, type Field } from '../openapi/schema.ts';
 import { EVENT_TYPES } from '../webhooks/announcement.ts';
 import type { FilterName } from '../webhooks/filter.ts';
+import { MAX_URL } from '../webhooks/url.ts';
 import { CURSOR, limitParameter } from './paging.ts';
 
 export const MAX_WEBHOOKS = 20;
@@ -11,14 +12,16 @@ export const DELIVERY_LIMIT = limitParameter(25, 100);
 const PATH = '/v1/webhooks';
 const NO_CONTENT = { 204: { description: 'It is done.' } } as const;
 
+const URL_SHAPE = { type: 'string', maxLength: MAX_URL } as const;
+
 /** What a `webhook_url` of a request is. */
 export const WEBHOOK_URL = {
-  type: 'string',
+  ...URL_SHAPE,
   description: 'An HTTPS address that is told when it is done, signed with the secret of your webhook with this address, else with one that follows from the API key.',
   examples: ['https://hooks.acme.example/millrace'],
 } as const satisfies Field;
 
-const URL_FIELD = { type: 'string', description: 'HTTPS address of the receiver, on the Internet, without user name and password.', examples: ['https://hooks.acme.example/millrace'] } as const;
+const URL_FIELD = { ...URL_SHAPE, description: 'HTTPS address of the receiver, on the Internet, without user name and password.', examples: ['https://hooks.acme.example/millrace'] } as const;
 
 const SAYS: Readonly<Record<FilterName, { readonly description: string; readonly examples: readonly (readonly string[])[] }>> = {
   domain: { description: 'Companies with these domains, their own or other ones; of a change of jobs the former employer or the new one.', examples: [['tundra-logistics.example']] },

@@ -44,6 +44,7 @@ export function signals(app: FastifyInstance, context: ServiceContext): RouteHan
 
 function pageEndpoint(signals: SignalFeed): Endpoint {
   return (_body, request) => {
+    heardOf(request);
     const { signals: shown, limit, next } = signalPage(signals, request.query as QueryValues);
     const text = JSON.stringify({ data: shown.map(({ record }) => record), meta: { limit, next_cursor: next } });
     return { status: 200, text, credits: 0, headers: next === null ? {} : { link: `<${nextUrl(request.url, next)}>; rel="next"` } };
@@ -68,6 +69,7 @@ export function signalPage(feed: SignalFeed, query: QueryValues): SignalPage {
 
 function begin(context: ServiceContext, request: FastifyRequest): SignalQuery {
   const query = readSignalQuery(request.query as QueryValues);
+  heardOf(request);
   if (query.after !== null) {
     const detail = 'a stream takes no cursor: it begins at the first signal, or after Last-Event-ID';
     throw new ServiceError('invalid_parameter', detail, { errors: [{ parameter: 'cursor', code: 'not_for_streams', detail }] });
@@ -112,10 +114,17 @@ function sendEvents(context: ServiceContext, streams: EventStreams, request: Fas
 
 /** After the event that was heard last; else, with `since`, from the first on, so that what matches is caught up with; else from now on. */
 function startOf(request: FastifyRequest, signals: SignalFeed, fromTheFirst: boolean): number {
-  const heard = request.headers['last-event-id'];
-  if (heard === undefined || heard === '') return fromTheFirst ? 0 : signals.last();
+  const heard = heardOf(request);
+  if (heard === null) return fromTheFirst ? 0 : signals.last();
   // One that was heard of a store whose backup is served now is beyond its end: all that becomes known up to there would be passed over.
-  if (typeof heard === 'string' && /^\d{1,15}$/.test(heard)) return Math.min(Number(heard), signals.last());
+  return Math.min(heard, signals.last());
+}
+
+/** The event after which a stream goes on; null: it does not say. @throws ServiceError for another form of answer as well: it is wrong there too */
+function heardOf({ headers }: FastifyRequest): number | null {
+  const heard = headers['last-event-id'];
+  if (heard === undefined || heard === '') return null;
+  if (typeof heard === 'string' && /^\d{1,15}$/.test(heard)) return Number(heard);
   const detail = 'Last-Event-ID must be the id of an event of this stream';
   throw new ServiceError('invalid_parameter', detail, { errors: [{ parameter: 'Last-Event-ID', code: 'format', detail }] });
 }

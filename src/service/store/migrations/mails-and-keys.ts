@@ -36,7 +36,7 @@ export const MAILS_AND_KEYS: readonly Migration[] = [
     `,
   },
   {
-    version: 23,
+    version: 25,
     name: 'a former secret of a key that is let in for a while',
     // Until `former_until`, epoch milliseconds.
     sql: `

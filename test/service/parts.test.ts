@@ -40,7 +40,7 @@ describe('the parts of what is nested', () => {
     expect(cleanRecord({ hq: { lat: 'north' }, location: { lat: 'north' } }, { ...IMPORTED_PERSON, ...IMPORTED_COMPANY })).toEqual({ record: {}, dropped: ['hq.lat', 'location.lat'] });
     expect(cleanRecord(PERSON, IMPORTED_PERSON).record).toMatchObject({
       location: { ...NOWHERE, city: 'Bonn' }, emails: [{ email: 'ann@whole.example', type: 'work', status: null }, { email: 'ann@private.example', type: null, status: null }],
-      employment_history: [{ title: 'CTO', domain: null, started_on: '2024-01-01', ended_on: null, is_current: null }],
+      employment_history: [{ title: 'CTO', company: null, domain: null, started_on: '2024-01-01', ended_on: null, is_current: null }],
       education: [{ school: 'Example University', degree: null, started_on: null, ended_on: null }],
     });
     // What was cleaned is clean.

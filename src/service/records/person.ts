@@ -52,7 +52,7 @@ export const PERSON = {
   education: { type: 'objects', says: 'Schools.', fields: { school: 'string', degree: 'string', started_on: 'string', ended_on: 'string' } },
   employment_history: {
     type: 'objects', says: 'Present and earlier roles.',
-    fields: { title: 'string', domain: 'string', started_on: 'string', ended_on: 'string', is_current: 'boolean' },
+    fields: { title: 'string', company: 'string', domain: 'string', started_on: 'string', ended_on: 'string', is_current: 'boolean' },
   },
   likelihood: { type: 'integer', isComputed: true, says: 'How sure it is that this is who was asked for; `null` when a company was.', example: 98 },
   matched_on: { type: 'strings', isComputed: true, says: 'By what it was found.', example: ['email'] },

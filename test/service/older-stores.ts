@@ -2,6 +2,7 @@
 import type { Store } from '../../src/service/store/store.ts';
 
 const UNDO: Readonly<Record<number, string>> = {
+  25: 'DROP INDEX keys_by_former_hash; ALTER TABLE keys DROP COLUMN former_hash; ALTER TABLE keys DROP COLUMN former_until',
   24: 'DROP TABLE answers; DROP TABLE answer_blocks',
   23: 'DROP TRIGGER signal_keys_go; DROP TABLE signal_keys; ALTER TABLE signals ADD COLUMN person_email TEXT; CREATE INDEX signals_by_person ON signals (person_email) WHERE person_email IS NOT NULL',
   22: 'DROP INDEX webhook_deliveries_settled; CREATE INDEX webhook_deliveries_by_age ON webhook_deliveries (created_at); ALTER TABLE webhook_deliveries DROP COLUMN round; ALTER TABLE webhooks DROP COLUMN disabled_at; ALTER TABLE webhooks DROP COLUMN failing_since',

@@ -76,9 +76,11 @@ function standardColumns(steps: readonly Step[]): readonly (readonly [string, Re
   return [...STANDARD, ...steps.flatMap((step) => OF_STEP[step])];
 }
 
-/** The value at a dotted path such as `enrich.company.hq.city`, `verify.flags.role`, `result.outcome` or `input.<column>`. */
+/** The value at a dotted path such as `enrich.company.hq.city`, `verify.flags.role`, `result.outcome` or `input.<column>`. A standard column's path gives what that column holds. */
 export function readPath(path: string, columns: readonly string[]): Read {
   if (path.startsWith(INPUT)) return readInput(path.slice(INPUT.length), columns);
+  const standard = STANDARD.find(([name]) => name === path)?.[1];
+  if (standard !== undefined) return standard;
   const [root, ...rest] = path.split('.');
   const step = STEPS.find((name) => name === root);
   return (result) => {

@@ -101,6 +101,8 @@ describe('rows of csv and tsv', () => {
     expect(JSON.parse(lines.row(csvRecord(['1']), { outcome: 'matched', error: null, ...NO_ANSWERS, failure: null, didYouMean: 'jo@x.example' }).toString())).toMatchObject({ input: { id: '1' }, result: { outcome: 'matched', did_you_mean: 'jo@x.example' } });
     const named = rowFormat(jobFor({ fields: { Meant: 'result.did_you_mean' } }), manifestOf(['id']));
     expect(named.row(csvRecord(['1']), { outcome: 'matched', error: null, ...NO_ANSWERS, failure: null, didYouMean: 'jo@x.example' }).toString()).toBe('1,jo@x.example\n');
+    const asStandard = rowFormat(jobFor({ fields: { Meant: 'verify.did_you_mean' } }), manifestOf(['id']));
+    expect(asStandard.row(csvRecord(['1']), { outcome: 'matched', error: null, ...NO_ANSWERS, failure: null, didYouMean: 'jo@x.example' }).toString()).toBe('1,jo@x.example\n');
   });
 
   it('hold the configured columns instead, by path', async () => {

@@ -57,7 +57,7 @@ export function checkField(name: string, path: string, origin: Origin): { readon
   if (INPUT_PATH.test(path)) return { step: null, isKnown: true };
   const { step, field, suggestion } = checkPath(path);
   if (field === 'no_path') {
-    const hint = `Write result.outcome, result.error, ${STEPS.map((name) => `${name}.<field>`).join(', ')} or input.<column>.`;
+    const hint = `Write result.outcome, result.error, result.did_you_mean, ${STEPS.map((name) => `${name}.<field>`).join(', ')} or input.<column>.`;
     throw refusal(origin, 'bad_fields', `output.fields: ${show(path)}, for the column ${show(name)}, is no path into a result${didYouMean(suggestion)}`, hint);
   }
   if (field === 'misspelt') {

@@ -23,7 +23,7 @@ const VERDICT = [
 
 /** By the path of the object that has them. Objects that are not named here may hold any field. */
 export const RESULT_FIELDS: Readonly<Record<string, readonly string[]>> = {
-  result: ['outcome', 'error'],
+  result: ['outcome', 'error', 'did_you_mean'],
   enrich: PERSON,
   'enrich.company': COMPANY,
   company: COMPANY,

@@ -45,6 +45,7 @@ test('what is named, and what is left to the service', () => {
   expect(checkPath('verify.flags.rol').suggestion).toBe('verify.flags.role');
   expect(checkPath('enrihc.title')).toEqual({ step: null, field: 'no_path', suggestion: 'enrich.title' });
   expect(checkPath('title')).toEqual({ step: null, field: 'no_path', suggestion: 'enrich.title' });
+  expect(checkPath('result.did_you_mean')).toEqual({ step: null, field: 'known', suggestion: null });
   expect(checkPath('result.outcom').suggestion).toBe('result.outcome');
   expect(checkPath('enrich.crm_score_2026')).toEqual({ step: 'enrich', field: 'unknown', suggestion: null });
   expect(checkPath('verify')).toMatchObject({ field: 'no_path' });

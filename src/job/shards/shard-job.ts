@@ -65,7 +65,7 @@ export function ownRpm({ service: { rpm, quota } }: Pick<CompiledJob, 'service'>
   return rpm === null || shard === null || quota !== null ? rpm : Math.max(1, Math.floor(rpm / shard.of));
 }
 
-/** Further windows that the service keeps: of a shard its part, as of the plan. */
-export function ownWindows({ service: { windows, quota } }: Pick<CompiledJob, 'service'>, { shard }: Pick<Checkpoint, 'shard'>): readonly StatedWindow[] {
-  return shard === null || quota !== null ? windows : windows.map(({ limit, periodMs }) => ({ limit: Math.max(1, Math.floor(limit / shard.of)), periodMs }));
+/** Windows that the job states: of a shard its part. Each run counts its own calls in them, and `service.quota` shares the plan's minute alone. */
+export function ownWindows({ service: { windows } }: Pick<CompiledJob, 'service'>, { shard }: Pick<Checkpoint, 'shard'>): readonly StatedWindow[] {
+  return shard === null ? windows : windows.map(({ limit, periodMs }) => ({ limit: Math.max(1, Math.floor(limit / shard.of)), periodMs }));
 }

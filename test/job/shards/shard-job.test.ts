@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { ownRpm, shardJob } from '../../../src/job/shards/shard-job.ts';
+import { ownRpm, ownWindows, shardJob } from '../../../src/job/shards/shard-job.ts';
 import type { CompiledJob } from '../../../src/job/types.ts';
 import { compiled, LEAST } from '../definition/support.ts';
 
@@ -41,4 +41,14 @@ test('the rate of a shard is its part of the plan, unless something shares out t
   expect(ownRpm({ service }, { shard: null })).toBe(1_000);
   expect(ownRpm({ service }, { shard })).toBe(250);
   expect(ownRpm({ service: { ...service, quota: 'redis://localhost' } }, { shard })).toBe(1_000);
+});
+
+test('a shard keeps to its part of a stated window, also where Redis shares the plan: no other shard counts what it sends', () => {
+  const windows = [{ limit: 50, periodMs: 1_000 }, { limit: 300, periodMs: 86_400_000 }];
+  const service = { ...compiled({ flags: LEAST }).service, windows };
+  const shard = { index: 1, of: 4, from: null, before: 0, records: 0 };
+  for (const quota of [null, 'redis://localhost']) {
+    expect(ownWindows({ service: { ...service, quota } }, { shard }).map(({ limit }) => limit)).toEqual([12, 75]);
+    expect(ownWindows({ service: { ...service, quota } }, { shard: null })).toEqual(windows);
+  }
 });

@@ -35,10 +35,12 @@ flags alone are the job, named after the output. \`job.schema.json\` beside this
   ledger and \`service.quota\`. Braces with a comma or \`..\` are a glob's. A variable that is missing or empty is an error.
 - Exactly one of \`service.baseUrl\`, \`service.region\` and \`service.embedded\` chooses the service; there is no default. A layer that chooses
   replaces the choice of the layers below it. The same holds for \`service.plan\` and \`service.rpm\`.
-- The API key comes from \`MILLRACE_API_KEY\`, or from a file that \`MILLRACE_API_KEY_FILE\` names; never from a flag or a job file. With both set the first is used, and a line on standard error says so.
+- The API key comes from \`MILLRACE_API_KEY\`, or from a file that \`MILLRACE_API_KEY_FILE\` names; never from a flag or a job file.
+  With both set the first is used, and a line on standard error says so.
   A key that the service refuses (401, 403, 421) is read again from its file, once for all calls that were refused: [a key that is rotated](running.md#a-key-that-is-rotated).
 
-A job that was started may be resumed with another plan, rpm, quota, concurrency, timeout or limits, and with a higher \`limit\`. Any other change is refused (78), naming the key;
+A job that was started may be resumed with another plan, rpm, quota, concurrency, timeout or limits, with other \`service.windows\`, and with
+a higher \`limit\`. Until the service has answered, its address may be corrected too. Any other change is refused (78), naming the key;
 \`--fresh\` starts over and keeps the ledger.
 `;
 

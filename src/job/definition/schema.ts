@@ -165,8 +165,8 @@ const limits = z.strictObject({
 
 const steps = key(
   z.array(z.enum(STEPS)).min(1).max(STEPS.length).default(['enrich', 'verify']),
-  { expected: 'a list out of enrich, verify, company and reveal', split: ',' },
-  'What is done to each record, in this order. The outcome is decided by the first of enrich, reveal and company; verify decides alone.',
+  { expected: 'a list out of enrich, verify, company and reveal, in this order', split: ',' },
+  'What is done to each record. The outcome is decided by the first of enrich, reveal and company; verify decides alone.',
 );
 
 export const jobSchema = z

@@ -39,6 +39,9 @@ const FALSE_FAILURES: readonly FalseFailure[] = [
   { why: 'all filters of a search together take 200 values, which no schema says', check: 'positive_data_acceptance', is: ({ operation }, problem) => operation.endsWith(' /v1/contacts/search') && has(problem, [...NO_VALUE, 'too_many']) },
   { why: 'a filter of webhooks goes with some events, which no schema says', check: 'positive_data_acceptance', is: ({ operation }, problem) => operation.includes(' /v1/webhooks') && has(problem, [...NO_VALUE, 'not_for_event']) },
   { why: 'the options of a batch depend on its operation', check: 'positive_data_acceptance', is: ({ operation }, { errors = [] }) => operation === 'POST /v1/batches' && errors.length > 0 && errors.every(({ pointer = '', code = '' }) => pointer.startsWith('/options') || NO_VALUE.includes(code)) },
+  { why: 'a key has 20 webhooks at most', check: 'positive_data_acceptance', is: ({ operation }, { detail = '' }) => operation === 'POST /v1/webhooks' && detail.startsWith('a key may have ') },
+  { why: 'a bulk takes more requests than the plan of the key has in a minute', check: 'positive_data_acceptance', is: ({ operation }, { detail = '' }) => operation === 'POST /v1/enrich/bulk' && detail.includes('will ever hold') },
+  { why: 'GraphQL refuses a document in errors, with 200', check: 'negative_data_rejection', is: ({ operation, status, body }) => operation === 'POST /v1/graphql' && status === 200 && body.startsWith('{"errors":') },
   { why: 'a part is of the format of its job', check: 'positive_data_acceptance', is: ({ operation, status }) => operation === 'PUT /v1/batches/{id}/parts/{n}' && status === 415 },
   { why: 'a job without max_credits has none to raise', check: 'positive_data_acceptance', is: ({ operation }, { detail = '' }) => operation === 'PATCH /v1/batches/{id}' && detail.includes('max_credits') },
 ];

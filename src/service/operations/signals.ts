@@ -34,7 +34,7 @@ export const SIGNALS: Operation = {
   query: SIGNAL_PARAMETERS,
   headers: {
     Accept: { description: 'In which form.', schema: { type: 'string' }, example: 'application/json' },
-    'Last-Event-ID': { description: 'A stream goes on after the event of this id.', schema: { type: 'string', pattern: '^[0-9]{1,15}$' }, example: '42' },
+    'Last-Event-ID': { description: 'A stream goes on after the event of this id; empty: it begins as without it.', schema: { type: 'string', pattern: '^[0-9]{0,15}$' }, example: '42' },
   },
   answers: { 200: { description: 'A page, or a stream of signals.', content: { 'application/json': ref('SignalPage'), 'application/x-ndjson': ref('Signal'), 'text/event-stream': { type: 'string', description: 'Events of the WHATWG standard: `id` for `Last-Event-ID`, `event` is the kind, `data` a signal.' } }, headers: ['Link'] } },
   problems: ['insufficient_credits'],

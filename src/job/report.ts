@@ -70,7 +70,7 @@ function verifyRequestsOf({ verifyRequests }: RunTotals): Pick<Report, 'verifyRe
 /** The latest of what a job that is not finished waits for. */
 function goesOnAt({ state, spent }: Checkpoint): string | null {
   if (spent === null || state === 'finished' || state === 'finishing') return null;
-  const windows = (spent.windows ?? []).flatMap(({ left, resetAtMs }) => (left !== null && left <= 0 && resetAtMs !== null ? [resetAtMs] : []));
+  const windows = (spent.windows ?? []).flatMap(({ opensAtMs }) => (opensAtMs === undefined ? [] : [opensAtMs]));
   const atMs = Math.max(spent.later?.untilMs ?? 0, ...windows);
   return atMs > spent.lastAtMs ? new Date(atMs).toISOString() : null;
 }

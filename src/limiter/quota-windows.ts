@@ -24,6 +24,8 @@ export interface KeptWindow {
   readonly left: number | null;
   readonly resetAtMs: number | null;
   readonly spent: KeptSlots;
+  /** When it opens; left out: it is not used up, or nobody knows. For people: a resume counts anew. */
+  readonly opensAtMs?: number;
 }
 
 /** Why nothing may be sent, and until when. */
@@ -142,13 +144,18 @@ export class QuotaWindows {
 
   /** For the checkpoint. @param wallMs wall clock of `nowMs` */
   keep(nowMs: number, wallMs: number): KeptWindow[] {
-    return [...this.#windows.values()].map(({ periodMs, limit, told, own }) => ({
-      periodMs,
-      limit,
-      left: told === null || nowMs >= told.untilMs ? null : Math.max(0, told.left),
-      resetAtMs: told === null || nowMs >= told.untilMs ? null : Math.round(told.untilMs - nowMs + wallMs),
-      spent: own.keep(nowMs, wallMs),
-    }));
+    return [...this.#windows.values()].map((window) => {
+      const { periodMs, limit, told, own } = window;
+      const opensMs = this.#left(window, nowMs) < 1 ? this.#opensAt(window, nowMs) : Infinity;
+      return {
+        periodMs,
+        limit,
+        left: told === null || nowMs >= told.untilMs ? null : Math.max(0, told.left),
+        resetAtMs: told === null || nowMs >= told.untilMs ? null : Math.round(told.untilMs - nowMs + wallMs),
+        spent: own.keep(nowMs, wallMs),
+        ...(opensMs === Infinity ? {} : { opensAtMs: Math.round(opensMs - nowMs + wallMs) }),
+      };
+    });
   }
 
   /** What the run before has spent. A window that the job stated then and does not now is forgotten. */

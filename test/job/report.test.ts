@@ -55,6 +55,13 @@ describe('the report', () => {
     expect(reportOf(0)).not.toHaveProperty('verifyRequests');
   });
 
+  it('says when a job that is not finished goes on: at the opening of the last quota window that is used up', () => {
+    const windows = [{ periodMs: 1_000, limit: 3, left: null, resetAtMs: null, spent: [], opensAtMs: 5_000 }, { periodMs: 9_000, limit: 3, left: 0, resetAtMs: 9_000, spent: [] }, { periodMs: 9_000, limit: 3, left: null, resetAtMs: null, spent: [], opensAtMs: 7_000 }];
+    const checkpoint = { ...CHECKPOINT, state: 'running' as const, spent: { calls: 3, lastAtMs: 1_000, windows } };
+    expect(buildReport(checkpoint, 'out.csv', null).quota.goesOnAt).toBe(new Date(7_000).toISOString());
+    expect(buildReport({ ...checkpoint, state: 'finished' }, 'out.csv', null).quota.goesOnAt).toBeNull();
+  });
+
   it('the share of the quota: calls made, of those the plan allowed while the job ran, over all resumes', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 10_000 }), fc.array(fc.record({ calls: fc.nat({ max: 500 }), ms: fc.integer({ min: 1_000, max: 600_000 }) }), { minLength: 1, maxLength: 4 }), (rpm, runs) => {

@@ -136,6 +136,17 @@ describe('a day of 300 that is used up', () => {
   });
 });
 
+it('a window that is used up is kept with the time at which it opens, also when the job states it and no header tells of it', async () => {
+  const limiter = makeLimiter(1_000, { windows: [{ limit: 30, periodMs: day }, { limit: 500, periodMs: hour }] });
+  const calls = callAlways(limiter, new WindowedService([{ limit: 1_000, ms: minute }]), () => ({}));
+  await vi.advanceTimersByTimeAsync(minute);
+  const kept = limiter.spent().windows ?? [];
+  const untilMs = limiter.usedUp()?.untilMs ?? 0;
+  await calls.stop();
+  expect(calls.sent).toHaveLength(30);
+  expect(kept.map(({ periodMs, opensAtMs }) => [periodMs, opensAtMs])).toEqual([[day, Math.round(Date.now() + untilMs - performance.now())], [hour, undefined]]);
+});
+
 it('what a killed run had claimed counts as spent in each window, and no more than it holds; of a window of a minute or less all does', () => {
   const kept = [{ periodMs: hour, limit: 500, left: null, resetAtMs: null, spent: [[1, 3]] as const }, { periodMs: second, limit: 10, left: null, resetAtMs: null, spent: [] }];
   expect(withUncounted(kept, 200, 9).map(({ spent }) => spent)).toEqual([[[1, 3], [9, 200]], [[9, 10]]]);

@@ -32,6 +32,9 @@ interface Seen {
 
 export class S3LockPlace implements LockPlace {
   readonly #options: S3LockOptions;
+  /** For a run that does not have the lock. */
+  readonly #patient: S3Access;
+  /** For the holder, whose lease ends while it waits. */
   readonly #access: S3Access;
   readonly #conditional: ConditionalObjects;
   readonly #place: S3Place;
@@ -39,6 +42,7 @@ export class S3LockPlace implements LockPlace {
 
   constructor(options: S3LockOptions, storage: Pick<S3Storage, 'access' | 'conditional'>) {
     this.#options = options;
+    this.#patient = storage.access;
     this.#access = { ...storage.access, patience: { ...LOCK_PATIENCE, until: storage.access.patience.until } };
     this.#conditional = storage.conditional;
     const place = parseS3Uri(options.path);
@@ -55,7 +59,7 @@ export class S3LockPlace implements LockPlace {
   }
 
   async read(): Promise<Holder | null> {
-    this.#seen = await this.look();
+    this.#seen = await this.look(this.#patient);
     return this.#seen?.holder ?? null;
   }
 
@@ -73,10 +77,10 @@ export class S3LockPlace implements LockPlace {
   async sweep(): Promise<void> {}
 
   /** The lock as it is. Its age is measured by the server's clock, so that no machine's own can make it look stale. */
-  async look(): Promise<Seen | null> {
+  async look(access = this.#access): Promise<Seen | null> {
     const { path, now } = this.#options;
     try {
-      const found = await getSmall(this.#access, this.#place, LONGEST_LOCK);
+      const found = await getSmall(access, this.#place, LONGEST_LOCK);
       if (found === null) return null;
       const text = found.bytes.toString();
       const holder = parseHolder(text) ?? unknownHolder(text, found.modified);

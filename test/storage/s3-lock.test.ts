@@ -6,6 +6,7 @@ import { ourselves, type Holder } from '../../src/checkpoint/holder.ts';
 import { S3LockPlace } from '../../src/storage/s3-lock.ts';
 import { S3Storage } from '../../src/storage/s3-storage.ts';
 import { clientOf, makeBucket } from '../s3/bucket.ts';
+import { S3StandIn } from '../s3/stand-in.ts';
 import { FaultProxy } from '../services/fault-proxy.ts';
 import { describeWith } from '../services/needed.ts';
 
@@ -16,6 +17,15 @@ vi.mock('node:timers/promises', async (original) => {
   const real = await original<{ setTimeout: (ms: number, ...more: unknown[]) => Promise<void> }>();
   // What is waited for here is nobody's clock.
   return { ...real, setTimeout: (ms: number, ...more: unknown[]) => real.setTimeout(Math.min(ms, 50), ...more) };
+});
+
+test('a run that begins looks at the lock as patiently as at any other object', async () => {
+  const s3 = await S3StandIn.start();
+  const lock = new S3LockPlace({ path: 's3://bucket/lock', now: () => NOW }, new S3Storage({ client: clientOf({ owner: 'secret' }, s3.url), patience: { ...QUICK, attempts: 8 } }));
+  s3.troubleFor = ({ number }) => (number < 8 ? 'throttled' : null);
+  expect(await lock.read()).toBeNull();
+  expect(s3.requests).toHaveLength(8);
+  await s3.stop();
 });
 
 await describeWith('s3', 'a lock in S3', async (server) => {

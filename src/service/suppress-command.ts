@@ -1,4 +1,5 @@
 /** `millrace suppress`: people who asked to be removed. */
+import { nameOfStore } from './owner/store-name.ts';
 import { logErasures } from './store/erasure-log.ts';
 import { storeFailure } from './store/failure.ts';
 import { openExistingStore } from './store/open-store.ts';
@@ -15,7 +16,7 @@ export async function suppressCommand(path: string, batches: AsyncIterable<reado
     let total: Omit<SuppressCount, 'invalid'> & { invalid: number } = { suppressed: 0, people: 0, signals: 0, deliveries: 0, invalid: 0 };
     for await (const emails of batches) {
       store ??= openExistingStore(path, WAIT_MS);
-      const found = suppress(store, emails, undefined, (digests, atMs) => logErasures(path, digests, atMs));
+      const found = suppress(store, emails, undefined, (digests, atMs) => logErasures(nameOfStore(path), digests, atMs));
       total = { suppressed: total.suppressed + found.suppressed, people: total.people + found.people, signals: total.signals + found.signals, deliveries: total.deliveries + found.deliveries, invalid: total.invalid + found.invalid.length };
     }
     if (store !== null && !forgetLog(store)) process.stderr.write('millrace: the store is in use: what was erased is out of every answer, and leaves the log file beside the store when the store is closed or written to next.\n');

@@ -2,6 +2,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { InputError, StorageError } from '../../errors.ts';
+import { nameOfStore } from '../owner/store-name.ts';
 import { MIGRATIONS } from '../store/migrations.ts';
 import type { Store } from '../store/store.ts';
 import { checkBatches } from './batch-check.ts';
@@ -23,15 +24,17 @@ export interface CheckResult {
 /** @throws InputError where there is no store, or it is no store of this version; what the disk says */
 export async function checkStore(path: string, nowMs: number, signal: AbortSignal): Promise<CheckResult> {
   if (!existsSync(path)) throw new InputError('store_missing', `There is no store ${path}`, { hint: 'Check the name given with --store. When it is lost: `millrace check --store FILE --restore BACKUP` puts a backup in its place.' });
-  const ofFile = checkFile(path);
+  // Its log and the files of its batch jobs lie beside the file itself, not beside a link to it.
+  const file = nameOfStore(path);
+  const ofFile = checkFile(file);
   if (ofFile.length > 0) return resultOf(ofFile);
-  const wasOpen = existsSync(`${path}-wal`);
+  const wasOpen = existsSync(`${file}-wal`);
   try {
-    const found = await reading(path, (store) => checkTables(store, path, signal));
+    const found = await reading(file, (store) => checkTables(store, path, signal));
     // By a connection of its own: files come and go, and are held against the store as it is by then.
-    return resultOf(found.some(({ code }) => code === 'file_damaged') ? found : [...found, ...(await reading(path, (store) => filesOf(store, path, nowMs, signal)))]);
+    return resultOf(found.some(({ code }) => code === 'file_damaged') ? found : [...found, ...(await reading(file, (store) => filesOf(store, file, nowMs, signal)))]);
   } finally {
-    if (!wasOpen) tidyLog(path);
+    if (!wasOpen) tidyLog(file);
   }
 }
 

@@ -36,8 +36,10 @@ export async function restoreCommand(path: string, backup: string | null, json: 
 }
 
 /** @throws InputError for a backup that is none, or damaged itself */
-function openBackup(path: string): BackupOf & { readonly wasOpen: boolean } {
-  if (!existsSync(path)) throw new InputError('backup_missing', `There is no backup ${path}`, { hint: 'Check the name given with --restore.' });
+function openBackup(given: string): BackupOf & { readonly wasOpen: boolean } {
+  if (!existsSync(given)) throw new InputError('backup_missing', `There is no backup ${given}`, { hint: 'Check the name given with --restore.' });
+  // The files of its batch jobs lie beside the file itself, not beside a link to it.
+  const path = realpathSync(given);
   const wasOpen = existsSync(`${path}-wal`);
   const store = openReadOnly(path);
   try {

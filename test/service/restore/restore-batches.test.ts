@@ -1,5 +1,5 @@
 /** Batch jobs of a store that is made anew. */
-import { readdirSync, rmSync, truncateSync } from 'node:fs';
+import { readdirSync, rmSync, symlinkSync, truncateSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { checkStore } from '../../../src/service/check/check-store.ts';
@@ -10,7 +10,7 @@ import { openStore } from '../../../src/service/store/open-store.ts';
 import { suppressCommand } from '../../../src/service/suppress-command.ts';
 import { printed } from '../../support/printed.ts';
 import { jobsOf, ndjson } from '../batches/jobs.ts';
-import { makeKey, makeStore, serveStore } from '../harness.ts';
+import { makeKey, makeStore, serveStore, temporaryFolder } from '../harness.ts';
 
 const JANE = 'jane.doe@acme.example';
 const never = new AbortController().signal;
@@ -71,6 +71,27 @@ it('has a job whose newer results are lost go on from the backup, and gives back
   expect((await again.jobs.lines(id)).map(({ line }) => line)).toEqual(Array.from({ length: 1_200 }, (_, n) => n + 1));
   await again.service.close();
   expect(creditsUsed(path)).toBe(1_200);
+});
+
+it('finds files and erasures beside the store, and files beside the backup, where links name both', async () => {
+  const path = await makeStore();
+  const key = await makeKey(path, 'enterprise');
+  const { service, jobs } = await served(path, key);
+  const { id } = await jobs.run({ operation: 'enrich' }, ndjson({ id: 'pe_3' }));
+  const backup = join(dirname(path), 'b.sqlite');
+  await printed(() => backupCommand(path, backup, never));
+  await service.close();
+  const elsewhere = await temporaryFolder();
+  const [link, backupLink] = [join(elsewhere, 'store'), join(elsewhere, 'backup')];
+  symlinkSync(path, link);
+  symlinkSync(backup, backupLink);
+  expect((await checkStore(link, Date.now(), never)).findings).toEqual([]);
+  rmSync(resultsOf(path, id));
+  expect((await restored(link, backupLink)).batches).toEqual({ files: 1, setBack: [], lost: [] });
+  await printed(() => suppressCommand(link, (async function* () { yield [JANE]; })()));
+  rmSync(path);
+  expect(await restored(path, backupLink)).toMatchObject({ has_erasure_log: true, people_erased: 1 });
+  expect(readdirSync(elsewhere).toSorted()).toEqual(['backup', 'store']);
 });
 
 it('names a job whose results are nowhere', async () => {

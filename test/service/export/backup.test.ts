@@ -8,6 +8,7 @@ import { backupCommand } from '../../../src/service/export/backup.ts';
 import { suppressCommand } from '../../../src/service/suppress-command.ts';
 import { openStore } from '../../../src/service/store/open-store.ts';
 import { jobsOf, ndjson } from '../batches/jobs.ts';
+import { pagesOf, zeroPage } from '../check/damage.ts';
 import { makeKey, makeStore, serveStore, temporaryFolder } from '../harness.ts';
 import { load } from '../loading.ts';
 import { printed } from '../../support/printed.ts';
@@ -112,4 +113,27 @@ it('forgets in its results whom somebody erased from the backup', async () => {
   await printed(() => suppressCommand(to, (async function* () { yield [JANE]; })()));
   const restored = await serveStore({ store: to });
   expect(await jobsOf(restored, key).lines(id)).toMatchObject([{ status: 'failed', record: null, error: { code: 'suppressed_person' } }]);
+});
+
+it('never takes the place of a file that is no backup', async () => {
+  const from = await makeStore();
+  const folder = await temporaryFolder();
+  const [to, empty] = [join(folder, 'crm.csv'), join(folder, 'empty.sqlite')];
+  await writeFile(to, 'email\nada@acme.example\n');
+  await writeFile(empty, '');
+  await expect(backupCommand(from, to, never)).rejects.toMatchObject({ exitCode: 65, code: 'output_not_ours' });
+  expect(await readFile(to, 'latin1')).toBe('email\nada@acme.example\n');
+  await printed(() => backupCommand(from, empty, never));
+  expect((await stat(empty)).size).toBeGreaterThan(0);
+});
+
+it('a copy of damage never takes the place of an earlier backup', async () => {
+  const from = await makeStore();
+  const folder = await temporaryFolder();
+  const to = join(folder, 'b.sqlite');
+  await printed(() => backupCommand(from, to, never));
+  const before = await readFile(to);
+  zeroPage(from, pagesOf(from, 'people').leaves[0] ?? 0);
+  await expect(backupCommand(from, to, never)).rejects.toMatchObject({ exitCode: 74, code: 'store_unreadable', hint: expect.stringContaining('millrace check') });
+  expect([await readdir(folder), before.equals(await readFile(to))]).toEqual([['b.sqlite'], true]);
 });

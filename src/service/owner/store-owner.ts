@@ -191,13 +191,16 @@ function ifMissing(error: unknown): null {
 }
 
 /** Who it is, for a message. */
-function named({ pid, host, since, url }: OwnerRecord): string {
-  return `process ${pid} on ${host}, since ${since}${url === null ? '' : `, at ${url}`}`;
+function named(owner: OwnerRecord): string {
+  const { pid, host, since, url } = owner;
+  return `process ${pid}${whereabouts(owner) === 'unknown' ? ' of another container' : ''} on ${host}, since ${since}${url === null ? '' : `, at ${url}`}`;
 }
 
 function heldBy(store: string, owner: OwnerRecord | null): MillraceError {
   const who = owner === null ? 'a process that does not say who it is' : named(owner);
-  return new MillraceError(EXIT.stopped, 'store_held', `another process has the store ${store}: ${who}`, { hint: 'One process serves a store. Stop that one first; millrace serve --take-over takes its place.' });
+  const isElsewhere = owner !== null && ['unknown', 'another machine'].includes(whereabouts(owner));
+  const next = isElsewhere ? 'Stop it where it runs; millrace serve --take-over waits for its end.' : 'Stop that one first; millrace serve --take-over takes its place.';
+  return new MillraceError(EXIT.stopped, 'store_held', `another process has the store ${store}: ${who}`, { hint: `One process serves a store. ${next}` });
 }
 
 function lostTo(path: string, owner: OwnerRecord): MillraceError {

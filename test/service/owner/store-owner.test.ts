@@ -46,6 +46,12 @@ it('a second owner ends with 75, and is told who the first one is', async () => 
   expect(await StoreOwner.tryClaim(store)).toBeNull();
 });
 
+it('an owner in another container is named as such, for its process id means nothing here', async () => {
+  await claimed();
+  await leave({ pidSpace: 'pid:[1]' });
+  expect(await refused()).toMatchObject({ code: 'store_held', message: expect.stringContaining('process 1 of another container on '), hint: expect.stringContaining('where it runs') });
+});
+
 it('a store that was let go of is there for the next one, and for whoever waits for it', async () => {
   const first = await claimed();
   let held: number | undefined;

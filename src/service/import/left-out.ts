@@ -10,14 +10,16 @@ import { shortName } from './unknown-names.ts';
 
 const OF_COMPANY = 'company.';
 const TIME = 'a day or a time of ISO 8601, such as 2026-01-31 (01/02/2026 may be two days)';
-const LIST = 'a list, in a table with semicolons between, of 1,000 at most';
-const TEXT = 'a text of 10,000 characters at most, in which no e-mail address and no number with its country is kept';
+const CUT = 'e-mail addresses and numbers with their country are cut out of texts';
+const LIST = `a list, in a table with semicolons between, of 1,000 at most; ${CUT}`;
+const TEXT = `a text of 10,000 characters at most; ${CUT}`;
+const COMPANY_PAGE = 'the address of the company\'s page, without an e-mail address in it';
 const NUMBER = 'a number with its country, such as +12125550100';
 const PLACE = 'a city, a country and so on, which are texts of 10,000 characters at most';
 
 const WANTED: Readonly<Record<FieldType, string>> = {
   string: TEXT, word: 'a word', integer: 'a whole number from 0, such as 1200 or 1,200', number: 'a number', boolean: 'true or false', date: TIME, time: TIME,
-  email: 'an e-mail address', address: 'an e-mail address', domain: 'a domain', phone: NUMBER, telephone: 'a telephone number', strings: LIST, addresses: 'e-mail addresses, 1,000 at most', objects: 'a list of objects, 1,000 at most, which only JSON lines have', object: 'an object, which only JSON lines have', text_or_object: 'a text, or an object with name, domain and title',
+  email: 'an e-mail address', address: 'an e-mail address', domain: 'a domain', phone: NUMBER, telephone: 'a telephone number', strings: LIST, addresses: 'e-mail addresses, 1,000 at most', objects: 'a list of objects, 1,000 at most, which only JSON lines have', object: 'an object, which only JSON lines have', text_or_object: `a text, or an object with name, domain and title; ${CUT}`,
 };
 const WANTED_BY_FIELD: Readonly<Record<string, string>> = {
   updated_at: `${TIME}; without it the row is of --as-of, else of now`, email_status: 'verified, risky, unverified or bounced, beside the address that it is of', email_type: 'work or personal', linkedin_url: 'the address of a profile (the page of a company is none of a person)', emails: 'e-mail addresses, 1,000 at most', phones: 'numbers with their country, such as +12125550100, 1,000 at most', location: PLACE, hq: PLACE,
@@ -34,7 +36,7 @@ export function leftOut(kind: ImportKind, { dropped, firstDropped }: Dropped, co
   const isTold = new Set(columns.map(shortName));
   const unknown = counted.filter(({ path, field }) => field === null && !isTold.has(path));
   return [
-    ...counted.flatMap(({ path, count, field }) => (field === null ? [] : `${path}: ${count === 1 ? 'a value was' : `${count} values were`} left out (${count === 1 ? '' : 'the first in '}line ${firstDropped.get(path)}); it takes ${wantedOf(path, field)}`)),
+    ...counted.flatMap(({ path, count, field }) => (field === null ? [] : `${path}: ${count === 1 ? 'a value was' : `${count} values were`} left out (${count === 1 ? '' : 'the first in '}line ${firstDropped.get(path)}); it takes ${wantedOf(kind, path, field)}`)),
     ...(unknown.length === 0 ? [] : [`left out, for there is no such field: ${unknown.slice(0, MAX_TOLD).map(({ path, count }) => `${JSON.stringify(path)} (${count}, line ${firstDropped.get(path)})`).join(', ')}${unknown.length > MAX_TOLD ? ` and ${unknown.length - MAX_TOLD} more` : ''}`]),
   ];
 }
@@ -52,7 +54,9 @@ function memberOf(members: Members, name: string): Field | null {
   return Object.hasOwn(members, name) ? fieldOf(members[name] as Field) : null;
 }
 
-function wantedOf(path: string, { type, each }: Field): string {
+function wantedOf(kind: ImportKind, path: string, { type, each }: Field): string {
+  const isOfCompany = kind === 'companies' || path.startsWith(OF_COMPANY);
   const name = path.startsWith(OF_COMPANY) ? path.slice(OF_COMPANY.length) : path;
+  if (isOfCompany && name === 'linkedin_url') return COMPANY_PAGE;
   return WANTED_BY_FIELD[name] ?? (each === undefined ? WANTED[type] : `${WANTED[each]} for each name`);
 }

@@ -8,6 +8,8 @@ it('says of lists and places what a table can hold of them', () => {
   for (const [kind, field] of [['contacts', 'education'], ['companies', 'technologies'], ['contacts', 'company.funding']] as const) expect(sentence(kind, field)).toMatch(/which only JSON lines have$/);
   expect(sentence('contacts', 'company.hq.lat')).toMatch(/it takes a number$/);
   expect(sentence('companies', 'employees_by_department.*')).toMatch(/it takes a number for each name$/);
+  expect(sentence('companies', 'linkedin_url')).toMatch(/it takes the address of the company's page/);
+  for (const field of ['title', 'skills']) expect(sentence('contacts', field)).toMatch(/e-mail addresses and numbers with their country are cut out of texts$/);
   for (const field of ['skills', 'emails', 'phones', 'company.domain_aliases']) expect(sentence('contacts', field)).toMatch(/1,000 at most/);
 });
 

@@ -29,6 +29,7 @@ export function restorationText({ store, old, backup, tables, keys, people_erase
     lines.push(`  ${wordsOf(table)}: ${kept} kept, ${restored} from the backup${superseded === 0 ? '' : `, ${superseded} of the backup left out for newer ones`}${lost === 0 ? '' : `, ${lost} lost`}`);
     if (lost > 0) lines.push(`    lost: ${names.slice(0, SHOWN).join(', ')}${lost > SHOWN ? ' and others' : ''}`);
   }
+  if (batches.files > 0) lines.push(`  files of batch jobs that were missing or damaged: ${batches.files} from the backup`);
   if (erased > 0) lines.push(`  erased again: ${erased} ${erased === 1 ? 'person' : 'people'} of the backup`);
   if (backup !== null && old === null && !hasLog) lines.push(`  WARNING: there is no ${store}.erased, so nobody knows who was erased since the backup: run millrace suppress for them again`);
   if (keys.length > 0) {

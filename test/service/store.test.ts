@@ -44,7 +44,7 @@ describe('the store', () => {
     const folder = await temporaryFolder();
     await writeFile(join(folder, 'text'), 'this is no database, and it is long enough to be noticed as such'.repeat(100));
     for (const path of [join(folder, 'text'), folder]) {
-      expect(() => openStore(path)).toThrow(expect.objectContaining({ code: 'store_unusable', exitCode: EXIT.storage, message: expect.stringContaining(path) }));
+      expect(() => openStore(path)).toThrow(expect.objectContaining({ code: 'store_unusable', exitCode: EXIT.storage, message: expect.stringContaining(path), hint: expect.stringContaining(`millrace check --store ${path}`) }));
     }
   });
 

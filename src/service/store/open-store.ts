@@ -46,7 +46,7 @@ export function openStore(path: string, timeoutMs: number = BUSY_TIMEOUT_MS, isO
     if (isDamage(error) && !isForeign(error)) throw damagedStore(error, path);
     const code = isOfDisk(error) ? diskCodeOf(error, file) : undefined;
     throw new StorageError('store_unusable', `cannot open the store ${path}: ${reason(error)}${code === undefined ? '' : ` (${code})`}`, {
-      hint: isOfDisk(error) ? storageHint({ code }, 'what is in the store is whole') : 'pass --store with a file that millrace made, or a name in a folder where one may be made',
+      hint: isOfDisk(error) ? storageHint({ code }, 'what is in the store is whole') : `pass --store with a file that millrace made, or a name in a folder where one may be made; if it was a store, \`millrace check --store ${path}\` says what is damaged`,
       cause: error,
     });
   }

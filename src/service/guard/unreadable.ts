@@ -53,7 +53,7 @@ function refuseSocket({ code, status, message, headers }: ServiceError, socket: 
 }
 
 function reason(error: NodeJS.ErrnoException, { headerBytes, headers }: Limits): ServiceError {
-  if (error.code === 'HPE_HEADER_OVERFLOW') return new ServiceError('headers_too_large', `there may be ${headers} headers at most, of ${headerBytes} bytes together`);
+  if (error.code === 'HPE_HEADER_OVERFLOW') return new ServiceError('headers_too_large', `there may be ${headers} headers at most, of ${headerBytes} bytes together with the path and query`);
   if (isLate(error)) return LATE;
   return new ServiceError('invalid_parameter', 'the request is not well-formed HTTP');
 }

@@ -29,7 +29,7 @@ export function letIn({ gate, meter, limits }: Parts, request: FastifyRequest): 
   const refusal = gate.enter(request.call.startedMs);
   if (refusal !== null) throw shed(meter, refusal);
   request.call.admitted = true;
-  if (request.raw.rawHeaders.length > 2 * limits.headers) throw new ServiceError('headers_too_large', `there may be ${limits.headers} headers at most, of ${limits.headerBytes} bytes together`);
+  if (request.raw.rawHeaders.length > 2 * limits.headers) throw new ServiceError('headers_too_large', `there may be ${limits.headers} headers at most, of ${limits.headerBytes} bytes together with the path and query`);
 }
 
 /** Has a request that is read and let in wait for its turn; then `done` is called, with an error when there is no time for it. */

@@ -238,7 +238,7 @@ const KEYS = `Usage: millrace keys create --store FILE --plan PLAN [flags]
        millrace keys revoke ID --store FILE
 
 API keys of the data service. create prints the key, once: the store has only its digest. rotate
-replaces a key by one with what is left of its credits. A running service knows within a second.
+gives a key another secret; its credits and quota go on. A running service knows within a second.
 
   --store FILE     the store; made when missing
   --plan PLAN      trial (60 a minute, 1,000 calls), growth (1,000), scale (5,000), enterprise

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { DAMAGED, generationAfterDamage, readCheckpoint, type Checkpoint } from '../checkpoint/checkpoint-file.ts';
 import type { Fence } from '../checkpoint/fence.ts';
-import { InputError, MillraceError, StorageError, storageHint } from '../errors.ts';
+import { ConfigError, InputError, MillraceError, StorageError, storageHint } from '../errors.ts';
 import { compareManifests } from '../reader/freeze.ts';
 import type { InputManifest } from '../reader/types.ts';
 import { addressIn } from './changed-definition.ts';
@@ -71,15 +71,17 @@ export async function decideStart(job: CompiledJob, paths: JobPaths, options: St
 }
 
 /**
- * An input that is missing, or lacks a column, is most likely mistyped: that says more than that the job was changed.
- * @throws InputError 65, ConfigError 78
+ * Of a changed job whose input is missing, or lacks a column, both is said: it is most likely mistyped.
+ * @throws ConfigError 78
  */
 async function refuseChanges(job: CompiledJob, paths: JobPaths, before: Checkpoint, signal: AbortSignal): Promise<void> {
   try {
     refuseChangedDefinition(job, paths, before);
   } catch (error) {
-    if (!job.input.uris.includes('-')) await freezeJobInput(job, paths, signal);
-    throw error;
+    if (!(error instanceof ConfigError) || job.input.uris.includes('-')) throw error;
+    const flaw = await freezeJobInput(job, paths, signal).then(() => null, (failure: unknown) => failure);
+    if (!(flaw instanceof InputError)) throw error;
+    throw new ConfigError(error.code, `${error.message}. ${flaw.message}`, { hint: [flaw.hint, error.hint].filter((hint) => hint !== undefined).join(' '), cause: error });
   }
 }
 

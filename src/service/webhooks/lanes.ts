@@ -25,8 +25,8 @@ export class Lanes {
     let left = AT_ONCE;
     this.isCut = false;
     for (const { place: keyId } of around((place) => this.#rows.keyAfter(place), this.#lastKey)) {
-      // Its turn is not over before one of its hosts was looked at.
-      if (left < 2) {
+      // A turn is a whole one: a key at the end of each look would otherwise have one host a look.
+      if (left <= A_KEY) {
         this.isCut = true;
         return;
       }

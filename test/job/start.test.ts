@@ -12,6 +12,6 @@ test('a finished job with a mistyped input or column is refused as changed, and 
   expect(await world.run('out.csv')).toBe(EXIT.ok);
   const refused = (code: string, ...words: string[]): object => ({ exitCode: EXIT.config, code, message: expect.stringMatching(words.join('.*')) });
   await expect(world.run('out.csv', null, { input: world.folder.at('inn.csv') })).rejects.toMatchObject(refused('job_changed', 'input\\.uri was', 'is now', 'inn\\.csv', 'inn\\.csv'));
-  await expect(world.run('out.csv', null, { 'input.columns.email': 'Work Emial' })).rejects.toMatchObject(refused('job_changed', 'input\\.columns was', 'Work Emial', 'Work Emial'));
+  await expect(world.run('out.csv', null, { 'input.columns.email': 'Work Emial' })).rejects.toMatchObject(refused('job_changed', 'input\\.columns\\.email was', 'Work Emial', 'Work Emial'));
   await expect(world.run('out.csv', null, { steps: 'enrich,verify' })).rejects.toMatchObject(refused('job_changed', 'steps was'));
 });

@@ -7,6 +7,7 @@ import type { ServiceContext } from './context.ts';
 import { ServiceError } from './errors.ts';
 import { nearest } from './nearest.ts';
 import type { ActiveKey } from './key-ring.ts';
+import { damaged } from './unwritten.ts';
 
 /** More names than this in an error help nobody. */
 const MANY_PARAMETERS = 20;
@@ -23,6 +24,8 @@ export function admit(context: ServiceContext, request: FastifyRequest): void {
     throw new ServiceError('unauthorized', NO_KEY, { headers: { 'www-authenticate': 'Bearer' } });
   }
   call.key = key;
+  // What it is given could not be charged.
+  if (context.keys.isDamaged(key.id)) throw damaged();
   if (key.region !== context.region) {
     peekQuota(context, request, key);
     const detail = `this key belongs to region ${key.region}; this is ${context.region}`;

@@ -93,7 +93,7 @@ function refuseUnpaid({ keys, journal }: Pick<ServiceContext, 'keys' | 'journal'
 
 /** Keeps a first answer. */
 function remember({ idempotency }: ServiceContext, call: Call, ticket: Ticket, first: Given): void {
-  idempotency.finish(ticket, first);
+  idempotency.finish(ticket, first, () => call.undo?.());
   call.isLost = () => idempotency.isLost(ticket);
   onUndo(call, () => idempotency.forget(ticket));
 }

@@ -6,7 +6,7 @@ import { hash } from 'node:crypto';
 import { openSecret, sealSecret } from './sealed-secret.ts';
 import { AnswerRows, type FirstAnswer, type NewAnswer, type Without } from './store/answer-rows.ts';
 import { erasedSince } from './store/erased-since.ts';
-import type { Alone, Journal, Pending } from './store/journal.ts';
+import type { Journal, Part, Pending } from './store/journal.ts';
 import type { Store } from './store/store.ts';
 import { unwritten } from './unwritten.ts';
 
@@ -31,6 +31,8 @@ export type Begun =
 export interface Ticket {
   readonly scope: Buffer;
   readonly request: Buffer;
+  /** The API key's id. */
+  readonly keyId: string;
   /** When it came, epoch milliseconds: whoever is erased from then on is not kept in its answer. */
   readonly atMs: number;
   /** By which secrets in its answer are encrypted. */
@@ -46,6 +48,8 @@ interface Waiting {
   readonly ticket: Ticket;
   /** Null: it is too long to be kept. */
   readonly answer: Given | null;
+  /** Called when it cannot be kept, before what it cost is written. */
+  readonly onLost: () => void;
 }
 
 export function isIdempotencyKey(key: string): boolean {
@@ -104,11 +108,11 @@ export class Idempotency implements Pending {
       return typeof found.answer === 'string' ? { kind: found.answer } : this.#begun(unsealed(found.answer, found.sealed, passphrase), found.atMs);
     }
     this.#inFlight.set(name, request);
-    return { kind: 'new', ticket: { scope, request, atMs: nowMs, passphrase } };
+    return { kind: 'new', ticket: { scope, request, keyId, atMs: nowMs, passphrase } };
   }
 
-  /** Lets go of the key. `answer` null: it settled nothing, and the next request with the key is a first one. @throws ServiceError when too much waits for a store that cannot be written */
-  finish(ticket: Ticket, answer: Given | null): void {
+  /** Lets go of the key. `answer` null: it settled nothing, and the next request with the key is a first one. @param onLost called when the answer cannot be kept: nothing is to be charged for it @throws ServiceError when too much waits for a store that cannot be written */
+  finish(ticket: Ticket, answer: Given | null, onLost: () => void = () => undefined): void {
     const name = ticket.scope.toString('latin1');
     this.#inFlight.delete(name);
     // What was kept with a change may have been undone with it, and another answer given.
@@ -117,7 +121,7 @@ export class Idempotency implements Pending {
     const kept = keepable(answer);
     const length = kept?.text.length ?? 0;
     if (this.#waitingLength + length > MAX_WAITING_LENGTH) throw unwritten(this.#journal.failure, 'charged');
-    this.#waiting.set(name, { ticket, answer: kept });
+    this.#waiting.set(name, { ticket, answer: kept, onLost });
     this.#waitingLength += length;
     this.#journal.wake();
   }
@@ -155,10 +159,15 @@ export class Idempotency implements Pending {
     this.#written = 0;
   }
 
-  flushApart(alone: Alone): void {
-    for (const [name, waiting] of this.#waiting) if (!alone(() => this.#write([waiting]))) this.#lost.add(name);
-    if (this.#isPurgeDue()) this.#canPurge = alone(() => this.#throwAway());
-    this.flushed();
+  *parts(): Iterable<Part> {
+    for (const waiting of this.#waiting.values()) yield { chargedTo: waiting.ticket.keyId, write: () => this.#write([waiting]), giveUp: () => this.#lose(waiting) };
+    if (this.#isPurgeDue()) yield { write: () => this.#throwAway(), giveUp: () => void (this.#canPurge = false) };
+  }
+
+  #lose({ ticket, onLost }: Waiting): void {
+    this.forget(ticket);
+    this.#lost.add(ticket.scope.toString('latin1'));
+    onLost();
   }
 
   /** Whether an answer could not be kept, for its place in the store is damaged. To be asked once, before it is sent. */
@@ -196,7 +205,7 @@ function keepable(answer: Given): Given | null {
   return answer.text.length > MAX_ANSWER_LENGTH ? null : answer;
 }
 
-function toRow({ ticket: { scope, request, atMs, passphrase }, answer }: Waiting): NewAnswer {
+function toRow({ ticket: { scope, request, atMs, passphrase }, answer }: Pick<Waiting, 'ticket' | 'answer'>): NewAnswer {
   if (answer === null) return { scope, request, atMs, answer: 'dropped', sealed: null };
   const { secret } = answer;
   if (secret === null) return { scope, request, atMs, answer, sealed: null };

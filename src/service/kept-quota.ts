@@ -3,7 +3,7 @@
  * nothing is written; before it sinks below, a lower one is. So a crash makes a key lose what was set aside for it, and never gain anything.
  */
 import { describe, fullBucket, giveBack, refill, take, type Bucket, type QuotaDecision, type QuotaLedger } from './quota.ts';
-import type { Alone, Journal, Pending } from './store/journal.ts';
+import type { Journal, Part, Pending } from './store/journal.ts';
 import type { Store } from './store/store.ts';
 
 /** What is set aside with one write: the requests of this long, milliseconds. */
@@ -75,9 +75,17 @@ export class KeptQuota implements QuotaLedger, Pending {
     this.#unwritten.clear();
   }
 
-  flushApart(alone: Alone): void {
-    for (const keyId of this.#unwritten) if (!alone(() => this.#write(keyId))) this.#damaged.add(keyId);
-    this.#unwritten.clear();
+  *parts(): Iterable<Part> {
+    for (const keyId of this.#unwritten) {
+      yield {
+        charges: keyId,
+        write: () => this.#write(keyId),
+        giveUp: () => {
+          this.#damaged.add(keyId);
+          this.#unwritten.delete(keyId);
+        },
+      };
+    }
   }
 
   #write(keyId: string): void {

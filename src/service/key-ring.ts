@@ -1,6 +1,6 @@
 /** Which key a request carries, and what it has left: the store's keys as they are used, and keys of this process only. */
 import { findKey, findKeyById, isCounted, keyHash, PLANS, revokedTest, type FoundKey, type KeyRow, type Region } from './keys.ts';
-import type { Alone, Journal, Pending } from './store/journal.ts';
+import type { Journal, Part, Pending } from './store/journal.ts';
 import type { Store } from './store/store.ts';
 
 /** For how long a revocation made in another process may go unseen, monotonic milliseconds. */
@@ -225,6 +225,11 @@ export class KeyRing implements Pending {
     return account.unwritten.credits !== 0 || (account.calls !== null && account.unwritten.calls !== 0);
   }
 
+  /** Whether nothing of the key's use can be written any more. */
+  isDamaged(keyId: string): boolean {
+    return this.#damaged.has(keyId);
+  }
+
   /** Whether the key has only so many credits or calls, so that what it gets has to be written down. */
   isCounted({ id }: ActiveKey): boolean {
     return this.#accounts.has(id);
@@ -243,12 +248,17 @@ export class KeyRing implements Pending {
     this.#unwritten.clear();
   }
 
-  flushApart(alone: Alone): void {
+  *parts(): Iterable<Part> {
     for (const id of this.#unwritten) {
-      if (alone(() => this.#writeUse(id))) this.#wrote(id);
-      else this.#damaged.add(id);
+      yield {
+        charges: id,
+        write: () => this.#writeUse(id),
+        giveUp: () => {
+          this.#damaged.add(id);
+          this.#unwritten.delete(id);
+        },
+      };
     }
-    this.#unwritten.clear();
   }
 
   #writeUse(id: string): void {

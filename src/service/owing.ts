@@ -25,7 +25,8 @@ export function settle({ keys, quota, journal, idempotency }: ServiceContext, { 
   const mustBeWritten = owing || keys.owesCharge(key.id);
   if (mustBeWritten || keys.owes(key.id) || owesQuota()) {
     return journal.written(PAID_WAITS_MS).then((isWritten) => {
-      if (isWritten) return keys.owes(key.id) || owesQuota() || isLost?.() === true ? damaged() : null;
+      const hasLost = isLost?.() === true;
+      if (isWritten) return hasLost || keys.owes(key.id) || owesQuota() ? damaged() : null;
       return mustBeWritten || !journal.hasNoDisk ? unwritten(journal.failure, 'charged') : null;
     });
   }

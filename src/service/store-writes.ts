@@ -1,7 +1,7 @@
 /** Changes that are asked for by a call and are in the store before it is answered. They share the journal's transactions, and wait as an answer that costs something does. */
 import { isOfStore } from '../sqlite/busy.ts';
 import { PAID_WAITS_MS } from './owing.ts';
-import type { Alone, Journal, Pending } from './store/journal.ts';
+import type { Journal, Part, Pending } from './store/journal.ts';
 import type { Store } from './store/store.ts';
 import { damaged, unwritten } from './unwritten.ts';
 
@@ -49,11 +49,16 @@ export class StoreWrites implements Pending {
     this.#changes.clear();
   }
 
-  flushApart(alone: Alone): void {
+  *parts(): Iterable<Part> {
     for (const change of this.#changes) {
-      if (!alone(() => void (change.outcome = this.#run(change.work)))) change.outcome = { failure: damaged() };
+      yield {
+        write: () => void (change.outcome = this.#run(change.work)),
+        giveUp: () => {
+          change.outcome = { failure: damaged() };
+          this.#changes.delete(change);
+        },
+      };
     }
-    this.#changes.clear();
   }
 
   /** A refusal undoes its own change and no other, and so does a bug, or what is damaged in the store: answers and charges are written with it. */

@@ -23,12 +23,20 @@ export interface Pending {
   readonly size: number;
   flush(): void;
   flushed(): void;
-  /** Writes each of them by `alone`, and keeps none: a part of the store is damaged, and must not keep the others from being written. */
-  flushApart(alone: Alone): void;
+  /** What `flush` writes, as parts that do not need each other. */
+  parts(): Iterable<Part>;
 }
 
-/** Runs `work` in a transaction of its own. False: what it touches is damaged, and nothing of it is written. @throws whatever else SQLite says */
-export type Alone = (work: () => void) => boolean;
+/** What is written or given up by itself where something in the store is damaged. */
+export interface Part {
+  write(): void;
+  /** What it touches is damaged: it is not written any more, and is no part from now on. */
+  giveUp(): void;
+  /** By id, the key that is charged with it. */
+  readonly charges?: string;
+  /** By id, the key that is charged for it: without the charge it is given up. */
+  readonly chargedTo?: string;
+}
 
 /** Hears of what is not a failure of the whole store, or is over. */
 export interface JournalListener {
@@ -40,6 +48,11 @@ export interface JournalListener {
 
 const NOBODY: JournalListener = { onDamage: () => undefined, onRecovered: () => undefined };
 
+interface Member {
+  readonly member: Pending;
+  readonly where: string;
+}
+
 /** Answers that wait for the same transaction. */
 interface Batch {
   readonly patienceMs: number;
@@ -50,7 +63,7 @@ interface Batch {
 
 export class Journal {
   readonly #store: Store;
-  readonly #members: { readonly member: Pending; readonly where: string }[] = [];
+  readonly #members: Member[] = [];
   readonly #clock: () => number;
   readonly #onError: (error: unknown, failure: WriteFailure) => void;
   readonly #listener: JournalListener;
@@ -146,21 +159,35 @@ export class Journal {
       });
     } catch (error) {
       if (!isDamage(error)) throw error;
-      // SQLite commits nothing of a transaction that has met damage, so each is written by itself.
-      for (const { member, where } of full) member.flushApart((work) => this.#alone(where, work));
-      return;
+      this.#writeWhole(full);
     }
     for (const { member } of full) member.flushed();
   }
 
-  #alone(where: string, work: () => void): boolean {
-    try {
-      transaction(this.#store, work);
-      return true;
-    } catch (error) {
-      if (!isDamage(error)) throw error;
-      this.#listener.onDamage(where, error);
-      return false;
+  /**
+   * Gives up what meets damage, and writes the rest. SQLite commits nothing of a transaction that has met damage, so another one is begun without it: a charge
+   * and the answer that it is for are in the store together, or neither is.
+   */
+  #writeWhole(members: readonly Member[]): void {
+    for (;;) {
+      const tried: { part: Part | null; where: string } = { part: null, where: '' };
+      try {
+        transaction(this.#store, () => {
+          for (const { member, where } of members) {
+            for (const part of member.parts()) {
+              Object.assign(tried, { part, where });
+              part.write();
+            }
+          }
+          tried.part = null;
+        });
+        return;
+      } catch (error) {
+        const { part, where } = tried;
+        if (part === null || !isDamage(error)) throw error;
+        giveUp(part, members);
+        this.#listener.onDamage(where, error);
+      }
     }
   }
 
@@ -212,6 +239,13 @@ export class Journal {
     this.#timer = null;
     this.#soon = null;
   }
+}
+
+/** Outside of the transaction: what was booked for an answer is taken back with it, and must not be written before. */
+function giveUp(part: Part, members: readonly Member[]): void {
+  part.giveUp();
+  if (part.charges === undefined) return;
+  for (const { member } of members) for (const other of member.parts()) if (other.chargedTo === part.charges) other.giveUp();
 }
 
 /** The disk was full, and has too little room yet. */

@@ -4,7 +4,7 @@ import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { VerifyMode } from '../../verification/types.ts';
 import { suppressedResult, type AddressResult } from '../suppressed-result.ts';
 import { erasedSince, type ErasedSince } from './erased-since.ts';
-import type { Alone, Journal, Pending } from './journal.ts';
+import type { Journal, Part, Pending } from './journal.ts';
 import type { Store } from './store.ts';
 
 export interface VerificationRequest {
@@ -103,9 +103,8 @@ export class VerificationRows implements Pending {
   }
 
   /** What cannot be written cannot be read back either: it is forgotten. */
-  flushApart(alone: Alone): void {
-    for (const [id, unwritten] of this.#unwritten) alone(() => this.#write(id, unwritten));
-    this.#unwritten.clear();
+  *parts(): Iterable<Part> {
+    for (const [id, unwritten] of this.#unwritten) yield { write: () => this.#write(id, unwritten), giveUp: () => void this.#unwritten.delete(id) };
   }
 
   #write(id: string, unwritten: VerificationRow | null): void {

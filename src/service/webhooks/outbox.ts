@@ -1,6 +1,6 @@
 /** What is to be told and what became of it, on its way into the store: collected, and written by the journal together with what the answers cost that it belongs to. */
 import { transaction } from '../../sqlite/transaction.ts';
-import type { Alone, Journal, Pending } from '../store/journal.ts';
+import type { Journal, Part, Pending } from '../store/journal.ts';
 import type { Store } from '../store/store.ts';
 import { ABOUT_NOBODY, eventBody, type About, type Announcement } from './announcement.ts';
 import type { Claimed, GivenUp, Outcome } from './delivery.ts';
@@ -85,10 +85,9 @@ export class Outbox implements Pending {
   }
 
   /** A delivery whose row is damaged is not heard of again: it cannot be taken. */
-  flushApart(alone: Alone): void {
-    for (const collected of this.#collected) alone(() => this.#put(collected));
-    for (const { claimed, conclusion } of this.#concluded.values()) alone(() => this.#conclude(claimed, conclusion));
-    this.flushed();
+  *parts(): Iterable<Part> {
+    for (const collected of this.#collected) yield { chargedTo: collected.announcement.keyId, write: () => this.#put(collected), giveUp: () => void this.#collected.delete(collected) };
+    for (const [id, { claimed, conclusion }] of this.#concluded) yield { write: () => this.#conclude(claimed, conclusion), giveUp: () => void this.#concluded.delete(id) };
   }
 
   #put({ announcement: { type, keyId, data, webhookUrl }, about, atMs }: Collected): void {

@@ -35,8 +35,8 @@ export interface BackupOf {
   readonly store: Store;
 }
 
-/** @param path of the store that is restored @param fresh what takes its place */
-export async function restoreBatches(fresh: Store, path: string, backup: BackupOf | null, signal: AbortSignal): Promise<Batches> {
+/** @param path of the store that is restored @param fresh what takes its place @param restoredKeys ids of the keys whose books are those of the backup */
+export async function restoreBatches(fresh: Store, path: string, backup: BackupOf | null, restoredKeys: ReadonlySet<string>, signal: AbortSignal): Promise<Batches> {
   const rows = new BatchRows(fresh, Date.now);
   const copies: Copy[] = [];
   const setBack: Batches['setBack'][number][] = [];
@@ -57,7 +57,7 @@ export async function restoreBatches(fresh: Store, path: string, backup: BackupO
       continue;
     }
     copies.push(...again);
-    setBack.push(putBack(fresh, backup.store, row, before));
+    setBack.push(putBack(fresh, backup.store, row, before, restoredKeys.has(row.keyId)));
   }
   for (const copy of copies) await bring(copy, path, (backup as BackupOf).path, signal);
   return { files: copies.length, setBack, lost };
@@ -78,9 +78,10 @@ async function copiesFor(store: Store, row: BatchRow, path: string, backup: Back
   return copies;
 }
 
-/** What was done since is done again, so that what was charged for it is given back. */
-function putBack(fresh: Store, backup: Store, { seq, id, keyId, credits, place }: BatchRow, before: BatchRow): Batches['setBack'][number] {
-  const again = credits - before.credits;
+/** What was done since is done again, so that what was charged for it is given back; books of the backup know nothing of it. */
+function putBack(fresh: Store, backup: Store, { seq, id, keyId, credits, counts, place }: BatchRow, before: BatchRow, hasBooksOfBackup: boolean): Batches['setBack'][number] {
+  const again = hasBooksOfBackup ? 0 : Math.max(0, credits - before.credits);
+  const calls = hasBooksOfBackup ? 0 : Math.max(0, callsOf(counts) - callsOf(before.counts));
   transaction(fresh, () => {
     const book = backup.prepare('SELECT * FROM batches WHERE id = ?').get(id) as Row;
     const columns = Object.keys(book).filter((name) => name !== 'seq');
@@ -89,9 +90,14 @@ function putBack(fresh: Store, backup: Store, { seq, id, keyId, credits, place }
     fresh.prepare('DELETE FROM batch_files WHERE batch = ?').run(seq);
     const add = fresh.prepare('INSERT INTO batch_files (batch, kind, n, file, bytes) VALUES (?, ?, ?, ?, ?)');
     for (const { kind, n, file, bytes } of backup.prepare('SELECT kind, n, file, bytes FROM batch_files WHERE batch = ?').all(before.seq) as unknown as FileRow[]) add.run(seq, kind, n, file, bytes);
-    if (again > 0) fresh.prepare('UPDATE keys SET credits_used = max(0, credits_used - ?) WHERE id = ? AND credits IS NOT NULL').run(again, keyId);
+    fresh.prepare('UPDATE keys SET credits_used = max(0, credits_used - ?), calls_used = max(0, calls_used - ?) WHERE id = ?').run(again, calls, keyId);
   });
-  return { id, fromLine: before.place.line + 1, lines: place.line - before.place.line, credits: Math.max(0, again) };
+  return { id, fromLine: before.place.line + 1, lines: place.line - before.place.line, credits: again };
+}
+
+/** Each line that was worked on is a call. */
+function callsOf({ succeeded, not_found: notFound, failed }: BatchRow['counts']): number {
+  return succeeded + notFound + failed;
 }
 
 /** What stands in the place is kept beside it, for the service to remove in time. */

@@ -103,7 +103,8 @@ async function make(stores: Stores, path: string, backup: BackupOf | null, suspe
     fresh.exec('PRAGMA synchronous = OFF');
     const hasLog = bringErasures(stores, path);
     const done = await salvage(stores, suspect, restoreTest(stores), signal);
-    const batches = await restoreBatches(fresh, path, backup, signal);
+    const restoredKeyIds = done.find(({ table }) => table === 'keys')?.restored.map(([id]) => id as string) ?? [];
+    const batches = await restoreBatches(fresh, path, backup, new Set(restoredKeyIds), signal);
     for (const [seq] of done.find(({ table }) => table === 'batches')?.restored ?? []) fresh.prepare('UPDATE batches SET looked_at = NULL WHERE seq = ?').run(seq as number);
     if (batches.files > 0) fresh.exec('UPDATE batches SET looked_at = NULL');
     await rebuild(fresh, () => lookUp(signal));
@@ -111,7 +112,7 @@ async function make(stores: Stores, path: string, backup: BackupOf | null, suspe
     checkMade(fresh);
     return {
       tables: done.map(({ table, kept, restored, superseded, lost }) => ({ table, kept, restored: restored.length, superseded, lost: lost.count, lost_names: lost.names })),
-      keys: restoredKeys(fresh, done.find(({ table }) => table === 'keys')?.restored.map(([id]) => id as string) ?? []),
+      keys: restoredKeys(fresh, restoredKeyIds),
       people_erased: erased,
       has_erasure_log: hasLog,
       batches,

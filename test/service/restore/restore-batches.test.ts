@@ -10,6 +10,7 @@ import { openStore } from '../../../src/service/store/open-store.ts';
 import { suppressCommand } from '../../../src/service/suppress-command.ts';
 import { printed } from '../../support/printed.ts';
 import { jobsOf, ndjson } from '../batches/jobs.ts';
+import { pagesOf, zeroPage } from '../check/damage.ts';
 import { makeKey, makeStore, serveStore, temporaryFolder } from '../harness.ts';
 
 const JANE = 'jane.doe@acme.example';
@@ -66,13 +67,13 @@ it('has a job whose newer results are lost go on from the backup, and gives back
   await service.close();
   truncateSync(resultsOf(path, id), 10);
   expect((await restored(path, backup)).batches).toEqual({ files: 2, setBack: [{ id, fromLine: 1_001, lines: 200, credits: 200 }], lost: [] });
-  expect(creditsUsed(path)).toBe(1_000);
+  expect(books(path).credits).toBe(1_000);
   const again = await served(path, key);
   await again.jobs.send('PATCH', `/${id}`, goOn);
   await again.jobs.until(id, 'completed');
   expect((await again.jobs.lines(id)).map(({ line }) => line)).toEqual(Array.from({ length: 1_200 }, (_, n) => n + 1));
   await again.service.close();
-  expect(creditsUsed(path)).toBe(1_200);
+  expect(books(path).credits).toBe(1_200);
 });
 
 it('finds files and erasures beside the store, and files beside the backup, where links name both', async () => {
@@ -96,6 +97,30 @@ it('finds files and erasures beside the store, and files beside the backup, wher
   expect(readdirSync(elsewhere).toSorted()).toEqual(['backup', 'store']);
 });
 
+it.each([
+  ['gives back the calls of a trial, too', () => undefined, 2],
+  ['gives nothing back to a key whose books are the backup’s: they know nothing of what is done again', (path: string) => zeroPage(path, pagesOf(path, 'keys').root), 0],
+])('%s', async (_what, damage, again) => {
+  const path = await makeStore();
+  const key = await makeKey(path, 'trial', { credits: 100 });
+  const { service, jobs } = await served(path, key);
+  const { id } = await jobs.create({ operation: 'enrich', max_credits: 1 });
+  await jobs.put(id, 1, ndjson({ email: JANE }, { email: JANE }, { email: JANE }));
+  await jobs.complete(id);
+  await jobs.until(id, 'paused');
+  const backup = join(dirname(path), 'b.sqlite');
+  await printed(() => backupCommand(path, backup, never));
+  const atBackup = books(path);
+  await jobs.send('PATCH', `/${id}`, { body: '{"max_credits":100}', headers: { 'content-type': 'application/json' } });
+  await jobs.until(id, 'completed');
+  await service.close();
+  const { credits, calls } = books(path);
+  truncateSync(resultsOf(path, id), 10);
+  damage(path);
+  expect((await restored(path, backup)).batches.setBack).toEqual([{ id, fromLine: 2, lines: 2, credits: again }]);
+  expect(books(path)).toEqual(again === 0 ? atBackup : { credits: credits - 2, calls: calls - 2 });
+});
+
 it('names a job whose results are nowhere', async () => {
   const path = await makeStore();
   const key = await makeKey(path, 'enterprise');
@@ -106,10 +131,10 @@ it('names a job whose results are nowhere', async () => {
   expect((await restored(path, null)).batches).toEqual({ files: 0, setBack: [], lost: [id] });
 });
 
-function creditsUsed(path: string): number {
+function books(path: string): { readonly credits: number; readonly calls: number } {
   const store = openStore(path);
   try {
-    return Number(store.prepare('SELECT credits_used AS n FROM keys').get()?.['n']);
+    return { ...store.prepare('SELECT credits_used AS credits, calls_used AS calls FROM keys').get() } as { credits: number; calls: number };
   } finally {
     store.close();
   }

@@ -2,8 +2,15 @@ import { describe, expect, it } from 'vitest';
 import { RECORD_FIELDS } from '../../src/service/records.ts';
 import { COMPANY_FIELDS } from '../../src/service/records/company.ts';
 import { EVENT_TYPES } from '../../src/service/webhooks/announcement.ts';
-import { makeStore, serveStore } from './harness.ts';
+import { enrichOne } from '../../src/service/routes/enrich.ts';
+import { revealOne } from '../../src/service/routes/reveal.ts';
+import { openDirectory } from '../../src/service/store/directory.ts';
 import { loadPeople } from '../../src/service/store/load.ts';
+import { openStore } from '../../src/service/store/open-store.ts';
+import { suppress } from '../../src/service/store/suppress.ts';
+import type { Webhooks } from '../../src/service/webhooks/webhooks.ts';
+import type { EmailVerification } from '../../src/verification/types.ts';
+import { makeStore, serveStore } from './harness.ts';
 
 describe('POST /v1/enrich', () => {
   it('answers the whole record for an address, however it is written', async () => {
@@ -80,6 +87,20 @@ describe('POST /v1/enrich', () => {
     expect(bulk.json['data']).toMatchObject([{ record: { email_status: 'unverified' } }, { record: { email_status: 'bounced', email_confidence: 0 } }, { status: 404 }]);
     expect(bulk.headers.get('x-credits-charged')).toBe('3');
     expect((await service.post('/v1/enrich', { domain: 'acme.example', verify: true })).headers.get('x-credits-charged')).toBe('1');
+  });
+
+  it.each([['enrich', enrichOne], ['reveal', revealOne]] as const)('gives nobody away who is erased while their server is asked: %s', async (_what, one) => {
+    const open = openStore(await makeStore());
+    const directory = openDirectory(open);
+    const verifier = {
+      verify: (): Promise<EmailVerification[]> => {
+        suppress(open, ['jane.doe@acme.example'], Date.now());
+        return Promise.resolve([]);
+      },
+    };
+    const context = { evidence: directory, verifier, directory, webhooks: { isDevelopment: false } as Webhooks };
+    await expect(one(context, { id: 'pe_1', verify: true })).rejects.toMatchObject({ code: 'suppressed_person' });
+    open.close();
   });
 
   it('cuts the record down to the fields asked for', async () => {

@@ -24,7 +24,7 @@ interface Options {
   readonly verify: boolean;
 }
 
-type Enriching = Verifying & Pick<ServiceContext, 'directory' | 'webhooks'>;
+type Enriching = Verifying & Pick<ServiceContext, 'webhooks'>;
 
 export function enrichEndpoint(context: Enriching): Endpoint {
   return (body, { call }) => {

@@ -1,5 +1,5 @@
 /** POST /v1/contacts/reveal: a contact with address and mobile number. */
-import type { Answer, Endpoint, ServiceContext } from '../context.ts';
+import type { Answer, Endpoint } from '../context.ts';
 import { freshVerdict, VERDICT_CREDITS, type Verifying } from '../fresh-verdict.ts';
 import { findPerson, PERSON_FORMS, readLookup, type Lookup } from '../lookup.ts';
 import { REVEAL_BODY } from '../operations/reveal.ts';
@@ -12,14 +12,12 @@ import { isEmpty } from '../values.ts';
 /** What is not shown elsewhere, and is paid for. */
 const REVEALED = ['email', 'emails', 'personal_emails', 'mobile', 'phones'] as const;
 
-type Revealing = Verifying & Pick<ServiceContext, 'directory'>;
-
-export function revealEndpoint(context: Revealing): Endpoint {
+export function revealEndpoint(context: Verifying): Endpoint {
   return (body) => revealOne(context, body);
 }
 
 /** A contact of whom there is something to reveal costs one, a fresh verdict on the address one more; a verdict that is `unknown` is free. At once, unless a verdict is to be waited for. @throws ServiceError */
-export function revealOne(context: Revealing, body: unknown): Answer | Promise<Answer> {
+export function revealOne(context: Verifying, body: unknown): Answer | Promise<Answer> {
   const { lookup, withMobile, verify } = readRequest(body);
   const { row, match } = findPerson(context.directory, lookup);
   const person = fillPerson(row.person, match);

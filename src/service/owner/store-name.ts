@@ -1,6 +1,6 @@
 /** The one name of a store, whatever it is called by. */
-import { lstatSync, readdirSync, realpathSync, statSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { lstatSync, readdirSync, readlinkSync, realpathSync, statSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 import { InputError } from '../../errors.ts';
 
 /**
@@ -23,16 +23,30 @@ export function nameOfStore(path: string): string {
   return join(folder, name);
 }
 
-/** Of a file that is missing it is its folder's, and what a link that leads nowhere names. */
-function realPath(path: string): string {
+/** As many links in a row as Linux follows (path_resolution(7)). */
+const MOST_LINKS = 40;
+
+/** Of a file that is missing it is its folder's with its name; of a link to such a file what the link names, for the store will be made there. */
+function realPath(path: string, links = 0): string {
   try {
     return realpathSync.native(path);
   } catch {
+    const target = links < MOST_LINKS ? targetOf(path) : null;
+    if (target !== null) return realPath(resolve(dirname(path), target), links + 1);
     try {
       return join(realpathSync.native(dirname(path)), basename(path));
     } catch {
       return path;
     }
+  }
+}
+
+/** Null: it is no link. */
+function targetOf(path: string): string | null {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return null;
   }
 }
 

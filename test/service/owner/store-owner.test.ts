@@ -102,6 +102,16 @@ it.each([
   open.close();
 });
 
+it.each(['another/made-later.sqlite', 'one-more-link'])('a store that is made through a link has the same owner as before it was there: %s', async (target) => {
+  const folder = dirname(store);
+  await mkdir(join(folder, 'another'));
+  await symlink('another/made-later.sqlite', join(folder, 'one-more-link'));
+  await symlink(target, join(folder, 'link'));
+  const owner = await claimed(join(folder, 'link'));
+  openStore(owner.path).close();
+  expect([await refused(join(folder, 'link')), await refused(join(folder, 'another', 'made-later.sqlite'))]).toMatchObject([{ code: 'store_held' }, { code: 'store_held' }]);
+});
+
 it('a store with a hard link in another folder is refused: SQLite would keep a second log for it', async () => {
   const other = join(await temporaryFolder(), 'other.sqlite');
   await link(store, other);

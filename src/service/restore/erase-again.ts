@@ -13,23 +13,30 @@ import { suppressionTest } from '../store/suppressions.ts';
 import type { Store } from '../store/store.ts';
 import type { Salvaged, Stores } from './salvage.ts';
 
-/** Brings every erasure that is known anywhere into the new store: those of the damaged one, of the backup, and of the log. False: there is no log. @param path of the store */
+/** Brings every erasure that is known anywhere into the new store: those of the damaged one, of the backup, and of the log. False: neither a log nor the damaged store has all of them. @param path of the store */
 export function bringErasures({ old, backup, fresh }: Stores, path: string): boolean {
   const put = fresh.prepare('INSERT INTO suppressions (email_sha256, at) VALUES (?, ?) ON CONFLICT DO UPDATE SET at = max(at, excluded.at)');
+  let isWhole = false;
   for (const store of [old, backup]) {
     // The index has all of it as well: either may be damaged.
-    for (const by of ['NOT INDEXED', 'INDEXED BY suppressions_by_time']) if (store !== null) readAll(store, `SELECT email_sha256, at FROM suppressions ${by}`, (row) => put.run(row['email_sha256'] as Uint8Array, row['at'] as number));
+    for (const by of ['NOT INDEXED', 'INDEXED BY suppressions_by_time']) {
+      const isRead = store !== null && readAll(store, `SELECT email_sha256, at FROM suppressions ${by}`, (row) => put.run(row['email_sha256'] as Uint8Array, row['at'] as number));
+      isWhole ||= isRead && store === old;
+    }
   }
   const logged = readErasures(path);
   for (const { digest, atMs } of logged ?? []) put.run(digest, atMs);
-  return logged !== null;
+  return isWhole || logged !== null;
 }
 
-function readAll(store: Store, sql: string, take: (row: Row) => void): void {
+/** False: damage ended it. */
+function readAll(store: Store, sql: string, take: (row: Row) => void): boolean {
   try {
     for (const row of store.prepare(sql).iterate()) take(row);
+    return true;
   } catch (error) {
     if (!isDamage(error)) throw error;
+    return false;
   }
 }
 

@@ -14,14 +14,15 @@ export interface Restoration {
   readonly keys: readonly { readonly id: string; readonly label: string | null; readonly credits: number | null; readonly credits_used: number; readonly calls_used: number }[];
   /** People who came back from the backup and had been erased. */
   readonly people_erased: number;
-  readonly has_erasure_log: boolean;
+  /** False: nobody knows who was erased since the backup. */
+  readonly erasures_known: boolean;
   readonly batches: Batches;
 }
 
 /** Names that are printed of one table; `--json` has more. */
 const SHOWN = 10;
 
-export function restorationText({ store, old, backup, tables, keys, people_erased: erased, has_erasure_log: hasLog, batches }: Restoration): string {
+export function restorationText({ store, old, backup, tables, keys, people_erased: erased, erasures_known: erasuresKnown, batches }: Restoration): string {
   const lines = [`${store}: made anew${backup === null ? '' : `, with ${backup}`}`];
   if (old !== null) lines.push(`  the damaged file is ${old}: remove it when you need it no more, it holds personal data`);
   for (const { table, kept, restored, lost, lost_names: names, superseded } of tables) {
@@ -31,7 +32,7 @@ export function restorationText({ store, old, backup, tables, keys, people_erase
   }
   if (batches.files > 0) lines.push(`  files of batch jobs that were missing or damaged: ${batches.files} from the backup`);
   if (erased > 0) lines.push(`  erased again: ${erased} ${erased === 1 ? 'person' : 'people'} of the backup`);
-  if (backup !== null && old === null && !hasLog) lines.push(`  WARNING: there is no ${store}.erased, so nobody knows who was erased since the backup: run millrace suppress for them again`);
+  if (!erasuresKnown) lines.push(`  WARNING: there is no ${store}.erased, so nobody knows who was erased${backup === null ? '' : ' since the backup'}: run millrace suppress for them again`);
   if (keys.length > 0) {
     const used = keys.reduce((sum, { credits_used: credits }) => sum + credits, 0);
     lines.push(`  WARNING: ${keys.length} ${keys.length === 1 ? 'key has its books' : 'keys have their books'} as the backup has them, ${used} credits used; what was spent since, and which were revoked, is not known:`);

@@ -93,7 +93,7 @@ async function discard(path: string): Promise<void> {
   for (const end of ['', '-wal', '-shm', '-journal']) await rm(path + end, { force: true });
 }
 
-type Made = Pick<Restoration, 'tables' | 'keys' | 'people_erased' | 'has_erasure_log' | 'batches'>;
+type Made = Pick<Restoration, 'tables' | 'keys' | 'people_erased' | 'erasures_known' | 'batches'>;
 
 /** Fills the new store and closes it, all of it in its one file. */
 async function make(stores: Stores, path: string, backup: BackupOf | null, suspect: ReadonlySet<string>, signal: AbortSignal): Promise<Made> {
@@ -101,7 +101,7 @@ async function make(stores: Stores, path: string, backup: BackupOf | null, suspe
   try {
     // Nobody looks at it before it is whole.
     fresh.exec('PRAGMA synchronous = OFF');
-    const hasLog = bringErasures(stores, path);
+    const erasuresKnown = bringErasures(stores, path);
     const done = await salvage(stores, suspect, restoreTest(stores), signal);
     const restoredKeyIds = done.find(({ table }) => table === 'keys')?.restored.map(([id]) => id as string) ?? [];
     const batches = await restoreBatches(fresh, path, backup, new Set(restoredKeyIds), signal);
@@ -114,7 +114,7 @@ async function make(stores: Stores, path: string, backup: BackupOf | null, suspe
       tables: done.map(({ table, kept, restored, superseded, lost }) => ({ table, kept, restored: restored.length, superseded, lost: lost.count, lost_names: lost.names })),
       keys: restoredKeys(fresh, restoredKeyIds),
       people_erased: erased,
-      has_erasure_log: hasLog,
+      erasures_known: erasuresKnown,
       batches,
     };
   } finally {

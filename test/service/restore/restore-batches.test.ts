@@ -93,7 +93,7 @@ it('finds files and erasures beside the store, and files beside the backup, wher
   expect((await restored(link, backupLink)).batches).toEqual({ files: 1, setBack: [], lost: [] });
   await printed(() => suppressCommand(link, (async function* () { yield [JANE]; })()));
   rmSync(path);
-  expect(await restored(path, backupLink)).toMatchObject({ has_erasure_log: true, people_erased: 1 });
+  expect(await restored(path, backupLink)).toMatchObject({ erasures_known: true, people_erased: 1 });
   expect(readdirSync(elsewhere).toSorted()).toEqual(['backup', 'store']);
 });
 

@@ -116,6 +116,13 @@ describe('a store of which a page is damaged', () => {
     expect(read(path, 'SELECT count(*) AS n FROM keys')).toEqual([{ n: 3 }]);
   });
 
+  it('says that nobody knows the erasures where the list beside the store is lost, too', async () => {
+    const { path, backup } = await later();
+    for (const name of ['suppressions', 'suppressions_by_time']) zeroPage(path, pagesOf(path, name).root);
+    rmSync(`${path}.erased`);
+    expect(await printed(() => restoreCommand(path, backup, false, never))).toContain('so nobody knows who was erased since the backup');
+  });
+
   it('keeps all erasures though every page that has them is lost', async () => {
     const { path, backup } = await later();
     for (const name of ['suppressions', 'suppressions_by_time']) zeroPage(path, pagesOf(path, name).root);
@@ -144,8 +151,8 @@ describe('a store of which a page is damaged', () => {
 it('takes the place of a lost store, without those who were erased since', async () => {
   const { path, backup } = await later();
   for (const end of ['', '-wal', '-shm']) rmSync(path + end, { force: true });
-  const { old, has_erasure_log: hasLog, people_erased: erased } = await restored(path, backup);
-  expect([old, hasLog, erased]).toEqual([null, true, 1]);
+  const { old, erasures_known: isKnown, people_erased: erased } = await restored(path, backup);
+  expect([old, isKnown, erased]).toEqual([null, true, 1]);
   await expectWhole(path);
   rmSync(path);
   rmSync(`${path}.erased`);

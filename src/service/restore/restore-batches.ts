@@ -1,11 +1,12 @@
 /** Batch jobs with their files: a job whose files are damaged gets them from the backup, or goes on from where the backup has it. */
-import { mkdir, rename } from 'node:fs/promises';
+import { mkdir, open, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { syncFolder } from '../../storage/sync-folder.ts';
 import { transaction } from '../../sqlite/transaction.ts';
 import { wrongWith } from '../check/batch-check.ts';
 import type { Row } from '../check/tables.ts';
 import { BatchRows, type BatchRow } from '../batches/batch-rows.ts';
+import { keptLines } from '../batches/results.ts';
 import { hasEnded } from '../batches/states.ts';
 import { copyFirst } from '../export/batch-files.ts';
 import type { Store } from '../store/store.ts';
@@ -26,6 +27,11 @@ interface FileRow {
   readonly bytes: number;
 }
 
+export interface Restored {
+  readonly keys: ReadonlySet<string>;
+  readonly jobs: ReadonlySet<string>;
+}
+
 /** A copy that is to be made once all is decided. */
 type Copy = FileRow & { readonly id: string };
 
@@ -35,8 +41,8 @@ export interface BackupOf {
   readonly store: Store;
 }
 
-/** @param path of the store that is restored @param fresh what takes its place @param restoredKeys ids of the keys whose books are those of the backup */
-export async function restoreBatches(fresh: Store, path: string, backup: BackupOf | null, restoredKeys: ReadonlySet<string>, signal: AbortSignal): Promise<Batches> {
+/** @param path of the store that is restored @param fresh what takes its place @param restored ids of the keys and jobs whose rows are those of the backup */
+export async function restoreBatches(fresh: Store, path: string, backup: BackupOf | null, restored: Restored, signal: AbortSignal): Promise<Batches> {
   const rows = new BatchRows(fresh, Date.now);
   const copies: Copy[] = [];
   const setBack: Batches['setBack'][number][] = [];
@@ -44,8 +50,11 @@ export async function restoreBatches(fresh: Store, path: string, backup: BackupO
   const ids = fresh.prepare('SELECT id FROM batches ORDER BY seq').all().map(({ id }) => id as string);
   for (const id of ids) {
     signal.throwIfAborted();
-    const row = rows.find(id) as BatchRow;
-    const copied = await copiesFor(fresh, row, path, backup);
+    const isOfBackup = restored.jobs.has(id);
+    const found = rows.find(id) as BatchRow;
+    // Its results are newer than its row: without that it would write lines a second time.
+    const row = isOfBackup ? await asFarAsResults(fresh, found, path) : found;
+    const copied = isOfBackup ? null : await copiesFor(fresh, row, path, backup);
     if (copied !== null) {
       copies.push(...copied);
       continue;
@@ -57,7 +66,9 @@ export async function restoreBatches(fresh: Store, path: string, backup: BackupO
       continue;
     }
     copies.push(...again);
-    setBack.push(putBack(fresh, backup.store, row, before, restoredKeys.has(row.keyId)));
+    const back = putBack(fresh, backup.store, row, before, restored.keys.has(row.keyId));
+    // The row of a job that has done nothing since is merely there again.
+    if (!isOfBackup || back.lines > 0) setBack.push(back);
   }
   for (const copy of copies) await bring(copy, path, (backup as BackupOf).path, signal);
   return { files: copies.length, setBack, lost };
@@ -93,6 +104,27 @@ function putBack(fresh: Store, backup: Store, { seq, id, keyId, credits, counts,
     fresh.prepare('UPDATE keys SET credits_used = max(0, credits_used - ?), calls_used = max(0, calls_used - ?) WHERE id = ?').run(again, calls, keyId);
   });
   return { id, fromLine: before.place.line + 1, lines: place.line - before.place.line, credits: again };
+}
+
+/** A job as its results tell of it, as far as they can be read. */
+async function asFarAsResults(store: Store, row: BatchRow, path: string): Promise<BatchRow> {
+  const files = store.prepare("SELECT file, bytes FROM batch_files WHERE batch = ? AND kind = 'results' ORDER BY n").all(row.seq) as unknown as FileRow[];
+  const counts = { succeeded: 0, not_found: 0, failed: 0, unprocessed: 0 };
+  let [line, credits] = [0, 0];
+  try {
+    for (const { file, bytes } of files) {
+      for await (const lines of keptLines(await open(join(`${path}.batches`, row.id, file), 'r'), bytes)) {
+        for (const { json } of lines) {
+          const told = JSON.parse(json) as { readonly line: number; readonly status: keyof typeof counts; readonly credits: number };
+          counts[told.status]++;
+          [line, credits] = [told.line, credits + told.credits];
+        }
+      }
+    }
+  } catch {
+    // What cannot be read tells of nothing that was paid for.
+  }
+  return line <= row.place.line ? row : { ...row, counts, credits, place: { ...row.place, line } };
 }
 
 /** Each line that was worked on is a call. */

@@ -14,7 +14,7 @@ import type { Store } from '../store/store.ts';
 import { bringErasures, eraseAgain, restoreTest } from './erase-again.ts';
 import { restorationText, type Restoration } from './restoration.ts';
 import { restoreBatches, type BackupOf } from './restore-batches.ts';
-import { salvage, type Stores } from './salvage.ts';
+import { salvage, type Salvaged, type Stores } from './salvage.ts';
 import { holdStore, swapIn, type HeldStore } from './swap.ts';
 
 /** Makes the store anew where anything is damaged, and prints what became of it. @param backup its path; null: without one @throws MillraceError (75) while another process has the store open; InputError; StorageError */
@@ -104,7 +104,7 @@ async function make(stores: Stores, path: string, backup: BackupOf | null, suspe
     const erasuresKnown = bringErasures(stores, path);
     const done = await salvage(stores, suspect, restoreTest(stores), signal);
     const restoredKeyIds = done.find(({ table }) => table === 'keys')?.restored.map(([id]) => id as string) ?? [];
-    const batches = await restoreBatches(fresh, path, backup, new Set(restoredKeyIds), signal);
+    const batches = await restoreBatches(fresh, path, backup, { keys: new Set(restoredKeyIds), jobs: jobIds(fresh, done) }, signal);
     for (const [seq] of done.find(({ table }) => table === 'batches')?.restored ?? []) fresh.prepare('UPDATE batches SET looked_at = NULL WHERE seq = ?').run(seq as number);
     if (batches.files > 0) fresh.exec('UPDATE batches SET looked_at = NULL');
     await rebuild(fresh, () => lookUp(signal));
@@ -120,6 +120,12 @@ async function make(stores: Stores, path: string, backup: BackupOf | null, suspe
   } finally {
     fresh.close();
   }
+}
+
+/** Ids of the batch jobs whose rows are those of the backup. */
+function jobIds(fresh: Store, done: readonly Salvaged[]): ReadonlySet<string> {
+  const find = fresh.prepare('SELECT id FROM batches WHERE seq = ?');
+  return new Set(done.find(({ table }) => table === 'batches')?.restored.map(([seq]) => find.get(seq as number)?.['id'] as string));
 }
 
 function checkMade(fresh: Store): void {

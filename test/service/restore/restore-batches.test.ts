@@ -1,7 +1,7 @@
 /** Batch jobs of a store that is made anew. */
 import { readdirSync, rmSync, symlinkSync, truncateSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { checkStore } from '../../../src/service/check/check-store.ts';
 import { backupCommand } from '../../../src/service/export/backup.ts';
 import { restoreCommand } from '../../../src/service/restore/restore-command.ts';
@@ -119,6 +119,31 @@ it.each([
   damage(path);
   expect((await restored(path, backup)).batches.setBack).toEqual([{ id, fromLine: 2, lines: 2, credits: again }]);
   expect(books(path)).toEqual(again === 0 ? atBackup : { credits: credits - 2, calls: calls - 2 });
+});
+
+it.each([2, 3])('has a job whose row is lost, and had %i lines by then, tell of no line twice, and cost nothing twice', async (done) => {
+  const path = await makeStore();
+  const key = await makeKey(path, 'enterprise', { credits: 100 });
+  const { service, jobs } = await served(path, key);
+  const { id } = await jobs.create({ operation: 'enrich', max_credits: 1 });
+  await jobs.put(id, 1, ndjson({ email: JANE }, { email: JANE }, { email: JANE }));
+  await jobs.complete(id);
+  await jobs.until(id, 'paused');
+  const backup = join(dirname(path), 'b.sqlite');
+  await printed(() => backupCommand(path, backup, never));
+  const raise = (most: number) => ({ body: `{"max_credits":${most}}`, headers: { 'content-type': 'application/json' } });
+  await jobs.send('PATCH', `/${id}`, raise(done));
+  await vi.waitFor(() => expect(books(path).credits).toBe(done), { timeout: 20_000 });
+  await service.close();
+  zeroPage(path, pagesOf(path, 'batches').root);
+  expect((await restored(path, backup)).batches).toMatchObject({ setBack: [{ id, fromLine: 2, lines: done - 1, credits: done - 1 }], lost: [] });
+  expect(books(path).credits).toBe(1);
+  const again = await served(path, key);
+  await again.jobs.send('PATCH', `/${id}`, raise(100));
+  await again.jobs.until(id, 'completed');
+  expect((await again.jobs.lines(id)).map(({ line }) => line)).toEqual([1, 2, 3]);
+  await again.service.close();
+  expect(books(path).credits).toBe(3);
 });
 
 it('names a job whose results are nowhere', async () => {

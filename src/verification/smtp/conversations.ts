@@ -14,8 +14,11 @@ import { tryAddresses } from './try-addresses.ts';
 const IDLE_MS = 1_000;
 /** Times that a host which answers others may refuse somebody a conversation. */
 const MAX_REFUSED = 5;
-/** Room for the two strangers of a probe: a conversation with less is over. */
-const LEAST_ROOM = 2;
+/**
+ * RCPT commands of the probe: two strangers, and perhaps one who was accepted before. A conversation with less room is over:
+ * kept, it would be handed out for a probe that it has no room for, again and again.
+ */
+export const PROBE_RECIPIENTS = 3;
 /** Providers that are remembered at most; those that nobody needs are forgotten then. */
 const MAX_PROVIDERS = 10_000;
 
@@ -92,7 +95,7 @@ export class Conversations {
     const { host, provider } = this.#placeOf(session);
     this.#circuits.succeeded(host);
     this.#manners.wentWell(host);
-    if (this.roomIn(session) < LEAST_ROOM || this.#stop.signal.aborted) return this.#end(session);
+    if (this.roomIn(session) < PROBE_RECIPIENTS || this.#stop.signal.aborted) return this.#end(session);
     const [next] = provider.byHost.get(host) ?? [];
     if (next !== undefined) {
       leave(provider, next);

@@ -2,7 +2,7 @@
 import { JoinedCache } from '../dns/joined-cache.ts';
 import type { MailHost } from '../dns/mail-routes.ts';
 import { classifyRcpt, refusalForm, type RcptMeaning } from './classify.ts';
-import { Conversations } from './conversations.ts';
+import { Conversations, PROBE_RECIPIENTS } from './conversations.ts';
 import { DomainProgress, type MailboxAnswer, type Recipient, type StrangerHabit } from './domain-progress.ts';
 import type { Reply } from './reply.ts';
 import { SessionFailure, type SmtpSession } from './session.ts';
@@ -22,8 +22,6 @@ const LOT = 25;
 const MAX_BROKEN_OFF = 20;
 const HABIT_KEPT_MS = 24 * 3_600_000;
 const MAX_KEPT = 50_000;
-/** RCPT commands of the probe: two strangers, and perhaps one who was accepted before. */
-const PROBE_RECIPIENTS = 3;
 
 /** What several conversations with one host have in common. */
 interface HostTurn {

@@ -80,6 +80,15 @@ describe('a server that has had enough', () => {
   });
 });
 
+describe('a conversation that was used for another domain before', () => {
+  it.each([95, 96, 97, 98, 99])('makes room for the probe of the next domain after %d recipients', async (before) => {
+    const mx = [[10, HOST]] as const;
+    const { verify, one } = await inWorld({ conversationsPerProvider: 1 }, {}, { hosts: { [HOST]: {} }, domains: { 'one.test': { mx, mailboxes: [] }, 'two.test': { mx, mailboxes: ['jane'] } } });
+    await verify(Array.from({ length: before }, (_, n) => `nobody${n}@one.test`));
+    expect(await one('jane@two.test')).toMatchObject({ reason: 'accepted', flags: { accept_all: false } });
+  });
+});
+
 describe('a refusal that does not say why', () => {
   const REFUSAL = '550 5.4.1 Recipient address rejected: Access denied.';
   const tenant = (mailboxes: readonly string[], replies: Readonly<Record<string, string>> = {}) =>

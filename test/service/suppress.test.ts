@@ -55,19 +55,6 @@ describe('whom an erasure takes', () => {
     store.close();
   });
 
-  it('leaves whoever had an address before or after them, though nobody has it now', async () => {
-    const store = await emptyStore();
-    const emails = [{ email: 'north@acme.example', type: 'former' }];
-    loadPeople(store, [
-      { id: 'pe_1', email: 'max@home.example', name: 'Max Stone', linkedin_url: 'profiles.example/in/max', emails },
-      { id: 'pe_2', email: 'lin@home.example', name: 'Lin Wu', linkedin_url: 'profiles.example/in/lin', emails },
-    ], 'crm');
-    expect(suppress(store, ['max@home.example'], 7)).toMatchObject({ people: 1 });
-    expect(found(store, 'lin@home.example')).toBe('pe_2');
-    expect(suppress(store, ['north@acme.example'], 7)).toMatchObject({ people: 1 });
-    store.close();
-  });
-
   it('takes nobody for what more have than one person can, and keeps nobody out for it', async () => {
     const store = await emptyStore();
     const others = (most: number, more: (n: number) => SparseRecord): SparseRecord[] => Array.from({ length: most }, (_, n) => ({ id: `pe_${n}`, email: `u${n}@acme.example`, name: `Person${n} No${n}`, ...more(n) }));

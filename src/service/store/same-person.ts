@@ -45,8 +45,7 @@ export function samePersonFinder(store: Store): (email: string) => SamePerson {
   const byEmail = store.prepare(`SELECT ${columns} FROM people WHERE email = ?1 OR seq IN (SELECT person FROM other_addresses WHERE email = ?1) LIMIT ?2`);
   const byProfile = store.prepare(`SELECT ${columns} FROM people WHERE profile = ?1 OR seq IN (SELECT person FROM other_keys WHERE key = ?2) LIMIT ?3`);
   const owner = 'SELECT seq, name_key, profile, field_sources FROM people WHERE';
-  // Several may have had an address one after the other, and nobody has it now.
-  const ownerOf = { email: store.prepare(`${owner} email = ?1 OR seq IN (SELECT person FROM other_addresses WHERE email = ?1)`), profile: store.prepare(`${owner} profile = ?`) };
+  const ownerOf = { email: store.prepare(`${owner} email = ?`), profile: store.prepare(`${owner} profile = ?`) };
   const keysOf = store.prepare('SELECT key FROM other_keys WHERE person = ?');
   /** What leads from a row to others, and from others to it. */
   const leadsOf = (row: Row): { found: PersonFound; addresses: readonly string[]; profiles: readonly string[] } => {

@@ -34,7 +34,7 @@ export class Outage {
   #parked: Task[] = [];
   /** The circuit opened because the last lookups failed, and not because many in a row did. */
   #few = false;
-  /** What the last failure was; '' for one of which it is certain that it is no fault of its lookup. */
+  /** The code of the last failure; '' where the service is certainly at fault, and not the lookup. */
   #doubtfulCode = '';
   /** The most that were parked since the circuit opened. */
   #mostParked = 0;

@@ -28,7 +28,7 @@ export class RequestPart {
   readonly emails: readonly string[];
   /** How often each of them has been asked for, this time included. */
   readonly asked: number;
-  /** Its place in the queue; null: it is a part of a request. */
+  /** Its place in the queue; null for a part of a request, which has none. */
   readonly group: Group | null;
   /** Parts of the same request that are not settled. */
   readonly #open: Set<RequestPart>;

@@ -77,7 +77,7 @@ export interface Call {
   idempotent: boolean;
   /** Keeps the answer for the Idempotency-Key within the transaction that is open; null: there is none. @throws ServiceError when another service has answered the same request meanwhile */
   keep: ((answer: Answer) => void) | null;
-  /** Whether the answer could not be kept for its Idempotency-Key, because the store is damaged there; null: it is not to be kept. */
+  /** Whether damage in the store kept the answer from being stored for its Idempotency-Key; null for an answer that is not stored. */
   isLost: (() => boolean) | null;
   /** Takes back what was booked, where it could not be written down in time. */
   undo: (() => void) | null;

@@ -8,7 +8,7 @@ import { withStopSignals } from '../signals.ts';
 /** What to do after a signal. */
 const AGAIN = 'Run the same command: it starts over; the store is as it was.';
 
-/** Looks for damage in a store, and puts it in order again when it is told to. */
+/** Looks for damage in a store; with --restore or --rebuild it also makes the store anew. */
 export async function check(invocation: Invocation): Promise<ExitCode> {
   checkFlags('check', invocation, ['store', 'restore', 'rebuild', 'json']);
   const store = storeOf('check', invocation);
